@@ -1,0 +1,51 @@
+"""The explicit-state engine: a `Spec` of slots and rules goes in, a `Verdict` comes out. It knows nothing of Kafka."""
+
+from groupcheck.model.engine.errors import CheckpointError, RuleError, ScopeError, SpecError, UserError
+from groupcheck.model.engine.spec import (
+    Predicate,
+    Rule,
+    Slot,
+    Spec,
+    StepInvariant,
+    array,
+    but,
+    end,
+    goal,
+    invariant,
+    rule,
+    single,
+    step_invariant,
+    urgent,
+    view,
+)
+from groupcheck.model.engine.verdict import Firing, Limits, Path, Progress, Step, Verdict, Violation
+
+__all__ = [
+    "CheckpointError",
+    "Firing",
+    "Limits",
+    "Path",
+    "Predicate",
+    "Progress",
+    "Rule",
+    "RuleError",
+    "ScopeError",
+    "Slot",
+    "Spec",
+    "SpecError",
+    "Step",
+    "StepInvariant",
+    "UserError",
+    "Verdict",
+    "Violation",
+    "array",
+    "but",
+    "end",
+    "goal",
+    "invariant",
+    "rule",
+    "single",
+    "step_invariant",
+    "urgent",
+    "view",
+]

@@ -1,0 +1,109 @@
+"""The obvious engine: a breadth-first search over values in plain Python. Slow, short, and the judge of the fast one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from groupcheck.model.engine.errors import RuleError, SpecError
+from groupcheck.model.engine.spec import Predicate, Spec
+from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.verdict import DEADLOCK, HOLDS, UNKNOWN, VIOLATED, Kind, Limits, Path, Progress, Step, Verdict, Violation
+
+__all__ = ["explore"]
+
+
+def explore(spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress], None] | None = None) -> Verdict:
+    """Explores every state. The first violations stop the run at the end of their level, so that paths are shortest."""
+    began = time.perf_counter()
+    see = Semantics(spec)
+    state_invariants = [p for p in spec.invariants if isinstance(p, Predicate)]
+    parent: dict[State, tuple[State, Step] | None] = {}
+    fired = {name: 0 for r in spec.rules for name in r.names}
+    goals: dict[str, int | None] = {g.name: None for g in spec.goals}
+    wrong: dict[str, tuple[State, Step | None, int]] = {}  # invariant -> (state, last step outside the tree, depth)
+    transitions = depth = 0
+    reason = ""
+
+    def path_to(state: State, last: Step | None) -> Path:
+        steps = [last] if last else []
+        while (link := parent[state]) is not None:
+            state, step = link
+            steps.append(step)
+        chain = next(c for c, _, rest in see.starts() if rest == state)
+        return Path(see.places, state, chain, tuple(reversed(steps)))
+
+    def arrive(state: State) -> None:
+        for p in state_invariants:
+            if p.name not in wrong and not see.holds(p, state):
+                wrong[p.name] = (state, None, depth)
+        for g in spec.goals:
+            if goals[g.name] is None and see.met(g, state):
+                goals[g.name] = depth
+
+    frontier: list[State] = []
+    for chain, _, state in see.starts():
+        for f in chain:
+            fired[f.name] += 1
+        if state not in parent:
+            parent[state] = None
+            frontier.append(state)
+            arrive(state)
+    while frontier and not wrong and not reason:
+        depth += 1
+        reached: list[State] = []
+        for state in frontier:
+            moved = False
+            try:
+                for step, broken in see.steps(state):
+                    transitions += 1
+                    for f in (step.firing, *step.urgent):
+                        fired[f.name] += 1
+                    moved = moved or step.state != state
+                    for p in broken:
+                        wrong.setdefault(p.name, (state, step, depth))
+                    if step.state not in parent:
+                        parent[step.state] = (state, step)
+                        reached.append(step.state)
+                        arrive(step.state)
+            except RuleError as error:
+                raise RuleError(error.rule, error.problem, error.arguments, see.key(path_to(state, None))) from error
+            if not moved and not see.rests(state):
+                wrong.setdefault(DEADLOCK, (state, None, depth - 1))
+            if limits.states is not None and len(parent) > limits.states:
+                reason = f"stopped at the limit of {limits.states:,} states in level {depth + 1}"
+            elif limits.seconds is not None and time.perf_counter() - began > limits.seconds:
+                reason = f"stopped at the limit of {limits.seconds:g} seconds in level {depth + 1}"
+            if reason:
+                break
+        frontier = reached
+        if progress:
+            progress(Progress(len(parent), transitions, depth, len(frontier), time.perf_counter() - began, 0))
+    statements = {p.name: p.statement for p in spec.invariants}
+    violations = []
+    for name, (state, last, at) in sorted(wrong.items(), key=lambda item: (item[1][2], item[0])):
+        path = path_to(state, last)
+        statement = statements.get(name, "Every state has a successor other than itself, or is a declared end.")
+        violations.append(Violation(name, statement, at, path, see.key(path)))
+    verdict, reason = conclude(spec, fired, goals, bool(violations), reason)
+    return Verdict(
+        spec.name, spec.scope, verdict, reason, len(parent), transitions, depth, time.perf_counter() - began, 0, 0.0,
+        fired, goals, tuple(violations),
+    )  # fmt: skip
+
+
+def conclude(spec: Spec, fired: dict[str, int], goals: dict[str, int | None], violated: bool, stopped: str) -> tuple[Kind, str]:
+    """The verdict and its reason. A search that was cut off, a rule that never fired or a goal not met is never green."""
+    if violated:
+        return VIOLATED, stopped
+    if stopped:
+        return UNKNOWN, stopped
+    by_rule = {r.name: sum(fired[n] for n in r.names) for r in spec.rules}
+    happened = {**by_rule, **fired, **{g: 1 for g, at in goals.items() if at is not None}}
+    for name in spec.cannot:
+        if happened.get(name, 0):
+            raise SpecError(f"{name} happened although the scope says that it cannot: {spec.cannot[name]}", where=spec.name)
+    idle = [n for r in spec.rules for n in r.names if not fired[n] and n not in spec.cannot and r.name not in spec.cannot]
+    unmet = [g for g, at in goals.items() if at is None and g not in spec.cannot]
+    parts = [f"never fired: {', '.join(idle)}"] * bool(idle) + [f"goal not met: {', '.join(unmet)}"] * bool(unmet)
+    return (UNKNOWN, "; ".join(parts)) if parts else (HOLDS, "every state of the scope was explored")

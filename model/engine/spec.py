@@ -1,0 +1,340 @@
+"""What a protocol is made of: slots, rules, invariants, goals, ends, and the scope that bounds them.
+
+A state is one value for every slot. A slot is single (`core`) or an array (`client`, one value for each index).
+A rule is a plain generator function whose parameters *are* the slots that it may read and write:
+
+    @rule
+    def vote(me, manager, network):
+        if manager.phase == WORKING:
+            yield but(manager, phase=PREPARED), but(network, prepared=network.prepared | {me})
+
+- A parameter names a slot; for an array it is the element of the rule's own index. `me` is that index, `scope` the spec's scope.
+  A rule that does not take `me` cannot know its index: its table is shared by all indexes.
+- An outcome is a tuple of new values, one for each slot parameter in order (for one slot: the bare value).
+  With `@rule("granted", "refused")` each outcome starts with one of these labels, and each label is counted by itself.
+- `when` is a guard over one slot, by signature again: `@rule(when=lambda budget: budget.crash > 0)`. Where it is false the rule is not called.
+- An `@urgent` rule runs inside the step that made it possible: after every outcome (and in initial states), as long as some urgent rule
+  yields an outcome, the first such rule (in the order of declaration, then of index) is applied; its outcomes branch. A state in
+  which an urgent rule is enabled is never stored; a chain counts as one transition.
+
+Invariants, goals and ends are predicates with signatures of the same kind; `a: "client[i]"` and `b: "client[j]"` range over all
+ordered pairs of different indexes, a plain parameter over the slot it names (every index of an array, `i`). A `@view` is a
+derived value that predicates may name like a slot: `def standing(core, client: "client[i]")`. A predicate over `state` sees every
+slot by name (arrays as tuples) and is evaluated in Python for each state: slow, and reported as such.
+A `@step_invariant` sees the named slots before and after an outcome of a rule: `def grows(before, after): ...`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+
+from attrs import field, fields, frozen
+
+from groupcheck.model.engine.errors import SpecError
+
+Value = Any
+T = TypeVar("T")
+
+_CONSTANTS = ("me", "scope")
+_replacers: dict[tuple[Any, ...], Callable[..., Any]] = {}
+
+
+def but(value: T, **changes: Any) -> T:
+    """The same value with some fields changed: `attrs.evolve` for values without converters, as one generated constructor call."""
+    key = (type(value), *changes)
+    make = _replacers.get(key)
+    if make is None:
+        names = [f.name for f in fields(type(value))]  # type: ignore[arg-type]
+        unknown = [name for name in changes if name not in names]
+        if unknown:
+            raise TypeError(f"{type(value).__name__} has no field {unknown[0]!r}, only {', '.join(names)}")
+        given = ", ".join(f"{n}={n if n in changes else 'o.' + n}" for n in names)
+        make = _replacers[key] = eval(f"lambda o, {', '.join(changes)}: cls({given})", {"cls": type(value)})
+    return make(value, **changes)  # type: ignore[no-any-return]
+
+
+@frozen
+class Slot:
+    """One slot (`size` None) or an array of `size` equal ones, with its value(s) in the initial state."""
+
+    initial: Value
+    size: int | None = None
+
+
+def single(initial: Value) -> Slot:
+    """A slot with one value."""
+    return Slot(initial)
+
+
+def array(size: int, initial: Value) -> Slot:
+    """`size` slots of one kind, indexed 0 .. size-1, all starting with `initial`."""
+    return Slot(initial, size)
+
+
+@frozen
+class Guard:
+    """A predicate over one slot that must hold for the rule to be called."""
+
+    slot: str
+    call: Callable[..., bool]
+    takes_me: bool
+
+    def allows(self, me: int, value: Value) -> bool:
+        return bool(self.call(me, value) if self.takes_me else self.call(value))
+
+
+@frozen
+class Rule:
+    """A rule with what its signature says: the slots it touches, whether it sees its index and the scope."""
+
+    name: str
+    call: Callable[..., Iterable[Any]]
+    slots: tuple[str, ...]
+    takes_me: bool
+    takes_scope: bool
+    labels: tuple[str, ...]
+    guard: Guard | None
+    urgent: bool
+
+    @property
+    def doc(self) -> str:
+        return inspect.getdoc(self.call) or ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names under which its outcomes are counted: `rule`, or `rule:label` for each label."""
+        return tuple(f"{self.name}:{label}" for label in self.labels) or (self.name,)
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    return list(inspect.signature(function).parameters.values())
+
+
+def _guard(when: Callable[..., bool], rule_name: str) -> Guard:
+    names = [p.name for p in _parameters(when)]
+    slots = [name for name in names if name != "me"]
+    if len(slots) != 1 or names not in (slots, ["me", *slots]):
+        raise SpecError("a guard reads exactly one slot", where=f"rule {rule_name}", do="write when=lambda slot: ... or when=lambda me, slot: ...")
+    return Guard(slots[0], when, "me" in names)
+
+
+def _rule(urgent: bool, labels: tuple[Any, ...], when: Callable[..., bool] | None) -> Any:
+    def decorate(function: Callable[..., Iterable[Any]]) -> Rule:
+        names = [p.name for p in _parameters(function)]
+        slots = tuple(name for name in names if name not in _CONSTANTS)
+        expected = [name for name in _CONSTANTS if name in names]
+        if names != [*(["me"] if "me" in expected else []), *slots, *(["scope"] if "scope" in expected else [])] or not slots:
+            raise SpecError("parameters are: me (optional), the slots, scope (optional)", where=f"rule {function.__name__}")
+        guard = _guard(when, function.__name__) if when else None
+        if guard and guard.slot not in slots:
+            raise SpecError(f"the guard reads {guard.slot!r}, which the rule does not touch", where=f"rule {function.__name__}")
+        return Rule(function.__name__, function, slots, "me" in names, "scope" in names, labels, guard, urgent)
+
+    if len(labels) == 1 and callable(labels[0]) and when is None:
+        function, labels = labels[0], ()
+        return decorate(function)
+    return decorate
+
+
+def rule(*labels: Any, when: Callable[..., bool] | None = None) -> Any:
+    """Makes a `Rule` of a generator function; see the module's docstring. `labels`: names of its kinds of outcome."""
+    return _rule(False, labels, when)
+
+
+def urgent(*labels: Any, when: Callable[..., bool] | None = None) -> Any:
+    """Like `rule`, for steps that happen inside the step that made them possible."""
+    return _rule(True, labels, when)
+
+
+_PLACE = re.compile(r"^(\w+)(?:\[(\w+)\])?$")
+_INDEXED = re.compile(r"^\w+\[[a-z]\]$")
+
+
+@frozen
+class Predicate:
+    """An invariant, goal, end or view: a function of some slots. `places` are (slot or view, index variable or None), `("state", None)` for all."""
+
+    name: str
+    call: Callable[..., Any]
+    places: tuple[tuple[str, str | None], ...]
+    takes_scope: bool
+    statement: str
+    source: str = ""
+
+    @property
+    def whole(self) -> bool:
+        """Does it need the whole state, so that it cannot be tabulated?"""
+        return ("state", None) in self.places
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return get_type_hints(function, include_extras=True)
+    except Exception:  # names such as "client[i]" are no types: then the annotations stay as they are written
+        return {}
+
+
+def _place(p: inspect.Parameter, hints: dict[str, Any]) -> str:
+    """The slot that a parameter stands for: `a: "client[i]"` and `a: Annotated[Client, "client[i]"]` name it, other annotations are types."""
+    if get_origin(hints.get(p.name)) is Annotated:
+        return next((m for m in get_args(hints[p.name])[1:] if isinstance(m, str)), p.name)
+    text = p.annotation if isinstance(p.annotation, str) else p.name
+    if text[:1] in "\"'" or _INDEXED.match(text):
+        return text.strip("\"'")
+    return p.name
+
+
+def _predicate(function: Callable[..., Any], source: str) -> Predicate:
+    places = []
+    hints = _hints(function)
+    takes_scope = False
+    for p in _parameters(function):
+        if p.name == "scope":
+            takes_scope = True
+            continue
+        text = _place(p, hints)
+        match = _PLACE.match(text)
+        if not match:
+            raise SpecError(f"{text!r} is not a slot such as 'core' or 'client[i]'", where=f"predicate {function.__name__}")
+        places.append((match[1], match[2]))
+    return Predicate(function.__name__, function, tuple(places), takes_scope, inspect.getdoc(function) or "", source)
+
+
+def invariant(*function: Callable[..., Any], source: str = "") -> Any:
+    """What must be true in every state. The docstring is its statement; `source` says where the promise stands."""
+    return _predicate(function[0], source) if function else lambda f: _predicate(f, source)
+
+
+def goal(*function: Callable[..., Any], source: str = "") -> Any:
+    """A situation that some state must show; a run in which it never does is not green."""
+    return _predicate(function[0], source) if function else lambda f: _predicate(f, source)
+
+
+def end(*function: Callable[..., Any], source: str = "") -> Any:
+    """States in which the protocol may rest. A state with no successor but itself that is no end is a deadlock."""
+    return _predicate(function[0], source) if function else lambda f: _predicate(f, source)
+
+
+def view(function: Callable[..., Any]) -> Predicate:
+    """A derived value (any hashable) that invariants may name like a slot; over slots of at most one index variable."""
+    return _predicate(function, "")
+
+
+@frozen
+class StepInvariant:
+    """What must be true of every outcome of the rules named (all rules, if none) that touch all of `slots`.
+
+    `call(before, after)`: two objects with one attribute for each of `slots`; `label` is passed too if the function takes it.
+    """
+
+    name: str
+    call: Callable[..., Any]
+    slots: tuple[str, ...]
+    rules: tuple[str, ...]
+    takes_label: bool
+    takes_scope: bool
+    statement: str
+    source: str = ""
+
+    def concerns(self, rule: Rule) -> bool:
+        return set(self.slots) <= set(rule.slots) and (not self.rules or rule.name in self.rules)
+
+
+def step_invariant(*slots: str, rules: Sequence[str] = (), source: str = "") -> Callable[[Callable[..., Any]], StepInvariant]:
+    """Makes a `StepInvariant`: `@step_invariant("core") def grows(before, after): ...`."""
+
+    def decorate(function: Callable[..., Any]) -> StepInvariant:
+        names = [p.name for p in _parameters(function)]
+        return StepInvariant(
+            function.__name__, function, slots, tuple(rules), "label" in names, "scope" in names, inspect.getdoc(function) or "", source
+        )
+
+    return decorate
+
+
+def _named(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(values)
+
+
+@frozen
+class Spec:
+    """A protocol at a scope, ready to be explored.
+
+    `initial`: several initial states, each a mapping of slot to value (an array: a tuple of values) over the slots' own initial values.
+    `cannot`: names of rules, `rule:label`s and goals that cannot happen in this scope, each with the reason; if one does, that is a `SpecError`.
+    `scope`: any value with a stable `repr`; it is part of a checkpoint's identity.
+    """
+
+    name: str
+    slots: Mapping[str, Slot]
+    rules: tuple[Rule, ...] = field(converter=_named)
+    scope: Any = None
+    invariants: tuple[Predicate | StepInvariant, ...] = field(default=(), converter=_named)
+    goals: tuple[Predicate, ...] = field(default=(), converter=_named)
+    ends: tuple[Predicate, ...] = field(default=(), converter=_named)
+    views: tuple[Predicate, ...] = field(default=(), converter=_named)
+    initial: tuple[Mapping[str, Value], ...] = field(default=({},), converter=_named)
+    cannot: Mapping[str, str] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        sizes = {slot.size for slot in self.slots.values() if slot.size is not None}
+        for r in self.rules:
+            for name in r.slots:
+                if name not in self.slots:
+                    raise SpecError(f"{name!r} is no slot; slots are {', '.join(self.slots)}", where=f"rule {r.name}")
+            if r.takes_me and not sizes & {self.slots[n].size for n in r.slots} and len(sizes) != 1:
+                raise SpecError("me has no array to range over", where=f"rule {r.name}")
+            if len({self.slots[n].size for n in r.slots} - {None}) > 1:
+                raise SpecError("arrays of different sizes", where=f"rule {r.name}")
+        known = {*self.slots, *(v.name for v in self.views), "state"}
+        for p in (*self.invariants, *self.goals, *self.ends, *self.views):
+            used = p.slots if isinstance(p, StepInvariant) else [name for name, _ in p.places]
+            for name in used:
+                if name not in known:
+                    raise SpecError(f"{name!r} is no slot or view; there are {', '.join(sorted(known))}", where=f"predicate {p.name}")
+        for what, names in (("rule", [r.name for r in self.rules]), ("invariant", [p.name for p in self.invariants]), ("goal", [p.name for p in self.goals])):
+            twice = {n for n in names if names.count(n) > 1}
+            if twice:
+                raise SpecError(f"two {what}s are called {min(twice)!r}")
+        outcomes = {name for r in self.rules for name in (r.name, *r.names)} | {g.name for g in self.goals}
+        for name in self.cannot:
+            if name not in outcomes:
+                raise SpecError(f"{name!r} is no rule, outcome or goal", where="cannot")
+
+    @property
+    def places(self) -> tuple[tuple[str, int | None], ...]:
+        """The order of values in a state: single slots first, then index by index all arrays."""
+        singles = [(n, None) for n, s in self.slots.items() if s.size is None]
+        longest = max((s.size for s in self.slots.values() if s.size is not None), default=0)
+        arrays = [(n, i) for i in range(longest) for n, s in self.slots.items() if s.size is not None and i < s.size]
+        return tuple([*singles, *arrays])
+
+    def indexes(self, r: Rule) -> range:
+        """The indexes for which a rule stands: one if it touches single slots only and does not take `me`."""
+        sizes = {self.slots[n].size for n in r.slots} - {None}
+        if not sizes and r.takes_me:
+            sizes = {s.size for s in self.slots.values()} - {None}
+        return range(min(s for s in sizes if s is not None)) if sizes else range(1)
+
+    def replaced(self, changed: Rule | Iterable[Rule]) -> Spec:
+        """The same spec with rules of the same names replaced: how a mutation is applied."""
+        import attrs
+
+        new = {r.name: r for r in ([changed] if isinstance(changed, Rule) else changed)}
+        missing = set(new) - {r.name for r in self.rules}
+        if missing:
+            raise SpecError(f"there is no rule {min(missing)!r} to replace", where=self.name)
+        return attrs.evolve(self, rules=tuple(new.get(r.name, r) for r in self.rules))
+
+    def only(self, invariants: Sequence[str]) -> Spec:
+        """The same spec with these invariants alone."""
+        import attrs
+
+        there = [p.name for p in self.invariants]
+        for name in invariants:
+            if name not in there:
+                raise SpecError(f"no invariant {name!r} in {self.name}", do=f"one of {', '.join(there)}")
+        return attrs.evolve(self, invariants=tuple(p for p in self.invariants if p.name in invariants))

@@ -1,0 +1,225 @@
+"""The meaning of a `Spec`, in plain Python: initial states, successors, predicates, keys.
+
+Everything else (the fast engine, paths, replays) must agree with this file; it favours the obvious over the quick.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+from groupcheck.model.engine.errors import RuleError, SpecError, UserError
+from groupcheck.model.engine.spec import Predicate, Rule, Spec, StepInvariant
+from groupcheck.model.engine.verdict import Firing, Path, Step
+
+State = tuple[Any, ...]
+LONGEST_CHAIN = 10_000  # urgent outcomes inside one step; more is a rule that never comes to rest
+
+
+class Semantics:
+    """A spec with its places resolved. `broken` collects (step invariant, before, after) as outcomes are computed."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.places = spec.places
+        self.at = {place: k for k, place in enumerate(self.places)}
+        self.ordinary = [(r, i, self._where(r, i)) for r in spec.rules if not r.urgent for i in spec.indexes(r)]
+        self.urgent = [(r, i, self._where(r, i)) for r in spec.rules if r.urgent for i in spec.indexes(r)]
+        self.by_name = {(r.name, i): (r, i, w) for r, i, w in (*self.ordinary, *self.urgent)}
+        self.checks = {r.name: [p for p in spec.invariants if isinstance(p, StepInvariant) and p.concerns(r)] for r in spec.rules}
+        self.views = {v.name: v for v in spec.views}
+
+    def _where(self, r: Rule, i: int) -> tuple[int, ...]:
+        return tuple(self.at[n, None if self.spec.slots[n].size is None else i] for n in r.slots)
+
+    def state(self, values: dict[str, Any]) -> State:
+        """A state from a mapping of slot to value (arrays: tuples of values, or one value for all)."""
+        full: dict[tuple[str, int | None], Any] = {}
+        for name, slot in self.spec.slots.items():
+            value = values.get(name, slot.initial)
+            if slot.size is None:
+                full[name, None] = value
+            else:
+                many = value if name in values else (value,) * slot.size
+                if not isinstance(many, tuple) or len(many) != slot.size:
+                    raise SpecError(f"the initial value of array {name!r} is a tuple of {slot.size} values", where=self.spec.name)
+                full.update({(name, i): v for i, v in enumerate(many)})
+        return tuple(full[place] for place in self.places)
+
+    def named(self, state: State) -> dict[str, Any]:
+        """Slot name -> value, arrays as tuples."""
+        out: dict[str, Any] = {}
+        for (name, i), value in zip(self.places, state):
+            out[name] = value if i is None else (*out.get(name, ()), value)
+        return out
+
+    # -- rules
+
+    def call(self, r: Rule, me: int, args: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
+        """The outcomes of one rule on one combination of values: (name it counts under, new values). Raises `RuleError`."""
+        if r.guard and not r.guard.allows(me, args[r.slots.index(r.guard.slot)]):
+            return []
+        shown = dict(zip(r.slots, args))
+        given = ((me,) if r.takes_me else ()) + args + ((self.spec.scope,) if r.takes_scope else ())
+        try:
+            yielded = list(r.call(*given) or ())
+        except UserError:
+            raise
+        except Exception as error:
+            raise RuleError(r.name, f"raised {type(error).__name__}: {error}", shown) from error
+        return [self.outcome(r, y, shown) for y in yielded]
+
+    @staticmethod
+    def outcome(r: Rule, yielded: Any, shown: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
+        """One yielded value, checked and taken apart."""
+        name = r.name
+        values = yielded
+        if r.labels:
+            if not isinstance(yielded, tuple) or not yielded or yielded[0] not in r.labels:
+                raise RuleError(r.name, f"yielded {yielded!r}, which does not start with one of its labels {r.labels}", shown)
+            name, values = f"{r.name}:{yielded[0]}", yielded[1:]
+        elif len(r.slots) == 1:
+            values = (yielded,)
+        if not isinstance(values, tuple) or len(values) != len(r.slots):
+            raise RuleError(r.name, f"yielded {yielded!r}, not one value for each of {', '.join(r.slots)}", shown)
+        for slot, value in zip(r.slots, values):
+            try:
+                hash(value)
+            except TypeError:
+                raise RuleError(r.name, f"yielded a {type(value).__name__} for {slot}, which cannot be hashed (use frozen values)", shown) from None
+            if type(value) is not type(shown[slot]):
+                raise RuleError(r.name, f"yielded a {type(value).__name__} for {slot}, which holds {type(shown[slot]).__name__}", shown)
+        return name, values
+
+    def firings(self, instance: tuple[Rule, int, tuple[int, ...]], state: State) -> Iterator[tuple[Firing, State, tuple[StepInvariant, ...]]]:
+        """The outcomes of one rule instance in a state, each with the step invariants that it breaks."""
+        r, me, where = instance
+        args = tuple(state[k] for k in where)
+        for choice, (name, values) in enumerate(self.call(r, me, args)):
+            after = list(state)
+            for k, v in zip(where, values):
+                after[k] = v
+            broken = tuple(p for p in self.checks[r.name] if not self.step_holds(p, r, name, args, values))
+            yield Firing(name, me if len(self.spec.indexes(r)) > 1 or r.takes_me else None, choice), tuple(after), broken
+
+    def step_holds(self, p: StepInvariant, r: Rule, name: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
+        at = [r.slots.index(s) for s in p.slots]
+        args: list[Any] = [SimpleNamespace(**{s: values[k] for s, k in zip(p.slots, at)}) for values in (before, after)]
+        if p.takes_label:
+            args.append(name.partition(":")[2])
+        if p.takes_scope:
+            args.append(self.spec.scope)
+        try:
+            return bool(p.call(*args))
+        except Exception as error:
+            raise RuleError(p.name, f"raised {type(error).__name__}: {error}", dict(zip(r.slots, before))) from error
+
+    def settle(self, state: State) -> Iterator[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]]:
+        """All ways in which urgent rules bring a state to rest: (urgent firings, state at rest, step invariants broken)."""
+        stack: list[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]] = [((), state, ())]
+        while stack:
+            chain, now, broken = stack.pop()
+            if len(chain) > LONGEST_CHAIN:
+                raise RuleError(chain[-1].name, f"urgent rules do not come to rest within {LONGEST_CHAIN} outcomes", self.named(state))
+            for instance in self.urgent:
+                outcomes = list(self.firings(instance, now))
+                if outcomes:
+                    stack += [((*chain, f), after, (*broken, *b)) for f, after, b in reversed(outcomes)]
+                    break
+            else:
+                yield chain, now, broken
+
+    def starts(self) -> list[tuple[tuple[Firing, ...], State, State]]:
+        """Initial states at rest: (urgent firings, state as declared, state at rest)."""
+        return [(chain, raw, rest) for values in self.spec.initial for raw in [self.state(dict(values))] for chain, rest, _ in self.settle(raw)]
+
+    def steps(self, state: State) -> Iterator[tuple[Step, tuple[StepInvariant, ...]]]:
+        """Every transition out of a state, with the step invariants that it breaks."""
+        for instance in self.ordinary:
+            for firing, after, broken in self.firings(instance, state):
+                for chain, rest, more in self.settle(after):
+                    yield Step(firing, chain, rest), (*broken, *more)
+
+    # -- predicates
+
+    def instances(self, p: Predicate) -> list[dict[str, int]]:
+        """The values of a predicate's index variables: all tuples of different indexes."""
+        sizes: dict[str, int] = {}
+        for name, var in p.places:
+            size = self._size(name)
+            if size is not None:
+                v = var or "i"
+                sizes[v] = min(sizes.get(v, size), size)
+        bindings: list[dict[str, int]] = [{}]
+        for v, size in sizes.items():
+            bindings = [{**b, v: i} for b in bindings for i in range(size) if i not in b.values()]
+        return bindings
+
+    def _size(self, name: str) -> int | None:
+        if name in self.views:
+            return next((s for n, _ in self.views[name].places if (s := self._size(n)) is not None), None)
+        return None if name == "state" else self.spec.slots[name].size
+
+    def argument(self, name: str, index: int | None, state: State) -> Any:
+        """The value of a slot, of a view, or of the whole state."""
+        if name == "state":
+            return SimpleNamespace(**self.named(state))
+        if name in self.views:
+            return self.evaluate(self.views[name], {"i": index} if index is not None else {}, state)
+        return state[self.at[name, None if self.spec.slots[name].size is None else index]]
+
+    def evaluate(self, p: Predicate, binding: dict[str, Any], state: State) -> Any:
+        """The value of a predicate or view for one binding of its index variables."""
+        only = next(iter(binding.values())) if len(binding) == 1 else None
+        args = [self.argument(name, binding.get(var or "i", only), state) for name, var in p.places]
+        try:
+            return p.call(*args, *([self.spec.scope] if p.takes_scope else []))
+        except UserError:
+            raise
+        except Exception as error:
+            raise RuleError(p.name, f"raised {type(error).__name__}: {error}", dict(zip((n for n, _ in p.places), args))) from error
+
+    def holds(self, p: Predicate, state: State) -> bool:
+        """Does it hold for every binding?"""
+        return all(self.evaluate(p, b, state) for b in self.instances(p))
+
+    def met(self, p: Predicate, state: State) -> bool:
+        """Does it hold for some binding?"""
+        return any(self.evaluate(p, b, state) for b in self.instances(p))
+
+    def rests(self, state: State) -> bool:
+        """Is the state a declared end?"""
+        return any(self.holds(e, state) for e in self.spec.ends)
+
+    # -- paths and keys
+
+    def key(self, path: Path) -> str:
+        """A short text that replays a path with `follow`: the number of the start and of each step among its alternatives."""
+        numbers = [[rest for _, _, rest in self.starts()].index(path.initial)]
+        state = path.initial
+        for step in path.steps:
+            numbers.append([s for s, _ in self.steps(state)].index(step))
+            state = step.state
+        return "gc1-" + ".".join(map(str, numbers))
+
+    def follow(self, key: str) -> Path:
+        """The path that a key stands for. Raises `UserError` where the key does not fit this spec and scope."""
+        head, _, rest = key.partition("-")
+        if head != "gc1" or not rest or not all(part.isdecimal() and len(part) < 9 for part in rest.split(".")):
+            raise UserError(f"{key[:60]!r} is no key", do="a key looks like gc1-0.3.12")
+        start, *numbers = map(int, rest.split("."))
+        starts = self.starts()
+        if start >= len(starts):
+            raise UserError(f"the key starts at initial state {start}, there are {len(starts)}", where=self.spec.name)
+        chain, _, state = starts[start]
+        steps: list[Step] = []
+        initial = state
+        for n, number in enumerate(numbers, 1):
+            step = next(itertools.islice(self.steps(state), number, None), None)
+            if step is None:
+                raise UserError(f"the key does not fit at step {n}", where=self.spec.name, do="use the variant, scope and mutation that gave it")
+            steps.append(step[0])
+            state = step[0].state
+        return Path(self.places, initial, chain, tuple(steps))

@@ -1,0 +1,1 @@
+"""What the protocols of consumer groups share: coordinator, client, link, offsets, faults."""

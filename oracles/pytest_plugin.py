@@ -1,0 +1,1 @@
+"""The pytest plugin: nothing heavy is imported at pytest's start."""

@@ -1,0 +1,1 @@
+"""What really happened: parsers of logs, one vocabulary of events, and the replay through the model."""
