@@ -1,0 +1,33 @@
+# make demo | test | bench: each sets up .venv first and is quick the second time. `make` alone lists the rest.
+RUN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help setup demo test lint format bench bench-peers lock clean
+
+help:
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
+
+setup: $(READY) ## .venv with the pinned requirements (PYTHON=/some/python3.12 chooses the interpreter)
+
+$(READY): requirements.txt pyproject.toml .ci/setup
+	@.ci/setup $(PYTHON)
+	@touch $@
+
+demo: $(READY) ## a proof, a seeded mistake with its shortest counterexample, a real broker's log explained
+	@.ci/demo
+
+test: lint ## lint, then pytest
+	@$(RUN)/pytest
+
+lint: $(READY) ## ruff, mypy --strict, import contracts
+	@$(RUN)/ruff check --quiet .
+	@$(RUN)/mypy --no-error-summary
+	@$(RUN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
+
+format: $(READY) ## ruff format, and what ruff can mend
+	@$(RUN)/ruff format --quiet .
+	@$(RUN)/ruff check --fix .
+
+clean: ## everything that make made
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist src/*.egg-info
+	@find . -name __pycache__ -prune -exec rm -rf {} +
