@@ -1,0 +1,61 @@
+"""Each import contract is broken on purpose, in a copy of the package: a contract that would let its offender pass guards nothing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+CONTRACTS = {c["id"]: c["name"] for c in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]}
+
+# contract: (file that offends, what it imports)
+OFFENDERS = {
+    "floors": ("model/engine/errors.py", "groupcheck.traces"),
+    "model-floors": ("model/engine/verdict.py", "groupcheck.model.protocol"),
+    "variants-apart": ("model/variants/planted_a.py", "groupcheck.model.variants.planted_b"),
+    "invariants-apart": ("invariants/planted_a.py", "groupcheck.invariants.planted_b"),
+    "invariants-pure": ("invariants/planted_b.py", "groupcheck.model.engine.reference"),
+    "models-do-not-search": ("model/variants/planted_b.py", "groupcheck.model.engine.reference"),
+    "judge-apart": ("model/engine/reference.py", "numpy"),
+    "terminal-at-the-door": ("traces/planted_a.py", "click"),
+    "one-name": ("oracles/planted_a.py", "model"),
+}
+
+
+def module(file: str) -> str:
+    return "groupcheck." + file.removesuffix(".py").replace("/", ".")
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What lint-imports says of a copy of the package with all offenders planted."""
+    top = tmp_path_factory.mktemp("planted")
+    shutil.copytree(ROOT / "src/groupcheck", top / "groupcheck", symlinks=False, ignore=shutil.ignore_patterns("__pycache__"))
+    for file, imported in OFFENDERS.values():
+        with (top / "groupcheck" / file).open("a") as f:
+            f.write(f"\nimport {imported}\n")
+    run = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--config", ROOT / "pyproject.toml", "--no-cache"],
+        cwd=top, env={**os.environ, "PYTHONPATH": str(top), "COLUMNS": "400"}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert run.returncode == 1, run.stdout + run.stderr
+    return run.stdout
+
+
+def test_every_contract_has_an_offender():
+    assert set(OFFENDERS) == set(CONTRACTS)
+
+
+@pytest.mark.parametrize("contract", OFFENDERS)
+def test_a_contract_reports_its_offender(contract: str, report: str):
+    file, imported = OFFENDERS[contract]
+    name = CONTRACTS[contract]
+    assert f"{name} BROKEN" in report
+    section = report.split(f"\n{name}\n---", 1)[1].split("\n---", 1)[0]
+    assert f"{module(file)} -> {imported} (l." in section

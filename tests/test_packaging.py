@@ -1,0 +1,71 @@
+"""What a user gets from the wheel: real files under the installed name, the two entry points, and a light door for pytest."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import entry_points
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FLOORS = ("model", "invariants", "traces", "oracles")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """The wheel, built without network or isolation from a copy of the checkout, so that nothing is left behind in it."""
+    copy, out = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("wheel")
+    leave = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    for name in ("src", *FLOORS):
+        shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=leave)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copy)
+    build = f"from setuptools import build_meta; build_meta.build_wheel({str(out)!r})"
+    subprocess.run([sys.executable, "-c", build], cwd=copy, check=True, capture_output=True, timeout=60)
+    (built,) = out.glob("*.whl")
+    return zipfile.ZipFile(built)
+
+
+def test_the_wheel_holds_every_module_and_template_and_nothing_else(wheel: zipfile.ZipFile):
+    packed = {PurePosixPath(n) for n in wheel.namelist() if n.startswith("groupcheck/")}
+    wanted = {PurePosixPath("groupcheck/__init__.py"), PurePosixPath("groupcheck/py.typed")}
+    for floor in FLOORS:
+        files = [f for f in (ROOT / floor).rglob("*") if f.is_file() and "__pycache__" not in f.parts]
+        wanted |= {PurePosixPath("groupcheck", *f.relative_to(ROOT).parts) for f in files}
+    assert packed == wanted
+
+
+def test_the_wheel_is_for_every_platform_and_carries_the_license(wheel: zipfile.ZipFile):
+    assert str(wheel.filename).endswith("-py3-none-any.whl")
+    metadata = next(n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))
+    lines = wheel.read(metadata).decode().splitlines()
+    assert "License-Expression: Apache-2.0" in lines and "Requires-Python: >=3.11" in lines
+    assert [n for n in wheel.namelist() if n.endswith("licenses/LICENSE")]
+
+
+def test_only_light_dependencies_are_asked_of_everyone(wheel: zipfile.ZipFile):
+    metadata = next(n for n in wheel.namelist() if n.endswith(".dist-info/METADATA"))
+    required = [
+        line.split()[1]
+        for line in wheel.read(metadata).decode().splitlines()
+        if line.startswith("Requires-Dist:") and "extra ==" not in line
+    ]
+    assert {r.partition(">")[0] for r in required} == {"attrs", "cattrs", "click", "jinja2", "numba", "numpy", "rich"}
+
+
+def test_the_command_and_the_pytest_plugin_are_entry_points_that_load():
+    (command,) = entry_points(group="console_scripts", name="groupcheck")
+    (plugin,) = entry_points(group="pytest11", name="groupcheck")
+    assert callable(command.load())
+    assert plugin.load().__doc__
+
+
+def test_the_pytest_plugin_imports_nothing_heavy_at_the_start():
+    heavy = ("numpy", "numba", "llvmlite", "rich", "jinja2", "groupcheck.model.engine.explore")
+    asked = f"import sys, groupcheck.oracles.pytest_plugin; print([m for m in {heavy} if m in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=60)
+    assert said.stdout.strip() == "[]"
