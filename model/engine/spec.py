@@ -29,7 +29,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints, overload
 
 from attrs import field, fields, frozen
 
@@ -117,36 +117,46 @@ def _guard(when: Callable[..., bool], rule_name: str) -> Guard:
     names = [p.name for p in _parameters(when)]
     slots = [name for name in names if name != "me"]
     if len(slots) != 1 or names not in (slots, ["me", *slots]):
-        raise SpecError("a guard reads exactly one slot", where=f"rule {rule_name}", do="write when=lambda slot: ... or when=lambda me, slot: ...")
+        raise SpecError(
+            "a guard reads exactly one slot", where=f"rule {rule_name}", do="write when=lambda slot: ... or when=lambda me, slot: ..."
+        )
     return Guard(slots[0], when, "me" in names)
 
 
-def _rule(urgent: bool, labels: tuple[Any, ...], when: Callable[..., bool] | None) -> Any:
-    def decorate(function: Callable[..., Iterable[Any]]) -> Rule:
-        names = [p.name for p in _parameters(function)]
-        slots = tuple(name for name in names if name not in _CONSTANTS)
-        expected = [name for name in _CONSTANTS if name in names]
-        if names != [*(["me"] if "me" in expected else []), *slots, *(["scope"] if "scope" in expected else [])] or not slots:
-            raise SpecError("parameters are: me (optional), the slots, scope (optional)", where=f"rule {function.__name__}")
-        guard = _guard(when, function.__name__) if when else None
-        if guard and guard.slot not in slots:
-            raise SpecError(f"the guard reads {guard.slot!r}, which the rule does not touch", where=f"rule {function.__name__}")
-        return Rule(function.__name__, function, slots, "me" in names, "scope" in names, labels, guard, urgent)
-
-    if len(labels) == 1 and callable(labels[0]) and when is None:
-        function, labels = labels[0], ()
-        return decorate(function)
-    return decorate
+Body = Callable[..., Iterable[Any]]
 
 
+def _rule(function: Body, urgent: bool, labels: tuple[str, ...], when: Callable[..., bool] | None) -> Rule:
+    names = [p.name for p in _parameters(function)]
+    slots = tuple(name for name in names if name not in _CONSTANTS)
+    if names != [*(["me"] if "me" in names else []), *slots, *(["scope"] if "scope" in names else [])] or not slots:
+        raise SpecError("parameters are: me (optional), the slots, scope (optional)", where=f"rule {function.__name__}")
+    guard = _guard(when, function.__name__) if when else None
+    if guard and guard.slot not in slots:
+        raise SpecError(f"the guard reads {guard.slot!r}, which the rule does not touch", where=f"rule {function.__name__}")
+    return Rule(function.__name__, function, slots, "me" in names, "scope" in names, labels, guard, urgent)
+
+
+@overload
+def rule(function: Body, /) -> Rule: ...
+@overload
+def rule(*labels: str, when: Callable[..., bool] | None = None) -> Callable[[Body], Rule]: ...
 def rule(*labels: Any, when: Callable[..., bool] | None = None) -> Any:
     """Makes a `Rule` of a generator function; see the module's docstring. `labels`: names of its kinds of outcome."""
-    return _rule(False, labels, when)
+    if len(labels) == 1 and callable(labels[0]):
+        return _rule(labels[0], False, (), when)
+    return lambda function: _rule(function, False, labels, when)
 
 
+@overload
+def urgent(function: Body, /) -> Rule: ...
+@overload
+def urgent(*labels: str, when: Callable[..., bool] | None = None) -> Callable[[Body], Rule]: ...
 def urgent(*labels: Any, when: Callable[..., bool] | None = None) -> Any:
     """Like `rule`, for steps that happen inside the step that made them possible."""
-    return _rule(True, labels, when)
+    if len(labels) == 1 and callable(labels[0]):
+        return _rule(labels[0], True, (), when)
+    return lambda function: _rule(function, True, labels, when)
 
 
 _PLACE = re.compile(r"^(\w+)(?:\[(\w+)\])?$")
@@ -203,19 +213,30 @@ def _predicate(function: Callable[..., Any], source: str) -> Predicate:
     return Predicate(function.__name__, function, tuple(places), takes_scope, inspect.getdoc(function) or "", source)
 
 
-def invariant(*function: Callable[..., Any], source: str = "") -> Any:
+Test = Callable[..., bool]
+
+
+@overload
+def invariant(function: Test, /) -> Predicate: ...
+@overload
+def invariant(*, source: str) -> Callable[[Test], Predicate]: ...
+def invariant(*function: Test, source: str = "") -> Any:
     """What must be true in every state. The docstring is its statement; `source` says where the promise stands."""
     return _predicate(function[0], source) if function else lambda f: _predicate(f, source)
 
 
-def goal(*function: Callable[..., Any], source: str = "") -> Any:
+@overload
+def goal(function: Test, /) -> Predicate: ...
+@overload
+def goal(*, source: str) -> Callable[[Test], Predicate]: ...
+def goal(*function: Test, source: str = "") -> Any:
     """A situation that some state must show; a run in which it never does is not green."""
     return _predicate(function[0], source) if function else lambda f: _predicate(f, source)
 
 
-def end(*function: Callable[..., Any], source: str = "") -> Any:
+def end(function: Test) -> Predicate:
     """States in which the protocol may rest. A state with no successor but itself that is no end is a deadlock."""
-    return _predicate(function[0], source) if function else lambda f: _predicate(f, source)
+    return _predicate(function, "")
 
 
 def view(function: Callable[..., Any]) -> Predicate:
@@ -295,7 +316,11 @@ class Spec:
             for name in used:
                 if name not in known:
                     raise SpecError(f"{name!r} is no slot or view; there are {', '.join(sorted(known))}", where=f"predicate {p.name}")
-        for what, names in (("rule", [r.name for r in self.rules]), ("invariant", [p.name for p in self.invariants]), ("goal", [p.name for p in self.goals])):
+        for what, names in (
+            ("rule", [r.name for r in self.rules]),
+            ("invariant", [p.name for p in self.invariants]),
+            ("goal", [p.name for p in self.goals]),
+        ):
             twice = {n for n in names if names.count(n) > 1}
             if twice:
                 raise SpecError(f"two {what}s are called {min(twice)!r}")
@@ -310,7 +335,7 @@ class Spec:
         singles = [(n, None) for n, s in self.slots.items() if s.size is None]
         longest = max((s.size for s in self.slots.values() if s.size is not None), default=0)
         arrays = [(n, i) for i in range(longest) for n, s in self.slots.items() if s.size is not None and i < s.size]
-        return tuple([*singles, *arrays])
+        return (*singles, *arrays)
 
     def indexes(self, r: Rule) -> range:
         """The indexes for which a rule stands: one if it touches single slots only and does not take `me`."""

@@ -88,12 +88,16 @@ class Semantics:
             try:
                 hash(value)
             except TypeError:
-                raise RuleError(r.name, f"yielded a {type(value).__name__} for {slot}, which cannot be hashed (use frozen values)", shown) from None
+                raise RuleError(
+                    r.name, f"yielded a {type(value).__name__} for {slot}, which cannot be hashed (use frozen values)", shown
+                ) from None
             if type(value) is not type(shown[slot]):
                 raise RuleError(r.name, f"yielded a {type(value).__name__} for {slot}, which holds {type(shown[slot]).__name__}", shown)
         return name, values
 
-    def firings(self, instance: tuple[Rule, int, tuple[int, ...]], state: State) -> Iterator[tuple[Firing, State, tuple[StepInvariant, ...]]]:
+    def firings(
+        self, instance: tuple[Rule, int, tuple[int, ...]], state: State
+    ) -> Iterator[tuple[Firing, State, tuple[StepInvariant, ...]]]:
         """The outcomes of one rule instance in a state, each with the step invariants that it breaks."""
         r, me, where = instance
         args = tuple(state[k] for k in where)
@@ -133,7 +137,9 @@ class Semantics:
 
     def starts(self) -> list[tuple[tuple[Firing, ...], State, State]]:
         """Initial states at rest: (urgent firings, state as declared, state at rest)."""
-        return [(chain, raw, rest) for values in self.spec.initial for raw in [self.state(dict(values))] for chain, rest, _ in self.settle(raw)]
+        return [
+            (chain, raw, rest) for values in self.spec.initial for raw in [self.state(dict(values))] for chain, rest, _ in self.settle(raw)
+        ]
 
     def steps(self, state: State) -> Iterator[tuple[Step, tuple[StepInvariant, ...]]]:
         """Every transition out of a state, with the step invariants that it breaks."""
@@ -219,7 +225,9 @@ class Semantics:
         for n, number in enumerate(numbers, 1):
             step = next(itertools.islice(self.steps(state), number, None), None)
             if step is None:
-                raise UserError(f"the key does not fit at step {n}", where=self.spec.name, do="use the variant, scope and mutation that gave it")
+                raise UserError(
+                    f"the key does not fit at step {n}", where=self.spec.name, do="use the variant, scope and mutation that gave it"
+                )
             steps.append(step[0])
             state = step[0].state
         return Path(self.places, initial, chain, tuple(steps))

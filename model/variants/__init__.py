@@ -1,1 +1,1 @@
-"""One file a protocol variant, each a function from a scope to a `Spec`."""
+"""The variants of the protocol: one file each, which gives its `Variant` the name `VARIANT`."""

@@ -1,0 +1,184 @@
+"""The classic coordinator's answers to requests (protocol.md 1.4 to 1.10): one rule an API, each over (core, seats[i], link[i]).
+
+Kafka: GroupMetadataManager (classicGroupJoin, classicGroupSync, classicGroupHeartbeat, classicGroupLeave) and OffsetMetadataManager; the old
+GroupCoordinator.scala behaves the same unless a rule says otherwise. Assumed: the group exists, sizes and timeouts are in range, no ACLs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.engine import but, urgent
+from groupcheck.model.protocol.codes import (
+    GROUP_MAX_SIZE_REACHED,
+    ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
+from groupcheck.model.protocol.group import Core, Phase, Seat, Seats, is_member, remove
+from groupcheck.model.protocol.link import Link, deliver, mentions, orphan, park, reply
+from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, Store, SyncGroup
+from groupcheck.model.protocol.rounds import after_removal, attempt, prepare
+from groupcheck.model.protocol.scope import Scope
+
+Outcome = tuple[str, Core, Seats, Link]
+
+
+def _new_id(seats: Seats, link: Link) -> int:
+    """The smallest number that no seat and no message on its way still carries."""
+    id = 0
+    while seats[id] is not None or mentions(link, id):
+        id += 1
+    return id
+
+
+def accepts(core: Core, seat: Seat | None, scope: Scope) -> bool:
+    """The size rule of KIP-389 (acceptJoiningMember): pending ids are not counted, known members may come back."""
+    if scope.max_size is None or core.phase == Phase.EMPTY:
+        return True
+    if core.phase == Phase.PREPARING:
+        return (seat is not None and seat.member and seat.join) or core.parked < scope.max_size
+    return is_member(seat) or core.members < scope.max_size
+
+
+@urgent(
+    "too_many", "id_required", "added", "unknown", "parked", "unchanged", "restarted",
+    when=lambda link: isinstance(link.request, JoinGroup),
+)  # fmt: skip
+def join_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    """A member wants to be in the group. First without an id: it is given one and must come again (KIP-394). Then it waits for the round."""
+    request = link.request
+    assert isinstance(request, JoinGroup)
+    seat = seats[request.id]
+    if not accepts(core, seat, scope):
+        yield from _too_many(me, core, seats, link, scope)
+    elif request.id == NO_ID:
+        id = _new_id(seats, link)
+        if scope.two_step:
+            seats = seats.put(id, Seat())
+            yield "id_required", but(core, pending=core.pending + 1), seats, reply(link, Answer(request, MEMBER_ID_REQUIRED, id))
+        else:
+            yield _add(core, seats, link, id, JoinGroup(id, request.claimed), scope)
+    elif seat is None or (seat.member and core.phase == Phase.EMPTY):
+        yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
+    elif not seat.member:
+        yield _add(but(core, pending=core.pending - 1), seats, link, request.id, request, scope)
+    else:
+        yield from _join_again(me, core, seats, link, seat, scope)
+
+
+def _too_many(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    request = link.request
+    assert isinstance(request, JoinGroup)
+    if seats[request.id] is not None:
+        core, seats = remove(core, seats, me, request.id)
+    yield "too_many", core, seats, reply(link, Answer(request, GROUP_MAX_SIZE_REACHED))
+
+
+def _add(core: Core, seats: Seats, link: Link, id: int, request: JoinGroup, scope: Scope) -> Outcome:
+    """addMemberAndRebalance: the newcomer is parked with the five-minute timer; the round starts, or may now complete."""
+    seat = Seat(True, new=scope.has("new_member_timeout"), join=True, claimed=request.claimed)
+    core = but(core, members=core.members + 1, parked=core.parked + 1)
+    core = attempt(but(core, extended=core.initial), scope) if core.phase == Phase.PREPARING else prepare(core)
+    return "added", core, seats.put(id, seat), park(link, request)
+
+
+def _join_again(me: int, core: Core, seats: Seats, link: Link, seat: Seat, scope: Scope) -> Iterator[Outcome]:
+    """A known member: parked in a running round; answered at once if nothing changed; otherwise (or if it leads a Stable group) a new round."""
+    request = link.request
+    assert isinstance(request, JoinGroup)
+    leads = core.leader == (me, request.id)
+    unchanged = seat.claimed == request.claimed and (core.phase == Phase.COMPLETING or not leads)
+    if core.phase != Phase.PREPARING and unchanged:
+        yield "unchanged", core, seats, reply(link, Answer(request, NONE, request.id, core.generation))
+        return
+    core = but(core, parked=core.parked + (not seat.join), leader_parked=core.leader_parked or leads)
+    if core.phase == Phase.PREPARING:
+        seats = seats.put(request.id, but(seat, join=True, claimed=request.claimed))
+        yield "parked", attempt(core, scope), seats, park(link, request)
+        return
+    seats = seats.put(request.id, but(seat, join=True, claimed=request.claimed))
+    yield "restarted", prepare(core), seats, park(link, request)
+
+
+@urgent(
+    "unknown", "illegal_generation", "rebalancing", "stable", "led", "parked",
+    when=lambda link: isinstance(link.request, SyncGroup),
+)  # fmt: skip
+def sync_group(me: int, core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
+    """A member asks for its share: it waits until the leader's plan is written, or has it at once in a Stable group."""
+    request = link.request
+    assert isinstance(request, SyncGroup)
+    seat = seats[request.id]
+    if seat is None or not seat.member or core.phase == Phase.EMPTY:
+        yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
+    elif request.generation != core.generation:
+        yield "illegal_generation", core, seats, reply(link, Answer(request, ILLEGAL_GENERATION))
+    elif core.phase == Phase.PREPARING:
+        yield "rebalancing", core, seats, reply(link, Answer(request, REBALANCE_IN_PROGRESS))
+    else:
+        due = core.due - seat.due
+        core = but(core, due=due, deadline=core.deadline and due > 0)
+        if core.phase == Phase.STABLE:
+            seats = seats.put(request.id, but(seat, due=False))
+            yield "stable", core, seats, reply(link, Answer(request, NONE, request.id, request.generation, seat.share))
+        else:
+            leads = core.leader == (me, request.id) and not core.appending
+            seats = seats.put(request.id, but(seat, sync=True, due=False))
+            yield "led" if leads else "parked", but(core, appending=core.appending or leads), seats, park(link, request)
+
+
+@urgent("unknown", "illegal_generation", "rebalancing", "accepted", when=lambda link: isinstance(link.request, Heartbeat))
+def heartbeat(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
+    """A member says that it lives, and hears whether a round is running or whether it is still known."""
+    request = link.request
+    assert isinstance(request, Heartbeat)
+    if not is_member(seats[request.id]) or (request.generation == core.generation and core.phase == Phase.EMPTY):
+        yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
+    elif request.generation != core.generation:
+        yield "illegal_generation", core, seats, reply(link, Answer(request, ILLEGAL_GENERATION))
+    elif core.phase == Phase.PREPARING:
+        yield "rebalancing", core, seats, reply(link, Answer(request, REBALANCE_IN_PROGRESS))
+    else:
+        yield "accepted", core, seats, reply(link, Answer(request))
+
+
+@urgent("unknown", "pending", "left", when=lambda link: isinstance(link.request, LeaveGroup))
+def leave_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    """A member leaves. In the new coordinator the leaving of an id that never joined counts as well and starts a round in a Stable group."""
+    request = link.request
+    assert isinstance(request, LeaveGroup)
+    seat = seats[request.id]
+    if seat is None:
+        yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
+        return
+    core, seats = remove(core, seats, me, request.id)
+    link = _forget(link, seat, request.id)
+    yield "left" if seat.member else "pending", after_removal(core, scope), seats, reply(link, Answer(request))
+
+
+def _forget(link: Link, seat: Seat, id: int) -> Link:
+    """A removed member's parked JoinGroup is answered, its parked SyncGroup never is (seen on the real coordinator)."""
+    if seat.join and isinstance(link.parked, JoinGroup):
+        link = deliver(link, JoinGroup, id, Answer(link.parked, UNKNOWN_MEMBER_ID))
+    return orphan(link, SyncGroup, id) if seat.sync else link
+
+
+@urgent("unknown", "illegal_generation", "rebalancing", "accepted", when=lambda link: isinstance(link.request, OffsetCommit))
+def offset_commit(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
+    """A member commits: refused unless it is a member and of the current generation. That it owns the partition is never checked."""
+    request = link.request
+    assert isinstance(request, OffsetCommit)
+    if not is_member(seats[request.id]) or core.phase == Phase.EMPTY:
+        yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
+    elif request.generation != core.generation:
+        yield "illegal_generation", core, seats, reply(link, Answer(request, ILLEGAL_GENERATION))
+    elif core.phase == Phase.COMPLETING:
+        yield "rebalancing", core, seats, reply(link, Answer(request, REBALANCE_IN_PROGRESS))
+    else:
+        yield "accepted", core, seats, but(link, request=Store(request))
+
+
+REQUEST_RULES = (join_group, sync_group, heartbeat, leave_group, offset_commit)

@@ -1,0 +1,142 @@
+"""The coordinator's memory of a classic group, cut into `core` (one) and `seats[i]` (what it knows of the ids of process i).
+
+The counts in `core` are those that the real coordinator keeps (ClassicGroup: size, numAwaitingJoinResponse, pendingJoinMembers,
+pendingSyncMembers); they are functions of the seats and add no state. Values that nobody can read any more are reset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+
+from attrs import frozen
+
+from groupcheck.model.engine import but
+from groupcheck.model.protocol.messages import NO_GENERATION
+
+Leader = tuple[int, int]  # (index of the process, id)
+
+
+class Phase(IntEnum):
+    """ClassicGroupState."""
+
+    EMPTY = 0
+    PREPARING = 1
+    COMPLETING = 2
+    STABLE = 3
+
+    __hash__ = int.__hash__
+
+    def __str__(self) -> str:
+        return ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")[self]
+
+
+class Pass(IntEnum):
+    """What a walk over all seats does; see `rounds`."""
+
+    RESTART = 0
+    COMPLETE = 1
+    ASSIGN = 2
+
+    __hash__ = int.__hash__
+
+
+@frozen
+class Walk:
+    """A walk over all seats inside one step: `at` is the next index. `code` answers parked syncs, `expel` removes who has not synced.
+
+    `left` counts the members still to be passed, `free` is the mask of partitions still to be given, `rank` the members already passed.
+    """
+
+    kind: Pass
+    at: int = 0
+    code: int = 0
+    expel: bool = False
+    left: int = 0
+    rank: int = 0
+    free: int = 0
+
+
+@frozen
+class Core:
+    """The group without its members. `initial`: PreparingRebalance was entered from Empty, the initial delay runs (KIP-134).
+
+    `extended`: a member was added during the initial delay (newMemberAdded). `parked`: members whose JoinGroup waits. `due`: members that
+    have not sent SyncGroup (pendingSync), `deadline`: the sync timer runs. `leader_parked`: the leader is among the parked.
+    `appending`: the leader's assignment is written, but not yet committed.
+    """
+
+    phase: Phase = Phase.EMPTY
+    generation: int = 0
+    initial: bool = False
+    extended: bool = False
+    leader: Leader | None = None
+    leader_parked: bool = False
+    members: int = 0
+    parked: int = 0
+    pending: int = 0
+    due: int = 0
+    deadline: bool = False
+    appending: bool = False
+    walk: Walk | None = None
+
+    @property
+    def all_joined(self) -> bool:
+        return self.parked == self.members and not self.pending
+
+
+@frozen
+class Seat:
+    """What the coordinator knows of one id. `member` False: the id was handed out and has not joined yet (pendingJoin).
+
+    `new`: added in this round, its timer is the five-minute one. `join`, `sync`: a request of it is parked. `due`: it has not sent SyncGroup.
+    `claimed`: the generation in its subscription bytes. `share`: its partitions in the stored assignment. `armed`: its timer runs.
+    """
+
+    member: bool = False
+    new: bool = False
+    join: bool = False
+    sync: bool = False
+    due: bool = False
+    claimed: int = NO_GENERATION
+    share: int = 0
+    armed: bool = True
+
+
+@frozen
+class Seats:
+    """The ids of one process: (id, seat) in ascending order."""
+
+    ids: tuple[tuple[int, Seat], ...] = ()
+
+    def __getitem__(self, id: int) -> Seat | None:
+        for k, seat in self.ids:
+            if k == id:
+                return seat
+        return None
+
+    def __iter__(self) -> Iterator[tuple[int, Seat]]:
+        return iter(self.ids)
+
+    def put(self, id: int, seat: Seat) -> Seats:
+        return Seats(tuple(sorted([(k, s) for k, s in self.ids if k != id] + [(id, seat)], key=lambda pair: pair[0])))
+
+    def drop(self, id: int) -> Seats:
+        return Seats(tuple((k, s) for k, s in self.ids if k != id))
+
+
+def is_member(seat: Seat | None) -> bool:
+    return seat is not None and seat.member
+
+
+def remove(core: Core, seats: Seats, me: int, id: int) -> tuple[Core, Seats]:
+    """Takes an id out of the group's memory, its timer with it. Who waited for an answer is the caller's business."""
+    seat = seats[id]
+    assert seat is not None
+    if seat.member:
+        core = but(core, members=core.members - 1, parked=core.parked - seat.join, due=core.due - seat.due)
+    else:
+        core = but(core, pending=core.pending - 1)
+    if core.leader == (me, id):
+        core = but(core, leader=None, leader_parked=False)
+    return core, seats.drop(id)

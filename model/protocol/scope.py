@@ -1,0 +1,91 @@
+"""The bounds within which a variant of the classic protocol is explored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from attrs import field, frozen
+
+from groupcheck.model.engine import ScopeError
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, Budget
+
+ASSIGNORS = {
+    "range": "Each member gets one run of neighbouring partitions, sizes differing by at most one (RangeAssignor; members in the order of their index).",
+    "any": "Every valid and complete assignment is a choice, so that what holds, holds for every assignor.",
+}
+
+
+def _faults(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    pairs = given.items() if isinstance(given, Mapping) else given
+    return tuple(sorted((name, count) for name, count in pairs))
+
+
+@frozen
+class Scope:
+    """What bounds a run. A round after the last of `generations` is not completed: the group waits at the edge of the scope.
+
+    `partitions`: of one topic; None: as many as members under `range`, one under `any` (a property of single partitions needs no more there).
+    `records` in each partition. `faults`: name -> how often. `any_faults`: any N of all faults instead (the same one may repeat).
+    `max_size`: group.max.size (KIP-389). `two_step`: members first ask for an id (KIP-394, JoinGroup version 4 and newer).
+    `autocommit`: members commit in poll and before they revoke. `atomic_complete`: the SyncGroup answer and onJoinComplete are one step.
+    """
+
+    members: int = 2
+    partitions: int | None = None
+    generations: int = 3
+    records: int = 1
+    faults: tuple[tuple[str, int], ...] = field(default=(), converter=_faults)
+    any_faults: int | None = None
+    assignor: str = "range"
+    max_size: int | None = None
+    two_step: bool = True
+    autocommit: bool = True
+    atomic_complete: bool = True
+
+    def __attrs_post_init__(self) -> None:
+        for name, least, most in (("members", 1, 16), ("generations", 1, 1000), ("records", 0, 1000)):
+            self._within(name, getattr(self, name), least, most)
+        if self.partitions is not None:
+            self._within("partitions", self.partitions, 1, 30)
+        if self.max_size is not None:
+            self._within("max_size", self.max_size, 1, 1000)
+        if self.any_faults is not None:
+            self._within("any_faults", self.any_faults, 0, 100)
+        if self.any_faults is not None and self.faults:
+            raise ScopeError(
+                "faults and any_faults exclude each other", where="scope", do="give --fault for named ones or --any-faults N for any N"
+            )
+        seen = set()
+        for name, count in self.faults:
+            if name not in CLASSIC_FAULTS:
+                near = get_close_matches(name, CLASSIC_FAULTS, 1)
+                hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(CLASSIC_FAULTS)
+                raise ScopeError(f"unknown fault {name!r}", where="scope", do=hint)
+            if name in seen:
+                raise ScopeError(f"fault {name} is given twice", where="scope", do="give each fault once")
+            seen.add(name)
+            self._within(f"fault {name}", count, 0, 100)
+        if self.assignor not in ASSIGNORS:
+            raise ScopeError(f"unknown assignor {self.assignor!r}", where="scope", do="one of " + ", ".join(ASSIGNORS))
+
+    @staticmethod
+    def _within(name: str, value: object, least: int, most: int) -> None:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise ScopeError(f"{name} is {value!r}, not a number from {least} to {most}", where="scope")
+
+    @property
+    def partition_count(self) -> int:
+        if self.partitions is not None:
+            return self.partitions
+        return self.members if self.assignor == "range" else 1
+
+    @property
+    def budget(self) -> Budget:
+        if self.any_faults is not None:
+            return Budget(any=self.any_faults)
+        return Budget(tuple((name, n) for name, n in self.faults if n))
+
+    def has(self, fault: str) -> bool:
+        """Can this fault happen at all in the scope? What only it could read is a dead value otherwise."""
+        return self.budget.allows(fault)

@@ -1,0 +1,46 @@
+"""The classic group protocol with an eager assignor: coordinator, members, connections, offsets (protocol.md 1 and 2)."""
+
+from __future__ import annotations
+
+from groupcheck.model.engine import Spec, array, single
+from groupcheck.model.protocol.client import ANSWER_RULES, POLL_RULES, Client
+from groupcheck.model.protocol.client_faults import FAULT_RULES
+from groupcheck.model.protocol.coordinator import REQUEST_RULES
+from groupcheck.model.protocol.ends import ENDS
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS
+from groupcheck.model.protocol.group import Core, Seats
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.offsets import OFFSET_RULES, Offsets
+from groupcheck.model.protocol.rounds import ROUND_RULES
+from groupcheck.model.protocol.scope import ASSIGNORS, Scope
+from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
+from groupcheck.model.protocol.variant import Variant
+
+# Inside a step: answers are received, walks go on, commits are stored; only then is the next request read.
+URGENT_RULES = (*ANSWER_RULES, *ROUND_RULES, OFFSET_RULES[0], *REQUEST_RULES)
+RULES = (*TIMER_RULES, *POLL_RULES, *OFFSET_RULES[1:], *FAULT_RULES, *QUEUE_RULES, *URGENT_RULES)
+
+
+def spec(scope: Scope) -> Spec:
+    """The protocol at a scope, without invariants."""
+    slots = {
+        "core": single(Core()),
+        "budget": single(scope.budget),
+        "offsets": single(Offsets()),
+        "seats": array(scope.members, Seats()),
+        "client": array(scope.members, Client()),
+        "link": array(scope.members, Link()),
+    }
+    watched = range(scope.partition_count if scope.assignor == "range" and scope.records else 1)
+    return Spec("classic", slots, RULES, scope, ends=ENDS, initial=[{"offsets": Offsets(watched=p)} for p in watched])
+
+
+VARIANT = Variant(
+    "classic",
+    "Classic group, eager assignor",
+    "Members stop, re-join and get a new assignment at every change: JoinGroup, SyncGroup, Heartbeat, LeaveGroup (KIP-62, KIP-134, KIP-389, KIP-394).",
+    Scope,
+    spec,
+    CLASSIC_FAULTS,
+    ASSIGNORS,
+)
