@@ -203,7 +203,7 @@ def request_timeout(client: Client, link: Link) -> Iterator[tuple[Client, Link]]
 
 
 @urgent(
-    "joined", "id_given", "sent_away", "refused", "retry", "fatal", "ignored",
+    "joined", "id_given", "refused", "retry", "fatal", "ignored",
     when=lambda link: link.answer is not None and isinstance(link.answer.request, JoinGroup),
 )  # fmt: skip
 def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:

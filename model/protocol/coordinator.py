@@ -12,12 +12,13 @@ from groupcheck.model.engine import but, urgent
 from groupcheck.model.protocol.codes import (
     GROUP_MAX_SIZE_REACHED,
     ILLEGAL_GENERATION,
+    INCONSISTENT_GROUP_PROTOCOL,
     MEMBER_ID_REQUIRED,
     NONE,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.group import Core, Phase, Seat, Seats, is_member, remove
+from groupcheck.model.protocol.group import Core, Phase, Seat, Seats, is_member, remove, supported
 from groupcheck.model.protocol.link import Link, deliver, mentions, orphan, park, reply
 from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, Store, SyncGroup
 from groupcheck.model.protocol.rounds import after_removal, attempt, prepare
@@ -44,7 +45,7 @@ def accepts(core: Core, seat: Seat | None, scope: Scope) -> bool:
 
 
 @urgent(
-    "too_many", "id_required", "added", "unknown", "parked", "unchanged", "restarted",
+    "too_many", "inconsistent", "id_required", "added", "unknown", "parked", "unchanged", "restarted",
     when=lambda link: isinstance(link.request, JoinGroup),
 )  # fmt: skip
 def join_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
@@ -54,33 +55,42 @@ def join_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> I
     seat = seats[request.id]
     if not accepts(core, seat, scope):
         yield from _too_many(me, core, seats, link, scope)
+    elif not agrees(core, me, scope):
+        yield "inconsistent", core, seats, reply(link, Answer(request, INCONSISTENT_GROUP_PROTOCOL))
     elif request.id == NO_ID:
         id = _new_id(seats, link)
         if scope.two_step:
             seats = seats.put(id, Seat())
             yield "id_required", but(core, pending=core.pending + 1), seats, reply(link, Answer(request, MEMBER_ID_REQUIRED, id))
         else:
-            yield _add(core, seats, link, id, JoinGroup(id, request.claimed), scope)
+            yield _add(me, core, seats, link, id, JoinGroup(id, request.claimed), scope)
     elif seat is None or (seat.member and core.phase == Phase.EMPTY):
         yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
     elif not seat.member:
-        yield _add(but(core, pending=core.pending - 1), seats, link, request.id, request, scope)
+        yield _add(me, but(core, pending=core.pending - 1), seats, link, request.id, request, scope)
     else:
         yield from _join_again(me, core, seats, link, seat, scope)
+
+
+def agrees(core: Core, me: int, scope: Scope) -> bool:
+    """The protocol rule (supportsProtocols): some assignor of the joiner's list is supported by all members; an Empty group takes any."""
+    if not scope.lists or core.phase == Phase.EMPTY:
+        return True
+    return any(n == core.members and name in scope.lists[me] for n, name in zip(core.support, scope.assignors_listed, strict=True))
 
 
 def _too_many(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     request = link.request
     assert isinstance(request, JoinGroup)
     if seats[request.id] is not None:
-        core, seats = remove(core, seats, me, request.id)
+        core, seats = remove(core, seats, me, request.id, scope)
     yield "too_many", core, seats, reply(link, Answer(request, GROUP_MAX_SIZE_REACHED))
 
 
-def _add(core: Core, seats: Seats, link: Link, id: int, request: JoinGroup, scope: Scope) -> Outcome:
+def _add(me: int, core: Core, seats: Seats, link: Link, id: int, request: JoinGroup, scope: Scope) -> Outcome:
     """addMemberAndRebalance: the newcomer is parked with the five-minute timer; the round starts, or may now complete."""
     seat = Seat(True, new=scope.has("new_member_timeout"), join=True, claimed=request.claimed)
-    core = but(core, members=core.members + 1, parked=core.parked + 1)
+    core = supported(but(core, members=core.members + 1, parked=core.parked + 1), me, 1, scope)
     core = attempt(but(core, extended=core.initial), scope) if core.phase == Phase.PREPARING else prepare(core)
     return "added", core, seats.put(id, seat), park(link, request)
 
@@ -154,7 +164,7 @@ def leave_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> 
     if seat is None:
         yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
         return
-    core, seats = remove(core, seats, me, request.id)
+    core, seats = remove(core, seats, me, request.id, scope)
     link = _forget(link, seat, request.id)
     yield "left" if seat.member else "pending", after_removal(core, scope), seats, reply(link, Answer(request))
 

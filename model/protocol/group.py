@@ -13,6 +13,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import but
 from groupcheck.model.protocol.messages import NO_GENERATION
+from groupcheck.model.protocol.scope import Scope
 
 Leader = tuple[int, int]  # (index of the process, id)
 
@@ -37,6 +38,7 @@ class Pass(IntEnum):
     RESTART = 0
     COMPLETE = 1
     ASSIGN = 2
+    VOTE = 3
 
     __hash__ = int.__hash__
 
@@ -45,7 +47,8 @@ class Pass(IntEnum):
 class Walk:
     """A walk over all seats inside one step: `at` is the next index. `code` answers parked syncs, `expel` removes who has not synced.
 
-    `left` counts the members still to be passed, `free` is the mask of partitions still to be given, `rank` the members already passed.
+    `left` counts the members still to be passed, `free` is the mask of partitions still to be given, `rank` the members already passed,
+    `votes` what each assignor has got so far.
     """
 
     kind: Pass
@@ -55,6 +58,7 @@ class Walk:
     left: int = 0
     rank: int = 0
     free: int = 0
+    votes: tuple[int, ...] = ()
 
 
 @frozen
@@ -63,7 +67,8 @@ class Core:
 
     `extended`: a member was added during the initial delay (newMemberAdded). `parked`: members whose JoinGroup waits. `due`: members that
     have not sent SyncGroup (pendingSync), `deadline`: the sync timer runs. `leader_parked`: the leader is among the parked.
-    `appending`: the leader's assignment is written, but not yet committed.
+    `appending`: the leader's assignment is written, but not yet committed. `support`: how many members list each assignor, and `assignor`
+    the number of the one that was voted for (both only where the scope's members differ in what they list).
     """
 
     phase: Phase = Phase.EMPTY
@@ -78,6 +83,8 @@ class Core:
     due: int = 0
     deadline: bool = False
     appending: bool = False
+    support: tuple[int, ...] = ()
+    assignor: int | None = None
     walk: Walk | None = None
 
     @property
@@ -129,12 +136,21 @@ def is_member(seat: Seat | None) -> bool:
     return seat is not None and seat.member
 
 
-def remove(core: Core, seats: Seats, me: int, id: int) -> tuple[Core, Seats]:
+def supported(core: Core, me: int, by: int, scope: Scope) -> Core:
+    """The group after `by` (1 or -1) members of process `me` came or went, as far as assignors are concerned."""
+    if not scope.lists:
+        return core
+    mine = scope.lists[me]
+    return but(core, support=tuple(n + by * (name in mine) for n, name in zip(core.support, scope.assignors_listed, strict=True)))
+
+
+def remove(core: Core, seats: Seats, me: int, id: int, scope: Scope) -> tuple[Core, Seats]:
     """Takes an id out of the group's memory, its timer with it. Who waited for an answer is the caller's business."""
     seat = seats[id]
     assert seat is not None
     if seat.member:
         core = but(core, members=core.members - 1, parked=core.parked - seat.join, due=core.due - seat.due)
+        core = supported(core, me, -1, scope)
     else:
         core = but(core, pending=core.pending - 1)
     if core.leader == (me, id):

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from groupcheck.model.engine import but, urgent
 from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS
-from groupcheck.model.protocol.group import Core, Pass, Phase, Seat, Seats, Walk
+from groupcheck.model.protocol.group import Core, Pass, Phase, Seat, Seats, Walk, supported
 from groupcheck.model.protocol.link import Link, deliver
 from groupcheck.model.protocol.messages import NO_GENERATION, Answer, JoinGroup, SyncGroup
 from groupcheck.model.protocol.scope import Scope
@@ -63,7 +63,7 @@ def send_back(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> It
     kept = []
     for id, seat in seats:
         if walk.expel and seat.due:
-            core = but(core, members=core.members - 1)
+            core = supported(but(core, members=core.members - 1), me, -1, scope)
             if core.leader == (me, id):
                 core = but(core, leader=None)
             continue
@@ -92,16 +92,16 @@ def _answer_joins(
         if me + 1 < scope.members:
             yield but(core, walk=but(walk, at=me + 1)), Seats(kept), link
         elif core.members:
-            yield but(core, phase=Phase.COMPLETING, parked=0, due=core.members, deadline=True, walk=None), Seats(kept), link
+            yield but(core, phase=Phase.COMPLETING, parked=0, due=core.members, deadline=True, walk=_election(scope)), Seats(kept), link
         else:
-            yield but(core, phase=Phase.EMPTY, parked=0, leader=None, walk=None), Seats(kept), link
+            yield but(core, phase=Phase.EMPTY, parked=0, leader=None, assignor=None, walk=None), Seats(kept), link
         return
     (id, seat), rest = todo[0], todo[1:]
     if not seat.member:
         yield from _answer_joins(me, core, rest, (*kept, (id, seat)), link, scope)
         return
     if not seat.join:
-        yield from _answer_joins(me, but(core, members=core.members - 1), rest, kept, link, scope)
+        yield from _answer_joins(me, supported(but(core, members=core.members - 1), me, -1, scope), rest, kept, link, scope)
         return
     request = link.parked if isinstance(link.parked, JoinGroup) else JoinGroup(id)
     link = deliver(link, JoinGroup, id, Answer(request, NONE, id, core.generation))
@@ -112,6 +112,27 @@ def _answer_joins(
         if walk.left == 1:
             return
     yield from _answer_joins(me, core, rest, (*kept, (id, seat)), link, scope)
+
+
+def _election(scope: Scope) -> Walk | None:
+    return Walk(Pass.VOTE, votes=(0,) * len(scope.assignors_listed)) if scope.lists else None
+
+
+@urgent(when=lambda me, core: core.walk is not None and core.walk.at == me and core.walk.kind == Pass.VOTE)
+def vote(me: int, core: Core, seats: Seats, scope: Scope) -> Iterator[tuple[Core, Seats]]:
+    """Each member votes for the first assignor of its list that all support; most votes win, a tie goes to either (ClassicGroup.selectProtocol)."""
+    walk = core.walk
+    assert walk is not None
+    names = scope.assignors_listed
+    choice = next((names.index(name) for name in scope.lists[me] if core.support[names.index(name)] == core.members), None)
+    members = sum(seat.member for _, seat in seats)
+    votes = tuple(n + members * (k == choice) for k, n in enumerate(walk.votes))
+    if me + 1 < scope.members:
+        yield but(core, walk=but(walk, at=me + 1, votes=votes)), seats
+        return
+    for k, n in enumerate(votes):
+        if n == max(votes):
+            yield but(core, assignor=k, walk=None), seats
 
 
 @urgent(when=lambda me, core: core.walk is not None and core.walk.at == me and core.walk.kind == Pass.ASSIGN)
@@ -160,4 +181,4 @@ def shares(walk: Walk, members: int, scope: Scope) -> list[int]:
     return subsets
 
 
-ROUND_RULES = (send_back, answer_joins, answer_syncs)
+ROUND_RULES = (send_back, answer_joins, vote, answer_syncs)

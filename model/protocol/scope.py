@@ -28,6 +28,7 @@ class Scope:
     `partitions`: of one topic; None: as many as members under `range`, one under `any` (a property of single partitions needs no more there).
     `records` in each partition. `faults`: name -> how often. `any_faults`: any N of all faults instead (the same one may repeat).
     `max_size`: group.max.size (KIP-389). `two_step`: members first ask for an id (KIP-394, JoinGroup version 4 and newer).
+    `protocols`: what each member lists in JoinGroup, in order of preference, if they differ: "range,sticky|sticky" for two members.
     `autocommit`: members commit in poll and before they revoke. `atomic_complete`: the SyncGroup answer and onJoinComplete are one step.
     """
 
@@ -40,6 +41,7 @@ class Scope:
     assignor: str = "range"
     max_size: int | None = None
     two_step: bool = True
+    protocols: str = ""
     autocommit: bool = True
     atomic_complete: bool = True
 
@@ -69,6 +71,13 @@ class Scope:
         if self.assignor not in ASSIGNORS:
             raise ScopeError(f"unknown assignor {self.assignor!r}", where="scope", do="one of " + ", ".join(ASSIGNORS))
 
+        if self.protocols and (len(self.lists) != self.members or not all(name for names in self.lists for name in names)):
+            raise ScopeError(
+                f"protocols {self.protocols!r} does not list the assignors of {self.members} members",
+                where="scope",
+                do="as in range,sticky|sticky",
+            )
+
     @staticmethod
     def _within(name: str, value: object, least: int, most: int) -> None:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
@@ -79,6 +88,16 @@ class Scope:
         if self.partitions is not None:
             return self.partitions
         return self.members if self.assignor == "range" else 1
+
+    @property
+    def lists(self) -> tuple[tuple[str, ...], ...]:
+        """The assignors that each member lists; empty if all list the same."""
+        return tuple(tuple(names.split(",")) for names in self.protocols.split("|")) if self.protocols else ()
+
+    @property
+    def assignors_listed(self) -> tuple[str, ...]:
+        """All assignors that some member lists, in alphabetical order."""
+        return tuple(sorted({name for names in self.lists for name in names}))
 
     @property
     def budget(self) -> Budget:

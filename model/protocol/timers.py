@@ -63,7 +63,7 @@ def session_timeout(me: int, core: Core, seats: Seats, budget: Budget, scope: Sc
     for id, seat in seats:
         if seat.armed and not seat.join and not seat.sync:
             label = "member" if seat.member else "pending"
-            left, without = remove(core, seats, me, id)
+            left, without = remove(core, seats, me, id, scope)
             if seat.member or core.phase == Phase.PREPARING:
                 left = after_removal(left, scope, expiry=True)
             yield label, left, without, budget.spend("session_timeout")
@@ -76,7 +76,7 @@ def new_member_timeout(
     """A new member has waited for five minutes: it is removed although its JoinGroup is parked, which is answered 25."""
     for id, seat in seats:
         if seat.new and seat.armed:
-            left, without = remove(core, seats, me, id)
+            left, without = remove(core, seats, me, id, scope)
             request = link.parked if isinstance(link.parked, JoinGroup) else JoinGroup(id)
             told = deliver(link, JoinGroup, id, Answer(request, UNKNOWN_MEMBER_ID))
             yield after_removal(left, scope, expiry=True), without, told, budget.spend("new_member_timeout")

@@ -1,1 +1,5 @@
-"""The variants of the protocol: one file each, which gives its `Variant` the name `VARIANT`."""
+"""One file a protocol variant, each a function from a scope to a `Spec`, under the name `VARIANT`."""
+
+from groupcheck.model.variants.registry import load, names
+
+__all__ = ["load", "names"]

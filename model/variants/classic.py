@@ -24,7 +24,7 @@ RULES = (*TIMER_RULES, *POLL_RULES, *OFFSET_RULES[1:], *FAULT_RULES, *QUEUE_RULE
 def spec(scope: Scope) -> Spec:
     """The protocol at a scope, without invariants."""
     slots = {
-        "core": single(Core()),
+        "core": single(Core(support=(0,) * len(scope.assignors_listed))),
         "budget": single(scope.budget),
         "offsets": single(Offsets()),
         "seats": array(scope.members, Seats()),

@@ -6,14 +6,14 @@ import importlib
 import pkgutil
 from difflib import get_close_matches
 
-from groupcheck.model import variants
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.variant import Variant
 
 
 def names() -> list[str]:
     """The names of all variants, in alphabetical order."""
-    return sorted(m.name for m in pkgutil.iter_modules(variants.__path__) if m.name != "registry")
+    here = importlib.import_module("groupcheck.model.variants")
+    return sorted(m.name for m in pkgutil.iter_modules(here.__path__) if m.name != "registry")
 
 
 def load(name: str) -> Variant:
