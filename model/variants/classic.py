@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from groupcheck.model.engine import Spec, array, single
+from groupcheck.model.protocol.classic_story import story
 from groupcheck.model.protocol.client import ANSWER_RULES, POLL_RULES, Client
 from groupcheck.model.protocol.client_faults import FAULT_RULES
 from groupcheck.model.protocol.coordinator import REQUEST_RULES
@@ -13,6 +14,7 @@ from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.offsets import OFFSET_RULES, Offsets
 from groupcheck.model.protocol.rounds import ROUND_RULES
 from groupcheck.model.protocol.scope import ASSIGNORS, Scope
+from groupcheck.model.protocol.telling import tell
 from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.protocol.variant import Variant
 
@@ -43,4 +45,6 @@ VARIANT = Variant(
     spec,
     CLASSIC_FAULTS,
     ASSIGNORS,
+    tell,
+    story,
 )
