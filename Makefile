@@ -2,7 +2,7 @@
 RUN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test lint format bench bench-peers lock clean
+.PHONY: help setup demo test lint format bench clean
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -23,6 +23,10 @@ lint: $(READY) ## ruff, mypy --strict, import contracts
 	@$(RUN)/ruff check --quiet .
 	@$(RUN)/mypy --no-error-summary
 	@$(RUN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
+
+bench: $(READY) ## speed and memory beside Spin and a C loop, as ratios; about 10 minutes (BENCH=--quick: the smaller scope alone)
+	@.ci/need "make bench" gcc spin
+	@$(RUN)/python tests/bench/bench.py $(BENCH)
 
 format: $(READY) ## ruff format, and what ruff can mend
 	@$(RUN)/ruff format --quiet .
