@@ -1,1 +1,68 @@
-"""The pytest plugin: nothing heavy is imported at pytest's start."""
+"""The pytest plugin: a fixture `groupcheck` whose `check` fails a test with the explained counterexample.
+
+    def test_a_crash_loses_nothing(groupcheck):
+        groupcheck.check("classic", members=2, faults={"crash": 1})
+
+Nothing but pytest is imported when pytest starts; the engine comes with the first check.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from groupcheck.model.engine import Spec
+    from groupcheck.oracles.check import CheckResult
+
+__all__ = ["Checker", "groupcheck"]
+
+
+class Checker:
+    """What the fixture gives: `check`, which fails the test unless every promise holds."""
+
+    def __init__(self, test: str, pictures: Path | None) -> None:
+        self._test, self._pictures = test, pictures
+
+    def check(self, what: str | Spec, *, allow_unknown: bool = False, invariants: Sequence[str] = (), **options: Any) -> CheckResult:
+        """`groupcheck.check` as an assertion: takes the same arguments and gives the result.
+
+        Raises `AssertionError` with the explained counterexample if an invariant is violated, and with the reason if the verdict is
+        unknown (a limit, a goal not met, a rule that never fired), unless `allow_unknown`.
+        """
+        __tracebackhide__ = True
+        from groupcheck.oracles.check import check
+
+        result = check(what, invariants=invariants, **options)
+        if result.holds or (result.unknown and allow_unknown):
+            return result
+        lines = ["", str(result).rstrip()]
+        if result.unknown:
+            lines.append("\nunknown is no proof: widen the limits or the scope, or pass allow_unknown=True")
+        if self._pictures is not None:
+            lines.append(f"\npicture: {self._save(result)}")
+        raise AssertionError("\n".join(lines))
+
+    def _save(self, result: CheckResult) -> Path:
+        assert self._pictures is not None
+        self._pictures.mkdir(parents=True, exist_ok=True)
+        path = self._pictures / (re.sub(r"[^\w.-]+", "-", self._test, flags=re.ASCII)[-150:] + ".html")
+        result.save(path)
+        return path
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--groupcheck-html DIR`: pictures of the counterexamples of failed tests."""
+    group = parser.getgroup("groupcheck", "model checking of Kafka consumer groups")
+    group.addoption("--groupcheck-html", metavar="DIR", default=None, help="write a page with the swim-lane of each counterexample to DIR")
+
+
+@pytest.fixture
+def groupcheck(request: pytest.FixtureRequest) -> Checker:
+    """Checks protocols: `groupcheck.check("classic", members=2, faults={"crash": 1})` fails with the explained counterexample."""
+    directory = request.config.getoption("--groupcheck-html")
+    return Checker(request.node.nodeid, Path(directory) if directory else None)

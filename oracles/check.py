@@ -1,0 +1,231 @@
+"""One question, one answer: explore a variant at a scope, or a spec of your own, and keep what is needed to explain the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from groupcheck.model.engine import Limits, Spec, UserError
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Path, Progress, Verdict, Violation
+from groupcheck.oracles.explain import Explanation, broken_along, explain, retell
+from groupcheck.oracles.subject import Subject, one_of, subject
+
+if TYPE_CHECKING:
+    from groupcheck.oracles.report import Report
+
+__all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk"]
+
+ENGINES = ("fast", "reference")
+
+
+@attrs.frozen(slots=False)
+class CheckResult:
+    """A verdict and what it is about. Prints as text, shows itself in a notebook, and is true only if the verdict is `holds`."""
+
+    subject: Subject
+    verdict: Verdict
+    engine: str = "fast"
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict.verdict == HOLDS
+
+    @property
+    def violated(self) -> bool:
+        return self.verdict.verdict == VIOLATED
+
+    @property
+    def unknown(self) -> bool:
+        return self.verdict.verdict == UNKNOWN
+
+    @property
+    def exit_code(self) -> int:
+        """0 holds, 1 violated, 3 unknown (2 is left for bad usage)."""
+        return {HOLDS: 0, VIOLATED: 1, UNKNOWN: 3}[self.verdict.verdict]
+
+    @cached_property
+    def explanations(self) -> tuple[Explanation, ...]:
+        """Every violation explained, the shortest first."""
+        return tuple(explain(self.subject, violation) for violation in self.verdict.violations)
+
+    def explain(self) -> str:
+        """The counterexamples as text: a paragraph and a table of steps each; empty where there is none."""
+        from groupcheck.oracles.text import explanations_text
+
+        return explanations_text(self.explanations)
+
+    def report(self) -> Report:
+        """Headline, numbers and explanations, ready to be shown."""
+        from groupcheck.oracles.report import report
+
+        return report(self)
+
+    def document(self) -> dict[str, Any]:
+        """The verdict as plain JSON, schema groupcheck.verdict/1."""
+        from groupcheck.oracles.document import verdict_document
+
+        return verdict_document(self)
+
+    def html(self) -> str:
+        """A page of its own with the verdict and a swim-lane picture of each counterexample."""
+        from groupcheck.oracles.html import page
+
+        return page(self.report())
+
+    def itf(self) -> dict[str, Any]:
+        """The first counterexample in the Informal Trace Format. Raises `UserError` where there is none."""
+        from groupcheck.oracles.itf import trace
+
+        return trace(self.subject, self._first("ITF"))
+
+    def pytest(self) -> str:
+        """The text of a test file that reproduces the counterexamples. Raises `UserError` where there is none."""
+        from groupcheck.oracles.pytest_export import test_file
+
+        self._first("pytest")
+        return test_file(self)
+
+    def save(self, path: str | FilePath) -> None:
+        """Writes the page of `html` to a file."""
+        from groupcheck.oracles.files import write
+
+        write(FilePath(path), self.html())
+
+    def __str__(self) -> str:
+        from groupcheck.oracles.text import report_text
+
+        return report_text(self.report())
+
+    def _repr_html_(self) -> str:
+        from groupcheck.oracles.html import fragment
+
+        return fragment(self.report())
+
+    def _first(self, what: str) -> Violation:
+        if not self.verdict.violations:
+            raise UserError(f"there is no counterexample to write as {what}: {self.subject.title} is {self.verdict.verdict}")
+        return self.verdict.violations[0]
+
+
+@attrs.frozen(slots=False)
+class Followed:
+    """Where a key leads: the path, and every invariant that breaks along it -> the first step that breaks it."""
+
+    subject: Subject
+    key: str
+    path: Path
+    broken: Mapping[str, int]
+
+    @property
+    def steps(self) -> tuple[tuple[str, int | None], ...]:
+        """(rule or rule:label, index) of each step."""
+        return tuple((s.firing.name, s.firing.me) for s in self.path.steps)
+
+    @cached_property
+    def explanations(self) -> tuple[Explanation, ...]:
+        """The path told once for each promise that it breaks; once as it is if it breaks none."""
+        return retell(self.subject, self.path, self.key)
+
+    def report(self) -> Report:
+        """Headline and explanations, ready to be shown."""
+        from groupcheck.oracles.report import Report, scope_words
+
+        return Report("", self.subject.title, f"key {self.key}", (("scope", scope_words(self.subject)),), self.explanations)
+
+    def document(self) -> dict[str, Any]:
+        """The path as plain JSON, schema groupcheck.path/1."""
+        from groupcheck.oracles.document import path_document
+
+        return path_document(self)
+
+    def __str__(self) -> str:
+        from groupcheck.oracles.text import report_text
+
+        return report_text(self.report())
+
+    def _repr_html_(self) -> str:
+        from groupcheck.oracles.html import fragment
+
+        return fragment(self.report())
+
+
+def check(
+    what: str | Spec,
+    *,
+    engine: str = "fast",
+    workers: int = 1,
+    max_states: int | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
+    checkpoint: str | FilePath | None = None,
+    resume: str | FilePath | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    mutation: str | None = None,
+    invariants: Sequence[str] = (),
+    faults: Mapping[str, int] | None = None,
+    **scope: Any,
+) -> CheckResult:
+    """Explores a variant (`check("classic", members=3, faults={"crash": 1})`) or a spec of your own, and answers with the verdict.
+
+    `scope`: fields of the variant's scope. `max_memory` in bytes. `invariants`: names of those to check (all, if none).
+    `checkpoint` and `resume` are directories. Raises `UserError` (`groupcheck.UserError`) for whatever does not exist or fit.
+    """
+    about = subject(what, mutation=mutation, invariants=invariants, faults=faults, **scope)
+    limits = Limits(max_states, max_seconds, max_memory)
+    return run(about, limits, progress, engine=engine, workers=workers, checkpoint=checkpoint, resume=resume)
+
+
+def run(
+    about: Subject,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    engine: str = "fast",
+    workers: int = 1,
+    checkpoint: str | FilePath | None = None,
+    resume: str | FilePath | None = None,
+) -> CheckResult:
+    """Explores a subject with one of the two engines."""
+    if engine not in ENGINES:
+        raise one_of("engine", engine, ENGINES)
+    for name, least, value in (("workers", 1, workers), ("max states", 1, limits.states), ("max memory", 1, limits.memory)):
+        if value is not None and value < least:
+            raise UserError(f"{name} is {value}, not {least} or more")
+    if limits.seconds is not None and not limits.seconds > 0:
+        raise UserError(f"max seconds is {limits.seconds:g}, not more than 0")
+    if engine == "reference":
+        if checkpoint or resume or workers != 1 or limits.memory is not None:
+            raise UserError("the reference engine knows no workers, memory limit or checkpoints", do="leave out --engine reference")
+        from groupcheck.model.engine.reference import explore
+
+        return CheckResult(about, explore(about.spec, limits, progress), engine)
+    fast: Any = import_module("groupcheck.model.engine.explore")
+    places = {name: FilePath(path) for name, path in (("checkpoint", checkpoint), ("resume", resume)) if path is not None}
+    return CheckResult(about, fast.explore(about.spec, limits, progress, workers=workers, **places), engine)
+
+
+def follow(
+    what: str | Spec,
+    key: str,
+    *,
+    mutation: str | None = None,
+    faults: Mapping[str, int] | None = None,
+    **scope: Any,
+) -> Followed:
+    """Replays a key of a counterexample. Raises `UserError` where the key does not fit the variant, scope and mutation."""
+    return walk(subject(what, mutation=mutation, faults=faults, **scope), key)
+
+
+def walk(about: Subject, key: str) -> Followed:
+    """Replays a key in a subject."""
+    path = Semantics(about.spec).follow(key)
+    return Followed(about, key, path, broken_along(about.spec, path))

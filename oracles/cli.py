@@ -1,0 +1,170 @@
+"""The command line. Only click is imported here, so that `--help` is quick; every command imports what it needs when it runs.
+
+Exit codes: 0 holds, 1 violated, 2 bad usage or input, 3 unknown (also: interrupted, out of memory, a mistake of groupcheck's own).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from groupcheck import __version__
+from groupcheck.oracles.quantities import BUDGET, COUNT, SECONDS, SETTING, SIZE
+
+UNKNOWN = 3
+KINDS = ("variants", "invariants", "rules", "goals", "faults", "assignors", "formats", "mutations")
+FILE = click.Path(path_type=Path)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="groupcheck", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, envvar="GROUPCHECK_DEBUG", help="Show the traceback of an error.")
+def command(debug: bool) -> None:
+    """A model checker and test oracle for Kafka consumer-group protocols.
+
+    Exit codes: 0 holds, 1 violated, 2 bad usage or input, 3 unknown.
+    """
+
+
+def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say which states there are: what bounds a run, and the mutation."""
+    options = [
+        click.option("--members", type=COUNT, metavar="N", help="Members that may join."),
+        click.option("--partitions", type=COUNT, metavar="N", help="Partitions of the topic."),
+        click.option("--generations", type=COUNT, metavar="N", help="Generations after which the scope ends."),
+        click.option(
+            "--fault", "faults", type=BUDGET, multiple=True, metavar="NAME=N", help="A fault that may happen N times; see `list faults`."
+        ),
+        click.option("--any-faults", type=COUNT, metavar="N", help="Any N of all faults instead."),
+        click.option("--assignor", metavar="NAME", help="See `list assignors`."),
+        click.option("--set", "settings", type=SETTING, multiple=True, metavar="NAME=VALUE", help="Any other field of the scope."),
+        click.option("--mutation", metavar="ID", help="A known bug to put in; see `list mutations`. Its own scope is the default."),
+    ]
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+@command.command(short_help="Explore every state of a variant and check its invariants.")
+@click.argument("variant")
+@scope_options
+@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check these alone; see `list invariants`.")
+@click.option("--max-states", type=COUNT, metavar="N", help="Give up (unknown) above N states.")
+@click.option("--max-seconds", type=SECONDS, metavar="S", help="Give up (unknown) after S seconds.")
+@click.option("--max-memory", type=SIZE, metavar="SIZE", help="Give up (unknown) above SIZE, e.g. 512M or 4G.")
+@click.option("--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Threads that explore.")
+@click.option("--checkpoint", type=FILE, metavar="DIR", help="Keep the run in DIR, level by level.")
+@click.option("--resume", type=FILE, metavar="DIR", help="Go on from a checkpoint.")
+@click.option("--spark", metavar="MASTER", help="Distribute the search (not in this version).")
+@click.option("--store", metavar="URI", help="Where a distributed search keeps its levels (not in this version).")
+@click.option(
+    "--engine",
+    type=click.Choice(["fast", "reference"]),
+    default="fast",
+    show_default=True,
+    help="`reference` is plain Python: slow, obvious.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.verdict/1).")
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page with a swim-lane of each counterexample.")
+@click.option("--pytest", type=FILE, metavar="FILE", help="Write a test that reproduces the counterexample.")
+@click.option("--itf", type=FILE, metavar="FILE", help="Write the counterexample in the Informal Trace Format.")
+def check(**options: Any) -> int:
+    """Explore every state of VARIANT within the scope and check its invariants."""
+    from groupcheck.oracles.commands import check
+
+    return check(**options)
+
+
+@command.command(short_help="Tell the story of a key that `check` gave.")
+@click.argument("variant")
+@click.argument("key")
+@scope_options
+@click.option("--json", "as_json", is_flag=True, help="Print the path as one JSON document.")
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page with the swim-lane.")
+def explain(**options: Any) -> int:
+    """Tell the story of a KEY that `check` gave, with the same variant, scope and mutation."""
+    from groupcheck.oracles.commands import explain
+
+    return explain(**options)
+
+
+@command.command(short_help="Explain somebody's log: who rebalanced whom, and why.")
+@click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
+@click.option("--format", "format", metavar="NAME", help="See `list formats`; found out by itself if left out.")
+@click.option("--group", metavar="ID", help="This group alone.")
+@click.option("--variant", metavar="NAME", help="The protocol that the group speaks; found out by itself if left out.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.replay/1).")
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page with the timeline.")
+def replay(files: Sequence[Path], format: str | None, group: str | None, variant: str | None, as_json: bool, html: Path | None) -> int:
+    """Explain somebody's log: why each rebalance began, who held it up, which promise was broken."""
+    from groupcheck.oracles.commands import replay
+
+    return replay(files, format, group, variant, as_json, html)
+
+
+@command.command(short_help="Find every known bug again, each with its shortest story.")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
+def bugs(ids: Sequence[str], as_json: bool) -> int:
+    """Find every known bug again (or these), each with its shortest story. Exits with 1 if one does not fall."""
+    from groupcheck.oracles.commands import bugs
+
+    return bugs(ids, as_json)
+
+
+@command.command("list")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.option("--variant", metavar="NAME", help="Of this variant alone.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
+def list_(kind: str, variant: str | None, as_json: bool) -> int:
+    """Name and explain what there is."""
+    from groupcheck.oracles.commands import list_
+
+    return list_(kind, variant, as_json)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """One command, from its arguments to its exit code; every error is one line on stderr."""
+    debug = "--debug" in arguments or bool(os.environ.get("GROUPCHECK_DEBUG"))
+    try:
+        return int(command.main(list(arguments), prog_name="groupcheck", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as help:
+        click.echo(help.format_message(), err=True)
+        return 2
+    except click.ClickException as error:
+        return _complain(error.format_message(), 2)
+    except (KeyboardInterrupt, click.Abort):
+        return _complain("interrupted", UNKNOWN)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it flushes at exit
+        return UNKNOWN
+    except MemoryError:
+        return _complain("out of memory: bound the run with --max-memory or --max-states, or make the scope smaller", UNKNOWN)
+    except Exception as error:
+        if debug:
+            raise
+        from groupcheck.model.engine.errors import RuleError, UserError
+
+        if isinstance(error, UserError) and not isinstance(error, RuleError):
+            return _complain(str(error), 2)
+        kind = "" if isinstance(error, RuleError) else f"{type(error).__name__}: "
+        return _complain(
+            f"a mistake of groupcheck itself, please report it with the command line (--debug shows more): {kind}{error}", UNKNOWN
+        )
+
+
+def _complain(text: str, code: int) -> int:
+    from groupcheck.oracles.printable import printable
+
+    click.echo(f"groupcheck: error: {printable(' '.join(text.split()))[:1000]}", err=True)
+    return code
+
+
+def main() -> NoReturn:
+    """The `groupcheck` program."""
+    sys.exit(run(sys.argv[1:]))

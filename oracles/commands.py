@@ -1,0 +1,140 @@
+"""What each command does: ask, show, write files, and give the exit code. Imported only when a command runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from groupcheck.model.engine import Limits, UserError
+from groupcheck.oracles.check import CheckResult, Followed, run, walk
+from groupcheck.oracles.document import as_text
+from groupcheck.oracles.files import writable, write
+from groupcheck.oracles.subject import Subject, subject
+
+SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
+
+
+def check(**options: Any) -> int:
+    """`groupcheck check`: explore, then show the verdict and write what was asked for."""
+    if options["spark"] or options["store"]:
+        raise UserError(
+            "a distributed search is not in this version", where="--spark" if options["spark"] else "--store", do="leave it out"
+        )
+    wanted = {name: options[name] for name in ("html", "pytest", "itf") if options[name]}
+    _may_write(wanted)
+    about = _subject(options)
+    limits = Limits(options["max_states"], options["max_seconds"], options["max_memory"])
+    from groupcheck.oracles.meter import meter
+
+    with meter(limits) as progress:
+        result = run(
+            about, limits, progress,
+            engine=options["engine"], workers=options["workers"], checkpoint=options["checkpoint"], resume=options["resume"],
+        )  # fmt: skip
+    _save(result, wanted)
+    _show(result, options["as_json"])
+    return result.exit_code
+
+
+def explain(**options: Any) -> int:
+    """`groupcheck explain`: follow a key and tell what happens along it."""
+    from groupcheck.oracles.html import page
+
+    wanted = {"html": options["html"]} if options["html"] else {}
+    _may_write(wanted)
+    followed = walk(_subject(options), options["key"])
+    for path in wanted.values():
+        _written(path, page(followed.report()))
+    _show(followed, options["as_json"])
+    return 0
+
+
+def replay(files: Sequence[Path], format: str | None, group: str | None, variant: str | None, as_json: bool, html: Path | None) -> int:
+    """`groupcheck replay`: see `groupcheck.oracles.replay_report`."""
+    _may_write({"html": html} if html else {})
+    report: Any = import_module("groupcheck.oracles.replay_report")
+    return int(report.run(files, format, group, variant, as_json, html))
+
+
+def bugs(ids: Sequence[str], as_json: bool) -> int:
+    """`groupcheck bugs`: each mutation found again."""
+    from groupcheck.oracles.bugs import find_all, view
+
+    found = find_all(ids)
+    if as_json:
+        sys.stdout.write(as_text([one.document() for one in found]))
+    else:
+        _print(view(found, told_whole=bool(ids)))
+    return 0 if all(one.fell for one in found) else 1
+
+
+def list_(kind: str, variant: str | None, as_json: bool) -> int:
+    """`groupcheck list`: what there is of a kind."""
+    from groupcheck.oracles.listing import listing, table
+
+    rows = listing(kind, variant)
+    if as_json:
+        sys.stdout.write(as_text(rows))
+    else:
+        _print(table(rows))
+    return 0
+
+
+def _subject(options: dict[str, Any]) -> Subject:
+    scope = {name: options[name] for name in SCOPE}
+    faults = _once(options["faults"], "--fault") if options["faults"] else None
+    settings = _once(options["settings"], "--set")
+    invariants = options.get("invariants", ())
+    return subject(options["variant"], mutation=options["mutation"], invariants=invariants, faults=faults, settings=settings, **scope)
+
+
+def _once(pairs: Iterable[tuple[str, Any]], option: str) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in given:
+            raise UserError(f"{name} is given twice", where=option)
+        given[name] = value
+    return given
+
+
+def _may_write(wanted: dict[str, Path]) -> None:
+    for name, path in wanted.items():
+        writable(path, f"--{name}")
+    if len({path.resolve() for path in wanted.values()}) < len(wanted):
+        raise UserError("two outputs go to the same file", where=", ".join(f"--{name}" for name in wanted))
+
+
+def _save(result: CheckResult, wanted: dict[str, Path]) -> None:
+    for name, path in wanted.items():
+        if name != "html" and not result.verdict.violations:
+            print(f"groupcheck: no counterexample, {path} is not written", file=sys.stderr)
+            continue
+        _written(path, result.html() if name == "html" else result.pytest() if name == "pytest" else as_text(result.itf()))
+
+
+def _written(path: Path, text: str) -> None:
+    write(path, text)
+    print(f"groupcheck: wrote {path}", file=sys.stderr)
+
+
+def _show(result: CheckResult | Followed, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(as_text(result.document()))
+        return
+    from groupcheck.oracles.text import report_view
+
+    _print(report_view(result.report()))
+
+
+def _print(view: Any) -> None:
+    from rich.console import Console
+
+    from groupcheck.oracles.text import as_plain
+
+    if sys.stdout.isatty():
+        Console(highlight=False).print(view)
+    else:
+        sys.stdout.write(as_plain(view))

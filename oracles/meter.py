@@ -1,0 +1,83 @@
+"""Progress of a run on stderr, on a terminal only: states, speed, level, frontier, memory, and an estimate where one can be given."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from groupcheck.model.engine import Limits, Progress
+
+SHRINKING = 0.9  # a level that finds fewer than this share of the level before it announces the end
+
+
+class Estimate:
+    """Guesses how long a run takes yet, once its levels shrink: the sizes of the last levels go on as a falling series.
+
+    Protocols with budgets rise to one peak and fall off ever faster, so the guess is an upper bound that gets better; before the peak there is none.
+    """
+
+    def __init__(self) -> None:
+        self._ends: list[tuple[int, int]] = [(0, 0)]  # (level, states at its end), the last one still growing
+
+    def see(self, progress: Progress) -> None:
+        """Takes in a glance at the run."""
+        level, _ = self._ends[-1]
+        if progress.level == level:
+            self._ends[-1] = (level, progress.states)
+        else:
+            self._ends.append((progress.level, progress.states))
+
+    def seconds_left(self, progress: Progress) -> float | None:
+        """Seconds that the run takes yet at its mean speed; None where nothing can be said."""
+        ends = [states for _, states in self._ends[:-1]]
+        if len(ends) < 4 or progress.seconds <= 0 or not progress.states:
+            return None
+        a, b, c = (ends[k] - ends[k - 1] for k in (-3, -2, -1))
+        if min(a, b, c) <= 0 or b > SHRINKING * a or c > SHRINKING * b:
+            return None
+        ratio = c / b
+        left = max(0.0, ends[-1] + c * ratio / (1 - ratio) - progress.states)
+        return left * progress.seconds / progress.states
+
+
+def line(progress: Progress, limits: Limits, left: float | None) -> str:
+    """One line for a terminal."""
+    if progress.compiling:
+        return "compiling the search loop (the first run of this shape of model only, some seconds)"
+    rate = progress.states / progress.seconds if progress.seconds > 0.1 else 0.0
+    parts = [
+        f"{progress.states:,} states",
+        f"{rate:,.0f} states/s" if rate else "",
+        f"level {progress.level}",
+        f"frontier {progress.frontier:,}",
+        f"{progress.memory / 2**20:,.0f} MiB" if progress.memory else "",
+        f"{progress.seconds:.0f} s",
+    ]
+    if left is not None:
+        parts.append(f"about {left:.0f} s left" if left >= 1 else "nearly done")
+    elif limits.states:
+        parts.append(f"{progress.states / limits.states:.0%} of --max-states")
+    elif limits.seconds:
+        parts.append(f"{progress.seconds / limits.seconds:.0%} of --max-seconds")
+    return "  ".join(filter(None, parts))
+
+
+@contextmanager
+def meter(limits: Limits) -> Iterator[Callable[[Progress], None] | None]:
+    """Gives what an exploration reports to; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    estimate = Estimate()
+    with Live(Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True) as live:
+
+        def show(progress: Progress) -> None:
+            estimate.see(progress)
+            live.update(Text(line(progress, limits, estimate.seconds_left(progress)), overflow="ellipsis", no_wrap=True))
+
+        yield show

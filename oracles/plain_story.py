@@ -1,0 +1,67 @@
+"""The story of a path of any spec: a lane for each index of the arrays, one for what they share, and each rule's own first sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from groupcheck.model.engine import Spec
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.verdict import Path, Step
+from groupcheck.model.protocol.story import Lane, Line, Note, Story
+from groupcheck.oracles.printable import brief, changes, place, sentence
+
+SHARED = "shared"
+MOST_CHANGES = 8  # of one step in the table; the JSON document has them all
+
+
+Tell = Callable[[Step, Mapping[str, Any], Mapping[str, Any]], str]
+
+
+def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
+    """`tell(step, before, after)` gives the words of a step, the rules' docstrings if it is None (states as mappings of slot to value).
+
+    Lanes `<array> 0`, `<array> 1` ... (named after the array with the most reading), a lane `shared`, one note for each step.
+    """
+    lanes = plain_lanes(spec)
+    docs = {r.name: sentence(r.doc) for r in spec.rules}
+    before = path.initial
+    lines, notes = [], []
+    named = Semantics(spec).named
+    for number, step in enumerate(path.steps, 1):
+        lane = next((x for x in lanes if x.me == step.firing.me), lanes[-1])
+        words = tell(step, named(before), named(step.state)) if tell else f"{lane.title}: {_words(step, docs)}"
+        lines.append(Line(number, lane.name, words, told_changes(path, before, step)))
+        notes.append(Note(number, lane.name, step.firing.name.replace("_", " ")))
+        before = step.state
+    return Story(spec.name, lanes, lines, notes)
+
+
+def plain_lanes(spec: Spec) -> tuple[Lane, ...]:
+    """One lane for each index of the largest array (named after the first such slot), then one for single slots."""
+    sizes = {name: slot.size for name, slot in spec.slots.items() if slot.size is not None}
+    lanes = []
+    if sizes:
+        most = max(sizes.values())
+        name = next(n for n, size in sizes.items() if size == most)
+        lanes = [Lane(f"{name} {i}", f"{name.replace('_', ' ')} {i}", i) for i in range(most)]
+    if len(sizes) < len(spec.slots):
+        lanes.append(Lane(SHARED, ", ".join(n for n, slot in spec.slots.items() if slot.size is None)))
+    return tuple(lanes)
+
+
+def _words(step: Step, docs: dict[str, str]) -> str:
+    texts = []
+    for firing in (step.firing, *step.urgent):
+        rule, _, label = firing.name.partition(":")
+        text = docs.get(rule) or rule.replace("_", " ")
+        texts.append(f"{text} ({label.replace('_', ' ')})" if label else text)
+    return "; ".join(texts)
+
+
+def told_changes(path: Path, before: tuple[object, ...], step: Step) -> tuple[str, ...]:
+    """What a step changed, as `client[0].phase: joining -> stable`; the rest counted where there is much."""
+    told = []
+    for (slot, index), old, new in zip(path.places, before, step.state):
+        told += [f"{name}: {brief(a)} -> {brief(b)}" for name, a, b in changes(place(slot, index), old, new)]
+    return tuple(told) if len(told) <= MOST_CHANGES else (*told[: MOST_CHANGES - 1], f"and {len(told) - MOST_CHANGES + 1} more")

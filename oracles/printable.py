@@ -1,0 +1,120 @@
+"""Values and texts made fit to be shown: plain JSON, short texts, field-by-field changes, and nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import enum
+import json
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+LONGEST = 60
+
+_DIRECTIONS = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}  # control, format (bidirectional overrides), surrogates, private use, separators
+
+
+def printable(text: str) -> str:
+    """The text on one line, with everything that could steer a terminal or reorder what is read written as an escape."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if unicodedata.category(c) not in _DIRECTIONS else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
+def plain(value: Any) -> Any:
+    """A slot's value as plain JSON: attrs values as objects, sets as sorted lists, enumerations by name."""
+    if value is None or (isinstance(value, bool | str | float) and not isinstance(value, enum.Enum)):
+        return value
+    if isinstance(value, enum.Flag):
+        return [flag.name for flag in value]
+    if isinstance(value, enum.Enum):
+        return _name(value)
+    if isinstance(value, int):
+        return int(value)
+    if attrs.has(type(value)):
+        return {f.name: plain(getattr(value, f.name)) for f in attrs.fields(type(value))}
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else brief(key, None): plain(v) for key, v in value.items()}
+    if isinstance(value, set | frozenset):
+        return [plain(v) for v in in_order(value)]
+    if isinstance(value, tuple | list):
+        return [plain(v) for v in value]
+    return printable(repr(value))
+
+
+def in_order(values: Iterable[Any]) -> list[Any]:
+    """The elements of a set in an order that is the same in every run."""
+    return sorted(values, key=lambda v: _order(plain(v)))
+
+
+def _order(value: Any) -> tuple[str, Any]:
+    return ("number", value) if isinstance(value, int | float) else (type(value).__name__, json.dumps(value, sort_keys=True))
+
+
+def brief(value: Any, longest: int | None = LONGEST) -> str:
+    """A slot's value in few characters: `{0, 2}` for a set, `stable` for a member of an enumeration, only the fields that differ from their default."""
+    text = _brief(value)
+    return text if longest is None or len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _brief(value: Any) -> str:
+    if value is None:
+        return "none"
+    if isinstance(value, str) and not isinstance(value, enum.Enum):
+        return printable(value) or "''"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, enum.Flag):
+        return "{" + ", ".join(str(flag.name) for flag in value) + "}"
+    if isinstance(value, enum.Enum):
+        return _name(value)
+    if attrs.has(type(value)):
+        told = [
+            f"{f.name}={_brief(v)}"
+            for f in attrs.fields(type(value))
+            if (v := getattr(value, f.name)) != f.default or f.default is attrs.NOTHING
+        ]
+        return f"{type(value).__name__}({', '.join(told)})"
+    if isinstance(value, set | frozenset):
+        return "{" + ", ".join(map(_brief, in_order(value))) + "}"
+    if isinstance(value, tuple | list):
+        return "(" + ", ".join(map(_brief, value)) + ")"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_brief(k)}: {_brief(v)}" for k, v in value.items()) + "}"
+    return printable(repr(value))
+
+
+def _name(value: enum.Enum) -> str:
+    """The name that the enumeration itself gives (Kafka's spelling), otherwise the member's."""
+    own = type(value).__str__ not in (enum.Enum.__str__, enum.IntEnum.__str__, enum.StrEnum.__str__, int.__repr__, str.__str__)
+    return printable(str(value)) if own else value.name
+
+
+def changes(name: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
+    """What differs, field by field: (`name.field`, before, after), going down into attrs values and tuples of equal length."""
+    if before == after:
+        return
+    if type(before) is type(after) and attrs.has(type(before)):
+        for f in attrs.fields(type(before)):
+            yield from changes(f"{name}.{f.name}", getattr(before, f.name), getattr(after, f.name))
+    elif isinstance(before, tuple) and isinstance(after, tuple) and len(before) == len(after):
+        for k, (one, other) in enumerate(zip(before, after)):
+            yield from changes(f"{name}[{k}]", one, other)
+    else:
+        yield name, before, after
+
+
+def place(slot: str, index: int | None) -> str:
+    """How a slot is written: `core`, `client[1]`."""
+    return slot if index is None else f"{slot}[{index}]"
+
+
+def sentence(docstring: str) -> str:
+    """The first sentence of a docstring, on one line, without its full stop."""
+    text = " ".join(docstring.split("\n\n")[0].split())
+    end = next(
+        (k for k, c in enumerate(text) if c == "." and text[k + 1 : k + 2] in ("", " ") and not text[:k].endswith(("e.g", "i.e", "vs"))),
+        None,
+    )
+    return text if end is None else text[:end]

@@ -1,0 +1,26 @@
+"""The names of `import groupcheck`, imported when they are first used (PEP 562)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+HOMES = {
+    "CheckResult": "groupcheck.oracles.check",
+    "Followed": "groupcheck.oracles.check",
+    "UserError": "groupcheck.model.engine.errors",
+    "check": "groupcheck.oracles.check",
+    "follow": "groupcheck.oracles.check",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """A public name of the package. Raises `AttributeError` for any other."""
+    if name not in HOMES:
+        raise AttributeError(f"module 'groupcheck' has no attribute {name!r}")
+    return getattr(import_module(HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """What completion offers."""
+    return sorted([*HOMES, "__version__"])

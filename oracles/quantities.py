@@ -1,0 +1,82 @@
+"""What the command line's options take: counts, seconds, sizes, `NAME=N` and `NAME=VALUE`, each with its own clear refusal."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    Option = click.ParamType[Any]
+else:  # older releases of click know it without the type argument
+    Option = click.ParamType
+
+UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+class Count(Option):
+    """A whole number; what it may be is for the scope to say."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        text = str(value).replace("_", "").replace(",", "")
+        if not re.fullmatch(r"-?[0-9]{1,15}", text):
+            self.fail(f"{value!r} is not a whole number", param, ctx)
+        return int(text)
+
+
+class Seconds(Option):
+    """Seconds, more than none."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}", str(value)) or float(value) <= 0:
+            self.fail(f"{value!r} is not a number of seconds above 0", param, ctx)
+        return float(value)
+
+
+class Size(Option):
+    """Bytes, in units of 1,024: `1500000`, `512M`, `1.5G`, `2GiB`."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([KMGT]?)(?:I?B)?", str(value).upper())
+        size = int(float(match[1]) * UNITS[match[2]]) if match else 0
+        if size < 1:
+            self.fail(f"{value!r} is no size such as 512M or 4G", param, ctx)
+        return size
+
+
+class Pair(Option):
+    """`NAME=VALUE`."""
+
+    name = "name=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = str(value).partition("=")
+        if not name or not equals:
+            self.fail(f"{value!r} is not NAME=VALUE", param, ctx)
+        return name, text
+
+
+class Budget(Option):
+    """`NAME=N`; a bare `NAME` means once."""
+
+    name = "name=number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = str(value).partition("=")
+        if not name or (equals and not re.fullmatch(r"-?[0-9]{1,9}", text)):
+            self.fail(f"{value!r} is not NAME=N with a whole number N", param, ctx)
+        return name, int(text) if equals else 1
+
+
+COUNT, SECONDS, SIZE, SETTING, BUDGET = Count(), Seconds(), Size(), Pair(), Budget()

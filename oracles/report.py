@@ -1,0 +1,91 @@
+"""An answer as data for every way of showing it: headline, numbers as (name, text), explained paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED
+from groupcheck.oracles.explain import Explanation
+from groupcheck.oracles.printable import brief
+
+if TYPE_CHECKING:
+    from groupcheck.oracles.check import CheckResult
+    from groupcheck.oracles.subject import Subject
+
+MOST_GOALS = 12  # more are folded into one line
+
+
+@frozen
+class Report:
+    """What is shown: `verdict` (holds, violated, unknown; empty for a path that was only followed), `title` of the subject, `reason`."""
+
+    verdict: str
+    title: str
+    reason: str
+    facts: tuple[tuple[str, str], ...]
+    explanations: tuple[Explanation, ...]
+
+
+def report(result: CheckResult) -> Report:
+    """The report of a check."""
+    v = result.verdict
+    reason = v.reason if v.verdict != VIOLATED else ", ".join(violation.invariant for violation in v.violations)
+    return Report(v.verdict, result.subject.title, reason, tuple(facts(result)), result.explanations)
+
+
+def scope_words(about: Subject) -> str:
+    """`members 3, partitions 3, faults crash=1 session_timeout=1`; fields that are off are left out."""
+    if not attrs.has(type(about.spec.scope)):
+        return brief(about.spec.scope) if about.spec.scope is not None else ""
+    told = []
+    for name, value in about.scope().items():
+        if value is None or value == {} or value == []:
+            continue
+        shown = " ".join(f"{k}={n}" for k, n in value.items()) if isinstance(value, dict) else _shown(value)
+        told.append(f"{name.replace('_', ' ')} {shown}")
+    return ", ".join(told)
+
+
+def _shown(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def facts(result: CheckResult) -> Iterator[tuple[str, str]]:
+    """The numbers of a check as (name, text)."""
+    v, spec = result.verdict, result.subject.spec
+    if scope := scope_words(result.subject):
+        yield "scope", scope
+    yield "states", f"{v.states:,} ({v.transitions:,} transitions, {v.depth} levels)"
+    rate = f", {v.states / v.seconds:,.0f} states/s" if v.seconds >= 0.1 else ""
+    calls = f", {v.rule_calls:,} rule calls" if v.rule_calls else ""
+    memory = f", {v.bytes_per_state:.1f} bytes a state" if v.bytes_per_state else ""
+    yield "run", f"{v.seconds:.2f} s{rate}{calls}{memory}"
+    if spec.invariants:
+        fallen = {violation.invariant for violation in v.violations}
+        kept = sum(p.name not in fallen for p in spec.invariants)
+        state = "unbroken" if v.verdict == VIOLATED else "unbroken so far" if v.verdict == UNKNOWN else "hold"
+        yield "invariants", f"{kept} of {len(spec.invariants)} {state}"
+    fired = sum(1 for count in v.rules.values() if count)
+    yield "rules", f"{fired} of {len(v.rules)} fired"
+    never = [name for name, count in v.rules.items() if not count]
+    if never:
+        yield "never fired", "; ".join(_with_reason(name, spec.cannot) for name in never)
+    met = {name: at for name, at in v.goals.items() if at is not None}
+    if 0 < len(met) <= MOST_GOALS:
+        yield "goals met", ", ".join(f"{name} at {at}" for name, at in met.items())
+    elif met:
+        yield "goals met", f"{len(met)} of {len(v.goals)}, the deepest at {max(met.values())}"
+    unmet = [name for name, at in v.goals.items() if at is None]
+    if unmet:
+        yield "goals not met", "; ".join(_with_reason(name, spec.cannot) for name in unmet)
+    for note in v.notes:
+        yield "note", note
+
+
+def _with_reason(name: str, cannot: Mapping[str, str]) -> str:
+    reason = cannot.get(name) or cannot.get(name.partition(":")[0])
+    return f"{name} ({reason})" if reason else name

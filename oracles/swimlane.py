@@ -1,0 +1,245 @@
+"""Where everything of a `Story` stands in its picture: lanes side by side, time downwards, shapes with coordinates and nothing else.
+
+Texts are only measured here, by a mean width of letters; they are escaped where the shapes are written as SVG (`templates/swimlane.svg`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import Factory, define, frozen
+
+from groupcheck.model.protocol.story import Mark, Message, Note, Span, Story
+
+LETTER = 6.1  # mean width of a letter at 11 px, in px
+GUTTER = 34.0  # step numbers
+ROW = 20.0  # one event
+PAD = 9.0  # between steps
+TOP = 44.0  # the lanes' names
+NARROW, WIDE = 128.0, 210.0  # a lane
+BAR = 7.0  # an ownership bar, and the distance between two
+HUES = 8  # colours of partitions, in the style sheet
+REPEAT = 10  # steps after which the lanes' names are written again
+
+
+@frozen
+class Shape:
+    """One thing drawn. `kind`: "line" or "arrow" (x, y to x2, y2), "box" (x, y, width x2, height y2), "text" (at x, y).
+
+    `style` is the class in the style sheet, `text` what is written, `full` what it says in whole where `text` had to be cut.
+    """
+
+    kind: str
+    style: str
+    x: float
+    y: float
+    x2: float = 0.0
+    y2: float = 0.0
+    text: str = ""
+    full: str = ""
+
+
+@frozen
+class Picture:
+    """The shapes from back to front, and the size they need in px."""
+
+    width: float
+    height: float
+    shapes: tuple[Shape, ...]
+
+
+@frozen
+class Band:
+    """The height that one step takes: its events from `top`, one `ROW` each; bars begin and end at `settle`."""
+
+    top: float
+    settle: float
+    bottom: float
+
+
+@define
+class _Layout:
+    story: Story
+    lane_width: float
+    x: dict[str, float] = Factory(dict)
+    bands: list[Band] = Factory(list)
+    headers: list[float] = Factory(list)
+    height: float = 0.0
+
+
+def draw(story: Story) -> Picture:
+    """The picture of a story. Deterministic: the same story gives the same shapes."""
+    layout = _arranged(story)
+    shapes = [
+        *_backs(layout),
+        *_lanes(layout),
+        *_bars(layout),
+        *_events(layout),
+        *_fronts(layout),
+    ]
+    width = GUTTER + layout.lane_width * len(story.lanes) + 8
+    return Picture(round(width, 1), round(layout.height, 1), tuple(shapes))
+
+
+def _arranged(story: Story) -> _Layout:
+    """Lanes get their places, steps their bands."""
+    layout = _Layout(story, _lane_width(story))
+    for k, lane in enumerate(story.lanes):
+        layout.x[lane.name] = GUTTER + layout.lane_width * (k + 0.5)
+    y = TOP
+    layout.headers.append(24.0)
+    for step in range(len(story.lines) + 1):
+        if step and step % REPEAT == 0:
+            layout.headers.append(y + 14)
+            y += 22
+        rows = sum(1 for e in story.events if e.step == step)
+        labels = any(s.since == step for s in story.spans)
+        settle = y + (PAD if rows or step else 0) + rows * ROW + 2
+        bottom = settle + (ROW - 4 if labels else 4) + ROW * sum(1 for m in story.marks if m.step == step)
+        layout.bands.append(Band(y, settle, bottom))
+        y = bottom
+    layout.headers.append(y + 20)
+    layout.height = y + 32
+    return layout
+
+
+def _lane_width(story: Story) -> float:
+    """Wide enough for most arrows' texts between neighbours, the lanes' names and notes."""
+    order = {lane.name: k for k, lane in enumerate(story.lanes)}
+    needed = [len(lane.title) * 7.5 + 16 for lane in story.lanes]
+    for event in story.events:
+        if isinstance(event, Message):
+            apart = abs(order[event.source] - order[event.target]) or 1
+            needed.append((len(event.text) * LETTER + 34) / apart)
+        else:
+            needed.append(len(event.text) * LETTER + 46)
+    return min(WIDE, max([NARROW, *needed]))
+
+
+def _cut(text: str, room: float) -> str:
+    most = max(3, int(room / LETTER))
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _text(style: str, x: float, y: float, text: str, room: float) -> Shape:
+    short = _cut(text, room)
+    return Shape("text", style, round(x, 1), round(y, 1), text=short, full=text if short != text else "")
+
+
+def _band(layout: _Layout, step: int) -> Band:
+    return layout.bands[min(max(step, 0), len(layout.bands) - 1)]
+
+
+def _backs(layout: _Layout) -> Iterator[Shape]:
+    """Behind everything: every other step shaded, the broken step in red, step numbers."""
+    width = GUTTER + layout.lane_width * len(layout.story.lanes)
+    broken = {m.step for m in layout.story.marks}
+    for step, band in enumerate(layout.bands):
+        if step in broken:
+            yield Shape("box", "broken", 2, band.top + 1, width, band.bottom - band.top - 2)
+        elif step % 2:
+            yield Shape("box", "shade", 2, band.top, width, band.bottom - band.top)
+        if step:
+            yield Shape("text", "number", GUTTER - 10, band.top + PAD + 13, text=str(step))
+
+
+def _lanes(layout: _Layout) -> Iterator[Shape]:
+    for lane in layout.story.lanes:
+        x = layout.x[lane.name]
+        yield Shape("line", "lane", x, 32, x, layout.height - 32)
+
+
+def _bars(layout: _Layout) -> Iterator[Shape]:
+    """Ownership to the right of the lane, one column for each thing owned; phases on the lane itself."""
+    owned = sorted({s.text for s in layout.story.spans if s.kind != "phase"})
+    phases = list(dict.fromkeys(s.text for s in layout.story.spans if s.kind == "phase"))
+    starts: dict[tuple[str, int], list[Span]] = {}
+    for span in layout.story.spans:
+        x = layout.x[span.lane]
+        top = _band(layout, span.since).settle if span.since else layout.bands[0].top
+        bottom = layout.height - 34 if span.until is None else _band(layout, span.until).settle
+        height = max(3.0, bottom - top)
+        if span.kind == "phase":
+            yield Shape("box", f"phase shade{phases.index(span.text) % 4}", x - 4, top, 8, height, full=span.text)
+        else:
+            column = owned.index(span.text)
+            x += 8 + column * (BAR + 2)
+            if x + BAR < layout.x[span.lane] + layout.lane_width / 2:
+                yield Shape("box", f"{span.kind} hue{column % HUES}", x, top, BAR, height, full=span.text)
+        starts.setdefault((span.lane, span.since), []).append(span)
+    for (lane, step), spans in starts.items():
+        if step == 0 and all(s.kind == "phase" for s in spans):
+            y = layout.bands[0].top + 6
+        else:
+            y = _band(layout, step).settle + 11
+        shown = len({s.text for s in spans if s.kind != "phase"})
+        x = layout.x[lane] + (8 + (len(owned) * (BAR + 2)) if shown else 8)
+        yield _text("label", x, y, ", ".join(dict.fromkeys(s.text for s in spans)), layout.lane_width * 0.85 - (x - layout.x[lane]))
+
+
+def _events(layout: _Layout) -> Iterator[Shape]:
+    row: dict[int, int] = {}
+    for event in layout.story.events:
+        k = row[event.step] = row.get(event.step, -1) + 1
+        y = _band(layout, event.step).top + PAD + k * ROW + 14
+        if isinstance(event, Message):
+            yield from _message(layout, event, y)
+        else:
+            yield from _note(layout, event, y)
+
+
+def _message(layout: _Layout, message: Message, y: float) -> Iterator[Shape]:
+    x, x2 = layout.x[message.source], layout.x[message.target]
+    way = 1 if x2 >= x else -1
+    style = "message"
+    y2 = y
+    if message.lost:
+        x2 = x + (x2 - x) * 0.62
+        style = "message lost"
+    elif message.until is not None and message.until > message.step:
+        y2 = _band(layout, message.until).top + 4
+        style = "message late"
+    yield Shape("line" if message.lost else "arrow", style, x + 5 * way, y, x2 - 5 * way, y2)
+    if message.lost:
+        yield Shape("text", "cross", x2, y + 4.5, text="✕")
+    room = abs(layout.x[message.target] - x) - 24
+    if y2 != y:  # a slanted arrow: its text stands where it starts
+        yield _text("said begin" if way > 0 else "said end", x + 9 * way, y - 4, message.text, min(room, layout.lane_width * 0.8))
+    else:
+        yield _text("said", (x + layout.x[message.target]) / 2, y - 4, message.text, max(room, 40))
+
+
+def _note(layout: _Layout, note: Note, y: float) -> Iterator[Shape]:
+    x = layout.x[note.lane]
+    room = layout.lane_width - 22
+    text = _cut(note.text, room)
+    width = len(text) * LETTER + 14
+    yield Shape(
+        "box", f"note {note.kind}", round(x - width / 2, 1), y - 12, round(width, 1), 16, full=note.text if text != note.text else ""
+    )
+    yield Shape("text", f"noted {note.kind}", x, y, text=text)
+
+
+def _fronts(layout: _Layout) -> Iterator[Shape]:
+    """Before everything: the lanes' names, generations, and the broken fact."""
+    for lane in layout.story.lanes:
+        for k, y in enumerate(layout.headers):
+            strong = k in (0, len(layout.headers) - 1)
+            yield _text("title" if strong else "title again", layout.x[lane.name], y, lane.title, layout.lane_width * 0.8)
+    width = GUTTER + layout.lane_width * len(layout.story.lanes)
+    for era in layout.story.eras:
+        y = _band(layout, era.step).bottom
+        yield Shape("line", "era", GUTTER - 4, y, width, y)
+        yield _text("era", width - 4, y - 3, era.text, layout.lane_width)
+    drawn: dict[int, int] = {}
+    for mark in layout.story.marks:
+        yield from _mark(layout, mark, drawn.get(mark.step, 0), width)
+        drawn[mark.step] = drawn.get(mark.step, 0) + 1
+
+
+def _mark(layout: _Layout, mark: Mark, above: int, width: float) -> Iterator[Shape]:
+    band = _band(layout, mark.step)
+    for name in mark.lanes or tuple(layout.x):
+        yield Shape("text", "cross", layout.x[name], band.settle + 4, text="✕")
+    y = band.bottom - 6 - above * ROW
+    yield _text("fact", GUTTER + 2, y, mark.text, (width - GUTTER) * 0.95)
