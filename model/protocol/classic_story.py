@@ -13,7 +13,18 @@ from groupcheck.model.protocol.telling import CODES, COORDINATOR, REQUESTS, memb
 
 ROUTINE = {"send_heartbeat": "heartbeat_answer:well", "fetch_offset": None}
 TIMERS = ("initial_delay", "rebalance_timeout", "sync_timeout", "session_timeout", "new_member_timeout", "request_timeout")
-FAULTS = ("crash", "close", "poll_timeout", "disconnect", "append_failed", "lose_request", "lose_response", "delay_request", "late_commit")
+FAULTS = (
+    "crash",
+    "close",
+    "poll_timeout",
+    "disconnect",
+    "append_failed",
+    "fail_over",
+    "lose_request",
+    "lose_response",
+    "delay_request",
+    "late_commit",
+)
 ANSWERS = {"join_answer": "JoinGroup", "sync_answer": "SyncGroup", "heartbeat_answer": "Heartbeat", "commit_answer": "OffsetCommit"}
 
 

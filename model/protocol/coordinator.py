@@ -18,6 +18,7 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
+from groupcheck.model.protocol.failover import write_record
 from groupcheck.model.protocol.group import Core, Phase, Seat, Seats, is_member, remove, supported
 from groupcheck.model.protocol.link import Link, deliver, mentions, orphan, park, reply
 from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, Store, SyncGroup
@@ -28,9 +29,9 @@ Outcome = tuple[str, Core, Seats, Link]
 
 
 def _new_id(seats: Seats, link: Link) -> int:
-    """The smallest number that no seat and no message on its way still carries."""
+    """The smallest number that no seat, no message on its way and no record still carries."""
     id = 0
-    while seats[id] is not None or mentions(link, id):
+    while seats[id] is not None or mentions(link, id) or any(known == id for known, _, _ in seats.durable):
         id += 1
     return id
 
@@ -117,7 +118,7 @@ def _join_again(me: int, core: Core, seats: Seats, link: Link, seat: Seat, scope
     "unknown", "illegal_generation", "rebalancing", "stable", "led", "parked",
     when=lambda link: isinstance(link.request, SyncGroup),
 )  # fmt: skip
-def sync_group(me: int, core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
+def sync_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     """A member asks for its share: it waits until the leader's plan is written, or has it at once in a Stable group."""
     request = link.request
     assert isinstance(request, SyncGroup)
@@ -137,7 +138,10 @@ def sync_group(me: int, core: Core, seats: Seats, link: Link) -> Iterator[Outcom
         else:
             leads = core.leader == (me, request.id) and not core.appending
             seats = seats.put(request.id, but(seat, sync=True, due=False))
-            yield "led" if leads else "parked", but(core, appending=core.appending or leads), seats, park(link, request)
+            core = but(core, appending=core.appending or leads)
+            yield "led" if leads else "parked", core, seats, park(link, request)
+            if leads and scope.has("fail_over"):
+                yield "led", write_record(core, scope), seats, park(link, request)
 
 
 @urgent("unknown", "illegal_generation", "rebalancing", "accepted", when=lambda link: isinstance(link.request, Heartbeat))

@@ -39,6 +39,8 @@ class Pass(IntEnum):
     COMPLETE = 1
     ASSIGN = 2
     VOTE = 3
+    RECORD = 4
+    RELOAD = 5
 
     __hash__ = int.__hash__
 
@@ -68,7 +70,8 @@ class Core:
     `extended`: a member was added during the initial delay (newMemberAdded). `parked`: members whose JoinGroup waits. `due`: members that
     have not sent SyncGroup (pendingSync), `deadline`: the sync timer runs. `leader_parked`: the leader is among the parked.
     `appending`: the leader's assignment is written, but not yet committed. `support`: how many members list each assignor, and `assignor`
-    the number of the one that was voted for (both only where the scope's members differ in what they list).
+    the number of the one that was voted for (both only where the scope's members differ in what they list). `durable`: generation and leader
+    of the last record that a fail-over would load, `recorded`: the assignment in flight is that record already (only where it may happen).
     """
 
     phase: Phase = Phase.EMPTY
@@ -85,6 +88,8 @@ class Core:
     appending: bool = False
     support: tuple[int, ...] = ()
     assignor: int | None = None
+    durable: tuple[int, Leader | None] = (0, None)
+    recorded: bool = False
     walk: Walk | None = None
 
     @property
@@ -112,9 +117,10 @@ class Seat:
 
 @frozen
 class Seats:
-    """The ids of one process: (id, seat) in ascending order."""
+    """The ids of one process: (id, seat) in ascending order. `durable`: its members in the last group record, as (id, share, claimed)."""
 
     ids: tuple[tuple[int, Seat], ...] = ()
+    durable: tuple[tuple[int, int, int], ...] = ()
 
     def __getitem__(self, id: int) -> Seat | None:
         for k, seat in self.ids:
@@ -126,10 +132,14 @@ class Seats:
         return iter(self.ids)
 
     def put(self, id: int, seat: Seat) -> Seats:
-        return Seats(tuple(sorted([(k, s) for k, s in self.ids if k != id] + [(id, seat)], key=lambda pair: pair[0])))
+        return self.now(tuple(sorted([(k, s) for k, s in self.ids if k != id] + [(id, seat)], key=lambda pair: pair[0])))
 
     def drop(self, id: int) -> Seats:
-        return Seats(tuple((k, s) for k, s in self.ids if k != id))
+        return self.now(tuple((k, s) for k, s in self.ids if k != id))
+
+    def now(self, ids: tuple[tuple[int, Seat], ...]) -> Seats:
+        """The same record with other ids in memory."""
+        return Seats(ids, self.durable)
 
 
 def is_member(seat: Seat | None) -> bool:

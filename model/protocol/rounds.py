@@ -15,6 +15,14 @@ from groupcheck.model.protocol.link import Link, deliver
 from groupcheck.model.protocol.messages import NO_GENERATION, Answer, JoinGroup, SyncGroup
 from groupcheck.model.protocol.scope import Scope
 
+Kept = tuple[tuple[int, Seat], ...]
+Record = tuple[tuple[int, int, int], ...]
+
+
+def record(kept: Kept) -> Record:
+    """What a group record says of the members of one process: (id, share, claimed)."""
+    return tuple((id, seat.share, seat.claimed) for id, seat in kept if seat.member)
+
 
 def prepare(core: Core, code: int = REBALANCE_IN_PROGRESS, expel: bool = False) -> Core:
     """Starts a round (prepareRebalance): who waits in SyncGroup is sent back with `code`; from Empty the initial delay begins.
@@ -24,7 +32,7 @@ def prepare(core: Core, code: int = REBALANCE_IN_PROGRESS, expel: bool = False) 
     if core.phase == Phase.EMPTY:
         return but(core, phase=Phase.PREPARING, initial=True, extended=False)
     walk = Walk(Pass.RESTART, code=code, expel=expel)
-    return but(core, phase=Phase.PREPARING, initial=False, extended=False, appending=False, deadline=False, walk=walk)
+    return but(core, phase=Phase.PREPARING, initial=False, extended=False, appending=False, recorded=False, deadline=False, walk=walk)
 
 
 def attempt(core: Core, scope: Scope, expiry: bool = False) -> Core:
@@ -74,44 +82,46 @@ def send_back(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> It
         kept.append((id, but(seat, sync=False, due=False, share=0, claimed=claimed) if seat.member else seat))
     last = me + 1 == scope.members
     core = attempt(but(core, walk=None, due=0), scope) if last else but(core, walk=but(walk, at=me + 1))
-    yield core, Seats(tuple(kept)), link
+    yield core, seats.now(tuple(kept)), link
 
 
 @urgent(when=lambda me, core: core.walk is not None and core.walk.at == me and core.walk.kind == Pass.COMPLETE)
 def answer_joins(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Core, Seats, Link]]:
     """The generation begins: parked JoinGroups are answered, who is missing is removed; the leader is kept or, if it is gone, chosen at will."""
-    yield from _answer_joins(me, core, list(seats), (), link, scope)
+    yield from _answer_joins(me, core, list(seats), (), seats.durable, link, scope)
 
 
 def _answer_joins(
-    me: int, core: Core, todo: list[tuple[int, Seat]], kept: tuple[tuple[int, Seat], ...], link: Link, scope: Scope
+    me: int, core: Core, todo: list[tuple[int, Seat]], kept: Kept, durable: Record, link: Link, scope: Scope
 ) -> Iterator[tuple[Core, Seats, Link]]:
     walk = core.walk
     assert walk is not None
     if not todo:
+        now = Seats(kept, durable if core.parked else ())  # nobody joined: the group will be Empty, and is recorded so
         if me + 1 < scope.members:
-            yield but(core, walk=but(walk, at=me + 1)), Seats(kept), link
+            yield but(core, walk=but(walk, at=me + 1)), now, link
         elif core.members:
-            yield but(core, phase=Phase.COMPLETING, parked=0, due=core.members, deadline=True, walk=_election(scope)), Seats(kept), link
+            yield but(core, phase=Phase.COMPLETING, parked=0, due=core.members, deadline=True, walk=_election(scope)), now, link
         else:
-            yield but(core, phase=Phase.EMPTY, parked=0, leader=None, assignor=None, walk=None), Seats(kept), link
+            latest = (core.generation, None) if scope.has("fail_over") else core.durable
+            yield but(core, phase=Phase.EMPTY, parked=0, leader=None, assignor=None, durable=latest, walk=None), now, link
         return
     (id, seat), rest = todo[0], todo[1:]
     if not seat.member:
-        yield from _answer_joins(me, core, rest, (*kept, (id, seat)), link, scope)
+        yield from _answer_joins(me, core, rest, (*kept, (id, seat)), durable, link, scope)
         return
     if not seat.join:
-        yield from _answer_joins(me, supported(but(core, members=core.members - 1), me, -1, scope), rest, kept, link, scope)
+        yield from _answer_joins(me, supported(but(core, members=core.members - 1), me, -1, scope), rest, kept, durable, link, scope)
         return
     request = link.parked if isinstance(link.parked, JoinGroup) else JoinGroup(id)
     link = deliver(link, JoinGroup, id, Answer(request, NONE, id, core.generation))
     seat = but(seat, join=False, new=False, due=True, armed=True)
     core = but(core, walk=but(walk, left=walk.left - 1))
     if core.leader is None:
-        yield from _answer_joins(me, but(core, leader=(me, id)), rest, (*kept, (id, seat)), link, scope)
+        yield from _answer_joins(me, but(core, leader=(me, id)), rest, (*kept, (id, seat)), durable, link, scope)
         if walk.left == 1:
             return
-    yield from _answer_joins(me, core, rest, (*kept, (id, seat)), link, scope)
+    yield from _answer_joins(me, core, rest, (*kept, (id, seat)), durable, link, scope)
 
 
 def _election(scope: Scope) -> Walk | None:
@@ -138,32 +148,36 @@ def vote(me: int, core: Core, seats: Seats, scope: Scope) -> Iterator[tuple[Core
 @urgent(when=lambda me, core: core.walk is not None and core.walk.at == me and core.walk.kind == Pass.ASSIGN)
 def answer_syncs(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Core, Seats, Link]]:
     """The assignment is stored, parked SyncGroups are answered with it, the group is Stable."""
-    yield from _answer_syncs(me, core, list(seats), (), link, scope)
+    yield from _answer_syncs(me, core, list(seats), (), seats.durable, link, scope)
 
 
 def _answer_syncs(
-    me: int, core: Core, todo: list[tuple[int, Seat]], kept: tuple[tuple[int, Seat], ...], link: Link, scope: Scope
+    me: int, core: Core, todo: list[tuple[int, Seat]], kept: Kept, durable: Record, link: Link, scope: Scope
 ) -> Iterator[tuple[Core, Seats, Link]]:
     walk = core.walk
     assert walk is not None
     if not todo:
+        now = Seats(kept, record(kept) if scope.has("fail_over") else ())
         if me + 1 < scope.members:
-            yield but(core, walk=but(walk, at=me + 1)), Seats(kept), link
+            yield but(core, walk=but(walk, at=me + 1)), now, link
         else:
             due = core.due if scope.has("sync_timeout") else 0
-            yield but(core, phase=Phase.STABLE, appending=False, due=due, deadline=core.deadline and due > 0, walk=None), Seats(kept), link
+            latest = (core.generation, core.leader) if scope.has("fail_over") else core.durable
+            core = but(core, phase=Phase.STABLE, appending=False, recorded=False, due=due, deadline=core.deadline and due > 0)
+            yield but(core, durable=latest, walk=None), now, link
         return
     (id, seat), rest = todo[0], todo[1:]
     if not seat.member:
-        yield from _answer_syncs(me, core, rest, (*kept, (id, seat)), link, scope)
+        yield from _answer_syncs(me, core, rest, (*kept, (id, seat)), durable, link, scope)
         return
     after = but(core, walk=but(walk, left=walk.left - 1, rank=walk.rank + 1))
-    for share in shares(walk, core.members, scope):
+    fixed = [share for known, share, _ in durable if known == id] if core.recorded else None
+    for share in fixed or shares(walk, core.members, scope):
         request = SyncGroup(id, core.generation)
         there = deliver(link, SyncGroup, id, Answer(request, NONE, id, core.generation, share)) if seat.sync else link
         left = but(after, walk=but(after.walk, free=walk.free & ~share))
         settled = but(seat, sync=False, share=share, due=seat.due and scope.has("sync_timeout"))
-        yield from _answer_syncs(me, left, rest, (*kept, (id, settled)), there, scope)
+        yield from _answer_syncs(me, left, rest, (*kept, (id, settled)), durable, there, scope)
 
 
 def shares(walk: Walk, members: int, scope: Scope) -> list[int]:

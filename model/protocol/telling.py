@@ -41,6 +41,7 @@ DOES = {
     "lose_request": "must re-join: the commit that it sends first never arrives",
     "disconnect": "loses its connection while its request is parked, and connects anew",
     "late_commit": "sends JoinGroup and, behind it on the same connection, one more commit",
+    "fail_over": "moves to another broker, which loads the last group record; connections break",
     "append_committed": "has the assignment committed",
     "append_failed": "cannot append the assignment",
     "initial_delay:over": "ends the initial delay",
@@ -87,7 +88,7 @@ def tell(step: Step, before: Mapping[str, Any], after: Mapping[str, Any]) -> str
 def subject(firing: Firing) -> str:
     """Who acts: `member A` or `the coordinator`."""
     rule = firing.name.partition(":")[0]
-    if firing.me is None or firing.name in TO_MEMBER or rule in ("append_committed", "append_failed"):
+    if firing.me is None or firing.name in TO_MEMBER or rule in ("append_committed", "append_failed", "fail_over"):
         return "the coordinator"
     return member(firing.me)
 

@@ -8,6 +8,7 @@ from groupcheck.model.protocol.client import ANSWER_RULES, POLL_RULES, Client
 from groupcheck.model.protocol.client_faults import FAULT_RULES
 from groupcheck.model.protocol.coordinator import REQUEST_RULES
 from groupcheck.model.protocol.ends import ENDS
+from groupcheck.model.protocol.failover import RECORD_RULES, fail_over
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
 from groupcheck.model.protocol.group import Core, Seats
 from groupcheck.model.protocol.link import Link
@@ -19,8 +20,8 @@ from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.protocol.variant import Variant
 
 # Inside a step: answers are received, walks go on, commits are stored; only then is the next request read.
-URGENT_RULES = (*ANSWER_RULES, *ROUND_RULES, OFFSET_RULES[0], *REQUEST_RULES)
-RULES = (*TIMER_RULES, *POLL_RULES, *OFFSET_RULES[1:], *FAULT_RULES, *QUEUE_RULES, *URGENT_RULES)
+URGENT_RULES = (*ANSWER_RULES, *ROUND_RULES, *RECORD_RULES, OFFSET_RULES[0], *REQUEST_RULES)
+RULES = (*TIMER_RULES, fail_over, *POLL_RULES, *OFFSET_RULES[1:], *FAULT_RULES, *QUEUE_RULES, *URGENT_RULES)
 
 
 def spec(scope: Scope) -> Spec:

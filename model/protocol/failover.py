@@ -1,0 +1,67 @@
+"""What is durable, and the coordinator's move to another broker (protocol.md 1.14, section 8).
+
+The group record in __consumer_offsets is written by the leader's SyncGroup and when the group becomes Empty; nothing else survives. The moment at
+which a record in flight would survive is decided when it is written: either from then on, or only with its commit. That covers every moment
+between, and the record of a round that was overtaken (which a fail-over loads as Stable although no member ever heard of it).
+Kafka: CoordinatorRuntime, GroupMetadataManager.replay, onLoaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.group import Core, Pass, Phase, Seat, Seats, Walk
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.rounds import shares
+from groupcheck.model.protocol.scope import Scope
+
+
+def write_record(core: Core, scope: Scope) -> Core:
+    """From now on, a fail-over loads the leader's assignment, whether or not its append is ever seen to commit."""
+    return but(core, recorded=True, walk=Walk(Pass.RECORD, left=core.members, free=(1 << scope.partition_count) - 1))
+
+
+@urgent(when=lambda me, core: core.walk is not None and core.walk.at == me and core.walk.kind == Pass.RECORD)
+def record_plan(me: int, core: Core, seats: Seats, scope: Scope) -> Iterator[tuple[Core, Seats]]:
+    """The leader's assignment is written to the log."""
+    members = [(id, seat) for id, seat in seats if seat.member]
+    plans: list[tuple[Walk | None, tuple[tuple[int, int, int], ...]]] = [(core.walk, ())]
+    for id, seat in members:
+        extended: list[tuple[Walk | None, tuple[tuple[int, int, int], ...]]] = []
+        for walk, plan in plans:
+            assert walk is not None
+            for share in shares(walk, core.members, scope):
+                rest = but(walk, left=walk.left - 1, rank=walk.rank + 1, free=walk.free & ~share)
+                extended.append((rest, (*plan, (id, share, seat.claimed))))
+        plans = extended
+    for walk, plan in plans:
+        assert walk is not None
+        if me + 1 < scope.members:
+            yield but(core, walk=but(walk, at=me + 1)), Seats(seats.ids, plan)
+        else:
+            yield but(core, durable=(core.generation, core.leader), walk=None), Seats(seats.ids, plan)
+
+
+@rule(when=lambda budget: budget.allows("fail_over"))
+def fail_over(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
+    """The coordinator moves: memory is dropped, the last group record is loaded, requests that were waiting fail."""
+    generation, leader = core.durable
+    fresh = Core(generation=generation, leader=leader, durable=core.durable, support=(0,) * len(core.support), walk=Walk(Pass.RELOAD))
+    yield fresh, budget.spend("fail_over")
+
+
+@urgent(when=lambda me, core: core.walk is not None and core.walk.at == me and core.walk.kind == Pass.RELOAD)
+def reload(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Core, Seats, Link]]:
+    """The members of the record are loaded, each with a full session timer; ids that were only handed out are forgotten."""
+    loaded = tuple((id, Seat(True, claimed=claimed, share=share)) for id, share, claimed in seats.durable)
+    core = but(core, members=core.members + len(loaded))
+    if me + 1 < scope.members:
+        core = but(core, walk=but(core.walk, at=me + 1))
+    else:
+        core = but(core, phase=Phase.STABLE if core.members else Phase.EMPTY, walk=None)
+    yield core, Seats(loaded, seats.durable), Link()
+
+
+RECORD_RULES = (record_plan, reload)
