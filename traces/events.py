@@ -1,0 +1,338 @@
+"""One vocabulary of events: what a line of evidence says happened, whatever program printed it.
+
+An event is a fact that somebody wrote down, not a step of the model: the coordinator's log names some steps twice, others never.
+Times are milliseconds since 1970 of the clock that wrote the line; broker logs do not print their zone, so such a time is the local
+clock read as if it were UTC. Names follow Kafka's own (GroupMetadataManager, GroupCoordinator).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import frozen
+
+from groupcheck.model.protocol.group import Phase
+
+
+class Cause(StrEnum):
+    """Why a rebalance began, in classes."""
+
+    JOIN = "join"
+    LEAVE = "leave"
+    SESSION_EXPIRED = "session_expired"
+    SYNC_TIMEOUT = "sync_timeout"
+    LEADER_REJOIN = "leader_rejoin"
+    METADATA_CHANGE = "metadata_change"
+    MEMBER_REJOIN = "member_rejoin"
+    STATIC_REPLACED = "static_replaced"
+    PROTOCOL_CHANGE = "protocol_change"
+    APPEND_FAILED = "append_failed"
+    OVER_CAPACITY = "over_capacity"
+    DOWNGRADE = "downgrade"
+    NEW_EPOCH = "new_epoch"
+    NOT_TOLD = "not_told"
+    NOT_SEEN = "not_seen"
+
+
+@frozen
+class Reason:
+    """The text in `(reason: ...)` taken apart.
+
+    `members`: who caused it; `phase`: the state that the text names; `client`: what the client gave as its reason.
+    """
+
+    text: str
+    cause: Cause
+    members: tuple[str, ...] = ()
+    instance: str | None = None
+    phase: Phase | None = None
+    client: str | None = None
+
+
+@frozen
+class Timeouts:
+    """Milliseconds, as the member asked for them in JoinGroup."""
+
+    session: int
+    rebalance: int
+
+
+@frozen(kw_only=True)
+class Event:
+    """`line` counts from 1 in its file, `time` is None where the line has none.
+
+    `broker` is the coordinator that wrote it; it and `group` are None if the line does not name them.
+    """
+
+    line: int
+    time: int | None = None
+    broker: int | None = None
+    group: str | None = None
+
+
+# --- classic groups: rounds
+
+
+@frozen(kw_only=True)
+class RebalanceStarted(Event):
+    """The group is PreparingRebalance; `generation` is the one that ends."""
+
+    generation: int
+    reason: Reason | None = None
+
+
+@frozen(kw_only=True)
+class Stabilized(Event):
+    """The join phase is over: `generation` begins with `members` members (None in logs before 2.8)."""
+
+    generation: int
+    members: int | None = None
+
+
+@frozen(kw_only=True)
+class AssignmentReceived(Event):
+    """The leader has sent SyncGroup. `leader` is printed from 3.0 on, `members` and `static` from 2.8 on."""
+
+    generation: int
+    leader: str | None = None
+    members: int | None = None
+    static: int | None = None
+
+
+@frozen(kw_only=True)
+class GroupEmptied(Event):
+    """The round ended without members; `generation` is the new one."""
+
+    generation: int
+
+
+@frozen(kw_only=True)
+class GroupDied(Event):
+    """The group is gone from memory: removed, deleted, or emptied in coordinators before 0.10.1."""
+
+    generation: int | None = None
+
+
+@frozen(kw_only=True)
+class RoundSkipped(Event):
+    """The join timer fired in a group that is Dead."""
+
+
+@frozen(kw_only=True)
+class RoundStuck(Event):
+    """The join timer fired and nobody had joined; static members remain, so the group waits on."""
+
+
+@frozen(kw_only=True)
+class RoundOpen(Event):
+    """DEBUG, 4.0 on: why the join phase cannot be completed yet; counts are None where the text gives another reason than missing members."""
+
+    members: int | None = None
+    parked: int | None = None
+    pending: int | None = None
+    initial: bool = False
+    phase: Phase | None = None
+
+
+# --- classic groups: members
+
+
+@frozen(kw_only=True)
+class IdHandedOut(Event):
+    """A member without an id is told to come again with this one (KIP-394)."""
+
+    member: str
+    phase: Phase | None = None
+
+
+@frozen(kw_only=True)
+class MemberAdded(Event):
+    """A JoinGroup put the member into the group. `fresh`: its id was made for this request (no second step)."""
+
+    member: str
+    instance: str | None = None
+    phase: Phase | None = None
+    fresh: bool = True
+
+
+@frozen(kw_only=True)
+class StaticReplaced(Event):
+    """A static member came back without its id: the old id is exchanged for a new one (None where the line does not name it)."""
+
+    instance: str
+    old: str
+    new: str | None = None
+    phase: Phase | None = None
+
+
+@frozen(kw_only=True)
+class StaticKept(Event):
+    """A static member came back to a Stable group and no rebalance was needed. The line names no group."""
+
+    phase: Phase | None = None
+
+
+@frozen(kw_only=True)
+class MemberLeft(Event):
+    """LeaveGroup. `pending`: the id had been handed out but had not joined. `late`: printed after what it caused (Scala, 3.0 on)."""
+
+    member: str
+    instance: str | None = None
+    client_reason: str | None = None
+    pending: bool = False
+    late: bool = False
+    timeouts: Timeouts | None = None
+
+
+@frozen(kw_only=True)
+class MemberExpired(Event):
+    """No heartbeat for the session timeout, or a new member waited parked for five minutes. `pending`: an id that never joined."""
+
+    member: str
+    pending: bool = False
+
+
+@frozen(kw_only=True)
+class NotRejoined(Event):
+    """The join timer fired: these dynamic members had not joined the round and are removed."""
+
+    members: tuple[str, ...]
+
+
+@frozen(kw_only=True)
+class NotSynced(Event):
+    """DEBUG: the sync timer fired: these members are removed."""
+
+    members: tuple[str, ...]
+
+
+@frozen(kw_only=True)
+class LeaderReplaced(Event):
+    """The leader did not join in time. The line names no group."""
+
+    old: str
+    new: str | None = None
+
+
+@frozen(kw_only=True)
+class Fenced(Event):
+    """A request with an old id of a static member was refused."""
+
+    member: str
+    current: str | None = None
+    instance: str | None = None
+    operation: str | None = None
+
+
+@frozen(kw_only=True)
+class JoinRejected(Event):
+    """A known id joined in a state in which it cannot be a member."""
+
+    member: str
+    phase: Phase | None = None
+
+
+@frozen(kw_only=True)
+class EmptyAssignment(Event):
+    """The leader's plan left these members out."""
+
+    generation: int
+    members: tuple[str, ...]
+
+
+@frozen(kw_only=True)
+class AppendFailed(Event):
+    """The group's record could not be written. `reverted_to`: the id that a static replacement fell back to."""
+
+    generation: int | None = None
+    error: str | None = None
+    reverted_to: str | None = None
+
+
+# --- loading, unloading, life of a coordinator
+
+
+@frozen(kw_only=True)
+class GroupLoaded(Event):
+    """`protocol`: classic, consumer, share, streams. Before 3.6 the generation is printed, from 3.6 on the number of members."""
+
+    protocol: str = "classic"
+    generation: int | None = None
+    members: int | None = None
+
+
+@frozen(kw_only=True)
+class MemberLoaded(Event):
+    member: str
+    instance: str | None = None
+    generation: int | None = None
+    timeouts: Timeouts | None = None
+    protocol: str = "classic"
+
+
+@frozen(kw_only=True)
+class GroupUnloaded(Event):
+    """`generation`: of a classic group; the epoch of others."""
+
+    generation: int
+    protocol: str = "classic"
+
+
+@frozen(kw_only=True)
+class CoordinatorStarted(Event):
+    """A broker's coordinator begins: whatever it knew before is gone from memory."""
+
+
+@frozen(kw_only=True)
+class CoordinatorStopped(Event):
+    """A broker's coordinator shuts down."""
+
+
+@frozen(kw_only=True)
+class PartitionTaken(Event):
+    """The broker begins to coordinate the groups of one partition of `__consumer_offsets` (or loads them)."""
+
+    partition: int
+
+
+@frozen(kw_only=True)
+class PartitionGiven(Event):
+    """The broker no longer coordinates the groups of this partition."""
+
+    partition: int
+
+
+@frozen(kw_only=True)
+class GroupsDeleted(Event):
+    """DeleteGroups or the expiry of offsets removed these groups."""
+
+    groups: tuple[str, ...]
+
+
+# --- groups of other protocols
+
+
+@frozen(kw_only=True)
+class OtherProtocol(Event):
+    """A line about a group of a protocol that the replay does not model yet: `consumer` (KIP-848), `share` (KIP-932), `streams` (KIP-1071)."""
+
+    protocol: str
+    what: str
+    member: str | None = None
+    epoch: int | None = None
+    detail: str | None = None
+
+
+@frozen(kw_only=True)
+class Converted(Event):
+    """The group changed its protocol (KIP-848 migration); `protocol` is the new one."""
+
+    protocol: str
+    was_empty: bool = False
+
+
+@frozen(kw_only=True)
+class Noted(Event):
+    """A line of the coordinator that is known and changes nothing the replay follows."""
+
+    what: str

@@ -1,0 +1,125 @@
+"""Files as streams of lines: plain or gzip, any size, one line in memory at a time; what is no text is refused with a reason.
+
+Lines are decoded as UTF-8 (a byte-order mark may say UTF-16); bytes that do not fit become U+FFFD. A line longer than `LINE_CAP` is cut
+there and counted. Nothing is reordered or repaired: what a file lacks is said in its `Notes`.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from attrs import define
+
+from groupcheck.model.engine.errors import UserError
+
+LINE_CAP = 1 << 20
+_GZIP = b"\x1f\x8b"
+_SNIFF = 8192
+_PACKED = {b"PK\x03\x04": "a zip archive", b"\xfd7zXZ\x00": "xz data", b"BZh": "bzip2 data", b"\x28\xb5\x2f\xfd": "zstd data"}
+
+
+class TraceError(UserError):
+    """A file that cannot be read as a log: missing, empty, binary, packed in a way that is not supported."""
+
+
+@define
+class Notes:
+    """What was remarkable about a file while it was read. `torn`: why it ended early, if it did."""
+
+    lines: int = 0
+    cut: int = 0
+    undecodable: int = 0
+    torn: str = ""
+
+
+def open_log(path: str) -> BinaryIO:
+    """Opens `path`, gzip or not. Raises `TraceError` if there is nothing to read or it is not text."""
+    try:
+        if Path(path).is_dir():
+            raise TraceError("is a directory", where=path, do="give log files")
+        raw = Path(path).open("rb")  # noqa: SIM115 - the reader closes it
+    except OSError as e:
+        raise TraceError(f"cannot be read: {e.strerror or e}", where=path) from None
+    except ValueError as e:
+        raise TraceError(f"is no file name: {e}", where=repr(path)) from None
+    stream: BinaryIO = raw
+    try:
+        head = raw.read(6)
+        raw.seek(0)
+        if head[:2] == _GZIP:
+            stream = io.BufferedReader(gzip.GzipFile(fileobj=raw))
+        for magic, what in _PACKED.items():
+            if head.startswith(magic):
+                raise TraceError(f"is {what}", where=path, do="unpack it first (gzip is read as it is)")
+        _refuse_binary(stream, path)
+    except BaseException:
+        raw.close()
+        raise
+    return stream
+
+
+def _refuse_binary(stream: BinaryIO, path: str) -> None:
+    assert isinstance(stream, io.BufferedReader)
+    try:
+        head = stream.peek(_SNIFF)[:_SNIFF]
+    except (OSError, EOFError, zlib.error) as e:
+        raise TraceError(f"is damaged: {e}", where=path) from None
+    if not head:
+        raise TraceError("is empty", where=path)
+    if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return
+    strange = sum(1 for byte in head if byte < 9 or 13 < byte < 27 or 27 < byte < 32)
+    if strange > len(head) // 10:
+        raise TraceError("is binary, not a text log", where=path)
+
+
+def read_lines(stream: BinaryIO, notes: Notes, needles: tuple[bytes, ...] = ()) -> Iterator[tuple[int, str]]:
+    """(number, text) of every line that holds one of `needles` (all lines, if none are given), without its line end.
+
+    `notes` counts all lines as they go by. A damaged end is noted, never raised.
+    """
+    assert isinstance(stream, io.BufferedReader)
+    head = stream.peek(2)[:2]
+    if head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        lines = _utf16(stream)
+    else:
+        lines = _split(stream, notes)
+    number = 0
+    try:
+        for raw in lines:
+            number += 1
+            notes.lines = number
+            if needles and not any(n in raw for n in needles):
+                continue
+            try:
+                text = raw.decode()
+            except UnicodeDecodeError:
+                notes.undecodable += 1
+                text = raw.decode(errors="replace")
+            yield number, text.rstrip("\r\n")
+    except (OSError, EOFError, zlib.error) as e:
+        notes.torn = f"the file ends early or is damaged: {e}"
+
+
+def _split(stream: io.BufferedReader, notes: Notes) -> Iterator[bytes]:
+    """Lines as bytes; of a line longer than the cap, the beginning."""
+    readline = stream.readline
+    while raw := readline(LINE_CAP):
+        if len(raw) == LINE_CAP and raw[-1] != 10:
+            notes.cut += 1
+            while (rest := readline(LINE_CAP)) and len(rest) == LINE_CAP and rest[-1] != 10:
+                pass
+        yield raw.removeprefix(codecs.BOM_UTF8) if notes.lines == 0 else raw
+
+
+def _utf16(stream: io.BufferedReader) -> Iterator[bytes]:
+    """UTF-16 lines as UTF-8 bytes (what a shell on Windows writes)."""
+    text = io.TextIOWrapper(stream, "utf-16", errors="replace", newline="\n")
+    while line := text.readline(LINE_CAP):
+        yield line.encode(errors="replace")

@@ -1,0 +1,104 @@
+"""Templates of log lines, matched in linear time from left to right.
+
+A template is the sentence of a log call with its arguments in braces: `Stabilized group {group} generation {generation:int}`. Free text may
+hold anything (group and member ids may contain spaces, commas and parentheses), so it ends where the next literal text begins for the first
+time; the end of the template is anchored at the end of the line. There is no backtracking over free text: each stretch between two free
+fields is searched once from where the last one ended, so a hostile line costs no more than a friendly one of the same length.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+Fields = dict[str, Any]
+Converter = Callable[[str], Any]
+
+CONSTRAINED: Mapping[str, str] = {
+    "int": r"-?\d{1,18}",
+    "state": r"(?:Empty|PreparingRebalance|CompletingRebalance|AwaitingSync|Stable|Dead)",
+    "word": r"[A-Za-z_]+",
+}
+_FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}")
+
+
+@frozen
+class _Anchor:
+    """Literal text with constrained fields in it, and the free field that stands before it (None: it begins the line)."""
+
+    before: str | None
+    pattern: re.Pattern[str]
+    names: tuple[str, ...]
+
+
+@frozen
+class Template:
+    """A compiled template. `opening`: the literal text that it begins with; `kinds`: field name -> kind of its value."""
+
+    text: str
+    opening: str
+    kinds: Mapping[str, str]
+    anchors: tuple[_Anchor, ...]
+    last: str | None
+
+    def match(self, line: str) -> dict[str, str] | None:
+        """The text of every field, or None. A free field is never empty, except the last one."""
+        at = 0
+        found: dict[str, str] = {}
+        for anchor in self.anchors:
+            if anchor.before is None:
+                hit = anchor.pattern.match(line, at)
+            else:
+                hit = anchor.pattern.search(line, at + 1)
+            if hit is None:
+                return None
+            if anchor.before is not None:
+                found[anchor.before] = line[at : hit.start()]
+            for name in anchor.names:
+                found[name] = hit[name]
+            at = hit.end()
+        if self.last is not None:
+            found[self.last] = line[at:]
+        elif at != len(line):
+            return None
+        return found
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str, str]]:
+    """(literal, field, kind) in order; the last one with an empty field if the template ends with literal text."""
+    at = 0
+    for m in _FIELD.finditer(text):
+        yield text[at : m.start()], m[1], m[2] or "text"
+        at = m.end()
+    if at < len(text):
+        yield text[at:], "", ""
+
+
+def compile_template(text: str) -> Template:
+    """Compiles `text`. Two free fields must have literal text between them."""
+    anchors: list[_Anchor] = []
+    kinds: dict[str, str] = {}
+    before: str | None = None
+    regex, names = "", []
+    for literal, name, kind in _pieces(text):
+        regex += re.escape(literal)
+        if not name:
+            continue
+        assert name not in kinds, text
+        kinds[name] = kind
+        if kind in CONSTRAINED:
+            regex += f"(?P<{name}>{CONSTRAINED[kind]})"
+            names.append(name)
+            continue
+        assert regex or (before is None and not anchors), f"two free fields touch in {text!r}"
+        if regex:
+            anchors.append(_Anchor(before, re.compile(regex), tuple(names)))
+        regex, names, before = "", [], name
+    if regex:
+        anchors.append(_Anchor(before, re.compile(regex + r"\Z"), tuple(names)))
+        before = None
+    opening = text.split("{", 1)[0]
+    return Template(text, opening, kinds, tuple(anchors), before)
