@@ -23,6 +23,8 @@ OFFENDERS = {
     "invariants-pure": ("invariants/planted_b.py", "groupcheck.model.engine.reference"),
     "models-do-not-search": ("model/variants/planted_b.py", "groupcheck.model.engine.reference"),
     "judge-apart": ("model/engine/reference.py", "numpy"),
+    "compiled-code-in-the-engine": ("oracles/planted_b.py", "numpy"),
+    "mutations-for-the-doors": ("traces/planted_b.py", "groupcheck.model.mutations"),
     "terminal-at-the-door": ("traces/planted_a.py", "click"),
     "one-name": ("oracles/planted_a.py", "model"),
 }
