@@ -17,7 +17,7 @@ CLASSIC_FAULTS = {
     "late_commit": "The application commits while a JoinGroup is outstanding: the commit waits behind it on the connection.",
     "append_failure": "The append of the leader's assignment to __consumer_offsets fails: who waits in SyncGroup gets 15.",
     "fail_over": "The coordinator moves to another broker: what is not in the log is forgotten, every connection breaks.",
-    "session_timeout": "The coordinator hears nothing from a member (or from an id it handed out) for session.timeout.ms and removes it; the process may live.",
+    "session_timeout": "The coordinator hears nothing from a member (or from an id it handed out) for session.timeout.ms and removes it; the process may live: paused, it wakes as a zombie.",
     "rebalance_timeout": "The coordinator waits no longer for members that have not joined the round and removes them.",
     "sync_timeout": "The coordinator waits no longer for members that have not sent SyncGroup and removes them.",
     "new_member_timeout": "A new member waits parked for five minutes and is removed.",
