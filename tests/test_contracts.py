@@ -46,7 +46,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         [Path(sys.executable).with_name("lint-imports"), "--config", ROOT / "pyproject.toml", "--no-cache"],
         cwd=top, env={**os.environ, "PYTHONPATH": str(top), "COLUMNS": "400"}, capture_output=True, text=True, timeout=60,
     )  # fmt: skip
-    assert run.returncode == 1, run.stdout + run.stderr
+    assert run.returncode == 1 and "\nContracts: " in run.stdout, run.stdout + run.stderr
     return run.stdout
 
 
