@@ -150,31 +150,27 @@ def _lanes(layout: _Layout) -> Iterator[Shape]:
 
 
 def _bars(layout: _Layout) -> Iterator[Shape]:
-    """Ownership to the right of the lane, one column for each thing owned; phases on the lane itself."""
+    """Ownership to the right of the lane, one column for each thing owned; phases on the lane itself; a label where they begin."""
     owned = sorted({s.text for s in layout.story.spans if s.kind != "phase"})
     phases = list(dict.fromkeys(s.text for s in layout.story.spans if s.kind == "phase"))
+    pitch = min(BAR + 2, (layout.lane_width / 2 - 16) / max(1, len(owned)))
     starts: dict[tuple[str, int], list[Span]] = {}
     for span in layout.story.spans:
         x = layout.x[span.lane]
         top = _band(layout, span.since).settle if span.since else layout.bands[0].top
         bottom = layout.height - 34 if span.until is None else _band(layout, span.until).settle
-        height = max(3.0, bottom - top)
+        height = round(max(3.0, bottom - top), 1)
         if span.kind == "phase":
             yield Shape("box", f"phase shade{phases.index(span.text) % 4}", x - 4, top, 8, height, full=span.text)
         else:
             column = owned.index(span.text)
-            x += 8 + column * (BAR + 2)
-            if x + BAR < layout.x[span.lane] + layout.lane_width / 2:
-                yield Shape("box", f"{span.kind} hue{column % HUES}", x, top, BAR, height, full=span.text)
+            left, width = round(x + 8 + column * pitch, 1), round(pitch * BAR / (BAR + 2), 1)
+            yield Shape("box", f"{span.kind} hue{column % HUES}", left, top, width, height, full=span.text)
         starts.setdefault((span.lane, span.since), []).append(span)
     for (lane, step), spans in starts.items():
-        if step == 0 and all(s.kind == "phase" for s in spans):
-            y = layout.bands[0].top + 6
-        else:
-            y = _band(layout, step).settle + 11
-        shown = len({s.text for s in spans if s.kind != "phase"})
-        x = layout.x[lane] + (8 + (len(owned) * (BAR + 2)) if shown else 8)
-        yield _text("label", x, y, ", ".join(dict.fromkeys(s.text for s in spans)), layout.lane_width * 0.85 - (x - layout.x[lane]))
+        right = 10 + pitch * len(owned) if any(s.kind != "phase" for s in spans) else 8
+        y = _band(layout, step).settle + 11
+        yield _text("label", layout.x[lane] + right, y, ", ".join(dict.fromkeys(s.text for s in spans)), layout.lane_width * 0.85 - right)
 
 
 def _events(layout: _Layout) -> Iterator[Shape]:

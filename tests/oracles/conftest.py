@@ -1,0 +1,82 @@
+"""A small variant for the doors to stand before: two-phase commit with one fault and one mutation, in place of what groupcheck has."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from attrs import evolve, frozen
+from two_phase_commit import Coordinator, Manager, Network, committed, consistent, decided, give_up, note_prepared, obey, prepare
+
+from groupcheck.model.engine import ScopeError, Spec, array, but, rule, single
+from groupcheck.model.protocol.variant import Variant
+
+
+@frozen
+class Scope:
+    members: int = 2
+    polite: bool = False
+    limit: int | None = None
+    faults: tuple[tuple[str, int], ...] = ()
+    any_faults: int | None = None
+    assignor: str = "range"
+
+    def __attrs_post_init__(self) -> None:
+        if not 1 <= self.members <= 5:
+            raise ScopeError(f"members is {self.members}, not a number from 1 to 5", where="scope")
+
+
+def all_prepared(coordinator: Coordinator, scope: Scope) -> bool:
+    return len(coordinator.prepared) == scope.members
+
+
+@rule("commit", "abort")
+def decide(coordinator, network, scope):
+
+    if coordinator.phase == "init":
+        if all_prepared(coordinator, scope):
+            yield "commit", but(coordinator, phase="committed"), but(network, decision="committed")
+        yield "abort", but(coordinator, phase="aborted"), but(network, decision="aborted")
+
+
+@rule("commit", "abort")
+def decide_hastily(coordinator, network, scope):
+    if coordinator.phase == "init":
+        if len(coordinator.prepared) >= scope.members - 1:
+            yield "commit", but(coordinator, phase="committed"), but(network, decision="committed")
+        yield "abort", but(coordinator, phase="aborted"), but(network, decision="aborted")
+
+
+def spec(scope: Scope) -> Spec:
+    slots = {"coordinator": single(Coordinator()), "network": single(Network()), "manager": array(scope.members, Manager())}
+    return Spec("twophase", slots, (prepare, give_up, note_prepared, decide, obey), scope, ends=[decided])
+
+
+VARIANT = Variant("twophase", "Two-phase commit", "All or nothing.", Scope, spec, {"crash": "It stops."}, {"range": "In turn."})
+PROMISES = SimpleNamespace(invariants=(consistent,), goals=(committed,), ends=(), views=())
+
+
+def mutation(id: str, invariant: str) -> SimpleNamespace:
+    return SimpleNamespace(
+        id=id,
+        ticket="EXAMPLE-1",
+        variant="twophase",
+        rule="decide",
+        invariant=invariant,
+        title="commits too early",
+        doc="",
+        scope={"members": 3},
+        apply=lambda healthy: healthy.replaced(evolve(decide_hastily, name="decide")),
+    )
+
+
+@pytest.fixture
+def small_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One variant, `twophase`, with one mutation, `hasty`."""
+    places = ("groupcheck.oracles.subject", "groupcheck.oracles.listing")
+    for place in places:
+        monkeypatch.setattr(f"{place}.names", lambda: ["twophase"])
+        monkeypatch.setattr(f"{place}.promises", lambda name: PROMISES)
+    for place in (*places, "groupcheck.oracles.bugs"):
+        monkeypatch.setattr(f"{place}.every_mutation", lambda: [mutation("hasty", "consistent")])
+    monkeypatch.setattr("groupcheck.oracles.subject.load", lambda name: VARIANT)
