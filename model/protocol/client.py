@@ -15,9 +15,7 @@ from groupcheck.model.engine import but, rule, urgent
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
-    GROUP_MAX_SIZE_REACHED,
     ILLEGAL_GENERATION,
-    INCONSISTENT_GROUP_PROTOCOL,
     MEMBER_ID_REQUIRED,
     NONE,
     NOT_COORDINATOR,
@@ -65,7 +63,7 @@ class Prepare(IntEnum):
 
 
 NOTHING = -1
-FATAL = (GROUP_MAX_SIZE_REACHED, INCONSISTENT_GROUP_PROTOCOL)
+RETRIABLE = (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)
 
 
 @frozen
@@ -104,7 +102,7 @@ def give_up(client: Client) -> Client:
 
 def install(client: Client) -> Client:
     """onJoinComplete: the share is the member's own now, the committed offset is still to be fetched."""
-    return but(client, owned=client.granted, granted=NOTHING, prepare=Prepare.NEEDED, rejoin=False, position=-1, dirty=False)
+    return but(client, owned=client.granted, granted=NOTHING, prepare=Prepare.NEEDED, position=-1, dirty=False)
 
 
 def wants_to_join(client: Client) -> bool:
@@ -211,22 +209,19 @@ def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
     answer, link = _take(link)
     request = answer.request
     assert isinstance(request, JoinGroup)
-    same = client.id == request.id
-    if client.state != Member.PREPARING and answer.code == NONE:
+    same = client.id in (request.id, NO_ID) and client.generation == request.claimed  # joining in one step, it does not know its id yet
+    if answer.code == NONE and client.state != Member.PREPARING:
         yield "ignored", client, link
     elif answer.code == NONE:
         yield "joined", but(client, state=Member.COMPLETING, generation=answer.generation, id=answer.id, prepare=Prepare.SYNC), link
     elif answer.code == MEMBER_ID_REQUIRED:
-        if client.state == Member.PREPARING:
-            yield "id_given", but(client, id=answer.id, generation=NO_GENERATION), link
-        else:
-            yield "ignored", client, link
+        yield "id_given", but(client, id=answer.id, generation=NO_GENERATION), link
     elif answer.code == UNKNOWN_MEMBER_ID:
         yield ("refused", reset(client, True), link) if same else ("ignored", client, link)
-    elif answer.code in FATAL:
-        yield "fatal", but(give_up(reset(client, True)), failed=answer.code), link
-    else:
+    elif answer.code in (*RETRIABLE, REBALANCE_IN_PROGRESS):
         yield "retry", client, link
+    else:
+        yield "fatal", but(give_up(reset(client, True)), failed=answer.code), link
 
 
 @urgent(
@@ -241,16 +236,16 @@ def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str,
     same = (client.id, client.generation) == (request.id, request.generation)
     if answer.code == NONE:
         if client.state == Member.COMPLETING and same:
-            client = but(client, state=Member.STABLE, granted=answer.share)
+            client = but(client, state=Member.STABLE, rejoin=False, granted=answer.share)
             yield "assigned", install(client) if scope.atomic_complete else client, link
         else:
             yield "ignored", client, link
     elif answer.code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
         yield ("refused", reset(client, answer.code == UNKNOWN_MEMBER_ID), link) if same else ("ignored", client, link)
-    elif answer.code in FATAL or answer.code == COORDINATOR_LOAD_IN_PROGRESS:
-        yield "fatal", but(give_up(reset(client, True)), failed=answer.code), link
-    else:
+    elif answer.code in (COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS):
         yield "retry", client, link
+    else:
+        yield "fatal", but(give_up(reset(client, True)), failed=answer.code), link
 
 
 @urgent(
@@ -291,9 +286,9 @@ def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Lin
         yield "done", client, link
     elif answer.code == REBALANCE_IN_PROGRESS:
         yield "rebalancing", but(held, rejoin=held.rejoin or held.state == Member.STABLE), link
-    elif answer.code in (COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR):
-        yield "retry", held, link
-    elif not same and client.state in (Member.PREPARING, Member.UNJOINED):
+    elif answer.code not in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
+        yield "retry", but(held, prepare=Prepare.NEEDED if held.prepare == Prepare.COMMITTED else held.prepare), link
+    elif not same and client.state == Member.PREPARING:
         yield "ignored", client, link
     else:
         yield "refused", reset(held, answer.code == UNKNOWN_MEMBER_ID), link

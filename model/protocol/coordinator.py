@@ -26,11 +26,16 @@ from groupcheck.model.protocol.rounds import after_removal, attempt, prepare
 from groupcheck.model.protocol.scope import Scope
 
 Outcome = tuple[str, Core, Seats, Link]
+NEVER_TOLD = 100
 
 
 def _new_id(seats: Seats, link: Link) -> int:
-    """The smallest number that no seat, no message on its way and no record still carries."""
-    id = 0
+    """The smallest number that no seat, no message on its way and no record still carries.
+
+    An id that goes to a dead connection nobody will ever use: it is taken from numbers of its own, for the member at the other end
+    may hold one of the small numbers that the coordinator has already forgotten.
+    """
+    id = 0 if link.live else NEVER_TOLD
     while seats[id] is not None or mentions(link, id) or any(known == id for known, _, _ in seats.durable):
         id += 1
     return id

@@ -48,6 +48,7 @@ DOES = {
     "initial_delay:extended": "extends the initial delay",
     "rebalance_timeout:missing": "waits no longer for members that have not joined",
     "rebalance_timeout:nobody": "completes the round at once, as there is no member left",
+    "rebalance_timeout:rejected": "waits no longer for the member that it has rejected for the group's size",
     "sync_timeout": "waits no longer for members that have not sent SyncGroup and removes them",
 }
 # The same for rules of the coordinator that concern one member.

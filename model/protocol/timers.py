@@ -40,13 +40,18 @@ def initial_delay(core: Core, scope: Scope) -> Iterator[tuple[str, Core]]:
         yield "extended", but(core, extended=False)
 
 
-@rule("missing", "nobody", when=lambda core: core.phase == Phase.PREPARING and not core.initial)
+@rule("missing", "nobody", "rejected", when=lambda core: core.phase == Phase.PREPARING and not core.initial)
 def rebalance_timeout(core: Core, budget: Budget, scope: Scope) -> Iterator[tuple[str, Core, Budget]]:
-    """The round waits no longer for members that have not joined. With no member left the timeout is 0: it fires although ids are pending."""
+    """The round waits no longer for members that have not joined. With no member left the timeout is 0: it fires although ids are pending.
+
+    When the last one that was missing is rejected for the group's size, nothing else than this timer goes on with those who wait.
+    """
     if core.generation < scope.generations:
         if not core.members:
             yield "nobody", complete(core, scope), budget
-        elif not core.all_joined and budget.allows("rebalance_timeout"):
+        elif core.all_joined:
+            yield "rejected", complete(core, scope), budget
+        elif budget.allows("rebalance_timeout"):
             yield "missing", complete(core, scope), budget.spend("rebalance_timeout")
 
 
