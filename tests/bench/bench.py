@@ -1,0 +1,179 @@
+"""`make bench`: groupcheck beside Spin and a C loop, in turn, as ratios of CPU time. README.md in this folder says how it is kept fair.
+
+bench.py [--quick] [--rounds N] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import median
+
+import programs
+from attrs import frozen
+from measured import Failed, Run, run
+from programs import Counts
+from report import Row, Section, document, machine, text
+
+Target = tuple[str, float]
+
+
+@frozen
+class Scope:
+    """A scope of the small group with its pinned counts, the sizes of the others' tables, and what we want to reach there."""
+
+    arguments: tuple[int, ...]
+    counts: Counts
+    loop_slots: int
+    spin_slots: int
+    rounds: int
+    exploration: Target
+    ahead_of_spin: Target
+    bytes_per_state: Target | None
+    two_workers: Target | None
+
+    @property
+    def title(self) -> str:
+        return f"small group {' '.join(map(str, self.arguments))}: {self.counts.states:,} states, {self.counts.transitions:,} transitions"
+
+
+SMALLER = Scope((3, 3, 3, 1, 1), Counts(3_512_597, 14_352_596), 23, 22, 5, ("<=", 1.7), (">=", 2.0), None, None)
+LARGER = Scope((3, 3, 4, 2, 1), Counts(22_723_308, 99_811_923), 26, 24, 3, ("<=", 1.4), (">=", 5.5), ("<=", 16.0), (">=", 1.3))
+START = ((2, 2, 4, 2, 1), Counts(114_418, 356_815))
+TINY = ((1, 1, 1, 0, 0), Counts(14, 14))
+TWO_PHASE = (9, Counts(10_340_352, 123_558_401))
+
+
+@frozen
+class Round:
+    """One turn: the C loop before, between and after groupcheck and Spin, which were run under the same load."""
+
+    before: Run
+    ours: Run
+    between: Run
+    spin: Run
+    after: Run
+    two: Run | None
+
+    @property
+    def near_ours(self) -> float:
+        return (float(self.before.answer["cpu"]) + float(self.between.answer["cpu"])) / 2
+
+    @property
+    def near_spin(self) -> float:
+        return (float(self.between.answer["cpu"]) + float(self.after.answer["cpu"])) / 2
+
+
+def turns(scope: Scope, rounds: int, folder: Path) -> Iterator[Round]:
+    """Runs everything in turn, so that whatever else the machine does falls on all alike."""
+    loop = programs.table_loop(folder, scope.arguments, scope.loop_slots, scope.counts)
+    spin = programs.spin(folder, scope.arguments, scope.spin_slots, scope.counts)
+    mine = ("small_group", *scope.arguments)
+    for _ in range(rounds):
+        before, ours, between = loop(), programs.groupcheck(scope.counts, *mine), loop()
+        two = programs.groupcheck(scope.counts, "--workers", 2, *mine) if scope.two_workers else None
+        yield Round(before, ours, between, spin(), loop(), two)
+
+
+def beside(scope: Scope, rounds: int, folder: Path) -> Section:
+    """One scope of the small group."""
+    empty = median(programs.groupcheck(TINY[1], "small_group", *TINY[0]).peak for _ in range(3))
+    done = list(turns(scope, rounds, folder))
+    states = scope.counts.states
+
+    def over_loop(name: str, cpu: Sequence[float], near: Sequence[float], target: Target | None = None) -> Row:
+        ratios = [c / n for c, n in zip(cpu, near)]
+        return Row(name, median(ratios), "x C loop", ratios, median(cpu), target)
+
+    def of(name: str, figures: Sequence[float], unit: str, target: Target | None = None) -> Row:
+        return Row(name, median(figures), unit, figures, None, target)
+
+    ours = [r.near_ours for r in done]
+    loops = [float(c.answer["cpu"]) for r in done for c in (r.before, r.between, r.after)]
+    rows = [
+        Row("C loop, tables given", 1.0, "x C loop", (), median(loops)),
+        over_loop("groupcheck, loops", [r.ours.answer["loops"] for r in done], ours),
+        over_loop("groupcheck, exploration (loops and making room)", [r.ours.answer["exploration"] for r in done], ours, scope.exploration),
+        over_loop("groupcheck, whole run", [r.ours.cpu for r in done], ours),
+        over_loop("Spin, depth first, exact", [r.spin.cpu for r in done], [r.near_spin for r in done]),
+        of("Spin over groupcheck, whole runs", [r.spin.cpu / r.ours.cpu for r in done], "times", scope.ahead_of_spin),
+    ]
+    if scope.two_workers:
+        walls = [r.ours.wall / r.two.wall for r in done if r.two]
+        rows.append(of("groupcheck, one worker over two, wall time", walls, "times", scope.two_workers))
+    rows += [
+        of("groupcheck, memory above an empty run", [(r.ours.peak - empty) / states for r in done], "B/state", scope.bytes_per_state),
+        of("Spin, memory", [r.spin.peak / states for r in done], "B/state"),
+        of("C loop, memory", [r.before.peak / states for r in done], "B/state"),
+    ]
+    return Section(f"{scope.title}; {rounds} rounds", rows)
+
+
+def own(rounds: int) -> Section:
+    """A protocol with few rule calls and many transitions: what the loops do by themselves."""
+    managers, counts = TWO_PHASE
+    empty = median(programs.groupcheck(TINY[1], "small_group", *TINY[0]).peak for _ in range(3))
+    runs = [programs.groupcheck(counts, "two_phase_commit", managers) for _ in range(rounds)]
+    speeds = [counts.transitions / r.cpu / 1e6 for r in runs]
+    rows = [
+        Row("groupcheck, whole run", median(speeds), "M trans/s", speeds, median(r.cpu for r in runs)),
+        Row("groupcheck, memory above an empty run", median((r.peak - empty) / counts.states for r in runs), "B/state"),
+    ]
+    return Section(
+        f"two-phase commit, {managers} managers: {counts.states:,} states, {counts.transitions:,} transitions; {rounds} rounds", rows
+    )
+
+
+def start(rounds: int, folder: Path) -> Section:
+    """What a user waits for."""
+    scope, counts = START
+    help_ = [run([Path(sys.executable).with_name("groupcheck"), "--help"]) for _ in range(rounds)]
+    small = [programs.groupcheck(counts, "small_group", *scope) for _ in range(rounds)]
+    first = programs.groupcheck(counts, "small_group", *scope, extra={"GROUPCHECK_CACHE_DIR": str(folder / "nothing_compiled")})
+
+    def waited(name: str, runs: Sequence[Run], bound: float) -> Row:
+        walls = [r.wall for r in runs]
+        return Row(name, median(walls), "s", walls, median(r.cpu for r in runs), ("<=", bound))
+
+    rows = [
+        waited("groupcheck --help", help_, 0.3),
+        waited(f"{counts.states:,} states, compiled code cached", small, 2),
+        waited("the same, nothing compiled yet", [first], 20),
+    ]
+    return Section(f"start, wall time; {rounds} rounds", rows)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="groupcheck beside Spin and a C loop, in turn")
+    parser.add_argument("--quick", action="store_true", help="the smaller scope alone")
+    parser.add_argument("--rounds", type=int, help="rounds for every scope (5 for the smaller, 3 for the larger)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure of every run")
+    chosen = parser.parse_args()
+    about = machine()
+    print(f"{about['cpu']}, {about['cores']} cores, load {about['load']}. Medians; ratios are between neighbouring runs.\n", flush=True)
+    sections = []
+    with tempfile.TemporaryDirectory(prefix="groupcheck_bench_") as name:
+        folder = Path(name)
+        try:
+            for scope in (SMALLER,) if chosen.quick else (SMALLER, LARGER):
+                sections.append(beside(scope, chosen.rounds or scope.rounds, folder))
+                print(text(sections[-1]), flush=True)
+            if not chosen.quick:
+                sections.append(own(chosen.rounds or 3))
+                print(text(sections[-1]), flush=True)
+            sections.append(start(chosen.rounds or 5, folder))
+            print(text(sections[-1]), flush=True)
+        except Failed as why:
+            print(f"error: {why}", file=sys.stderr)
+            return 1
+    if chosen.json:
+        chosen.json.write_text(json.dumps(document(sections), indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
