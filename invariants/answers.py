@@ -1,0 +1,28 @@
+"""Requests and their answers on one connection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupcheck.model.engine import step_invariant
+
+
+@step_invariant("link", source="RequestChannel; ClassicGroup.completeJoinFuture, completeSyncFuture")
+def answered_at_most_once(before: Any, after: Any) -> bool:
+    """Every request is answered at most once, over the connection on which it came.
+
+    An answer belongs to the request at hand, which it ends, or to the one that is parked there, which then is parked no more. Nobody answers
+    over a connection that is gone, or a request that was given up; an answer that was not read yet is not replaced.
+    """
+    was, now = before.link, after.link
+    if now.answer is None or now.answer == was.answer:
+        return True
+    if was.answer is not None:
+        return False
+    asked = now.answer.request
+    if was.request is not None and asked == was.request:
+        return bool(was.live and now.request is None and now.parked == was.parked)
+    return bool(was.parked == asked and not was.orphaned and now.parked is None)
+
+
+INVARIANTS = {"classic": (answered_at_most_once,)}
