@@ -12,14 +12,16 @@ import attrs
 
 LONGEST = 60
 
-_DIRECTIONS = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}  # control, format (bidirectional overrides), surrogates, private use, separators
-
 
 def printable(text: str) -> str:
     """The text on one line, with everything that could steer a terminal or reorder what is read written as an escape."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
-    return "".join(c if unicodedata.category(c) not in _DIRECTIONS else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+    return "".join(c if c.isprintable() or unicodedata.category(c) == "Zs" else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode()
 
 
 def plain(value: Any) -> Any:

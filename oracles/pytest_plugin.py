@@ -40,7 +40,7 @@ class Checker:
         result = check(what, invariants=invariants, **options)
         if result.holds or (result.unknown and allow_unknown):
             return result
-        lines = ["", str(result).rstrip()]
+        lines = [str(result).rstrip()]
         if result.unknown:
             lines.append("\nunknown is no proof: widen the limits or the scope, or pass allow_unknown=True")
         if self._pictures is not None:

@@ -104,7 +104,7 @@ def subject(
         extra = [*given, *(settings or {}), *(["faults"] if faults else []), *(["mutation"] if mutation else [])]
         if extra:
             raise UserError(f"a spec brings its own scope, {extra[0]!r} does not apply", where=what.name)
-        return Subject(what.only(invariants) if invariants else what)
+        return Subject(_only(what, invariants))
     variant = variant_named(what)
     bug = mutation_named(mutation) if mutation else None
     if bug is not None and bug.variant != what:

@@ -1,0 +1,77 @@
+"""`import groupcheck` and what it offers, in a script and in a notebook."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from two_phase_commit import two_phase_commit
+
+import groupcheck
+from groupcheck.oracles.files import write
+from groupcheck.oracles.public import HOMES
+
+
+def test_the_import_costs_nothing():
+    code = "import sys, groupcheck; sys.exit(bool({'attrs', 'numpy', 'numba', 'rich', 'click', 'jinja2'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], timeout=30).returncode == 0
+
+
+def test_every_public_name_is_there_and_no_other():
+    assert all(hasattr(groupcheck, name) for name in groupcheck.__all__)
+    assert set(HOMES) <= set(groupcheck.__all__)
+    assert set(HOMES) <= set(dir(groupcheck))
+    with pytest.raises(AttributeError, match="no attribute 'chekc'"):
+        groupcheck.chekc  # noqa: B018
+
+
+def test_a_spec_of_ones_own_is_checked_in_three_lines():
+    result = groupcheck.check(two_phase_commit(3), engine="reference")
+    assert result
+    assert result.verdict.states == 288
+    assert "holds  two-phase commit" in str(result)
+
+
+def test_a_notebook_shows_a_fragment_of_a_page():
+    result = groupcheck.check(two_phase_commit(2), engine="reference")
+    shown = result._repr_html_()
+    assert '<div class="groupcheck">' in shown
+    assert "<html" not in shown
+
+
+def test_only_holds_is_true():
+    result = groupcheck.check(two_phase_commit(3), engine="reference", max_states=5)
+    assert not result
+    assert result.unknown
+    assert not result.violated
+
+
+@pytest.mark.parametrize("options", [{"members": 2}, {"mutation": "x"}, {"faults": {"crash": 1}}])
+def test_a_spec_brings_its_own_scope(options):
+    with pytest.raises(groupcheck.UserError, match="brings its own scope"):
+        groupcheck.check(two_phase_commit(2), **options)
+
+
+def test_an_unknown_engine_is_refused():
+    with pytest.raises(groupcheck.UserError, match="did you mean reference"):
+        groupcheck.check(two_phase_commit(2), engine="referense")
+
+
+def test_a_page_is_saved_whole_or_not_at_all(tmp_path):
+    page = tmp_path / "page.html"
+    groupcheck.check(two_phase_commit(2), engine="reference").save(page)
+    assert page.read_text().endswith("</html>")
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    with pytest.raises(groupcheck.UserError, match="cannot write"):
+        write(tmp_path / "no" / "page.html", "text")
+
+
+def test_a_written_file_keeps_the_place_that_a_link_names(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    write(tmp_path / "real", "old")
+    (tmp_path / "real").chmod(0o640)
+    write(tmp_path / "link", "new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+    assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
