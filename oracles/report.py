@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from groupcheck.oracles.subject import Subject
 
 MOST_GOALS = 12  # more are folded into one line
+FEW = 4
+LONGEST = 160  # of a reason in the headline; what it counts up stands below in full
 
 
 @frozen
@@ -34,6 +36,7 @@ def report(result: CheckResult) -> Report:
     """The report of a check."""
     v = result.verdict
     reason = v.reason if v.verdict != VIOLATED else ", ".join(violation.invariant for violation in v.violations)
+    reason = reason if len(reason) <= LONGEST else reason[: LONGEST - 1] + "…"
     return Report(v.verdict, result.subject.title, reason, tuple(facts(result)), result.explanations)
 
 
@@ -43,7 +46,7 @@ def scope_words(about: Subject) -> str:
         return brief(about.spec.scope) if about.spec.scope is not None else ""
     told = []
     for name, value in about.scope().items():
-        if value is None or value == {} or value == []:
+        if value in (None, "", {}, []):
             continue
         shown = " ".join(f"{k}={n}" for k, n in value.items()) if isinstance(value, dict) else _shown(value)
         told.append(f"{name.replace('_', ' ')} {shown}")
@@ -70,22 +73,31 @@ def facts(result: CheckResult) -> Iterator[tuple[str, str]]:
         state = "unbroken" if v.verdict == VIOLATED else "unbroken so far" if v.verdict == UNKNOWN else "hold"
         yield "invariants", f"{kept} of {len(spec.invariants)} {state}"
     fired = sum(1 for count in v.rules.values() if count)
-    yield "rules", f"{fired} of {len(v.rules)} fired"
     never = [name for name, count in v.rules.items() if not count]
-    if never:
-        yield "never fired", "; ".join(_with_reason(name, spec.cannot) for name in never)
-    met = {name: at for name, at in v.goals.items() if at is not None}
-    if 0 < len(met) <= MOST_GOALS:
-        yield "goals met", ", ".join(f"{name} at {at}" for name, at in met.items())
-    elif met:
-        yield "goals met", f"{len(met)} of {len(v.goals)}, the deepest at {max(met.values())}"
     unmet = [name for name, at in v.goals.items() if at is None]
-    if unmet:
-        yield "goals not met", "; ".join(_with_reason(name, spec.cannot) for name in unmet)
+    outside = [name for name in (*never, *unmet) if _reason(name, spec.cannot)]
+    yield "rules", f"{fired} of {len(v.rules)} fired"
+    if idle := [name for name in never if name not in outside]:
+        yield "never fired", ", ".join(idle)
+    yield from _goals(v.goals)
+    if missed := [name for name in unmet if name not in outside]:
+        yield "goals not met", ", ".join(missed)
+    if 0 < len(outside) <= FEW:
+        yield "cannot happen", "; ".join(f"{name} ({_reason(name, spec.cannot)})" for name in outside)
+    elif outside:
+        yield "cannot happen", f"{len(outside)} outcomes and goals, for which the scope leaves no room (--json gives the reasons)"
     for note in v.notes:
         yield "note", note
 
 
-def _with_reason(name: str, cannot: Mapping[str, str]) -> str:
-    reason = cannot.get(name) or cannot.get(name.partition(":")[0])
-    return f"{name} ({reason})" if reason else name
+def _goals(goals: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:
+    met = {name: at for name, at in goals.items() if at is not None}
+    if 0 < len(met) <= MOST_GOALS:
+        yield "goals met", ", ".join(f"{name} at {at}" for name, at in met.items())
+    elif met:
+        yield "goals met", f"{len(met)} of {len(goals)}, the deepest at {max(met.values())}"
+
+
+def _reason(name: str, cannot: Mapping[str, str]) -> str:
+    """Why an outcome or goal cannot happen in the scope; empty if it could."""
+    return cannot.get(name) or cannot.get(name.partition(":")[0]) or ""

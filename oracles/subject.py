@@ -9,6 +9,7 @@ from typing import Any
 
 import attrs
 
+from groupcheck.invariants.registry import Promises, for_variant
 from groupcheck.model.engine import ScopeError, Spec, UserError
 from groupcheck.model.engine.verdict import Path
 from groupcheck.model.protocol.story import Story
@@ -80,9 +81,9 @@ def mutation_named(name: str) -> Any:
     return every[name]
 
 
-def promises(variant: str) -> Any:
-    """What must be true of a variant: `invariants`, `goals`, `ends`, `views`."""
-    return import_module("groupcheck.invariants.registry").for_variant(variant)
+def promises(variant: str) -> Promises:
+    """What must be true of a variant: `invariants`, `goals`, `ends`, `views`, and what `cannot(scope)` happen."""
+    return for_variant(variant)
 
 
 def subject(
@@ -169,6 +170,7 @@ def _promised(variant: Variant, spec: Spec) -> Spec:
         goals=(*spec.goals, *more.goals),
         ends=(*spec.ends, *more.ends),
         views=(*spec.views, *more.views),
+        cannot={**spec.cannot, **more.cannot(spec.scope)},
     )
 
 

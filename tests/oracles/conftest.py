@@ -8,6 +8,7 @@ import pytest
 from attrs import evolve, frozen
 from two_phase_commit import Coordinator, Manager, Network, committed, consistent, decided, give_up, note_prepared, obey, prepare
 
+from groupcheck.invariants.registry import Promises
 from groupcheck.model.engine import ScopeError, Spec, array, but, rule, single
 from groupcheck.model.protocol.variant import Variant
 
@@ -53,7 +54,7 @@ def spec(scope: Scope) -> Spec:
 
 
 VARIANT = Variant("twophase", "Two-phase commit", "All or nothing.", Scope, spec, {"crash": "It stops."}, {"range": "In turn."})
-PROMISES = SimpleNamespace(invariants=(consistent,), goals=(committed,), ends=(), views=())
+PROMISES = Promises((consistent,), (committed,))
 
 
 def mutation(id: str, invariant: str) -> SimpleNamespace:

@@ -1,0 +1,77 @@
+"""Known bugs found again: each falls to the invariant that it names, or the command says that it did not."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from attrs import evolve
+
+from groupcheck.oracles import bugs, cli
+from groupcheck.oracles.text import as_plain
+
+pytestmark = pytest.mark.usefixtures("small_world")
+
+
+def harmless() -> SimpleNamespace:
+    """A mutation that changes nothing."""
+    return SimpleNamespace(
+        id="harmless",
+        ticket="EXAMPLE-2",
+        variant="twophase",
+        rule="decide",
+        invariant="consistent",
+        title="nothing",
+        doc="",
+        scope={},
+        apply=lambda healthy: evolve(healthy),
+    )
+
+
+@pytest.fixture
+def reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command with the plain engine."""
+    monkeypatch.setattr("groupcheck.oracles.commands.ENGINE", "reference")
+
+
+def test_a_bug_is_found_with_its_shortest_story():
+    [found] = bugs.find_all(["hasty"], "reference")
+    assert found.fell
+    told = found.document()
+    assert (told["invariant"], told["broken"], told["depth"], told["scope"]["members"]) == ("consistent", ["consistent"], 7, 3)
+    assert told["prose"].startswith("7 steps are enough.")
+
+
+def test_a_mutation_that_breaks_nothing_is_not_called_found():
+    [found] = bugs.find([harmless()], "reference")
+    assert not found.fell
+    assert (found.document()["verdict"], found.document()["key"]) == ("holds", None)
+    shown = as_plain(bugs.view([found], told_whole=False))
+    assert "NOT FOUND  harmless" in shown
+    assert "consistent did not fall: holds" in shown
+    assert "0 of 1 bugs found" in shown
+
+
+def test_a_bug_that_falls_to_another_invariant_is_not_called_found():
+    [healthy] = bugs.find_all(["hasty"], "reference")
+    other = SimpleNamespace(**{**vars(healthy.mutation), "invariant": "another"})
+    assert not next(bugs.find([other], "reference")).fell
+
+
+@pytest.mark.usefixtures("reference")
+def test_the_command_exits_with_0_if_all_fall(capsys):
+    assert cli.run(["bugs", "--json"]) == 0
+    assert [one["found"] for one in json.loads(capsys.readouterr().out)] == [True]
+    assert cli.run(["bugs", "hasty"]) == 0
+    shown = capsys.readouterr().out
+    assert "found  hasty  EXAMPLE-1  commits too early" in shown
+    assert "key gc1-0.0.0.1.0.1.2.0" in shown
+
+
+@pytest.mark.usefixtures("reference")
+def test_the_command_exits_with_1_if_one_does_not_fall(capsys, monkeypatch):
+    monkeypatch.setattr("groupcheck.oracles.bugs.every_mutation", lambda: [harmless()])
+    monkeypatch.setattr("groupcheck.oracles.subject.every_mutation", lambda: [harmless()])
+    assert cli.run(["bugs"]) == 1
+    assert "0 of 1 bugs found" in capsys.readouterr().out
