@@ -8,7 +8,7 @@ from functools import cache
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from groupcheck import __version__
-from groupcheck.oracles.explain import without_subject
+from groupcheck.oracles.explain import Explanation, without_subject
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.report import Report
 from groupcheck.oracles.swimlane import draw
@@ -30,6 +30,12 @@ def page(report: Report) -> str:
 def fragment(report: Report) -> str:
     """The same as one `<div>` with its style, for a notebook."""
     return _render("fragment.html", report)
+
+
+def image(told: Explanation) -> str:
+    """The swim-lane alone, as an SVG file for a README or a ticket."""
+    picture = draw(told.story)
+    return _templates().get_template("image.svg").render(told=told, picture=picture, name="g") + "\n"
 
 
 def _render(template: str, report: Report) -> str:

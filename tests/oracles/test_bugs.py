@@ -30,6 +30,13 @@ def harmless() -> SimpleNamespace:
 
 
 @pytest.fixture
+def only_harmless(small_world: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No mutation but the harmless one."""
+    for place in ("bugs", "subject"):
+        monkeypatch.setattr(f"groupcheck.oracles.{place}.every_mutation", lambda: [harmless()])
+
+
+@pytest.fixture
 def reference(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command with the plain engine."""
     monkeypatch.setattr("groupcheck.oracles.commands.ENGINE", "reference")
@@ -43,8 +50,9 @@ def test_a_bug_is_found_with_its_shortest_story():
     assert told["prose"].startswith("7 steps are enough.")
 
 
+@pytest.mark.usefixtures("only_harmless")
 def test_a_mutation_that_breaks_nothing_is_not_called_found():
-    [found] = bugs.find([harmless()], "reference")
+    [found] = bugs.find_all(engine="reference")
     assert not found.fell
     assert (found.document()["verdict"], found.document()["key"]) == ("holds", None)
     shown = as_plain(bugs.view([found], told_whole=False))
@@ -69,9 +77,7 @@ def test_the_command_exits_with_0_if_all_fall(capsys):
     assert "key gc1-0.0.0.1.0.1.2.0" in shown
 
 
-@pytest.mark.usefixtures("reference")
-def test_the_command_exits_with_1_if_one_does_not_fall(capsys, monkeypatch):
-    monkeypatch.setattr("groupcheck.oracles.bugs.every_mutation", lambda: [harmless()])
-    monkeypatch.setattr("groupcheck.oracles.subject.every_mutation", lambda: [harmless()])
+@pytest.mark.usefixtures("reference", "only_harmless")
+def test_the_command_exits_with_1_if_one_does_not_fall(capsys):
     assert cli.run(["bugs"]) == 1
     assert "0 of 1 bugs found" in capsys.readouterr().out

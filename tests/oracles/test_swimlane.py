@@ -10,7 +10,7 @@ import pytest
 from groupcheck.model.engine.verdict import Firing, Path, Step
 from groupcheck.model.protocol.story import Era, Lane, Line, Mark, Message, Note, Span, Story
 from groupcheck.oracles.explain import Explanation
-from groupcheck.oracles.html import fragment, page
+from groupcheck.oracles.html import fragment, image, page
 from groupcheck.oracles.report import Report
 from groupcheck.oracles.swimlane import GUTTER, draw
 
@@ -187,3 +187,11 @@ def test_the_picture_is_well_formed():
     text = page(hostile())
     svg = text[text.index("<svg") : text.index("</svg>") + 6]
     assert ElementTree.fromstring(svg).tag == "svg"
+
+
+def test_the_picture_alone_is_a_file_of_its_own():
+    [explanation] = hostile().explanations
+    root = ElementTree.fromstring(image(explanation))
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert not list(root.iter("{http://www.w3.org/2000/svg}script"))
+    assert root.find("{http://www.w3.org/2000/svg}style") is not None
