@@ -22,7 +22,7 @@ from groupcheck.model.protocol.failover import write_record
 from groupcheck.model.protocol.group import Core, Phase, Seat, Seats, is_member, remove, supported
 from groupcheck.model.protocol.link import Link, deliver, mentions, orphan, park, reply
 from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, Store, SyncGroup
-from groupcheck.model.protocol.rounds import after_removal, attempt, prepare
+from groupcheck.model.protocol.rounds import after_removal, attempt, prepare, succeed
 from groupcheck.model.protocol.scope import Scope
 
 Outcome = tuple[str, Core, Seats, Link]
@@ -90,11 +90,14 @@ def _too_many(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> It
     assert isinstance(request, JoinGroup)
     if seats[request.id] is not None:
         core, seats = remove(core, seats, me, request.id, scope)
+        core = succeed(core)
     yield "too_many", core, seats, reply(link, Answer(request, GROUP_MAX_SIZE_REACHED))
 
 
 def _add(me: int, core: Core, seats: Seats, link: Link, id: int, request: JoinGroup, scope: Scope) -> Outcome:
-    """addMemberAndRebalance: the newcomer is parked with the five-minute timer; the round starts, or may now complete."""
+    """addMemberAndRebalance: the newcomer is parked with the five-minute timer; the round starts, or may now complete. The first one leads."""
+    if not core.members:
+        core = but(core, leader=(me, id), leader_parked=True)
     seat = Seat(True, new=scope.has("new_member_timeout"), join=True, claimed=request.claimed)
     core = supported(but(core, members=core.members + 1, parked=core.parked + 1), me, 1, scope)
     core = attempt(but(core, extended=core.initial), scope) if core.phase == Phase.PREPARING else prepare(core)

@@ -41,6 +41,7 @@ class Pass(IntEnum):
     VOTE = 3
     RECORD = 4
     RELOAD = 5
+    ELECT = 6
 
     __hash__ = int.__hash__
 

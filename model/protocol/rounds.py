@@ -55,7 +55,26 @@ def after_removal(core: Core, scope: Scope, expiry: bool = False) -> Core:
     """A member or an id that had been handed out is gone: a round starts, or the running one may complete."""
     if core.phase >= Phase.COMPLETING:
         return prepare(core)
-    return attempt(core, scope, expiry)
+    return succeed(attempt(core, scope, expiry))
+
+
+def succeed(core: Core) -> Core:
+    """If the leader is gone and the round goes on, another one follows at once. (A round that completes chooses among those who joined.)"""
+    if core.leader is None and core.members and core.walk is None:
+        return but(core, walk=Walk(Pass.ELECT, left=core.members))
+    return core
+
+
+@urgent(when=lambda me, core: core.walk is not None and core.walk.at == me and core.walk.kind == Pass.ELECT)
+def elect(me: int, core: Core, seats: Seats, scope: Scope) -> Iterator[tuple[Core, Seats]]:
+    """The leader was removed: any other member leads from now on (ClassicGroup.remove); who joins later cannot."""
+    walk = core.walk
+    assert walk is not None
+    members = [(id, seat) for id, seat in seats if seat.member]
+    for id, seat in members:
+        yield but(core, leader=(me, id), leader_parked=seat.join, walk=None), seats
+    if walk.left > len(members):
+        yield but(core, walk=but(walk, at=me + 1, left=walk.left - len(members))), seats
 
 
 def assign(core: Core, scope: Scope) -> Core:
@@ -81,13 +100,13 @@ def send_back(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> It
         claimed = seat.claimed if seat.join else NO_GENERATION
         kept.append((id, but(seat, sync=False, due=False, share=0, claimed=claimed) if seat.member else seat))
     last = me + 1 == scope.members
-    core = attempt(but(core, walk=None, due=0), scope) if last else but(core, walk=but(walk, at=me + 1))
+    core = succeed(attempt(but(core, walk=None, due=0), scope)) if last else but(core, walk=but(walk, at=me + 1))
     yield core, seats.now(tuple(kept)), link
 
 
 @urgent(when=lambda me, core: core.walk is not None and core.walk.at == me and core.walk.kind == Pass.COMPLETE)
 def answer_joins(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Core, Seats, Link]]:
-    """The generation begins: parked JoinGroups are answered, who is missing is removed; the leader is kept or, if it is gone, chosen at will."""
+    """The generation begins: parked JoinGroups are answered, who is missing is removed; if that was the leader, any who joined leads."""
     yield from _answer_joins(me, core, list(seats), (), seats.durable, link, scope)
 
 
@@ -195,4 +214,4 @@ def shares(walk: Walk, members: int, scope: Scope) -> list[int]:
     return subsets
 
 
-ROUND_RULES = (send_back, answer_joins, vote, answer_syncs)
+ROUND_RULES = (send_back, elect, answer_joins, vote, answer_syncs)
