@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
 from groupcheck.oracles.explain import Explanation
 from groupcheck.oracles.printable import brief
 
@@ -73,19 +73,10 @@ def facts(result: CheckResult) -> Iterator[tuple[str, str]]:
         state = "unbroken" if v.verdict == VIOLATED else "unbroken so far" if v.verdict == UNKNOWN else "hold"
         yield "invariants", f"{kept} of {len(spec.invariants)} {state}"
     fired = sum(1 for count in v.rules.values() if count)
-    never = [name for name, count in v.rules.items() if not count]
-    unmet = [name for name, at in v.goals.items() if at is None]
-    outside = [name for name in (*never, *unmet) if _reason(name, spec.cannot)]
     yield "rules", f"{fired} of {len(v.rules)} fired"
-    if idle := [name for name in never if name not in outside]:
-        yield "never fired", ", ".join(idle)
     yield from _goals(v.goals)
-    if missed := [name for name in unmet if name not in outside]:
-        yield "goals not met", ", ".join(missed)
-    if 0 < len(outside) <= FEW:
-        yield "cannot happen", "; ".join(f"{name} ({_reason(name, spec.cannot)})" for name in outside)
-    elif outside:
-        yield "cannot happen", f"{len(outside)} outcomes and goals, for which the scope leaves no room (--json gives the reasons)"
+    if v.verdict == HOLDS or "never fired" in v.reason or "goal not met" in v.reason:  # otherwise the search simply ended before
+        yield from _missing(v, spec.cannot)
     for note in v.notes:
         yield "note", note
 
@@ -96,6 +87,21 @@ def _goals(goals: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:
         yield "goals met", ", ".join(f"{name} at {at}" for name, at in met.items())
     elif met:
         yield "goals met", f"{len(met)} of {len(goals)}, the deepest at {max(met.values())}"
+
+
+def _missing(v: Verdict, cannot: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What did not happen in a search that came to its end, and what the scope leaves no room for."""
+    never = [name for name, count in v.rules.items() if not count]
+    unmet = [name for name, at in v.goals.items() if at is None]
+    outside = [name for name in (*never, *unmet) if _reason(name, cannot)]
+    if idle := [name for name in never if name not in outside]:
+        yield "never fired", ", ".join(idle)
+    if missed := [name for name in unmet if name not in outside]:
+        yield "goals not met", ", ".join(missed)
+    if 0 < len(outside) <= FEW:
+        yield "cannot happen", "; ".join(f"{name} ({_reason(name, cannot)})" for name in outside)
+    elif outside:
+        yield "cannot happen", f"{len(outside)} outcomes and goals, for which the scope leaves no room (--json gives the reasons)"
 
 
 def _reason(name: str, cannot: Mapping[str, str]) -> str:

@@ -16,7 +16,7 @@ GUTTER = 34.0  # step numbers
 ROW = 20.0  # one event
 PAD = 9.0  # between steps
 TOP = 44.0  # the lanes' names
-NARROW, WIDE = 128.0, 210.0  # a lane
+NARROW, WIDE = 128.0, 230.0  # a lane
 BAR = 7.0  # an ownership bar, and the distance between two
 HUES = 8  # colours of partitions, in the style sheet
 REPEAT = 10  # steps after which the lanes' names are written again
@@ -110,7 +110,7 @@ def _lane_width(story: Story) -> float:
     for event in story.events:
         if isinstance(event, Message):
             apart = abs(order[event.source] - order[event.target]) or 1
-            needed.append((len(event.text) * LETTER + 34) / apart)
+            needed.append((len(event.text) * LETTER + 18) / apart)
         else:
             needed.append(len(event.text) * LETTER + 46)
     return min(WIDE, max([NARROW, *needed]))
@@ -198,7 +198,7 @@ def _message(layout: _Layout, message: Message, y: float) -> Iterator[Shape]:
     yield Shape("line" if message.lost else "arrow", style, x + 5 * way, y, x2 - 5 * way, y2)
     if message.lost:
         yield Shape("text", "cross", x2, y + 4.5, text="✕")
-    room = abs(layout.x[message.target] - x) - 24
+    room = abs(layout.x[message.target] - x) - 16
     if y2 != y:  # a slanted arrow: its text stands where it starts
         yield _text("said begin" if way > 0 else "said end", x + 9 * way, y - 4, message.text, min(room, layout.lane_width * 0.8))
     else:

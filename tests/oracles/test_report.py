@@ -1,0 +1,79 @@
+"""The numbers of a verdict, put together for people."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+from two_phase_commit import two_phase_commit
+
+from groupcheck.model.engine import Spec, goal, rule
+from groupcheck.model.engine.verdict import Verdict
+from groupcheck.oracles.check import CheckResult, check
+from groupcheck.oracles.report import facts, report
+
+
+@rule
+def never(coordinator):
+    """Cannot fire."""
+    return
+    yield coordinator
+
+
+@goal
+def all_at_once(coordinator, network):
+    return coordinator.phase == "working" == network.decision
+
+
+def told(spec: Spec, **options: object) -> dict[str, str]:
+    return dict(facts(check(spec, engine="reference", **options)))
+
+
+def larger() -> Spec:
+    spec = two_phase_commit(2)
+    return evolve(spec, rules=(*spec.rules, never), goals=(*spec.goals, all_at_once))
+
+
+def test_what_never_happened_is_named():
+    shown = told(larger())
+    assert shown["never fired"] == "never"
+    assert shown["goals not met"] == "all_at_once"
+    assert shown["rules"] == "6 of 7 fired"
+
+
+def test_what_the_scope_leaves_no_room_for_is_told_apart_with_its_reason():
+    shown = told(evolve(larger(), cannot={"never": "it is a dummy", "all_at_once": "nobody works"}))
+    assert "never fired" not in shown
+    assert shown["cannot happen"] == "never (it is a dummy); all_at_once (nobody works)"
+
+
+def test_a_search_that_was_cut_off_does_not_list_what_it_had_no_time_for():
+    shown = told(larger(), max_states=5)
+    assert not {"never fired", "goals not met", "cannot happen"} & set(shown)
+
+
+def test_many_goals_are_folded_into_one_line():
+    result = check(two_phase_commit(2), engine="reference")
+    goals = {f"goal_{k}": k for k in range(40)} | {"unmet": None}
+    assert dict(facts(evolve(result, verdict=evolve(result.verdict, goals=goals))))["goals met"] == "40 of 41, the deepest at 39"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "words"), [("holds", "1 of 1 hold"), ("unknown", "1 of 1 unbroken so far"), ("violated", "1 of 1 unbroken")]
+)
+def test_invariants_hold_only_where_everything_was_explored(verdict, words):
+    result = check(two_phase_commit(2), engine="reference")
+    assert dict(facts(evolve(result, verdict=evolve(result.verdict, verdict=verdict))))["invariants"] == words
+
+
+def test_speed_memory_and_rule_calls_are_shown_where_they_were_measured():
+    result = check(two_phase_commit(2), engine="reference")
+    measured: Verdict = evolve(result.verdict, seconds=2.0, states=1000, rule_calls=77, bytes_per_state=15.25)
+    shown = dict(facts(CheckResult(result.subject, measured)))
+    assert shown["run"] == "2.00 s, 500 states/s, 77 rule calls, 15.2 bytes a state"
+
+
+def test_a_long_reason_is_cut_in_the_headline_only():
+    result = check(two_phase_commit(2), engine="reference")
+    long = evolve(result, verdict=evolve(result.verdict, verdict="unknown", reason="never fired: " + "x, " * 200))
+    assert len(report(long).reason) == 160
+    assert len(long.document()["reason"]) > 600
