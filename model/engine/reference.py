@@ -68,6 +68,9 @@ def explore(spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress]
                         arrive(step.state)
             except RuleError as error:
                 raise RuleError(error.rule, error.problem, error.arguments, see.key(path_to(state, None))) from error
+            except KeyboardInterrupt:
+                reason = f"interrupted in level {depth + 1}"
+                break
             if not moved and not see.rests(state):
                 wrong.setdefault(DEADLOCK, (state, None, depth - 1))
             if limits.states is not None and len(parent) > limits.states:

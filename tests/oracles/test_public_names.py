@@ -9,6 +9,7 @@ import pytest
 from two_phase_commit import two_phase_commit
 
 import groupcheck
+from groupcheck.model.engine import Spec, rule, single
 from groupcheck.oracles.files import write
 from groupcheck.oracles.public import HOMES
 
@@ -51,6 +52,20 @@ def test_only_holds_is_true():
 def test_a_spec_brings_its_own_scope(options):
     with pytest.raises(groupcheck.UserError, match="brings its own scope"):
         groupcheck.check(two_phase_commit(2), **options)
+
+
+def test_an_interrupted_search_answers_unknown_with_what_it_saw():
+    @rule
+    def count(n):
+        if n == 3:
+            raise KeyboardInterrupt
+        yield n + 1
+
+    result = groupcheck.check(Spec("counting", {"n": single(0)}, [count]), engine="reference")
+    assert result.unknown
+    assert result.verdict.reason == "interrupted in level 5"
+    assert result.verdict.states == 4
+    assert result.verdict.violations == ()
 
 
 def test_an_unknown_engine_is_refused():
