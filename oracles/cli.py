@@ -56,12 +56,14 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check these alone; see `list invariants`.")
 @click.option("--max-states", type=COUNT, metavar="N", help="Give up (unknown) above N states.")
 @click.option("--max-seconds", type=SECONDS, metavar="S", help="Give up (unknown) after S seconds.")
-@click.option("--max-memory", type=SIZE, metavar="SIZE", help="Give up (unknown) above SIZE, e.g. 512M or 4G.")
+@click.option(
+    "--max-memory", type=SIZE, metavar="SIZE", help="Give up (unknown) above SIZE, e.g. 512M or 4G; else above 4/5 of what is free."
+)
 @click.option("--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Threads that explore.")
 @click.option("--checkpoint", type=FILE, metavar="DIR", help="Keep the run in DIR, level by level.")
 @click.option("--resume", type=FILE, metavar="DIR", help="Go on from a checkpoint.")
-@click.option("--spark", metavar="MASTER", help="Distribute the search (not in this version).")
-@click.option("--store", metavar="URI", help="Where a distributed search keeps its levels (not in this version).")
+@click.option("--spark", metavar="MASTER", hidden=True)
+@click.option("--store", metavar="URI", hidden=True)
 @click.option(
     "--engine",
     type=click.Choice(["fast", "reference"]),

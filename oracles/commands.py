@@ -27,8 +27,11 @@ def check(**options: Any) -> int:
     wanted = {name: options[name] for name in ("html", "pytest", "itf") if options[name]}
     _may_write(wanted)
     about = _subject(options)
-    limits = Limits(options["max_states"], options["max_seconds"], options["max_memory"])
+    from groupcheck.oracles.free_memory import most_memory
     from groupcheck.oracles.meter import meter
+
+    memory = options["max_memory"] or (most_memory() if options["engine"] == "fast" else None)
+    limits = Limits(options["max_states"], options["max_seconds"], memory)
 
     with meter(limits) as progress:
         result = run(

@@ -189,6 +189,14 @@ def test_explain_of_a_harmless_path_says_that_nothing_breaks(capsys):
         ("rules", {"variant": "twophase", "name": "prepare", "outcomes": [], "urgent": False, "doc": ""}),
         ("goals", {"variant": "twophase", "name": "committed", "statement": ""}),
         ("faults", {"variant": "twophase", "name": "crash", "doc": "It stops."}),
+        (
+            "formats",
+            {
+                "name": "broker",
+                "replayed": True,
+                "doc": "The group coordinator's log, old or new coordinator (the default).",
+            },
+        ),
         ("assignors", {"variant": "twophase", "name": "range", "doc": "In turn."}),
         (
             "mutations",
