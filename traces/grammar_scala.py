@@ -104,7 +104,7 @@ MEMBERS = rows(
         (
             MemberAdded, "2.5", "2.8",
             "Static Member with unknown member id joins group {group} in {phase:state} state. "
-            "Created a new member id {member} for this member and add to the group.",
+            "Created a new member id {member} for this member and add to the group.", {"instance": "(not printed)"},
         ),
         (
             MemberAdded, "3.0", "3.9",

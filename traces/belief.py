@@ -1,0 +1,215 @@
+"""What a log tells about a group's members, and what it leaves open.
+
+Ids are sorted into those that are certainly members, those that were handed out and may have joined without a line saying so, and members
+whose ids the log has not shown. The last two are counted by intervals. So one belief stands for every set of members that fits; it is never
+narrower than what the coordinator may hold. What cannot fit is answered with a sentence that says why.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+Bound = int | None
+"""The upper end of an interval; None: any number."""
+
+
+def _less(bound: Bound, by: int) -> Bound:
+    return None if bound is None else max(bound - by, 0)
+
+
+def _more(bound: Bound, by: int) -> Bound:
+    return None if bound is None else bound + by
+
+
+@define
+class Belief:
+    """What is known of the members.
+
+    `inside`: id -> is its JoinGroup certainly parked in the running round. `handed`: ids given out, of which `joined_least` to `joined_most`
+    are members. `others_least`, `others_most`: members without a name. `strangers`: ids handed out before the log begins may still turn up.
+    `static` (id -> instance id) and `dynamic`: the members of which the log tells which they are. `leader`: the leader, where the log tells.
+    `largest`: the largest size printed so far.
+    """
+
+    inside: dict[str, bool] = Factory(dict)
+    handed: dict[str, None] = Factory(dict)
+    static: dict[str, str] = Factory(dict)
+    dynamic: dict[str, None] = Factory(dict)
+    joined_least: int = 0
+    joined_most: int = 0
+    others_least: int = 0
+    others_most: Bound = None
+    strangers: bool = True
+    leader: str | None = None
+    largest: int = 0
+
+    def least(self) -> int:
+        return len(self.inside) + self.joined_least + self.others_least
+
+    def most(self) -> Bound:
+        return _more(self.others_most, len(self.inside) + self.joined_most)
+
+    def size(self) -> str:
+        """`3`, `2 to 5` or `2 or more`."""
+        least, most = self.least(), self.most()
+        if most is None:
+            return f"{least} or more"
+        return str(least) if least == most else f"{least} to {most}"
+
+    # --- ids come
+
+    def hand_out(self, id: str) -> None:
+        if id not in self.inside:
+            self.handed[id] = None
+
+    def join(self, id: str, *, instance: str | None = None, known_ids: bool = True) -> str | None:
+        """A member joins for the first time: its JoinGroup is parked. `known_ids`: the log prints every id that is handed out."""
+        if id in self.inside:
+            return f"{id} is a member already"
+        if id in self.handed:
+            self._take_handed(id, was_member=False)
+        elif known_ids and not self.strangers and instance is None:
+            return f"no line hands out the id {id}"
+        self.inside[id] = True
+        if instance is not None:
+            self.static[id] = instance
+        else:
+            self.dynamic[id] = None
+        return None
+
+    def _take_handed(self, id: str, *, was_member: bool) -> None:
+        del self.handed[id]
+        n = len(self.handed)
+        if was_member:
+            self.joined_least, self.joined_most = max(self.joined_least - 1, 0), self.joined_most - 1
+        self.joined_most = min(self.joined_most, n)
+        self.joined_least = min(self.joined_least, self.joined_most)
+
+    def silent_joins(self) -> None:
+        """In a running round, ids that were handed out may join without a line."""
+        self.joined_most = len(self.handed)
+
+    # --- members are named
+
+    def must_be_member(self, id: str) -> str | None:
+        """The log shows that `id` is a member: then it is one from here on, if it can be."""
+        if id in self.inside:
+            return None
+        if id in self.handed and self.joined_most > 0:
+            self._take_handed(id, was_member=True)
+            self.dynamic[id] = None
+        elif self.others_most is None or self.others_most > 0:
+            self.others_least, self.others_most = max(self.others_least - 1, 0), _less(self.others_most, 1)
+        elif id in self.handed:
+            return f"{id} has been given its id, but has not joined"
+        else:
+            return f"{id} is not a member"
+        self.inside[id] = False
+        return None
+
+    def park(self, id: str) -> None:
+        self.inside[id] = True
+
+    def new_round(self) -> None:
+        """A round begins: nobody has joined it yet."""
+        self.inside = dict.fromkeys(self.inside, False)
+
+    # --- ids go
+
+    def remove(self, id: str) -> str | None:
+        """A member is gone."""
+        refused = self.must_be_member(id)
+        if refused:
+            return refused
+        del self.inside[id]
+        self.static.pop(id, None)
+        self.dynamic.pop(id, None)
+        if self.leader == id:
+            self.leader = None
+        return None
+
+    def drop_pending(self, id: str) -> str | None:
+        """An id that had not joined is gone."""
+        if id in self.inside:
+            return f"{id} has joined already"
+        if id in self.handed:
+            if self.joined_least >= len(self.handed):
+                return f"{id} has joined already"
+            self._take_handed(id, was_member=False)
+        elif not self.strangers:
+            return f"the id {id} was not waiting to join"
+        return None
+
+    def replace(self, instance: str, old: str, new: str | None) -> str | None:
+        """A static member's id is exchanged; a new id that the line does not name is one of the unnamed members."""
+        refused = self.must_be_member(old)
+        if refused:
+            return refused
+        del self.inside[old]
+        self.static.pop(old, None)
+        if self.leader == old:
+            self.leader = new
+        if new is None:
+            self.others_least, self.others_most = self.others_least + 1, _more(self.others_most, 1)
+        else:
+            self.inside[new] = False
+            self.static[new] = instance
+        return None
+
+    # --- counts
+
+    def sized(self, size: int) -> str | None:
+        """The log prints the number of members."""
+        self.largest = max(self.largest, size)
+        most = self.most()
+        if size < self.least():
+            return f"{size} members are printed, but there are {self.size()}"
+        if most is not None and size > most:
+            return f"{size} members are printed, but there are {self.size()}"
+        rest = size - len(self.inside)
+        most_joined, most_others = min(self.joined_most, rest - self.others_least), rest - self.joined_least
+        self.others_least = max(self.others_least, rest - self.joined_most)
+        self.others_most = most_others if self.others_most is None else min(self.others_most, most_others)
+        self.joined_least = max(self.joined_least, rest - (self.others_most or 0))
+        self.joined_most = most_joined
+        if self.joined_least == len(self.handed) and self.handed:
+            self.inside.update(dict.fromkeys(self.handed, False))
+            self.dynamic.update(self.handed)
+            self.handed = {}
+            self.joined_least = self.joined_most = 0
+        return None
+
+    def without_unparked(self, size: int) -> bool:
+        """Can `size` be explained by group.max.size (KIP-389), which drops members that rejoin too late without a line? Then forget who they were."""
+        parked = [id for id, waits in self.inside.items() if waits]
+        if size < max(self.largest, len(parked)) or size >= self.least():
+            return False
+        inside = len(self.inside)
+        self.inside = dict.fromkeys(parked, True)
+        self.static = {id: i for id, i in self.static.items() if id in self.inside}
+        self.dynamic = {id: None for id in self.dynamic if id in self.inside}
+        self.others_most = _more(self.others_most, inside - len(parked))
+        self.others_least = self.joined_least = 0
+        if self.leader not in self.inside:
+            self.leader = None
+        return True
+
+    def emptied(self) -> None:
+        """Nobody is left; ids that wait to join stay."""
+        self.inside, self.static, self.dynamic, self.leader = {}, {}, {}, None
+        self.joined_least = self.joined_most = self.others_least = self.others_most = 0
+
+    def loaded(self, size: Bound) -> None:
+        """The group's record has been loaded: ids that were only handed out are forgotten."""
+        self.emptied()
+        self.handed, self.strangers, self.largest = {}, False, 0
+        if size is None:
+            self.others_most = None
+        else:
+            self.others_least = self.others_most = size
+
+    def name_loaded(self, id: str, instance: str | None) -> None:
+        """The name of a loaded member."""
+        self.must_be_member(id)
+        if instance is not None and id in self.inside:
+            self.static[id] = instance

@@ -1,0 +1,137 @@
+"""The coordinator's log as events: one parser for both coordinators, all versions, any wrapping.
+
+`BrokerLog` reads one file and keeps the tallies: lines seen and understood, the range of versions that can have printed what was seen
+(per broker), timestamps that run backwards, lines printed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import Factory, define
+
+from groupcheck.traces.envelope import coordinator_sentence
+from groupcheck.traces.events import Event, MemberAdded, Noted
+from groupcheck.traces.follow import Printing
+from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
+from groupcheck.traces.grammar import FIRST, LAST, Row, Version, build
+from groupcheck.traces.grammar_java import JAVA
+from groupcheck.traces.grammar_scala import SCALA
+from groupcheck.traces.reading import Notes, open_log, read_lines
+
+_NEEDLES = (
+    b"[GroupCoordinator ",
+    b"[GroupMetadataManager ",
+    b"[Group Metadata Manager on",
+    b"MemberMetadata(",
+    b"Group leader [",
+    b"given member.id",
+    b"Static member ",
+    b"Request memberId=",
+)
+SAMPLES = 20
+SAMPLE_CHARS = 500
+
+
+@define
+class Broker:
+    """What the lines of one broker tell about the program that wrote them."""
+
+    since: Version = FIRST
+    until: Version = LAST
+    java: bool = False
+    shows_joins: bool = False
+    last_time: int | None = None
+    printing: Printing = Factory(Printing)
+
+    def saw(self, row: Row, event: Event, java: bool) -> None:
+        """Narrows the range of versions by what this line is known from; a line from another range begins anew (an upgrade)."""
+        since, until = max(self.since, row.since), min(self.until, row.until)
+        if since > until or java != self.java:
+            since, until = row.since, row.until
+            self.java, self.shows_joins = java, False
+        showed = self.shows_joins or (isinstance(event, MemberAdded) and not event.fresh) or (java and since >= (4, 0))
+        if (since, until, showed) == (self.since, self.until, self.shows_joins) and self.printing.ids == (java or since >= (3, 0)):
+            return
+        self.since, self.until, self.shows_joins = since, until, showed
+        self.printing = Printing(
+            ids=java or since >= (3, 0),
+            joins=showed,
+            removals=java or since >= (2, 7),
+            late_leaves=not java and until >= (3, 0),
+            silent_deletion=java,
+        )
+
+    @property
+    def versions(self) -> str:
+        """`3.2 to 3.9`, `4.0 or newer`, `before 2.8`."""
+
+        def name(v: Version) -> str:
+            return f"{v[0]}.{v[1]}"
+
+        if self.until == LAST:
+            return f"{name(self.since)} or newer"
+        return name(self.since) if self.since == self.until else f"{name(self.since)} to {name(self.until)}"
+
+
+@define
+class BrokerLog:
+    """One file's stream of events, and its tallies (complete when the stream has ended)."""
+
+    path: str
+    notes: Notes = Factory(Notes)
+    understood: int = 0
+    strange: int = 0
+    samples: list[tuple[int, str]] = Factory(list)
+    scala_lines: int = 0
+    java_lines: int = 0
+    backwards: int = 0
+    first_backwards: int = 0
+    brokers: dict[int | None, Broker] = Factory(dict)
+    _last_broker: int | None = None
+
+    def events(self) -> Iterator[tuple[Event, str]]:
+        """Every event with the sentence that it was read from. Raises `TraceError` if the file cannot be read."""
+        with open_log(self.path) as stream:
+            for number, line in read_lines(stream, self.notes, _NEEDLES):
+                sentence = coordinator_sentence(line)
+                if sentence is None:
+                    continue
+                found = (JAVA if sentence.java else SCALA).find(sentence.text)
+                if found is None:
+                    if sentence.broker is not None:
+                        self._strange(number, sentence.text)
+                    continue
+                number_of = sentence.broker if sentence.broker is not None else self._last_broker
+                row, fields = found
+                event = build(row, fields, {"line": number, "time": sentence.time, "broker": number_of})
+                self.understood += 1
+                self._tally(row, event, sentence.java)
+                yield event, sentence.text
+
+    def _strange(self, number: int, text: str) -> None:
+        self.strange += 1
+        if len(self.samples) < SAMPLES:
+            self.samples.append((number, text[:SAMPLE_CHARS]))
+
+    def _tally(self, row: Row, event: Event, java: bool) -> None:
+        if java:
+            self.java_lines += 1
+        else:
+            self.scala_lines += 1
+        self._last_broker = event.broker
+        broker = self.brokers.setdefault(event.broker, Broker(java=java))
+        if not isinstance(event, Noted):
+            broker.saw(row, event, java)
+        if event.time is not None:
+            if broker.last_time is not None and event.time < broker.last_time:
+                self.backwards += 1
+                self.first_backwards = self.first_backwards or event.line
+            broker.last_time = event.time
+
+    @property
+    def format(self) -> str | None:
+        """The coordinator that wrote most of it, None if none did."""
+        if not self.scala_lines and not self.java_lines:
+            return None
+        return BROKER_JAVA if self.java_lines > self.scala_lines else BROKER_SCALA

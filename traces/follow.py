@@ -1,0 +1,472 @@
+"""Follows one group on one coordinator through the model, line by line, and keeps every world that fits.
+
+A world is a value of the model's `core` (phase, initial delay, append in flight); all worlds of a group share the generation and what is
+known of the members (`belief`). Each event is an observation of one coordinator step: it keeps the worlds in which that step can happen and
+takes it there. What no world explains is refused with what was possible instead; then everything is possible again, and the event is taken
+as the first line of a log that begins there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import singledispatchmethod
+
+from attrs import Factory, define, frozen
+
+from groupcheck.model.protocol.group import Core, Phase
+from groupcheck.traces import model_steps as steps
+from groupcheck.traces.belief import Belief
+from groupcheck.traces.events import (
+    AppendFailed,
+    AssignmentReceived,
+    Cause,
+    EmptyAssignment,
+    Event,
+    GroupDied,
+    GroupEmptied,
+    GroupLoaded,
+    GroupUnloaded,
+    IdHandedOut,
+    JoinRejected,
+    MemberAdded,
+    MemberExpired,
+    MemberLeft,
+    MemberLoaded,
+    NotRejoined,
+    NotSynced,
+    Reason,
+    RebalanceStarted,
+    RoundOpen,
+    RoundSkipped,
+    RoundStuck,
+    Stabilized,
+    StaticReplaced,
+)
+
+Worlds = frozenset[Core]
+
+
+@frozen
+class Printing:
+    """What this coordinator's log shows. `ids`: every id that is handed out or made; `joins`: also the second step of a join; `removals`: members
+
+    that did not rejoin; `counts`: sizes of groups; `late_leaves`: a leave may stand behind what it caused; `silent_deletion`: an expired
+    group vanishes without its name.
+    """
+
+    ids: bool = False
+    joins: bool = False
+    removals: bool = False
+    late_leaves: bool = True
+    silent_deletion: bool = False
+
+
+@frozen
+class Refusal:
+    """A line that no world explains: why, and what was possible instead. `skips`: the generation runs ahead, as if lines were missing."""
+
+    why: str
+    possible: str
+    skips: bool = False
+
+
+_ANYWHERE = frozenset({Phase.EMPTY, Phase.COMPLETING, Phase.STABLE})
+_STARTS_IN = {
+    Cause.JOIN: _ANYWHERE,
+    Cause.NOT_TOLD: _ANYWHERE,
+    Cause.OVER_CAPACITY: frozenset({Phase.STABLE}),
+    Cause.STATIC_REPLACED: frozenset({Phase.COMPLETING}),
+    Cause.PROTOCOL_CHANGE: frozenset({Phase.STABLE}),
+    Cause.APPEND_FAILED: frozenset({Phase.COMPLETING}),
+}
+_IN_A_GENERATION = frozenset({Phase.COMPLETING, Phase.STABLE})
+
+
+@define
+class Follower:
+    """`base`: the current generation, None while no line has told it. `owed`: a rebalance must begin now, for this reason.
+
+    `departed`: who is gone by the lines before, `confirm`: leaves whose own line is still to come. `debt`: the last completion fits only if
+    such a line comes next. `closing`: the join phase is ending in this very step. `notes`: what had to be assumed, for the report.
+    """
+
+    printing: Printing = Factory(Printing)
+    worlds: Worlds = frozenset(steps.EVERY_WORLD)
+    base: int | None = None
+    belief: Belief = Factory(Belief)
+    owed: str = ""
+    departed: dict[str, None] = Factory(dict)
+    confirm: dict[str, None] = Factory(dict)
+    debt: bool = False
+    closing: bool = False
+    notes: list[tuple[str, str]] = Factory(list)
+
+    def observe(self, event: Event) -> Refusal | None:
+        """Takes the step that the event shows, or says why no world has it (and starts over from this event)."""
+        self.worlds = steps.silent_steps(self.worlds)
+        before = self.possible()
+        generation = self.base
+        why = self._due(event) or self._take(event)
+        if why is None:
+            return None
+        ahead = getattr(event, "generation", None)
+        step = 1 if isinstance(event, Stabilized | GroupEmptied) else 0
+        skips = generation is not None and ahead is not None and ahead > generation + step
+        self.forget()
+        self._take(event)  # what contradicts itself stays refused
+        return Refusal(why, before, skips)
+
+    def forget(self, *, loaded: bool = False) -> None:
+        """Everything is possible again (`loaded`: but ids handed out before are void)."""
+        self.worlds, self.base = frozenset(steps.EVERY_WORLD), None
+        self.belief = Belief(strangers=not loaded)
+        self.owed, self.departed, self.confirm, self.debt, self.closing = "", {}, {}, False, False
+
+    def possible(self) -> str:
+        """The worlds in words."""
+        if self.base is None and len(self.worlds) == len(steps.EVERY_WORLD):
+            return "anything: the log has not told the group's state yet"
+        phases = sorted({w.phase for w in self.worlds})
+        generation = "an unknown generation" if self.base is None else f"generation {self.base}"
+        text = f"{' or '.join(map(str, phases))} in {generation} with {self.belief.size()} members"
+        if self.owed:
+            text += f"; a rebalance had to begin ({self.owed})"
+        if self.closing:
+            text += "; the join phase had to end"
+        return text
+
+    # --- pieces
+
+    def _due(self, event: Event) -> str | None:
+        """What the last line made necessary and this one does not bring."""
+        if self.debt and not (isinstance(event, MemberLeft) and event.late):
+            return f"the group had {self.belief.size()} members, and no line says who left"
+        if self.owed and not isinstance(event, RebalanceStarted | MemberLeft | NotSynced | GroupUnloaded | GroupLoaded):
+            return f"a rebalance had to begin: {self.owed}"
+        if self.closing and not isinstance(event, Stabilized | GroupEmptied | RoundStuck | RoundSkipped | GroupUnloaded | GroupDied):
+            return "members that had not rejoined were removed, and the join phase did not end"
+        return None
+
+    def _keep(self, phases: frozenset[Phase] | None) -> str | None:
+        """Keeps the worlds in one of these phases (None: any)."""
+        kept = self.worlds if phases is None else frozenset(w for w in self.worlds if w.phase in phases)
+        if not kept:
+            there = " or ".join(str(p) for p in sorted({w.phase for w in self.worlds}))
+            return f"the group was {there}, not {' or '.join(map(str, sorted(phases or ())))}"
+        self.worlds = kept
+        return None
+
+    def _in(self, phase: Phase | None) -> str | None:
+        return None if phase is None else self._keep(frozenset({phase}))
+
+    def _step(self, move: Callable[[Core], Core | None]) -> str | None:
+        moved = frozenset(after for after in map(move, self.worlds) if after is not None)
+        if not moved:
+            return f"the group was {' or '.join(str(p) for p in sorted({w.phase for w in self.worlds}))}"
+        self.worlds = moved
+        return None
+
+    def _generation(self, expected: int) -> str | None:
+        """The current generation is this one."""
+        if self.base is not None and self.base != expected:
+            return f"generation {expected} is printed, but the group was in generation {self.base}"
+        self.base = expected
+        return None
+
+    def _assume(self, kind: str, text: str) -> None:
+        self.notes.append((kind, text))
+
+    # --- rounds
+
+    @singledispatchmethod
+    def _take(self, event: Event) -> str | None:
+        return None
+
+    @_take.register
+    def _(self, event: RebalanceStarted) -> str | None:
+        reason = event.reason or Reason("", Cause.NOT_TOLD)
+        if reason.cause == Cause.DOWNGRADE:
+            self.forget(loaded=True)
+        reset = self._maybe_recreated(event)
+        phases = _STARTS_IN.get(reason.cause, _IN_A_GENERATION)
+        if reason.phase is not None:
+            phases = frozenset({reason.phase})
+        why = (None if reset else self._generation(event.generation)) or self._keep(phases) or self._caused_by(reason) or self._step(steps.start_round)
+        if why:
+            return why
+        self.owed, self.debt, self.departed = "", False, {}
+        self.belief.new_round()
+        if reason.cause in (Cause.JOIN, Cause.LEADER_REJOIN, Cause.METADATA_CHANGE, Cause.STATIC_REPLACED, Cause.PROTOCOL_CHANGE):
+            for id in reason.members:
+                self.belief.park(id)
+        if not self.printing.ids or (self.belief.strangers and not self.printing.joins):
+            self.belief.others_most = None
+        return None
+
+    def _maybe_recreated(self, event: RebalanceStarted) -> bool:
+        """An Empty group can vanish (its offsets expired) and be made anew, with generation 0."""
+        gone = event.generation == 0 and self.base not in (None, 0) and any(w.phase == Phase.EMPTY for w in self.worlds)
+        if not gone:
+            return False
+        if not self.printing.silent_deletion:
+            return False
+        self._assume("generation_reset", f"generation {self.base} is followed by 0: the empty group was deleted in between, which is not printed")
+        self.base = 0
+        self.worlds = frozenset(w for w in self.worlds if w.phase == Phase.EMPTY)
+        return True
+
+    def _caused_by(self, reason: Reason) -> str | None:
+        for id in reason.members:
+            why = self._member_of_reason(reason, id)
+            if why:
+                return why
+        return None
+
+    def _member_of_reason(self, reason: Reason, id: str) -> str | None:
+        belief = self.belief
+        if reason.cause == Cause.JOIN:
+            if belief.inside.get(id):
+                return None
+            return belief.join(id, instance=reason.instance, known_ids=self.printing.ids)
+        if reason.cause in (Cause.LEAVE, Cause.SESSION_EXPIRED, Cause.SYNC_TIMEOUT):
+            if id in self.departed:  # the line before has said it already
+                return None
+            if reason.cause == Cause.LEAVE:
+                self.confirm = {id: None}
+            return belief.remove(id)
+        why = belief.must_be_member(id)
+        if why is None and reason.cause == Cause.LEADER_REJOIN:
+            if belief.leader not in (None, id) and belief.leader in belief.dynamic:
+                return f"{id} is called the leader, but {belief.leader} is"
+            belief.leader = id
+        return why
+
+    @_take.register
+    def _(self, event: Stabilized) -> str | None:
+        if not self.printing.joins:
+            self.belief.silent_joins()
+        why = self._keep(frozenset({Phase.PREPARING}))
+        if why is None and self.base is not None:
+            why = self._generation(event.generation - 1)
+        why = why or self._counted_at_end(event)
+        why = why or self._step(lambda w: steps.end_round(w, True))
+        if why:
+            return why
+        self.base = event.generation
+        if not self.closing and not self.belief.handed and self.printing.ids:
+            self.belief.strangers = False
+        self.closing, self.departed = False, {}
+        return None
+
+    def _counted_at_end(self, event: Stabilized) -> str | None:
+        size = event.members
+        if size is None:
+            return None
+        if size < 1:
+            return "a generation without members is Empty, not stabilized"
+        belief = self.belief
+        if self.printing.late_leaves and not self.closing and size == belief.least() - 1:
+            self.debt = True
+            return None
+        why = belief.sized(size)
+        if why and belief.without_unparked(size):
+            self._assume("size_cap", f"generation {event.generation} has {size} members: it fits only if group.max.size is {size}")
+            return belief.sized(size)
+        return why
+
+    @_take.register
+    def _(self, event: GroupEmptied) -> str | None:
+        why = self._keep(frozenset({Phase.PREPARING}))
+        if why is None and self.base is not None:
+            why = self._generation(event.generation - 1)
+        if why is None and self.belief.inside and self.printing.removals:
+            left = list(self.belief.inside)
+            if len(left) > 1 or not self.printing.late_leaves or self.closing:
+                why = f"the group is called empty, but {', '.join(left[:3])} had not gone"
+            else:
+                self.debt = True
+        why = why or self._step(lambda w: steps.end_round(w, False))
+        if why:
+            return why
+        self.base = event.generation
+        self.closing, self.departed = False, {}
+        if not self.debt:
+            self.belief.emptied()
+        return None
+
+    @_take.register
+    def _(self, event: AssignmentReceived) -> str | None:
+        why = self._generation(event.generation) or self._step(steps.leader_syncs)
+        if why is None and event.members is not None:
+            why = self.belief.sized(event.members)
+            if why is None and event.static is not None and event.static > event.members:
+                why = f"{event.static} of {event.members} members are called static"
+        if why is None and event.leader is not None:
+            why = self._leads(event.leader)
+        return why
+
+    def _leads(self, id: str) -> str | None:
+        belief = self.belief
+        if belief.leader not in (None, id) and belief.leader in belief.dynamic:
+            return f"{id} sends the assignment, but {belief.leader} is the leader"
+        why = belief.must_be_member(id)
+        if why is None:
+            belief.leader = id
+        return why
+
+    @_take.register
+    def _(self, event: EmptyAssignment) -> str | None:
+        return self._generation(event.generation) or self._keep(_IN_A_GENERATION)
+
+    @_take.register
+    def _(self, event: RoundStuck) -> str | None:
+        self.closing = False
+        return self._keep(frozenset({Phase.PREPARING}))
+
+    @_take.register
+    def _(self, event: RoundOpen) -> str | None:
+        if event.phase is not None:
+            return self._in(event.phase)
+        if event.initial:
+            return self._keep(frozenset({Phase.PREPARING}))
+        why = self._keep(frozenset({Phase.PREPARING}))
+        if why is None and event.members is not None:
+            why = self.belief.sized(event.members)
+        return why
+
+    @_take.register
+    def _(self, event: AppendFailed) -> str | None:
+        if event.reverted_to is not None:
+            self.forget_members()
+        return None
+
+    def forget_members(self) -> None:
+        """Who the members are is open again, the state of the group is not."""
+        self.belief = Belief(strangers=self.belief.strangers)
+
+    # --- members
+
+    @_take.register
+    def _(self, event: IdHandedOut) -> str | None:
+        why = self._exists(event.phase)
+        if why is None:
+            self.belief.hand_out(event.member)
+        return why
+
+    def _exists(self, phase: Phase | None) -> str | None:
+        """The line names the state; a group that was Empty may have been made anew since."""
+        return self._in(phase)
+
+    @_take.register
+    def _(self, event: MemberAdded) -> str | None:
+        if not event.fresh and not self.printing.joins:
+            self.belief.joined_least = self.belief.joined_most = 0  # such joins are printed here, so none was silent
+        why = self._exists(event.phase)
+        if why is None:
+            known = event.fresh or event.member in self.belief.handed or not self.printing.ids
+            if not known and not self.belief.strangers:
+                return f"no line hands out the id {event.member}"
+            why = self.belief.join(event.member, instance=event.instance, known_ids=False)
+        if why is None and event.phase is not None and event.phase != Phase.PREPARING:
+            self.owed = f"{event.member} joined"
+        return why
+
+    @_take.register
+    def _(self, event: StaticReplaced) -> str | None:
+        why = self._in(event.phase) or self._keep(frozenset(Phase) - {Phase.EMPTY})
+        return why or self.belief.replace(event.instance, event.old, event.new)
+
+    @_take.register
+    def _(self, event: MemberLeft) -> str | None:
+        if event.member in self.confirm:
+            del self.confirm[event.member]
+            return None
+        if event.pending:
+            self.departed[event.member] = None  # the new coordinator starts a round in a Stable group because of it, the old one does not
+            return self.belief.drop_pending(event.member)
+        if self.debt:
+            self.debt = False
+            why = self.belief.remove(event.member)
+            if why is None and all(w.phase == Phase.EMPTY for w in self.worlds):
+                self.belief.emptied()
+            return why
+        if event.late:
+            return self._keep(frozenset({Phase.PREPARING})) or self.belief.remove(event.member)
+        return self._gone(event.member, "left")
+
+    def _gone(self, id: str, how: str) -> str | None:
+        why = self._keep(frozenset(Phase) - {Phase.EMPTY}) or self.belief.remove(id)
+        if why is None:
+            self.departed[id] = None
+            self._owe(f"{id} {how}")
+        return why
+
+    def _owe(self, what: str) -> None:
+        """After the loss of a member a round begins, unless one is running: the worlds tell."""
+        running = frozenset(w for w in self.worlds if not steps.must_restart(w))
+        if not running:
+            self.owed = what
+
+    @_take.register
+    def _(self, event: MemberExpired) -> str | None:
+        if event.pending:
+            return self.belief.drop_pending(event.member)
+        return self._gone(event.member, "expired")
+
+    @_take.register
+    def _(self, event: NotRejoined) -> str | None:
+        why = self._keep(frozenset({Phase.PREPARING}))
+        if not self.printing.joins:
+            self.belief.silent_joins()
+        for id in event.members:
+            if self.belief.inside.get(id):
+                why = why or f"{id} is removed for not joining, but it had joined this round"
+            if id in self.belief.static:
+                why = why or f"{id} is static, and static members are not removed for not joining"
+            why = why or self.belief.remove(id)
+        self.closing = why is None
+        return why
+
+    @_take.register
+    def _(self, event: NotSynced) -> str | None:
+        why = self._keep(_IN_A_GENERATION)
+        for id in event.members:
+            why = why or self.belief.remove(id)
+            self.departed[id] = None
+        if why is None:
+            self.owed = "members that had not sent SyncGroup were removed"
+        return why
+
+    @_take.register
+    def _(self, event: JoinRejected) -> str | None:
+        return self._in(event.phase)
+
+    # --- life
+
+    @_take.register
+    def _(self, event: GroupLoaded) -> str | None:
+        self.forget(loaded=True)
+        self.base = event.generation
+        self.belief.loaded(event.members)
+        phases = {Phase.EMPTY, Phase.STABLE}
+        if event.members is not None:
+            phases = {Phase.STABLE if event.members else Phase.EMPTY}
+        return self._keep(frozenset(phases))
+
+    @_take.register
+    def _(self, event: MemberLoaded) -> str | None:
+        if event.generation is None:  # the old coordinator prints the members of every record it reads, superseded ones too
+            self.belief.name_loaded(event.member, event.instance)
+        return None
+
+    @_take.register
+    def _(self, event: GroupUnloaded) -> str | None:
+        why = self._generation(event.generation)
+        if why is None:
+            self.forget(loaded=True)
+        return why
+
+    @_take.register
+    def _(self, event: GroupDied) -> str | None:
+        self.forget(loaded=True)
+        return None

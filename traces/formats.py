@@ -1,0 +1,53 @@
+"""Which program wrote a file, told from its first lines. What cannot be replayed yet is named, so that the answer is clear."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+
+from groupcheck.traces.reading import Notes, open_log, read_lines
+
+BROKER_SCALA, BROKER_JAVA, UNKNOWN_FORMAT = "broker-scala", "broker-java", "unknown"
+REPLAYED = {
+    "broker": "The group coordinator's log, old or new coordinator (the default).",
+    BROKER_SCALA: "The old coordinator's log (kafka.coordinator.group, Kafka 0.9 to 3.9).",
+    BROKER_JAVA: "The new coordinator's log (org.apache.kafka.coordinator.group, Kafka 3.6 on, the only one from 4.0).",
+}
+NAMED = {
+    "request-log": "The broker's request log (kafka.request.logger).",
+    "offsets-dump": "A dump of __consumer_offsets (kafka-dump-log.sh --offsets-decoder).",
+    "java-client": "Logs of the Java consumer, Kafka Connect or Kafka Streams.",
+    "librdkafka": "librdkafka's debug log.",
+    "kafka-python": "Logs of kafka-python or aiokafka.",
+    "sarama": "Logs of sarama.",
+    "franz-go": "Logs of franz-go.",
+    "kafkajs": "Logs of KafkaJS.",
+}
+"""Known, and not replayed yet."""
+
+_MARKS = [
+    (BROKER_SCALA, re.compile(r"\[GroupCoordinator \d+\]: |\[GroupMetadataManager brokerId=\d+\]")),
+    (BROKER_JAVA, re.compile(r"\[GroupCoordinator id=\d+")),
+    ("request-log", re.compile(r"Completed request:|kafka\.request\.logger")),
+    ("offsets-dump", re.compile(r"\bisvalid: |^\| offset: \d+ |baseOffset: \d+ lastOffset: ")),
+    ("librdkafka", re.compile(r"%[0-7]\|\d{9,}\.\d+\||\brdkafka#(?:consumer|producer)-\d")),
+    ("java-client", re.compile(r"\[(?:Consumer|Worker) (?:instanceId=|clientId=)|org\.apache\.kafka\.clients\.|o\.a\.k\.c|stream-thread \[")),
+    ("kafka-python", re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client)\b|\baiokafka\b")),
+    ("sarama", re.compile(r"\[[Ss]arama\]")),
+    ("kafkajs", re.compile(r'"logger":"kafkajs"|\[Consumer(?:Group)?\] ')),
+    ("franz-go", re.compile(r"\bkgo\b|(?:joining|joined|syncing|synced), group:|heartbeat errored; group:")),
+]
+_SNIFFED_LINES = 400
+
+
+def sniff(path: str) -> str:
+    """The format of the first lines by the marks that they hold, or `unknown`. Raises `TraceError` like `open_log`."""
+    found: Counter[str] = Counter()
+    with open_log(path) as stream:
+        for _, line in islice(read_lines(stream, Notes()), _SNIFFED_LINES):
+            for name, mark in _MARKS:
+                if mark.search(line[:2000]):
+                    found[name] += 1
+                    break
+    return found.most_common(1)[0][0] if found else UNKNOWN_FORMAT

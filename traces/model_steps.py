@@ -1,0 +1,120 @@
+"""The steps of the model's coordinator that a log can show, taken on the group itself.
+
+A log names members, generations and counts, but hardly ever who is parked. So the replay runs the coordinator's own rules
+(`model.protocol`) on a group with one member that stands for all, and keeps of the outcome what concerns the group: its phase, the initial
+delay, the append in flight. What is known of the members themselves is kept in `belief`. Generations are relative: 0 is the current one,
+so that no scope bounds a real log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from groupcheck.model.engine import Rule, but
+from groupcheck.model.protocol.coordinator import sync_group
+from groupcheck.model.protocol.group import Core, Phase, Seat, Seats
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import SyncGroup
+from groupcheck.model.protocol.rounds import ROUND_RULES, after_removal, complete, prepare
+from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.timers import append_committed
+
+_SCOPE = Scope(members=1, generations=2)
+_LEADER = (0, 0)
+_Case = tuple[Core, Seats, Link]
+
+
+def _fire(rule: Rule, case: _Case) -> Iterator[tuple[str, _Case]]:
+    """The outcomes of a rule: its label (empty, if it has none) and what it leaves."""
+    there = dict(zip(("core", "seats", "link"), case, strict=True))
+    if rule.guard is not None and not rule.guard.allows(0, there[rule.guard.slot]):
+        return
+    given = [*([0] if rule.takes_me else []), *(there[name] for name in rule.slots), *([_SCOPE] if rule.takes_scope else [])]
+    for outcome in rule.call(*given):
+        values = outcome if isinstance(outcome, tuple) else (outcome,)
+        label, values = (values[0], values[1:]) if rule.labels else ("", values)
+        after = there | dict(zip(rule.slots, values, strict=True))
+        core, seats, link = after["core"], after["seats"], after["link"]
+        assert isinstance(core, Core) and isinstance(seats, Seats) and isinstance(link, Link)
+        yield label, (core, seats, link)
+
+
+def _settled(case: _Case) -> set[Core]:
+    """Takes the walk over all seats to its end, whatever it chooses on its way."""
+    if case[0].walk is None:
+        return {_plain(case[0])}
+    return {core for rule in ROUND_RULES for _, after in _fire(rule, case) for core in _settled(after)}
+
+
+def _plain(core: Core) -> Core:
+    """What concerns the group, in generation 0."""
+    return Core(phase=core.phase, initial=core.initial, appending=core.appending)
+
+
+def _group(core: Core, *, joined: bool = False) -> _Case:
+    """The group in this world, with one member; `joined`: its JoinGroup is parked."""
+    if core.phase == Phase.EMPTY:
+        return core, Seats(), Link()
+    seat = Seat(member=True, join=joined, due=core.phase in (Phase.COMPLETING, Phase.STABLE))
+    counted = but(core, members=1, parked=int(joined), due=int(seat.due), leader=_LEADER, leader_parked=joined)
+    return counted, Seats(((0, seat),)), Link()
+
+
+def _only(worlds: set[Core]) -> Core:
+    (world,) = worlds
+    return world
+
+
+EVERY_WORLD = (
+    Core(phase=Phase.EMPTY),
+    Core(phase=Phase.PREPARING, initial=True),
+    Core(phase=Phase.PREPARING),
+    Core(phase=Phase.COMPLETING),
+    Core(phase=Phase.COMPLETING, appending=True),
+    Core(phase=Phase.STABLE),
+)
+"""All that a group can be, as far as the members are left open."""
+
+
+@cache
+def start_round(core: Core) -> Core | None:
+    """A rebalance begins; None where one is already running."""
+    if core.phase == Phase.PREPARING:
+        return None
+    group, seats, link = _group(core)
+    return _only(_settled((prepare(group), seats, link)))
+
+
+@cache
+def end_round(core: Core, anybody: bool) -> Core | None:
+    """The join phase ends, with members or with none; None where no round is running."""
+    if core.phase != Phase.PREPARING:
+        return None
+    group, seats, link = _group(core, joined=True) if anybody else (core, Seats(), Link())
+    after = complete(group, _SCOPE)
+    assert after.generation == group.generation + 1
+    return _only(_settled((after, seats, link)))
+
+
+@cache
+def leader_syncs(core: Core) -> Core | None:
+    """The leader's SyncGroup arrives in a group that waits for it: its assignment is being appended. None where nobody waits for it."""
+    group, seats, _ = _group(core)
+    outcomes = list(_fire(sync_group, (group, seats, Link(request=SyncGroup(0, 0)))))
+    ((label, (after, _, _)),) = outcomes
+    return _plain(after) if label in ("led", "parked") else None
+
+
+@cache
+def silent_steps(worlds: frozenset[Core]) -> frozenset[Core]:
+    """The worlds with those that follow without a line in the log: the leader's append commits and the group is Stable."""
+    committed = (after for world in worlds for _, after in _fire(append_committed, _group(world)))
+    return worlds | {core for case in committed for core in _settled(case)}
+
+
+@cache
+def must_restart(core: Core) -> bool:
+    """Does the loss of a member start a rebalance here (and not end a running one, or concern an Empty group)?"""
+    group, seats, link = _group(core)
+    return any(w.phase == Phase.PREPARING and core.phase != Phase.PREPARING for w in _settled((after_removal(group, _SCOPE), seats, link)))

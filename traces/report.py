@@ -1,0 +1,72 @@
+"""What a replay answers: one report a file, one a group, as plain values."""
+
+from __future__ import annotations
+
+from attrs import Factory, frozen
+
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
+from groupcheck.traces.timeline import Timeline
+
+RANK = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
+
+
+@frozen
+class Anomaly:
+    """Something worth a look. `kind` is a word for scripts, `text` a sentence, `line` where it shows first (0: nowhere in particular)."""
+
+    kind: str
+    line: int
+    text: str
+    evidence: tuple[str, ...] = ()
+
+
+@frozen
+class Unexplained:
+    """A line that no world of the model explains. `skips`: the generation runs ahead, as when lines are missing."""
+
+    line: int
+    text: str
+    why: str
+    possible: str
+    skips: bool
+
+
+@frozen
+class GroupReport:
+    """One group on one coordinator. `coordinator` is the broker's id, `protocol` classic, consumer, share or streams."""
+
+    group: str
+    coordinator: int | None
+    protocol: str
+    verdict: Kind
+    reason: str
+    timeline: Timeline
+    anomalies: tuple[Anomaly, ...]
+    unexplained: tuple[Unexplained, ...]
+    unexplained_count: int
+    lines: int
+    begins: str
+
+
+@frozen
+class FileReport:
+    """One file. `foreign`: lines that no coordinator wrote; `strange`: lines of a coordinator that no version is known to print, `samples` of them."""
+
+    path: str
+    format: str
+    verdict: Kind
+    reason: str
+    lines: int
+    understood: int
+    foreign: int
+    strange: int
+    samples: tuple[tuple[int, str], ...] = ()
+    versions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    groups: tuple[GroupReport, ...] = ()
+    anomalies: tuple[Anomaly, ...] = Factory(tuple)
+
+
+def worst(verdicts: list[Kind]) -> Kind:
+    """The worst of them; unknown if there is none."""
+    return max(verdicts, key=lambda v: RANK[v], default=UNKNOWN)

@@ -1,0 +1,424 @@
+"""A group's story in the log: its rounds with cause, length and who held them up, and its members with how they came and went.
+
+Written from the events alone, so it exists for every group, also where the model cannot follow. Memory is bounded: what exceeds the limits
+is counted, not kept.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from functools import singledispatchmethod
+
+from attrs import Factory, define, field
+
+from groupcheck.traces.events import (
+    AssignmentReceived,
+    Cause,
+    Event,
+    GroupEmptied,
+    GroupLoaded,
+    GroupUnloaded,
+    IdHandedOut,
+    MemberAdded,
+    MemberExpired,
+    MemberLeft,
+    MemberLoaded,
+    NotRejoined,
+    NotSynced,
+    OtherProtocol,
+    RebalanceStarted,
+    Stabilized,
+    StaticReplaced,
+)
+
+ROUNDS_KEPT = 20_000
+MEMBERS_KEPT = 50_000
+NAMES_KEPT = 1000
+_UUID = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
+
+
+def client_of(member: str) -> str:
+    """The client id (or instance id) inside a member id `client-UUID`; the id itself if it has another form."""
+    return _UUID.sub("", member[-400:])
+
+
+@define
+class Moment:
+    line: int
+    time: int | None
+
+
+def moment(event: Event) -> Moment:
+    return Moment(event.line, event.time)
+
+
+def elapsed(a: Moment | None, b: Moment | None) -> int | None:
+    """Milliseconds from a to b; None if one is not known, or the clock went backwards."""
+    if a is None or b is None or a.time is None or b.time is None or b.time < a.time:
+        return None
+    return b.time - a.time
+
+
+@define
+class Round:
+    """One rebalance. `joined_at`: the join phase ended (Stabilized, or the group is empty); `assigned`: the leader's assignment arrived.
+
+    `outcome`: open, stabilized (no assignment seen yet), assigned, emptied, interrupted (another round began before the assignment), lost.
+    `waited_for`: what ended the wait, in words; `held_up_by`: the members that it waited for, as far as the log tells.
+    """
+
+    started: Moment | None
+    from_generation: int | None
+    to_generation: int | None = None
+    cause: Cause = Cause.NOT_SEEN
+    causers: tuple[str, ...] = ()
+    reason: str = ""
+    client_reason: str | None = None
+    joined_at: Moment | None = None
+    assigned: Moment | None = None
+    outcome: str = "open"
+    size: int | None = None
+    leader: str | None = None
+    joined: list[str] = Factory(list)
+    left: list[str] = Factory(list)
+    expired: list[str] = Factory(list)
+    not_rejoined: list[str] = Factory(list)
+    held_up_by: tuple[str, ...] = ()
+    waited_for: str = ""
+    last: Event | None = None
+
+    @property
+    def ended(self) -> Moment | None:
+        return self.joined_at if self.outcome == "emptied" else self.assigned
+
+
+@define
+class Member:
+    """One member id. `came`: how the log first shows it; `gone`: how it went (empty: it is still there, as far as the log goes)."""
+
+    id: str
+    instance: str | None = None
+    handed_out: Moment | None = None
+    joined: Moment | None = None
+    first_seen: Moment | None = None
+    ended: Moment | None = None
+    gone: str = ""
+    used: bool = False
+    led: int = 0
+    caused: int = 0
+    client_reason: str | None = None
+
+
+@define
+class Burst:
+    """Members that expired together: their timers were armed at one moment, and nothing was heard of them since."""
+
+    first: Moment
+    last: Moment
+    members: list[str]
+    count: int = 0
+
+
+@define
+class Timeline:
+    """The story of one group on one coordinator, filled by `observe`."""
+
+    rounds: list[Round] = Factory(list)
+    rounds_dropped: int = 0
+    members: dict[str, Member] = Factory(dict)
+    members_dropped: int = 0
+    bursts: list[Burst] = Factory(list)
+    causes: dict[str, int] = Factory(dict)
+    counts: dict[str, int] = Factory(dict)
+    starts: deque[int] = field(factory=lambda: deque(maxlen=ROUNDS_KEPT))
+    first: Moment | None = None
+    last: Moment | None = None
+    unstable_ms: int = 0
+    largest: int = 0
+    generations: int = 0
+    lowest: int | None = None
+    highest: int | None = None
+    epochs: list[tuple[int, Moment, str]] = Factory(list)
+    _unstable_since: Moment | None = None
+    _burst: Burst | None = None
+
+    @property
+    def open(self) -> Round | None:
+        """The round under way, or stabilized and not yet assigned."""
+        return self.rounds[-1] if self.rounds and self.rounds[-1].outcome in ("open", "stabilized") else None
+
+    def observe(self, event: Event) -> None:
+        if self.first is None:
+            self.first = moment(event)
+        self.last = moment(event)
+        if not (isinstance(event, MemberExpired) and not event.pending):
+            self._burst = None
+        self._take(event)
+        running = self.open
+        if running is not None and running.outcome == "open":
+            running.last = event
+
+    def member(self, id: str, event: Event) -> Member:
+        known = self.members.get(id)
+        if known is None:
+            if len(self.members) >= MEMBERS_KEPT:
+                self._drop_member()
+            known = self.members[id] = Member(id, first_seen=moment(event))
+        return known
+
+    def _drop_member(self) -> None:
+        """Forgets the oldest member that is gone (or the oldest of all)."""
+        oldest = next((id for id, m in self.members.items() if m.gone), next(iter(self.members)))
+        del self.members[oldest]
+        self.members_dropped += 1
+
+    def _count(self, what: str, by: int = 1) -> None:
+        self.counts[what] = self.counts.get(what, 0) + by
+
+    def _note_generation(self, generation: int) -> None:
+        self.lowest = generation if self.lowest is None else min(self.lowest, generation)
+        self.highest = generation if self.highest is None else max(self.highest, generation)
+
+    def _begin(self, round: Round) -> Round:
+        if len(self.rounds) >= ROUNDS_KEPT:
+            del self.rounds[0]
+            self.rounds_dropped += 1
+        self.rounds.append(round)
+        return round
+
+    def _gone(self, id: str, event: Event, how: str) -> Member:
+        member = self.member(id, event)
+        member.ended, member.gone = moment(event), how
+        return member
+
+    # --- events
+
+    @singledispatchmethod
+    def _take(self, event: Event) -> None:
+        return
+
+    @_take.register
+    def _(self, event: RebalanceStarted) -> None:
+        running = self.open
+        if running is not None:
+            running.outcome = "interrupted" if running.outcome == "stabilized" else "lost"
+        reason = event.reason
+        cause = reason.cause if reason else Cause.NOT_TOLD
+        causers = reason.members if reason else ()
+        self._begin(
+            Round(moment(event), event.generation, cause=cause, causers=causers, reason=reason.text if reason else "",
+                  client_reason=reason.client if reason else None)
+        )  # fmt: skip
+        self.causes[cause.value] = self.causes.get(cause.value, 0) + 1
+        self._count("rebalances")
+        if event.time is not None:
+            self.starts.append(event.time)
+        if self._unstable_since is None:
+            self._unstable_since = moment(event)
+        for id in causers[:NAMES_KEPT]:
+            self._cause(id, cause, event)
+        self._note_generation(event.generation)
+
+    def _cause(self, id: str, cause: Cause, event: RebalanceStarted) -> None:
+        member = self.member(id, event)
+        member.caused += 1
+        round = self.rounds[-1]
+        if cause == Cause.JOIN:
+            if member.joined is None:
+                member.joined = moment(event)
+                member.instance = member.instance or (event.reason.instance if event.reason else None)
+                self._count("joined")
+            round.joined.append(id)
+        elif cause == Cause.LEAVE:
+            if not member.gone:
+                self._gone(id, event, "left")
+                self._count("left")
+            round.left.append(id)
+        elif cause == Cause.SESSION_EXPIRED:
+            if not member.gone:
+                self._gone(id, event, "expired")
+                self._count("expired")
+            round.expired.append(id)
+        elif cause == Cause.SYNC_TIMEOUT:
+            if not member.gone:
+                self._gone(id, event, "not_synced")
+                self._count("not_synced")
+            round.expired.append(id)
+        elif cause in (Cause.LEADER_REJOIN, Cause.METADATA_CHANGE):
+            member.used = True
+
+    @_take.register
+    def _(self, event: Stabilized) -> None:
+        running = self.rounds[-1] if self.rounds and self.rounds[-1].outcome == "open" else None
+        round = running or self._begin(Round(None, event.generation - 1))
+        round.to_generation, round.size, round.joined_at, round.outcome = event.generation, event.members, moment(event), "stabilized"
+        _hold_up(round, self.bursts[-1] if self.bursts else None)
+        self.largest = max(self.largest, event.members or 0)
+        self._count("stabilized")
+        self._note_generation(event.generation)
+
+    @_take.register
+    def _(self, event: GroupEmptied) -> None:
+        running = self.rounds[-1] if self.rounds and self.rounds[-1].outcome == "open" else None
+        round = running or self._begin(Round(None, event.generation - 1))
+        round.to_generation, round.size, round.joined_at, round.outcome = event.generation, 0, moment(event), "emptied"
+        _hold_up(round, self.bursts[-1] if self.bursts else None)
+        self._count("emptied")
+        self._note_generation(event.generation)
+        self._settled(event)
+
+    @_take.register
+    def _(self, event: AssignmentReceived) -> None:
+        self._note_generation(event.generation)
+        if event.leader is not None:
+            leader = self.member(event.leader, event)
+            leader.led, leader.used = leader.led + 1, True
+        round = self.rounds[-1] if self.rounds else None
+        if round is None or round.outcome != "stabilized" or round.to_generation != event.generation:
+            return
+        round.assigned, round.outcome, round.leader = moment(event), "assigned", event.leader
+        round.size = round.size if round.size is not None else event.members
+        self._count("assigned")
+        self._settled(event)
+
+    def _settled(self, event: Event) -> None:
+        if self._unstable_since is not None:
+            self.unstable_ms += elapsed(self._unstable_since, moment(event)) or 0
+            self._unstable_since = None
+
+    @_take.register
+    def _(self, event: IdHandedOut) -> None:
+        member = self.member(event.member, event)
+        member.handed_out = moment(event)
+        self._count("ids_handed_out")
+
+    @_take.register
+    def _(self, event: MemberAdded) -> None:
+        member = self.member(event.member, event)
+        member.joined, member.instance = moment(event), event.instance
+        self._count("joined")
+        if event.fresh and event.instance is None:
+            self._count("joined_without_id")
+        running = self.rounds[-1] if self.rounds else None
+        if running is not None and running.outcome == "open" and len(running.joined) < NAMES_KEPT:
+            running.joined.append(event.member)
+
+    @_take.register
+    def _(self, event: StaticReplaced) -> None:
+        self._gone(event.old, event, "replaced").instance = event.instance
+        self._count("static_returns")
+        if event.new is not None:
+            new = self.member(event.new, event)
+            new.joined, new.instance = moment(event), event.instance
+
+    @_take.register
+    def _(self, event: MemberLeft) -> None:
+        member = self.members.get(event.member)
+        if not (member is not None and member.gone == "left"):
+            self._gone(event.member, event, "never_joined" if event.pending else "left")
+            self._count("pending_left" if event.pending else "left")
+        member = self.members[event.member]
+        member.client_reason = event.client_reason
+        member.instance = member.instance or event.instance
+        running = self.open
+        if running is not None and event.member not in running.left and len(running.left) < NAMES_KEPT:
+            running.left.append(event.member)
+
+    @_take.register
+    def _(self, event: MemberExpired) -> None:
+        self._gone(event.member, event, "never_joined" if event.pending else "expired")
+        self._count("pending_expired" if event.pending else "expired")
+        running = self.open
+        if running is not None and len(running.expired) < NAMES_KEPT:
+            running.expired.append(event.member)
+        if event.pending:
+            return
+        if self._burst is None or (elapsed(self._burst.last, moment(event)) or 0) > 1000:
+            self._burst = Burst(moment(event), moment(event), [])
+            if len(self.bursts) < ROUNDS_KEPT:
+                self.bursts.append(self._burst)
+        self._burst.last, self._burst.count = moment(event), self._burst.count + 1
+        if len(self._burst.members) < NAMES_KEPT:
+            self._burst.members.append(event.member)
+
+    @_take.register
+    def _(self, event: NotRejoined) -> None:
+        running = self.open
+        for id in event.members:
+            self._gone(id, event, "not_rejoined")
+        self._count("not_rejoined", len(event.members))
+        self._count("rounds_ended_by_timeout")
+        if running is not None:
+            running.not_rejoined = list(event.members[:NAMES_KEPT])
+
+    @_take.register
+    def _(self, event: NotSynced) -> None:
+        for id in event.members:
+            self._gone(id, event, "not_synced")
+        self._count("not_synced", len(event.members))
+
+    @_take.register
+    def _(self, event: MemberLoaded) -> None:
+        if event.generation is None:
+            self.member(event.member, event).instance = event.instance
+
+    @_take.register
+    def _(self, event: GroupLoaded) -> None:
+        self._count("loaded")
+        self._forget_open(event)
+
+    @_take.register
+    def _(self, event: GroupUnloaded) -> None:
+        self._count("unloaded")
+        self._forget_open(event)
+
+    def interrupted(self, event: Event) -> None:
+        """The coordinator stopped or started: what was under way is not finished here."""
+        self._forget_open(event)
+
+    def _forget_open(self, event: Event) -> None:
+        running = self.open
+        if running is not None:
+            running.outcome = "lost"
+        self._settled(event)
+
+    @_take.register
+    def _(self, event: OtherProtocol) -> None:
+        if event.member is not None:
+            member = self.member(event.member, event)
+            if event.what == "joined" or event.what == "rejoined":
+                member.joined = moment(event)
+                member.gone, member.ended = "", None
+                self._count("joined")
+                if event.what == "rejoined" and event.detail:
+                    self._gone(event.detail, event, "replaced")
+            elif event.what in ("left", "fenced", "away"):
+                self._gone(event.member, event, "expired" if event.what == "fenced" else event.what)
+                self._count("expired" if event.what == "fenced" else event.what)
+        if event.epoch is not None and event.what in ("epoch", "target") and len(self.epochs) < ROUNDS_KEPT:
+            self.epochs.append((event.epoch, moment(event), event.what))
+
+
+AT_ONCE_MS = 50
+"""Lines this close together are one step of the coordinator, as far as a log can tell."""
+
+
+def _hold_up(round: Round, burst: Burst | None) -> None:
+    """Who came last, or for whom the round waited in vain, as far as the lines since its start tell."""
+    last = round.last if round.last is not None and (elapsed(moment(round.last), round.joined_at) or 0) <= AT_ONCE_MS else None
+    if round.not_rejoined:
+        round.held_up_by, round.waited_for = tuple(round.not_rejoined), "members that never rejoined, until the rebalance timeout"
+    elif isinstance(last, MemberExpired):
+        together = burst is not None and burst.last.line == last.line
+        round.held_up_by = tuple(burst.members) if burst is not None and together else (last.member,)
+        round.waited_for = "an id that never joined, until its session timeout" if last.pending else "a member that was gone, until its session timeout"
+    elif isinstance(last, MemberLeft):
+        round.held_up_by, round.waited_for = (last.member,), "a member that left instead of joining"
+    elif isinstance(last, MemberAdded):
+        round.held_up_by, round.waited_for = (last.member,), "the last member to join"
+    elif isinstance(last, RebalanceStarted):
+        round.waited_for = "nobody: all were there"
+    else:
+        round.waited_for = "a JoinGroup, or the initial delay, that the log does not show"
+    round.last = None
