@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from groupcheck.model.engine import Limits
+from groupcheck.model.mutations import Mutation
 from groupcheck.oracles.check import CheckResult, run
 from groupcheck.oracles.explain import Explanation
 from groupcheck.oracles.printable import printable
@@ -21,7 +22,7 @@ from groupcheck.oracles.text import explanation_view
 class Found:
     """A mutation and the check of it. `told` is the story of the invariant that the mutation names, None if that held."""
 
-    mutation: Any
+    mutation: Mutation
     result: CheckResult
     told: Explanation | None
 
@@ -56,7 +57,7 @@ def find_all(ids: Sequence[str] = (), engine: str = "fast") -> list[Found]:
     return list(find(chosen, engine))
 
 
-def find(mutations: Sequence[Any], engine: str) -> Iterator[Found]:
+def find(mutations: Sequence[Mutation], engine: str) -> Iterator[Found]:
     """Checks each mutation within its own scope."""
     for m in mutations:
         result = run(subject(m.variant, mutation=m.id), Limits(), engine=engine)

@@ -13,10 +13,10 @@ import attrs
 from groupcheck.model.engine import Limits, Spec, UserError
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Path, Progress, Verdict, Violation
-from groupcheck.oracles.explain import Explanation, broken_along, explain, retell
 from groupcheck.oracles.subject import Subject, one_of, subject
 
 if TYPE_CHECKING:
+    from groupcheck.oracles.explain import Explanation
     from groupcheck.oracles.report import Report
 
 __all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk"]
@@ -55,6 +55,8 @@ class CheckResult:
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
         """Every violation explained, the shortest first."""
+        from groupcheck.oracles.explain import explain
+
         return tuple(explain(self.subject, violation) for violation in self.verdict.violations)
 
     def explain(self) -> str:
@@ -133,6 +135,8 @@ class Followed:
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
         """The path told once for each promise that it breaks; once as it is if it breaks none."""
+        from groupcheck.oracles.explain import retell
+
         return retell(self.subject, self.path, self.key)
 
     def report(self) -> Report:
@@ -227,5 +231,7 @@ def follow(
 
 def walk(about: Subject, key: str) -> Followed:
     """Replays a key in a subject."""
+    from groupcheck.oracles.explain import broken_along
+
     path = Semantics(about.spec).follow(key)
     return Followed(about, key, path, broken_along(about.spec, path))

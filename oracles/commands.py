@@ -77,13 +77,13 @@ def bugs(ids: Sequence[str], as_json: bool) -> int:
 
 def list_(kind: str, variant: str | None, as_json: bool) -> int:
     """`groupcheck list`: what there is of a kind."""
-    from groupcheck.oracles.listing import listing, table
+    from groupcheck.oracles.listing import listing, view
 
     rows = listing(kind, variant)
     if as_json:
         sys.stdout.write(as_text(rows))
     else:
-        _print(table(rows))
+        _print(view(rows))
     return 0
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
 from typing import Any
 
-from rich import box
-from rich.table import Table
+from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
+from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import names
 from groupcheck.oracles.printable import printable, sentence
 from groupcheck.oracles.subject import every_mutation, promises, variant_named
+from groupcheck.traces.formats import NAMED, REPLAYED
 
 Row = dict[str, Any]
 
@@ -34,7 +35,13 @@ def _variant(v: Variant) -> Iterator[Row]:
 
 def _rules(v: Variant) -> Iterator[Row]:
     for r in v.spec(v.scope_type()).rules:
-        yield {"variant": v.name, "name": r.name, "outcomes": list(r.labels), "urgent": r.urgent, "doc": sentence(r.doc)}
+        yield {
+            "variant": v.name,
+            "name": r.name,
+            "outcomes": list(r.labels),
+            "urgent": r.urgent,
+            "doc": sentence(r.doc) + "." * bool(r.doc),
+        }
 
 
 def _invariants(v: Variant) -> Iterator[Row]:
@@ -57,15 +64,17 @@ def _assignors(v: Variant) -> Iterator[Row]:
         yield {"variant": v.name, "name": name, "doc": doc}
 
 
-def _mutation(m: Any) -> Row:
+def _mutation(m: Mutation) -> Row:
     return {"id": m.id, "ticket": m.ticket, "variant": m.variant, "rule": m.rule, "invariant": m.invariant, "title": m.title}
 
 
 def _formats() -> Iterator[Row]:
-    formats: Any = import_module("groupcheck.traces.formats")
-    for f in formats.every_format():
-        yield {"name": f.name, "doc": sentence(f.doc)}
+    for known, replayed in ((REPLAYED, True), (NAMED, False)):
+        for name, doc in known.items():
+            yield {"name": name, "replayed": replayed, "doc": doc}
 
+
+EXPLANATIONS = ("title", "statement", "doc")  # on a line of their own
 
 _ROWS: dict[str, Callable[[Variant], Iterator[Row]]] = {
     "variants": _variant,
@@ -77,20 +86,21 @@ _ROWS: dict[str, Callable[[Variant], Iterator[Row]]] = {
 }
 
 
-def table(rows: Sequence[Row]) -> Table | Text:
-    """The rows for a terminal."""
+def view(rows: Sequence[Row]) -> Group:
+    """The rows for a terminal: a line with the name and what is short, then the explanation below it."""
     if not rows:
-        return Text("there is none")
-    out = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False, show_edge=False)
-    columns = [name for name in rows[0] if any(row[name] not in ("", [], False) for row in rows)]
-    for name in columns:
-        out.add_column(name, overflow="fold", no_wrap=name in ("id", "name"), ratio=1 if name in ("doc", "statement", "title") else None)
+        return Group(Text("there is none"))
+    several = len({row.get("variant") for row in rows}) > 1
+    parts: list[RenderableType] = []
     for row in rows:
-        out.add_row(*(Text(printable(_cell(row[name]))) for name in columns))
-    return out
+        head = Text(printable(row.get("name") or row["id"]), "bold")
+        for name, value in row.items():
+            if name not in ("id", "name", *EXPLANATIONS) and value not in ("", [], False) and (several or name != "variant"):
+                head.append(f"  {name}" if value is True else f"  {name} {_words(value)}", "dim")
+        parts.append(head)
+        parts += [Padding(Text(printable(row[name])), (0, 0, 0, 4)) for name in EXPLANATIONS if row.get(name)]
+    return Group(*parts)
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else ""
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+def _words(value: Any) -> str:
+    return printable(", ".join(value) if isinstance(value, list) else str(value))

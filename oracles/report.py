@@ -9,11 +9,11 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
-from groupcheck.oracles.explain import Explanation
 from groupcheck.oracles.printable import brief
 
 if TYPE_CHECKING:
     from groupcheck.oracles.check import CheckResult
+    from groupcheck.oracles.explain import Explanation
     from groupcheck.oracles.subject import Subject
 
 MOST_GOALS = 12  # more are folded into one line

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from groupcheck.invariants.registry import Promises, for_variant
 from groupcheck.model.engine import ScopeError, Spec, UserError
 from groupcheck.model.engine.verdict import Path
-from groupcheck.model.protocol.story import Story
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import load, names
-from groupcheck.oracles.plain_story import plain_story
 from groupcheck.oracles.printable import plain, printable
+
+if TYPE_CHECKING:
+    from groupcheck.model.mutations import Mutation
+    from groupcheck.model.protocol.story import Story
 
 __all__ = ["Subject", "every_mutation", "mutation_named", "one_of", "promises", "subject", "variant_named"]
 
@@ -27,7 +28,7 @@ class Subject:
 
     spec: Spec
     variant: Variant | None = None
-    mutation: Any = None
+    mutation: Mutation | None = None
 
     @property
     def title(self) -> str:
@@ -36,6 +37,8 @@ class Subject:
 
     def story(self, path: Path) -> Story:
         """The path told by the variant, or plainly where the variant has no story."""
+        from groupcheck.oracles.plain_story import plain_story
+
         if self.variant is None:
             return plain_story(self.spec, path)
         return self.variant.story(path) if self.variant.story else plain_story(self.spec, path, self.variant.tell)
@@ -68,12 +71,14 @@ def variant_named(name: str) -> Variant:
     return load(name)
 
 
-def every_mutation() -> list[Any]:
-    """All known bugs, in the order of their declaration."""
-    return list(import_module("groupcheck.model.mutations").all_mutations())
+def every_mutation() -> tuple[Mutation, ...]:
+    """All known bugs, in alphabetical order of their ids."""
+    from groupcheck.model.mutations import all_mutations
+
+    return all_mutations()
 
 
-def mutation_named(name: str) -> Any:
+def mutation_named(name: str) -> Mutation:
     """The mutation of this id. Raises `UserError`, with the nearest id, where there is none."""
     every = {m.id: m for m in every_mutation()}
     if name not in every:
@@ -117,7 +122,7 @@ def subject(
     return Subject(_only(spec, invariants), variant, bug)
 
 
-def _scope(variant: Variant, bug: Any, faults: Mapping[str, int] | None, given: dict[str, Any]) -> Any:
+def _scope(variant: Variant, bug: Mutation | None, faults: Mapping[str, int] | None, given: dict[str, Any]) -> Any:
     fields = [f.name for f in attrs.fields(variant.scope_type)]
     for name in given:
         if name not in fields:

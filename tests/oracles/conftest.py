@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import pytest
 from attrs import evolve, frozen
 from two_phase_commit import Coordinator, Manager, Network, committed, consistent, decided, give_up, note_prepared, obey, prepare
 
 from groupcheck.invariants.registry import Promises
 from groupcheck.model.engine import ScopeError, Spec, array, but, rule, single
+from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.variant import Variant
 
 
@@ -57,18 +56,10 @@ VARIANT = Variant("twophase", "Two-phase commit", "All or nothing.", Scope, spec
 PROMISES = Promises((consistent,), (committed,))
 
 
-def mutation(id: str, invariant: str) -> SimpleNamespace:
-    return SimpleNamespace(
-        id=id,
-        ticket="EXAMPLE-1",
-        variant="twophase",
-        rule="decide",
-        invariant=invariant,
-        title="commits too early",
-        doc="",
-        scope={"members": 3},
-        apply=lambda healthy: healthy.replaced(evolve(decide_hastily, name="decide")),
-    )
+HASTY = Mutation(
+    "hasty", "EXAMPLE-1", "commits too early", "twophase", "consistent", "", {"members": 3}, (evolve(decide_hastily, name="decide"),)
+)  # fmt: skip
+HARMLESS = Mutation("harmless", "EXAMPLE-2", "nothing", "twophase", "consistent", "", {}, (decide,))
 
 
 @pytest.fixture
@@ -79,5 +70,12 @@ def small_world(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{place}.names", lambda: ["twophase"])
         monkeypatch.setattr(f"{place}.promises", lambda name: PROMISES)
     for place in (*places, "groupcheck.oracles.bugs"):
-        monkeypatch.setattr(f"{place}.every_mutation", lambda: [mutation("hasty", "consistent")])
+        monkeypatch.setattr(f"{place}.every_mutation", lambda: (HASTY,))
     monkeypatch.setattr("groupcheck.oracles.subject.load", lambda name: VARIANT)
+
+
+@pytest.fixture
+def only_harmless(small_world: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No mutation but one that changes nothing."""
+    for place in ("bugs", "subject"):
+        monkeypatch.setattr(f"groupcheck.oracles.{place}.every_mutation", lambda: (HARMLESS,))

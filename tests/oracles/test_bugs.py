@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 
 import pytest
 from attrs import evolve
@@ -12,28 +11,6 @@ from groupcheck.oracles import bugs, cli
 from groupcheck.oracles.text import as_plain
 
 pytestmark = pytest.mark.usefixtures("small_world")
-
-
-def harmless() -> SimpleNamespace:
-    """A mutation that changes nothing."""
-    return SimpleNamespace(
-        id="harmless",
-        ticket="EXAMPLE-2",
-        variant="twophase",
-        rule="decide",
-        invariant="consistent",
-        title="nothing",
-        doc="",
-        scope={},
-        apply=lambda healthy: evolve(healthy),
-    )
-
-
-@pytest.fixture
-def only_harmless(small_world: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No mutation but the harmless one."""
-    for place in ("bugs", "subject"):
-        monkeypatch.setattr(f"groupcheck.oracles.{place}.every_mutation", lambda: [harmless()])
 
 
 @pytest.fixture
@@ -63,7 +40,7 @@ def test_a_mutation_that_breaks_nothing_is_not_called_found():
 
 def test_a_bug_that_falls_to_another_invariant_is_not_called_found():
     [healthy] = bugs.find_all(["hasty"], "reference")
-    other = SimpleNamespace(**{**vars(healthy.mutation), "invariant": "another"})
+    other = evolve(healthy.mutation, invariant="another")
     assert not next(bugs.find([other], "reference")).fell
 
 
