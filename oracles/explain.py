@@ -14,6 +14,8 @@ from groupcheck.oracles.subject import Subject
 
 __all__ = ["Explanation", "broken_along", "culprits", "explain", "paragraph", "retell", "without_subject"]
 
+WHY = " Why: "  # what follows it in a statement is the reason
+
 
 @attrs.frozen
 class Explanation:
@@ -30,6 +32,11 @@ class Explanation:
     statement: str = ""
     source: str = ""
     depth: int = 0
+
+    @property
+    def why(self) -> str:
+        """The reason that the statement gives for the promise, if it gives one."""
+        return self.statement.partition(WHY)[2]
 
     @property
     def headline(self) -> str:
@@ -50,7 +57,7 @@ def explain(about: Subject, violation: Violation) -> Explanation:
     if not any(m.step == len(path.steps) for m in story.marks):
         story = attrs.evolve(story, marks=(*story.marks, Mark(len(path.steps), lanes, fact)))
     statement = " ".join(violation.statement.split())
-    closing = f"Now {fact}" + (f": {statement}" if statement else ".")
+    closing = f"Now {fact}" + (f": {statement.partition(WHY)[0]}" if statement else ".")
     prose = " ".join(filter(None, (_opening(path), story.prose or paragraph(story), closing)))
     source = promise.source if promise else ""
     return Explanation(story, prose, path, violation.key, violation.invariant, statement, source, violation.depth)

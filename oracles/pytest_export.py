@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -31,12 +33,12 @@ TEST = """
 def test_{name}():
 {comment}
     followed = groupcheck.follow(
-        {variant!r},
-        {key!r},
+        {variant},
+        {key},
 {arguments}    )
     assert followed.steps == (
 {steps}    )
-    assert followed.broken[{invariant!r}] == {depth}
+    assert followed.broken[{invariant}] == {depth}
 """
 
 
@@ -55,11 +57,11 @@ def _test(about: Subject, told: Explanation, name: str) -> str:
     return TEST.format(
         name=name,
         comment=_comment(f"{told.headline}. {told.prose}"),
-        variant=about.variant.name,
-        key=told.key,
-        arguments="".join(f"        {key}={value!r},\n" for key, value in arguments(about).items()),
-        steps="".join(f"        {(s.firing.name, s.firing.me)!r},\n" for s in told.path.steps),
-        invariant=told.invariant,
+        variant=literal(about.variant.name),
+        key=literal(told.key),
+        arguments="".join(f"        {key}={literal(value)},\n" for key, value in arguments(about).items()),
+        steps="".join(f"        {literal((s.firing.name, s.firing.me))},\n" for s in told.path.steps),
+        invariant=literal(told.invariant),
         depth=len(told.path.steps),
     )
 
@@ -76,6 +78,18 @@ def arguments(about: Subject) -> dict[str, Any]:
     if getattr(scope, "faults", ()):
         given["faults"] = dict(scope.faults)
     return given
+
+
+def literal(value: Any) -> str:
+    """A plain value as Python, strings in double quotes; nothing in a string can end it."""
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{literal(k)}: {literal(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(literal, value)) + ("," if len(value) == 1 else "") + ")"
+    assert value is None or isinstance(value, int)
+    return repr(value)
 
 
 def _name(told: Explanation, used: set[str]) -> str:

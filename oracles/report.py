@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_GOALS = 12  # more are folded into one line
 FEW = 4
+MEANINGFUL = 100_000  # states; below that bytes a state measure the tables
 LONGEST = 160  # of a reason in the headline; what it counts up stands below in full
 
 
@@ -65,7 +66,7 @@ def facts(result: CheckResult) -> Iterator[tuple[str, str]]:
     yield "states", f"{v.states:,} ({v.transitions:,} transitions, {v.depth} levels)"
     rate = f", {v.states / v.seconds:,.0f} states/s" if v.seconds >= 0.1 else ""
     calls = f", {v.rule_calls:,} rule calls" if v.rule_calls else ""
-    memory = f", {v.bytes_per_state:.1f} bytes a state" if v.bytes_per_state else ""
+    memory = f", {v.bytes_per_state:.1f} bytes a state" if v.bytes_per_state and v.states >= MEANINGFUL else ""
     yield "run", f"{v.seconds:.2f} s{rate}{calls}{memory}"
     if spec.invariants:
         fallen = {violation.invariant for violation in v.violations}

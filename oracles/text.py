@@ -54,7 +54,8 @@ def explanation_view(told: Explanation) -> Group:
     head = Text.assemble("\n", (printable(told.headline), "bold red" if told.invariant else "bold"))
     if told.source:
         head.append(f"  [{printable(told.source)}]", "dim")
-    return Group(head, Text(printable(told.prose)), _steps(told), Text.assemble(("key ", "dim"), told.key))
+    why = [Text(printable(f"Why it was promised: {told.why}"), "dim")] if told.why else []
+    return Group(head, Text(printable(told.prose)), *why, _steps(told), Text.assemble(("key ", "dim"), told.key))
 
 
 def _steps(told: Explanation) -> Table:

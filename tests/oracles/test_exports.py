@@ -13,6 +13,7 @@ from two_phase_commit import two_phase_commit
 from groupcheck.model.engine import UserError, invariant
 from groupcheck.oracles.check import CheckResult, check
 from groupcheck.oracles.itf import expression
+from groupcheck.oracles.pytest_export import literal
 
 pytestmark = pytest.mark.usefixtures("small_world")
 
@@ -99,24 +100,24 @@ def run_tests(text: str) -> int:
 
 def test_the_exported_test_passes_while_the_bug_is_there(hasty):
     text = hasty.pytest()
-    assert "('obey', 0),\n" in text
+    assert '("obey", 0),\n' in text
     assert run_tests(text) == 1
 
 
 def test_the_exported_test_fails_once_the_bug_is_gone(hasty):
-    healed = hasty.pytest().replace("mutation='hasty'", "members=3")
+    healed = hasty.pytest().replace('mutation="hasty"', "members=3")
     with pytest.raises((AssertionError, UserError)):
         run_tests(healed)
 
 
 def test_the_exported_test_fails_when_the_path_is_another(hasty):
     with pytest.raises(AssertionError):
-        run_tests(hasty.pytest().replace("('give_up', 2)", "('prepare', 2)"))
+        run_tests(hasty.pytest().replace('("give_up", 2)', '("prepare", 2)'))
 
 
 def test_the_exported_scope_is_what_differs_from_the_default():
     result = check("twophase", mutation="hasty", members=2, faults={"crash": 1}, engine="reference")
-    assert "mutation='hasty',\n        members=2,\n        faults={'crash': 1},\n" in result.pytest()
+    assert 'mutation="hasty",\n        members=2,\n        faults={"crash": 1},\n' in result.pytest()
     assert run_tests(result.pytest()) == 1
 
 
@@ -136,3 +137,8 @@ def test_without_a_counterexample_nothing_is_exported():
     result = check("twophase", engine="reference")
     with pytest.raises(UserError, match="no counterexample"):
         result.itf()
+
+
+def test_a_value_that_looks_like_code_stays_a_value():
+    hostile = '"""\'); import os #\n\u2028\ud800{}'
+    assert eval(literal((hostile, {hostile: (1, None, True)}))) == (hostile, {hostile: (1, None, True)})
