@@ -5,6 +5,8 @@ Each test is a row of the protocol's tables 1.11 to 1.13; the letters in bracket
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from coordinator_driver import Group, round_of, stable
 
@@ -167,7 +169,7 @@ def test_the_last_one_missing_expires_and_the_round_completes() -> None:
 
 
 @pytest.mark.parametrize("begin", [round_of, preparing])
-def test_a_member_whose_join_or_sync_is_parked_does_not_expire(begin: object) -> None:  # [T8]
+def test_a_member_whose_join_or_sync_is_parked_does_not_expire(begin: Callable[..., Group]) -> None:  # [T8]
     group = begin(2)
     if group.phase == Phase.COMPLETING:
         group.sync(0)
@@ -180,7 +182,7 @@ def test_a_member_can_expire_again_once_its_sync_is_answered() -> None:  # [T8]
 
 
 @pytest.mark.parametrize("begin", [round_of, stable])
-def test_a_pending_id_that_expires_is_forgotten_without_a_round(begin: object) -> None:
+def test_a_pending_id_that_expires_is_forgotten_without_a_round(begin: Callable[..., Group]) -> None:
     group = begin(3, 2)
     id = group.join(2).answers[2].id
     before = group.phase
