@@ -120,7 +120,10 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
     removed = sum(len(r.not_rejoined) for r in missed)
     clients = Counter(client_of(id) for r in missed for id in r.not_rejoined)
     back = sum(1 for id in clients if any(client_of(m.id) == id and m.gone == "" for m in timeline.members.values()))
-    evidence = [f"clients: {_names([f'{c} ({n})' for c, n in clients.most_common()])}", f"{back} of these clients have another id in the group at the end"]
+    evidence = [
+        f"clients: {_names([f'{c} ({n})' for c, n in clients.most_common()])}",
+        f"{back} of these clients have another id in the group at the end",
+    ]
     if lengths:
         evidence.insert(0, f"the join phase lasted {seconds(int(median(lengths)))} (median), which is then the rebalance timeout")
     first = missed[0].started or missed[0].joined_at
@@ -161,7 +164,10 @@ def _never_joined(timeline: Timeline) -> Iterator[Anomaly]:
     if unused:
         first = unused[0].handed_out or unused[0].ended
         yield Anomaly(
-            "ids_never_used", first.line if first else 0, f"{len(unused)} ids were handed out and never used", (_names([m.id for m in unused]),)
+            "ids_never_used",
+            first.line if first else 0,
+            f"{len(unused)} ids were handed out and never used",
+            (_names([m.id for m in unused]),),
         )
 
 
@@ -171,7 +177,9 @@ def _bounces(timeline: Timeline) -> Iterator[Anomaly]:
     for m in timeline.members.values():
         if m.joined is not None or m.handed_out is not None:
             lives.setdefault(client_of(m.id), []).append(m)
-    often = sorted(((c, ms) for c, ms in lives.items() if len(ms) >= 4 and sum(1 for m in ms if m.gone) >= 3), key=lambda x: (-len(x[1]), x[0]))
+    often = sorted(
+        ((c, ms) for c, ms in lives.items() if len(ms) >= 4 and sum(1 for m in ms if m.gone) >= 3), key=lambda x: (-len(x[1]), x[0])
+    )
     if often:
         client, members = often[0]
         gone = Counter(m.gone for m in members if m.gone)
@@ -180,7 +188,10 @@ def _bounces(timeline: Timeline) -> Iterator[Anomaly]:
             "bouncing_members",
             first.line if first else 0,
             f"{len(often)} clients came back under new ids; {client} had {len(members)}",
-            (*(f"{c}: {len(ms)} ids" for c, ms in often[:SHOWN]), f"{client} went: " + ", ".join(f"{k} {n}" for k, n in gone.most_common())),
+            (
+                *(f"{c}: {len(ms)} ids" for c, ms in often[:SHOWN]),
+                f"{client} went: " + ", ".join(f"{k} {n}" for k, n in gone.most_common()),
+            ),
         )
 
 

@@ -7,10 +7,22 @@ narrower than what the coordinator may hold. What cannot fit is answered with a 
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import Factory, define, frozen
+
+GOING = ("NotRejoined", "MemberLeft", "MemberExpired")
+COMING = ("IdHandedOut", "MemberAdded")
+"""Kinds of lines (names of events) by which members go, and come."""
 
 Bound = int | None
 """The upper end of an interval; None: any number."""
+
+
+@frozen
+class Misfit:
+    """Why something cannot be. `lost`: kinds of lines of which one that is missing would explain it."""
+
+    text: str
+    lost: tuple[str, ...] = ()
 
 
 def _less(bound: Bound, by: int) -> Bound:
@@ -62,14 +74,14 @@ class Belief:
         if id not in self.inside:
             self.handed[id] = None
 
-    def join(self, id: str, *, instance: str | None = None, known_ids: bool = True) -> str | None:
+    def join(self, id: str, *, instance: str | None = None, known_ids: bool = True) -> Misfit | None:
         """A member joins for the first time: its JoinGroup is parked. `known_ids`: the log prints every id that is handed out."""
         if id in self.inside:
-            return f"{id} is a member already"
+            return Misfit(f"{id} is a member already")
         if id in self.handed:
             self._take_handed(id, was_member=False)
         elif known_ids and not self.strangers and instance is None:
-            return f"no line hands out the id {id}"
+            return Misfit(f"no line hands out the id {id}", COMING)
         self.inside[id] = True
         if instance is not None:
             self.static[id] = instance
@@ -91,7 +103,7 @@ class Belief:
 
     # --- members are named
 
-    def must_be_member(self, id: str) -> str | None:
+    def must_be_member(self, id: str) -> Misfit | None:
         """The log shows that `id` is a member: then it is one from here on, if it can be."""
         if id in self.inside:
             return None
@@ -101,9 +113,9 @@ class Belief:
         elif self.others_most is None or self.others_most > 0:
             self.others_least, self.others_most = max(self.others_least - 1, 0), _less(self.others_most, 1)
         elif id in self.handed:
-            return f"{id} has been given its id, but has not joined"
+            return Misfit(f"{id} has been given its id, but has not joined", COMING)
         else:
-            return f"{id} is not a member"
+            return Misfit(f"{id} is not a member", COMING)
         self.inside[id] = False
         return None
 
@@ -116,7 +128,7 @@ class Belief:
 
     # --- ids go
 
-    def remove(self, id: str) -> str | None:
+    def remove(self, id: str) -> Misfit | None:
         """A member is gone."""
         refused = self.must_be_member(id)
         if refused:
@@ -128,19 +140,19 @@ class Belief:
             self.leader = None
         return None
 
-    def drop_pending(self, id: str) -> str | None:
+    def drop_pending(self, id: str) -> Misfit | None:
         """An id that had not joined is gone."""
         if id in self.inside:
-            return f"{id} has joined already"
+            return Misfit(f"{id} has joined already")
         if id in self.handed:
             if self.joined_least >= len(self.handed):
-                return f"{id} has joined already"
+                return Misfit(f"{id} has joined already")
             self._take_handed(id, was_member=False)
         elif not self.strangers:
-            return f"the id {id} was not waiting to join"
+            return Misfit(f"the id {id} was not waiting to join")
         return None
 
-    def replace(self, instance: str, old: str, new: str | None) -> str | None:
+    def replace(self, instance: str, old: str, new: str | None) -> Misfit | None:
         """A static member's id is exchanged; a new id that the line does not name is one of the unnamed members."""
         refused = self.must_be_member(old)
         if refused:
@@ -158,14 +170,12 @@ class Belief:
 
     # --- counts
 
-    def sized(self, size: int) -> str | None:
+    def sized(self, size: int) -> Misfit | None:
         """The log prints the number of members."""
         self.largest = max(self.largest, size)
         most = self.most()
-        if size < self.least():
-            return f"{size} members are printed, but there are {self.size()}"
-        if most is not None and size > most:
-            return f"{size} members are printed, but there are {self.size()}"
+        if size < self.least() or (most is not None and size > most):
+            return Misfit(f"{size} members are printed, but there are {self.size()}", GOING if size < self.least() else COMING)
         rest = size - len(self.inside)
         most_joined, most_others = min(self.joined_most, rest - self.others_least), rest - self.joined_least
         self.others_least = max(self.others_least, rest - self.joined_most)

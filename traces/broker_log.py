@@ -35,17 +35,19 @@ SAMPLE_CHARS = 500
 
 @define
 class Broker:
-    """What the lines of one broker tell about the program that wrote them."""
+    """What the lines of one broker tell about the program that wrote them. `kinds`: names of the events that its log has."""
 
     since: Version = FIRST
     until: Version = LAST
     java: bool = False
     shows_joins: bool = False
     last_time: int | None = None
+    kinds: set[str] = Factory(set)
     printing: Printing = Factory(Printing)
 
     def saw(self, row: Row, event: Event, java: bool) -> None:
         """Narrows the range of versions by what this line is known from; a line from another range begins anew (an upgrade)."""
+        self.kinds.add(type(event).__name__)
         since, until = max(self.since, row.since), min(self.until, row.until)
         if since > until or java != self.java:
             since, until = row.since, row.until

@@ -8,14 +8,14 @@ as the first line of a log that begins there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from functools import singledispatchmethod
 
 from attrs import Factory, define, frozen
 
 from groupcheck.model.protocol.group import Core, Phase
 from groupcheck.traces import model_steps as steps
-from groupcheck.traces.belief import Belief
+from groupcheck.traces.belief import GOING, Belief, Misfit
 from groupcheck.traces.events import (
     AppendFailed,
     AssignmentReceived,
@@ -42,6 +42,7 @@ from groupcheck.traces.events import (
     Stabilized,
     StaticReplaced,
 )
+from groupcheck.traces.gaps import shortest_gap
 
 Worlds = frozenset[Core]
 
@@ -63,11 +64,15 @@ class Printing:
 
 @frozen
 class Refusal:
-    """A line that no world explains: why, and what was possible instead. `skips`: the generation runs ahead, as if lines were missing."""
+    """A line that no world explains: why, and what was possible instead.
+
+    `skips`: the generation runs ahead, as if lines were missing. `lost`: kinds of lines that would explain it, were they missing.
+    """
 
     why: str
     possible: str
     skips: bool = False
+    lost: tuple[str, ...] = ()
 
 
 _ANYWHERE = frozenset({Phase.EMPTY, Phase.COMPLETING, Phase.STABLE})
@@ -80,6 +85,14 @@ _STARTS_IN = {
     Cause.APPEND_FAILED: frozenset({Phase.COMPLETING}),
 }
 _IN_A_GENERATION = frozenset({Phase.COMPLETING, Phase.STABLE})
+
+
+def _starts_in(event: Event) -> frozenset[Phase]:
+    """The phases in which a round may begin for the reason that the line gives."""
+    reason = event.reason if isinstance(event, RebalanceStarted) else None
+    if reason is None:
+        return _ANYWHERE
+    return frozenset({reason.phase}) if reason.phase is not None else _STARTS_IN.get(reason.cause, _IN_A_GENERATION)
 
 
 @define
@@ -101,20 +114,48 @@ class Follower:
     closing: bool = False
     notes: list[tuple[str, str]] = Factory(list)
 
-    def observe(self, event: Event) -> Refusal | None:
-        """Takes the step that the event shows, or says why no world has it (and starts over from this event)."""
+    def observe(self, event: Event, seen: Set[str] = frozenset()) -> Refusal | None:
+        """Takes the step that the event shows, or says why no world has it.
+
+        Then it goes on as if the lines that would explain it had been lost, or else as if the log began here. `seen`: kinds of lines
+        that this log is known to have; those are taken for lost last.
+        """
         self.worlds = steps.silent_steps(self.worlds)
-        before = self.possible()
-        generation = self.base
-        why = self._due(event) or self._take(event)
+        worlds, base, possible = self.worlds, self.base, ""
+        why = self._due(event)
         if why is None:
-            return None
+            why = self._take(event)
+            if why is None:
+                return None
+        possible = self._possible(worlds, base)
         ahead = getattr(event, "generation", None)
         step = 1 if isinstance(event, Stabilized | GroupEmptied) else 0
-        skips = generation is not None and ahead is not None and ahead > generation + step
+        skips = base is not None and ahead is not None and ahead > base + step
+        return Refusal(why.text, possible, skips, self._recover(event, why, worlds, base, seen))
+
+    def _recover(self, event: Event, why: Misfit, worlds: Worlds, base: int | None, seen: Set[str]) -> tuple[str, ...]:
+        """Finds lost lines that explain the event and goes on from there; none found: starts over from it."""
+        gap = shortest_gap(worlds, base, event, _starts_in(event), seen)
+        if gap is not None:
+            lost, place = gap
+            if not lost and why.lost:  # the group is where it should be, so it is the members that do not fit
+                lost = next(((kind,) for kind in why.lost if kind not in seen), ())
+            if lost:
+                self._reopen(frozenset({place.world}), None if base is None else base + place.ahead, emptied="GroupEmptied" in lost)
+                if self._take(event) is None:
+                    return lost
         self.forget()
         self._take(event)  # what contradicts itself stays refused
-        return Refusal(why, before, skips)
+        return ()
+
+    def _reopen(self, worlds: Worlds, base: int | None, *, emptied: bool) -> None:
+        """Goes on from this place; who the members are is open, unless the group has become empty."""
+        strangers = self.belief.strangers
+        self.forget()
+        self.worlds, self.base = worlds, base
+        if emptied and all(w.phase == Phase.EMPTY for w in worlds):
+            self.belief.emptied()
+            self.belief.strangers = strangers
 
     def forget(self, *, loaded: bool = False) -> None:
         """Everything is possible again (`loaded`: but ids handed out before are void)."""
@@ -122,12 +163,12 @@ class Follower:
         self.belief = Belief(strangers=not loaded)
         self.owed, self.departed, self.confirm, self.debt, self.closing = "", {}, {}, False, False
 
-    def possible(self) -> str:
+    def _possible(self, worlds: Worlds, base: int | None) -> str:
         """The worlds in words."""
-        if self.base is None and len(self.worlds) == len(steps.EVERY_WORLD):
+        if base is None and len(worlds) == len(steps.EVERY_WORLD):
             return "anything: the log has not told the group's state yet"
-        phases = sorted({w.phase for w in self.worlds})
-        generation = "an unknown generation" if self.base is None else f"generation {self.base}"
+        phases = sorted({w.phase for w in worlds})
+        generation = "an unknown generation" if base is None else f"generation {base}"
         text = f"{' or '.join(map(str, phases))} in {generation} with {self.belief.size()} members"
         if self.owed:
             text += f"; a rebalance had to begin ({self.owed})"
@@ -137,39 +178,39 @@ class Follower:
 
     # --- pieces
 
-    def _due(self, event: Event) -> str | None:
+    def _due(self, event: Event) -> Misfit | None:
         """What the last line made necessary and this one does not bring."""
         if self.debt and not (isinstance(event, MemberLeft) and event.late):
-            return f"the group had {self.belief.size()} members, and no line says who left"
+            return Misfit(f"the group had {self.belief.size()} members, and no line says who left", GOING)
         if self.owed and not isinstance(event, RebalanceStarted | MemberLeft | NotSynced | GroupUnloaded | GroupLoaded):
-            return f"a rebalance had to begin: {self.owed}"
+            return Misfit(f"a rebalance had to begin: {self.owed}")
         if self.closing and not isinstance(event, Stabilized | GroupEmptied | RoundStuck | RoundSkipped | GroupUnloaded | GroupDied):
-            return "members that had not rejoined were removed, and the join phase did not end"
+            return Misfit("members that had not rejoined were removed, and the join phase did not end")
         return None
 
-    def _keep(self, phases: frozenset[Phase] | None) -> str | None:
+    def _keep(self, phases: frozenset[Phase] | None) -> Misfit | None:
         """Keeps the worlds in one of these phases (None: any)."""
         kept = self.worlds if phases is None else frozenset(w for w in self.worlds if w.phase in phases)
         if not kept:
             there = " or ".join(str(p) for p in sorted({w.phase for w in self.worlds}))
-            return f"the group was {there}, not {' or '.join(map(str, sorted(phases or ())))}"
+            return Misfit(f"the group was {there}, not {' or '.join(map(str, sorted(phases or ())))}")
         self.worlds = kept
         return None
 
-    def _in(self, phase: Phase | None) -> str | None:
+    def _in(self, phase: Phase | None) -> Misfit | None:
         return None if phase is None else self._keep(frozenset({phase}))
 
-    def _step(self, move: Callable[[Core], Core | None]) -> str | None:
+    def _step(self, move: Callable[[Core], Core | None]) -> Misfit | None:
         moved = frozenset(after for after in map(move, self.worlds) if after is not None)
         if not moved:
-            return f"the group was {' or '.join(str(p) for p in sorted({w.phase for w in self.worlds}))}"
+            return Misfit(f"the group was {' or '.join(str(p) for p in sorted({w.phase for w in self.worlds}))}")
         self.worlds = moved
         return None
 
-    def _generation(self, expected: int) -> str | None:
+    def _generation(self, expected: int) -> Misfit | None:
         """The current generation is this one."""
         if self.base is not None and self.base != expected:
-            return f"generation {expected} is printed, but the group was in generation {self.base}"
+            return Misfit(f"generation {expected} is printed, but the group was in generation {self.base}")
         self.base = expected
         return None
 
@@ -179,19 +220,22 @@ class Follower:
     # --- rounds
 
     @singledispatchmethod
-    def _take(self, event: Event) -> str | None:
+    def _take(self, event: Event) -> Misfit | None:
         return None
 
     @_take.register
-    def _(self, event: RebalanceStarted) -> str | None:
+    def _(self, event: RebalanceStarted) -> Misfit | None:
         reason = event.reason or Reason("", Cause.NOT_TOLD)
         if reason.cause == Cause.DOWNGRADE:
             self.forget(loaded=True)
         reset = self._maybe_recreated(event)
-        phases = _STARTS_IN.get(reason.cause, _IN_A_GENERATION)
-        if reason.phase is not None:
-            phases = frozenset({reason.phase})
-        why = (None if reset else self._generation(event.generation)) or self._keep(phases) or self._caused_by(reason) or self._step(steps.start_round)
+        phases = _starts_in(event)
+        why = (
+            (None if reset else self._generation(event.generation))
+            or self._keep(phases)
+            or self._caused_by(reason)
+            or self._step(steps.start_round)
+        )
         if why:
             return why
         self.owed, self.debt, self.departed = "", False, {}
@@ -210,19 +254,21 @@ class Follower:
             return False
         if not self.printing.silent_deletion:
             return False
-        self._assume("generation_reset", f"generation {self.base} is followed by 0: the empty group was deleted in between, which is not printed")
+        self._assume(
+            "generation_reset", f"generation {self.base} is followed by 0: the empty group was deleted in between, which is not printed"
+        )
         self.base = 0
         self.worlds = frozenset(w for w in self.worlds if w.phase == Phase.EMPTY)
         return True
 
-    def _caused_by(self, reason: Reason) -> str | None:
+    def _caused_by(self, reason: Reason) -> Misfit | None:
         for id in reason.members:
             why = self._member_of_reason(reason, id)
             if why:
                 return why
         return None
 
-    def _member_of_reason(self, reason: Reason, id: str) -> str | None:
+    def _member_of_reason(self, reason: Reason, id: str) -> Misfit | None:
         belief = self.belief
         if reason.cause == Cause.JOIN:
             if belief.inside.get(id):
@@ -237,12 +283,12 @@ class Follower:
         why = belief.must_be_member(id)
         if why is None and reason.cause == Cause.LEADER_REJOIN:
             if belief.leader not in (None, id) and belief.leader in belief.dynamic:
-                return f"{id} is called the leader, but {belief.leader} is"
+                return Misfit(f"{id} is called the leader, but {belief.leader} is", GOING)
             belief.leader = id
         return why
 
     @_take.register
-    def _(self, event: Stabilized) -> str | None:
+    def _(self, event: Stabilized) -> Misfit | None:
         if not self.printing.joins:
             self.belief.silent_joins()
         why = self._keep(frozenset({Phase.PREPARING}))
@@ -258,12 +304,12 @@ class Follower:
         self.closing, self.departed = False, {}
         return None
 
-    def _counted_at_end(self, event: Stabilized) -> str | None:
+    def _counted_at_end(self, event: Stabilized) -> Misfit | None:
         size = event.members
         if size is None:
             return None
         if size < 1:
-            return "a generation without members is Empty, not stabilized"
+            return Misfit("a generation without members is Empty, not stabilized")
         belief = self.belief
         if self.printing.late_leaves and not self.closing and size == belief.least() - 1:
             self.debt = True
@@ -275,14 +321,14 @@ class Follower:
         return why
 
     @_take.register
-    def _(self, event: GroupEmptied) -> str | None:
+    def _(self, event: GroupEmptied) -> Misfit | None:
         why = self._keep(frozenset({Phase.PREPARING}))
         if why is None and self.base is not None:
             why = self._generation(event.generation - 1)
         if why is None and self.belief.inside and self.printing.removals:
             left = list(self.belief.inside)
             if len(left) > 1 or not self.printing.late_leaves or self.closing:
-                why = f"the group is called empty, but {', '.join(left[:3])} had not gone"
+                why = Misfit(f"the group is called empty, but {', '.join(left[:3])} had not gone", GOING)
             else:
                 self.debt = True
         why = why or self._step(lambda w: steps.end_round(w, False))
@@ -295,36 +341,36 @@ class Follower:
         return None
 
     @_take.register
-    def _(self, event: AssignmentReceived) -> str | None:
+    def _(self, event: AssignmentReceived) -> Misfit | None:
         why = self._generation(event.generation) or self._step(steps.leader_syncs)
         if why is None and event.members is not None:
             why = self.belief.sized(event.members)
             if why is None and event.static is not None and event.static > event.members:
-                why = f"{event.static} of {event.members} members are called static"
+                why = Misfit(f"{event.static} of {event.members} members are called static")
         if why is None and event.leader is not None:
             why = self._leads(event.leader)
         return why
 
-    def _leads(self, id: str) -> str | None:
+    def _leads(self, id: str) -> Misfit | None:
         belief = self.belief
         if belief.leader not in (None, id) and belief.leader in belief.dynamic:
-            return f"{id} sends the assignment, but {belief.leader} is the leader"
+            return Misfit(f"{id} sends the assignment, but {belief.leader} is the leader", GOING)
         why = belief.must_be_member(id)
         if why is None:
             belief.leader = id
         return why
 
     @_take.register
-    def _(self, event: EmptyAssignment) -> str | None:
+    def _(self, event: EmptyAssignment) -> Misfit | None:
         return self._generation(event.generation) or self._keep(_IN_A_GENERATION)
 
     @_take.register
-    def _(self, event: RoundStuck) -> str | None:
+    def _(self, event: RoundStuck) -> Misfit | None:
         self.closing = False
         return self._keep(frozenset({Phase.PREPARING}))
 
     @_take.register
-    def _(self, event: RoundOpen) -> str | None:
+    def _(self, event: RoundOpen) -> Misfit | None:
         if event.phase is not None:
             return self._in(event.phase)
         if event.initial:
@@ -335,7 +381,7 @@ class Follower:
         return why
 
     @_take.register
-    def _(self, event: AppendFailed) -> str | None:
+    def _(self, event: AppendFailed) -> Misfit | None:
         if event.reverted_to is not None:
             self.forget_members()
         return None
@@ -347,37 +393,37 @@ class Follower:
     # --- members
 
     @_take.register
-    def _(self, event: IdHandedOut) -> str | None:
+    def _(self, event: IdHandedOut) -> Misfit | None:
         why = self._exists(event.phase)
         if why is None:
             self.belief.hand_out(event.member)
         return why
 
-    def _exists(self, phase: Phase | None) -> str | None:
+    def _exists(self, phase: Phase | None) -> Misfit | None:
         """The line names the state; a group that was Empty may have been made anew since."""
         return self._in(phase)
 
     @_take.register
-    def _(self, event: MemberAdded) -> str | None:
+    def _(self, event: MemberAdded) -> Misfit | None:
         if not event.fresh and not self.printing.joins:
             self.belief.joined_least = self.belief.joined_most = 0  # such joins are printed here, so none was silent
         why = self._exists(event.phase)
         if why is None:
             known = event.fresh or event.member in self.belief.handed or not self.printing.ids
             if not known and not self.belief.strangers:
-                return f"no line hands out the id {event.member}"
+                return Misfit(f"no line hands out the id {event.member}")
             why = self.belief.join(event.member, instance=event.instance, known_ids=False)
         if why is None and event.phase is not None and event.phase != Phase.PREPARING:
             self.owed = f"{event.member} joined"
         return why
 
     @_take.register
-    def _(self, event: StaticReplaced) -> str | None:
+    def _(self, event: StaticReplaced) -> Misfit | None:
         why = self._in(event.phase) or self._keep(frozenset(Phase) - {Phase.EMPTY})
         return why or self.belief.replace(event.instance, event.old, event.new)
 
     @_take.register
-    def _(self, event: MemberLeft) -> str | None:
+    def _(self, event: MemberLeft) -> Misfit | None:
         if event.member in self.confirm:
             del self.confirm[event.member]
             return None
@@ -394,7 +440,7 @@ class Follower:
             return self._keep(frozenset({Phase.PREPARING})) or self.belief.remove(event.member)
         return self._gone(event.member, "left")
 
-    def _gone(self, id: str, how: str) -> str | None:
+    def _gone(self, id: str, how: str) -> Misfit | None:
         why = self._keep(frozenset(Phase) - {Phase.EMPTY}) or self.belief.remove(id)
         if why is None:
             self.departed[id] = None
@@ -408,27 +454,27 @@ class Follower:
             self.owed = what
 
     @_take.register
-    def _(self, event: MemberExpired) -> str | None:
+    def _(self, event: MemberExpired) -> Misfit | None:
         if event.pending:
             return self.belief.drop_pending(event.member)
         return self._gone(event.member, "expired")
 
     @_take.register
-    def _(self, event: NotRejoined) -> str | None:
+    def _(self, event: NotRejoined) -> Misfit | None:
         why = self._keep(frozenset({Phase.PREPARING}))
         if not self.printing.joins:
             self.belief.silent_joins()
         for id in event.members:
             if self.belief.inside.get(id):
-                why = why or f"{id} is removed for not joining, but it had joined this round"
+                why = why or Misfit(f"{id} is removed for not joining, but it had joined this round")
             if id in self.belief.static:
-                why = why or f"{id} is static, and static members are not removed for not joining"
+                why = why or Misfit(f"{id} is static, and static members are not removed for not joining")
             why = why or self.belief.remove(id)
         self.closing = why is None
         return why
 
     @_take.register
-    def _(self, event: NotSynced) -> str | None:
+    def _(self, event: NotSynced) -> Misfit | None:
         why = self._keep(_IN_A_GENERATION)
         for id in event.members:
             why = why or self.belief.remove(id)
@@ -438,13 +484,13 @@ class Follower:
         return why
 
     @_take.register
-    def _(self, event: JoinRejected) -> str | None:
+    def _(self, event: JoinRejected) -> Misfit | None:
         return self._in(event.phase)
 
     # --- life
 
     @_take.register
-    def _(self, event: GroupLoaded) -> str | None:
+    def _(self, event: GroupLoaded) -> Misfit | None:
         self.forget(loaded=True)
         self.base = event.generation
         self.belief.loaded(event.members)
@@ -454,19 +500,19 @@ class Follower:
         return self._keep(frozenset(phases))
 
     @_take.register
-    def _(self, event: MemberLoaded) -> str | None:
+    def _(self, event: MemberLoaded) -> Misfit | None:
         if event.generation is None:  # the old coordinator prints the members of every record it reads, superseded ones too
             self.belief.name_loaded(event.member, event.instance)
         return None
 
     @_take.register
-    def _(self, event: GroupUnloaded) -> str | None:
+    def _(self, event: GroupUnloaded) -> Misfit | None:
         why = self._generation(event.generation)
         if why is None:
             self.forget(loaded=True)
         return why
 
     @_take.register
-    def _(self, event: GroupDied) -> str | None:
+    def _(self, event: GroupDied) -> Misfit | None:
         self.forget(loaded=True)
         return None

@@ -32,7 +32,10 @@ _MARKS = [
     ("request-log", re.compile(r"Completed request:|kafka\.request\.logger")),
     ("offsets-dump", re.compile(r"\bisvalid: |^\| offset: \d+ |baseOffset: \d+ lastOffset: ")),
     ("librdkafka", re.compile(r"%[0-7]\|\d{9,}\.\d+\||\brdkafka#(?:consumer|producer)-\d")),
-    ("java-client", re.compile(r"\[(?:Consumer|Worker) (?:instanceId=|clientId=)|org\.apache\.kafka\.clients\.|o\.a\.k\.c|stream-thread \[")),
+    (
+        "java-client",
+        re.compile(r"\[(?:Consumer|Worker) (?:instanceId=|clientId=)|org\.apache\.kafka\.clients\.|o\.a\.k\.c|stream-thread \["),
+    ),
     ("kafka-python", re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client)\b|\baiokafka\b")),
     ("sarama", re.compile(r"\[[Ss]arama\]")),
     ("kafkajs", re.compile(r'"logger":"kafkajs"|\[Consumer(?:Group)?\] ')),

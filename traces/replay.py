@@ -6,9 +6,9 @@ the middle, and the report says what that leaves open). A group is followed once
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
-from attrs import Factory, define, field
+from attrs import Factory, define, evolve, field
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.traces import formats
@@ -33,7 +33,8 @@ from groupcheck.traces.events import (
     Stabilized,
     StaticReplaced,
 )
-from groupcheck.traces.follow import Follower
+from groupcheck.traces.follow import Follower, Refusal
+from groupcheck.traces.gaps import SENTENCES
 from groupcheck.traces.reading import TraceError
 from groupcheck.traces.report import Anomaly, FileReport, GroupReport, Unexplained
 from groupcheck.traces.timeline import Timeline
@@ -55,8 +56,7 @@ class Trail:
     follower: Follower = Factory(Follower)
     timeline: Timeline = Factory(Timeline)
     unexplained: list[Unexplained] = Factory(list)
-    unexplained_count: int = 0
-    violations: int = 0
+    refused: dict[tuple[bool, tuple[str, ...]], int] = Factory(dict)
     anomalies: list[Anomaly] = Factory(list)
     lines: int = 0
     steps: int = 0
@@ -79,7 +79,9 @@ class Trail:
         if isinstance(event, _ONCE) and text == self.last_text and event.time == self.last_time and event.time is not None:
             self.duplicates += 1
             if self.duplicates == 1:
-                self.note("duplicate_line", event.line, "a line stands twice, with the same millisecond: it is taken once", text[:TEXT_CHARS])
+                self.note(
+                    "duplicate_line", event.line, "a line stands twice, with the same millisecond: it is taken once", text[:TEXT_CHARS]
+                )
             return
         if self.last_time is not None and event.time is not None and event.time < self.last_time:
             self.backwards += 1
@@ -111,17 +113,19 @@ class Trail:
         self.steps += isinstance(event, _STEPS)
         self._look_back(event)
         self.follower.printing = broker.printing
-        refusal = self.follower.observe(event)
+        refusal = self.follower.observe(event, broker.kinds)
         for kind, said in self.follower.notes:
             self.note(kind, event.line, said)
         self.follower.notes.clear()
         if refusal is not None:
-            self.unexplained_count += 1
-            self.violations += not refusal.skips
-            if len(self.unexplained) < UNEXPLAINED_KEPT:
-                self.unexplained.append(Unexplained(event.line, text[:TEXT_CHARS], refusal.why, refusal.possible, refusal.skips))
+            self._refused(event, text, refusal)
         if self.follower.base is not None:
             self.generation = self.follower.base
+
+    def _refused(self, event: Event, text: str, refusal: Refusal) -> None:
+        self.refused[refusal.skips, refusal.lost] = self.refused.get((refusal.skips, refusal.lost), 0) + 1
+        if len(self.unexplained) < UNEXPLAINED_KEPT:
+            self.unexplained.append(Unexplained(event.line, text[:TEXT_CHARS], refusal.why, refusal.possible, refusal.skips, refusal.lost))
 
     def _look_back(self, event: Event) -> None:
         """Life of the coordinator: loads, moves, and generations that begin again after them."""
@@ -150,35 +154,71 @@ class Trail:
         self.timeline.interrupted(event)
         self.reset = why
 
-    def report(self, notes: str) -> GroupReport:
-        """The group's report; `notes`: what makes the file as a whole doubtful (empty: nothing)."""
-        verdict, reason = self._verdict(notes)
+    def report(self, doubts: str, kinds: Set[str]) -> GroupReport:
+        """The group's report; `doubts`: what makes the file as a whole doubtful (empty: nothing); `kinds`: of lines that its broker's log has."""
+        judged = tuple(evolve(u, assumed=_filtered(u.lost, kinds)) for u in self.unexplained)
+        assumed = sum(n for (_, lost), n in self.refused.items() if _filtered(lost, kinds))
+        unexplained = sum(self.refused.values()) - assumed
+        verdict, reason = self._verdict(doubts, [u for u in judged if not u.assumed], unexplained, assumed)
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
-        unexplained = [
-            Anomaly("gap" if u.skips else "unexplained_line", u.line, u.why, (u.text, f"possible was: {u.possible}")) for u in self.unexplained
-        ]
         found = find_anomalies(self.timeline) if protocol == "classic" else ()
+        anomalies = (*_of_refusals(judged), *self.anomalies, *found)
         return GroupReport(
-            self.group, self.broker, protocol, verdict, reason, self.timeline, (*unexplained, *self.anomalies, *found),
-            tuple(self.unexplained), self.unexplained_count, self.lines, self.begins,
-        )  # fmt: skip
+            self.group,
+            self.broker,
+            protocol,
+            verdict,
+            reason,
+            self.timeline,
+            anomalies,
+            judged,
+            unexplained,
+            assumed,
+            self.lines,
+            self.begins,
+        )
 
-    def _verdict(self, notes: str) -> tuple[Kind, str]:
-        if self.unexplained_count:
-            first = self.unexplained[0]
-            if self.backwards or notes:
-                why = "its lines are not in the order of their timestamps" if self.backwards else notes
+    def _verdict(self, doubts: str, unexplained: list[Unexplained], count: int, assumed: int) -> tuple[Kind, str]:
+        if unexplained:
+            first = unexplained[0]
+            if self.backwards or doubts:
+                why = "its lines are not in the order of their timestamps" if self.backwards else doubts
                 return UNKNOWN, f"line {first.line} is not explained, but {why}"
-            if not self.violations:
+            worst = next((u for u in unexplained if not u.skips), None)
+            if worst is None:
                 return UNKNOWN, f"lines are missing before line {first.line}: {first.why}"
-            worst = next((u for u in self.unexplained if not u.skips), first)
-            return VIOLATED, f"line {worst.line}: {worst.why}"
+            more = f" (and {count - 1} more)" if count > 1 else ""
+            return VIOLATED, f"line {worst.line}: {worst.why}{more}"
         if self.protocols:
             name = max(self.protocols, key=lambda p: (self.protocols[p], p))
             return UNKNOWN, f"the {name} protocol is not modelled yet; this is its timeline only"
+        if assumed:
+            return UNKNOWN, "lines have been filtered out of this log; every line is explained if they are assumed"
         if not self.steps:
             return UNKNOWN, "no line tells a step of this group's rebalances"
         return HOLDS, "every line is explained"
+
+
+def _filtered(lost: tuple[str, ...], kinds: Set[str]) -> bool:
+    """Would lines explain it of which the log has none at all?"""
+    return bool(lost) and not kinds.intersection(lost)
+
+
+def _of_refusals(unexplained: tuple[Unexplained, ...]) -> Iterator[Anomaly]:
+    """Lines that are not explained, one by one; lines that were filtered out, one for each kind."""
+    filtered: dict[str, list[Unexplained]] = {}
+    for u in unexplained:
+        if u.assumed:
+            for kind in dict.fromkeys(u.lost):
+                filtered.setdefault(kind, []).append(u)
+            continue
+        evidence = [u.text, f"possible was: {u.possible}"]
+        if u.lost:
+            evidence.append("it fits if these lines are missing before it: " + ", then ".join(f"'{SENTENCES[kind]}'" for kind in u.lost))
+        yield Anomaly("gap" if u.skips else "unexplained_line", u.line, u.why, tuple(evidence))
+    for kind, found in filtered.items():
+        text = f"the log has no line '{SENTENCES[kind]}', but {len(found)} must have been printed"
+        yield Anomaly("missing_lines", found[0].line, text, (f"first before: {found[0].text}", found[0].why))
 
 
 def _beginning(event: Event) -> str:
@@ -236,7 +276,9 @@ class Replay:
                 elif isinstance(event, LeaderReplaced):
                     trail.follower.belief.leader = event.new
                 else:
-                    trail.note("fenced", event.line, f"a request of {id} was fenced: a newer process has its instance id", text[:TEXT_CHARS])
+                    trail.note(
+                        "fenced", event.line, f"a request of {id} was fenced: a newer process has its instance id", text[:TEXT_CHARS]
+                    )
                 return
 
     def _life(self, event: Event) -> None:
@@ -283,7 +325,9 @@ def count_lines(path: str) -> int:
 
 def _not_replayed(path: str, name: str, lines: int) -> FileReport:
     if name in formats.NAMED:
-        reason = f"this is {name} evidence ({formats.NAMED[name].rstrip('.').lower()}), which is not replayed yet; give the coordinator's log"
+        reason = (
+            f"this is {name} evidence ({formats.NAMED[name].rstrip('.').lower()}), which is not replayed yet; give the coordinator's log"
+        )
     else:
         reason = "no line of a group coordinator in it; give the broker's server.log (loggers kafka.coordinator.group or org.apache.kafka.coordinator)"
     return FileReport(path, name, UNKNOWN, reason, lines, 0, lines, 0)
@@ -292,7 +336,10 @@ def _not_replayed(path: str, name: str, lines: int) -> FileReport:
 def _report(replay: Replay, forced: str | None) -> FileReport:
     log = replay.log
     doubts, notes = _doubts(log)
-    groups = tuple(trail.report(doubts) for trail in sorted(replay.trails.values(), key=lambda t: (t.group, -1 if t.broker is None else t.broker)))
+    groups = tuple(
+        trail.report(doubts, log.brokers[trail.broker].kinds)
+        for trail in sorted(replay.trails.values(), key=lambda t: (t.group, -1 if t.broker is None else t.broker))
+    )
     if replay.too_many:
         notes.append(f"more than {GROUPS_KEPT} groups: {replay.too_many} lines of further ones were left out")
     if not groups:
@@ -301,7 +348,10 @@ def _report(replay: Replay, forced: str | None) -> FileReport:
     else:
         ranked = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
         decisive = max(groups, key=lambda g: ranked[g.verdict])
-        verdict, reason = decisive.verdict, f"group {decisive.group}: {decisive.reason}" if decisive.verdict != HOLDS else "every line is explained"
+        verdict, reason = (
+            decisive.verdict,
+            f"group {decisive.group}: {decisive.reason}" if decisive.verdict != HOLDS else "every line is explained",
+        )
     anomalies = list(replay.anomalies)
     if log.backwards:
         anomalies.append(

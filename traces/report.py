@@ -22,13 +22,19 @@ class Anomaly:
 
 @frozen
 class Unexplained:
-    """A line that no world of the model explains. `skips`: the generation runs ahead, as when lines are missing."""
+    """A line that no world of the model explains.
+
+    `skips`: the generation runs ahead, as when lines are missing. `lost`: kinds of lines (names of events) that would explain it, were they
+    missing. `assumed`: the log has no line of those kinds at all, so they are taken for filtered out.
+    """
 
     line: int
     text: str
     why: str
     possible: str
     skips: bool
+    lost: tuple[str, ...] = ()
+    assumed: bool = False
 
 
 @frozen
@@ -44,6 +50,7 @@ class GroupReport:
     anomalies: tuple[Anomaly, ...]
     unexplained: tuple[Unexplained, ...]
     unexplained_count: int
+    assumed_count: int
     lines: int
     begins: str
 

@@ -412,7 +412,9 @@ def _hold_up(round: Round, burst: Burst | None) -> None:
     elif isinstance(last, MemberExpired):
         together = burst is not None and burst.last.line == last.line
         round.held_up_by = tuple(burst.members) if burst is not None and together else (last.member,)
-        round.waited_for = "an id that never joined, until its session timeout" if last.pending else "a member that was gone, until its session timeout"
+        round.waited_for = (
+            "an id that never joined, until its session timeout" if last.pending else "a member that was gone, until its session timeout"
+        )
     elif isinstance(last, MemberLeft):
         round.held_up_by, round.waited_for = (last.member,), "a member that left instead of joining"
     elif isinstance(last, MemberAdded):
