@@ -63,7 +63,7 @@ def main() -> None:
         verdict = explore(record.listening(spec))
         tables.write(given.tables, spec, record)
     else:
-        verdict = explore(spec, workers=given.workers)
+        verdict = explore(spec, **({"workers": given.workers} if given.workers > 1 else {}))
     answer = {
         name: getattr(verdict, name)
         for name in ("verdict", "reason", "states", "transitions", "depth", "seconds", "rule_calls", "bytes_per_state")

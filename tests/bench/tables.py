@@ -32,8 +32,8 @@ class Record:
 
     def listening(self, spec: Spec) -> Spec:
         """The same spec with rules that are written down as they are called."""
-        if any(r.guard or r.urgent for r in spec.rules):
-            raise ValueError("the C loop knows neither guards nor urgent rules")
+        if any(r.urgent for r in spec.rules):
+            raise ValueError("the C loop knows no urgent rules")
         return attrs.evolve(spec, rules=tuple(attrs.evolve(r, call=self._heard(r)) for r in spec.rules))
 
     def _heard(self, r: Rule) -> Callable[..., Iterator[Any]]:
