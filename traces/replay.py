@@ -201,7 +201,7 @@ class Trail:
 
 def _filtered(lost: tuple[str, ...], kinds: Set[str]) -> bool:
     """Would lines explain it of which the log has none at all?"""
-    return bool(lost) and not kinds.intersection(lost)
+    return bool(lost) and not any(kind in kinds for kind in lost)
 
 
 def _of_refusals(unexplained: tuple[Unexplained, ...]) -> Iterator[Anomaly]:

@@ -122,7 +122,10 @@ class Burst:
 
 @define
 class Timeline:
-    """The story of one group on one coordinator, filled by `observe`."""
+    """The story of one group on one coordinator, filled by `observe`.
+
+    `preparing_ms`: time in join phases; `unstable_ms`: time from the beginning of a rebalance to the assignment that ends it (or to Empty).
+    """
 
     rounds: list[Round] = Factory(list)
     rounds_dropped: int = 0
@@ -135,12 +138,14 @@ class Timeline:
     first: Moment | None = None
     last: Moment | None = None
     unstable_ms: int = 0
+    preparing_ms: int = 0
     largest: int = 0
     generations: int = 0
     lowest: int | None = None
     highest: int | None = None
     epochs: list[tuple[int, Moment, str]] = Factory(list)
     _unstable_since: Moment | None = None
+    _preparing_since: Moment | None = None
     _burst: Burst | None = None
 
     @property
@@ -216,6 +221,8 @@ class Timeline:
             self.starts.append(event.time)
         if self._unstable_since is None:
             self._unstable_since = moment(event)
+        if self._preparing_since is None:
+            self._preparing_since = moment(event)
         for id in causers[:NAMES_KEPT]:
             self._cause(id, cause, event)
         self._note_generation(event.generation)
@@ -256,6 +263,7 @@ class Timeline:
         _hold_up(round, self.bursts[-1] if self.bursts else None)
         self.largest = max(self.largest, event.members or 0)
         self._count("stabilized")
+        self._joined_up(event)
         self._note_generation(event.generation)
 
     @_take.register
@@ -266,6 +274,7 @@ class Timeline:
         _hold_up(round, self.bursts[-1] if self.bursts else None)
         self._count("emptied")
         self._note_generation(event.generation)
+        self._joined_up(event)
         self._settled(event)
 
     @_take.register
@@ -281,6 +290,11 @@ class Timeline:
         round.size = round.size if round.size is not None else event.members
         self._count("assigned")
         self._settled(event)
+
+    def _joined_up(self, event: Event) -> None:
+        if self._preparing_since is not None:
+            self.preparing_ms += elapsed(self._preparing_since, moment(event)) or 0
+            self._preparing_since = None
 
     def _settled(self, event: Event) -> None:
         if self._unstable_since is not None:
@@ -381,6 +395,7 @@ class Timeline:
         running = self.open
         if running is not None:
             running.outcome = "lost"
+        self._joined_up(event)
         self._settled(event)
 
     @_take.register
