@@ -59,11 +59,11 @@ class Semantics:
 
     def call(self, r: Rule, me: int, args: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
         """The outcomes of one rule on one combination of values: (name it counts under, new values). Raises `RuleError`."""
-        if r.guard and not r.guard.allows(me, args[r.slots.index(r.guard.slot)]):
-            return []
         shown = dict(zip(r.slots, args))
         given = ((me,) if r.takes_me else ()) + args + ((self.spec.scope,) if r.takes_scope else ())
         try:
+            if r.guard and not r.guard.allows(me, args[r.slots.index(r.guard.slot)]):
+                return []
             yielded = list(r.call(*given) or ())
         except UserError:
             raise

@@ -1,0 +1,73 @@
+"""Shortest paths from the log alone: level by level backwards, the kernel finds a state that has the next one as successor."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.verdict import Path, Step
+
+if TYPE_CHECKING:
+    from groupcheck.model.engine.search import Search
+
+
+def places_to(search: Search, place: int) -> list[int]:
+    """Places of a shortest path from an initial state to the state at `place`."""
+    out = [place]
+    registers, p = search.registers, search.packed
+    kept = p.arrays[r.FIRED], int(registers[r.BLOCK])
+    p.hold(r.FIRED, np.zeros_like(kept[0]))
+    registers[r.BLOCK] = 1
+    try:
+        for level in range(search.log.level_of(place) - 1, -1, -1):
+            first, end = search.log.levels[level], search.log.levels[level + 1]
+            registers[r.TARGET] = out[-1]
+            out.append(_predecessor(search, first, end, out[-1]))
+    finally:
+        p.hold(r.FIRED, kept[0])
+        registers[r.BLOCK] = kept[1]
+    return out[::-1]
+
+
+def _predecessor(search: Search, first: int, end: int, target: int) -> int:
+    while first < end:
+        search.run(r.BACKWARD, first, end)
+        found = int(search.registers[r.FOUND_AT])
+        if found != r.HASHED:
+            return found
+        first = int(search.registers[r.FROM])
+        for count in (r.ASKED_COUNT, r.DEFERRED_COUNT):  # states of a level that was cut off may lack rows
+            search.registers[count] = 0
+        if int(search.registers[r.OVERFLOW]):
+            search.more_chain_memory()
+    raise RuleError("?", f"no state leads to state {target} of the log: a rule is not deterministic", {})
+
+
+def path_to(search: Search, place: int) -> Path:
+    """A shortest path, its values replayed through the rules. Raises `RuleError` if they do not give it again."""
+    states = [search.state(k) for k in places_to(search, place)]
+    steps: list[Step] = []
+    for before, after in pairwise(states):
+        step = next((s for s, _ in search.see.steps(before) if s.state == after), None)
+        if step is None:
+            raise RuleError("?", "a path cannot be repeated: some rule is not deterministic", search.see.named(before))
+        steps.append(step)
+    chain = next(c for c, _, rest in search.see.starts() if rest == states[0])
+    return Path(search.see.places, states[0], chain, tuple(steps))
+
+
+def path_of(search: Search, name: str, place: int, kind: str) -> Path:
+    """The path to a violation: to the state itself, or over the step that breaks a step invariant."""
+    path = path_to(search, place)
+    if kind != "step":
+        return path
+    last = next((s for s, broken in search.see.steps(search.state(place)) if name in [p.name for p in broken]), None)
+    if last is None:
+        raise RuleError(
+            name, "broke in a step that cannot be repeated: some rule is not deterministic", search.see.named(search.state(place))
+        )
+    return Path(path.places, path.initial, path.settled, (*path.steps, last))

@@ -1,0 +1,110 @@
+"""What numba does not offer: pointers from addresses, prefetch, bit gathering and counting, for words of 64 bits."""
+
+from __future__ import annotations
+
+import llvmlite.binding
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy import uint64
+
+# The options of every kernel: no Python inside, so that its object code stands alone.
+ALONE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy", "nogil": True}
+ONE, FULL, ALL = uint64(1), uint64(0xFFFFFFFF), uint64(0xFFFFFFFFFFFFFFFF)
+_WORD = ir.IntType(64)
+
+
+def _pointer(bits, numba_type):
+    def made(typingctx, address):
+        def generate(context, builder, signature, args):
+            return builder.inttoptr(args[0], ir.IntType(bits).as_pointer())
+
+        return types.CPointer(numba_type)(types.uint64), generate
+
+    return intrinsic(made)
+
+
+words, halves, quarters = _pointer(64, types.uint64), _pointer(32, types.uint32), _pointer(16, types.uint16)
+
+
+@intrinsic
+def prefetch(typingctx, address):
+    """Starts loading the cache line at an address."""
+
+    def generate(context, builder, signature, args):
+        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        shape = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
+        hint = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0")
+        builder.call(hint, [builder.inttoptr(args[0], byte), number(1), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(types.uint64), generate
+
+
+@intrinsic
+def trailing_zeros(typingctx, x):
+    """How many zero bits stand below the lowest set one; x is not 0."""
+
+    def generate(context, builder, signature, args):
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _pext(typingctx, x, mask):
+    def generate(context, builder, signature, args):
+        instruction = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_WORD, [_WORD, _WORD]), "llvm.x86.bmi.pext.64")
+        return builder.call(instruction, args)
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+@njit(**ALONE)
+def _gather_by_runs(x, mask):
+    """The bits of x under the mask, side by side at the low end: run by run, for processors without the instruction."""
+    out = uint64(0)
+    at = uint64(0)
+    while mask != uint64(0):
+        low = trailing_zeros(mask)
+        mask >>= low
+        x >>= low
+        if mask == ALL:
+            return x
+        size = trailing_zeros(~mask)
+        out |= (x & ((ONE << size) - ONE)) << at
+        at += size
+        mask >>= size
+        x >>= size
+    return out
+
+
+@njit(**ALONE)
+def _gather_by_instruction(x, mask):
+    return _pext(x, mask)
+
+
+def _has_quick_pext() -> bool:
+    """BMI2, where it is not emulated by microcode (AMD before Zen 3)."""
+    slow = {"znver1", "znver2", "bdver4"}
+    return llvmlite.binding.get_host_cpu_features().get("bmi2", False) and llvmlite.binding.get_host_cpu_name() not in slow
+
+
+gather = _gather_by_instruction if _has_quick_pext() else _gather_by_runs
+
+
+@njit(**ALONE)
+def mix(x):
+    """Spreads the bits of a word over its upper half; without the last step of Murmur's finalizer, which only serves the lower half."""
+    x ^= x >> uint64(33)
+    x *= uint64(0xFF51AFD7ED558CCD)
+    x ^= x >> uint64(33)
+    x *= uint64(0xC4CEB9FE1A85EC53)
+    return x ^ (x >> uint64(33))
+
+
+@njit(**ALONE)
+def home(h, size):
+    """0 .. size-1 from the upper half of a hash; size need not be a power of two."""
+    return ((h >> uint64(32)) * size) >> uint64(32)

@@ -1,0 +1,213 @@
+"""Kernels that write rows into the tables, and move the log, the outcomes and the tables when fields grow wider."""
+
+from __future__ import annotations
+
+from numba import njit
+from numpy import uint64 as U
+
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.kernels.intrinsics import ALONE, FULL, ONE, halves, home, mix, quarters, words
+
+ZERO, TWO, FOUR, FIVE, SIX = U(0), U(2), U(4), U(5), U(6)
+START, NOTHING, HASH_BASE = U(r.OUTCOMES_START), U(r.NOTHING), U(r.HASHED)
+DIRECT = U(1 << 63)  # in place of a number of outcomes: the cell's value itself
+
+
+@njit(**ALONE)
+def key_words(ctx, table):
+    return ctx[r.KEY_WORDS] if table >= ctx[r.VIEWED_FROM] else ctx[r.WORDS]
+
+
+@njit(**ALONE)
+def put(ctx, table, ids, value):
+    """Sets the cell of a table for the ids of its inputs."""
+    inputs, firsts, base = words(ctx[r.INPUTS]), words(ctx[r.INPUT_FIRST]), words(ctx[r.BASES])[table]
+    first, count = firsts[table], firsts[table + ONE] - firsts[table]
+    i = ZERO
+    if base != HASH_BASE:
+        while i < count:
+            base += ids[i] << inputs[(first + i) * FOUR + U(3)]
+            i += ONE
+        halves(ctx[r.CELLS])[base] = value
+        return
+    key, keys, values = words(ctx[r.SCRATCH]), words(ctx[r.HASH_KEYS]), words(ctx[r.HASH_VALUES])
+    used, stride, size = key_words(ctx, table), ctx[r.KEY_WORDS], ctx[r.HASH_SIZE]
+    while i < stride:
+        key[i] = ZERO
+        i += ONE
+    i = ZERO
+    while i < count:
+        o = (first + i) * FOUR
+        key[inputs[o]] |= ids[i] << inputs[o + ONE]
+        i += ONE
+    h = table + ONE
+    i = ZERO
+    while i < used:
+        h = mix(h ^ key[i])
+        i += ONE
+    slot = home(h, size)
+    while values[slot] != ZERO:
+        same = values[slot] >> U(32) == table + ONE
+        i = ZERO
+        while i < used:
+            same = same and keys[slot * stride + i] == key[i]
+            i += ONE
+        if same:
+            break
+        slot += ONE
+        if slot == size:
+            slot = ZERO
+    if values[slot] == ZERO:
+        ctx[r.HASH_COUNT] += ONE
+    i = ZERO
+    while i < stride:
+        keys[slot * stride + i] = key[i]
+        i += ONE
+    values[slot] = (table + ONE) << U(32) | value
+
+
+def write_rows(ctx):
+    """The rows on the tape into outcomes and cells. A row: table, number of outcomes, ids of the inputs, then label and ids of each outcome.
+
+    A row of outcomes in memory: 16-bit numbers (how many, then the kind of each) filled up to whole words, then the packed outcomes.
+    The kind says the label and which inputs changed (bit i % 6 for input i).
+    """
+    tape, tape_end, labels = words(ctx[r.TAPE]), ctx[r.TAPE_LENGTH], ctx[r.LABELS]
+    outcomes, kinds, kind_bases = words(ctx[r.OUTCOMES]), quarters(ctx[r.OUTCOMES]), words(ctx[r.KIND_BASES])
+    inputs, firsts, n_words = words(ctx[r.INPUTS]), words(ctx[r.INPUT_FIRST]), ctx[r.WORDS]
+    at = ctx[r.OUTCOMES_USED]
+    t = ZERO
+    while t < tape_end:
+        table, count = tape[t], tape[t + ONE]
+        first, width = firsts[table], firsts[table + ONE] - firsts[table]
+        ids = ctx[r.TAPE] + (t + TWO) * U(8)
+        t += TWO + width
+        if count & DIRECT:
+            put(ctx, table, words(ids), count & FULL)
+            continue
+        if count == ZERO:
+            put(ctx, table, words(ids), NOTHING)
+            continue
+        put(ctx, table, words(ids), at)
+        kinds[at * FOUR] = count
+        o = at + ((count + FOUR) >> TWO)
+        j = ZERO
+        while j < count:
+            changed, w = ZERO, ZERO
+            while w < n_words:
+                outcomes[o + w] = ZERO
+                w += ONE
+            i = ZERO
+            while i < width:
+                new = tape[t + ONE + i]
+                f = (first + i) * FOUR
+                outcomes[o + inputs[f]] |= new << inputs[f + ONE]
+                if new != words(ids)[i]:
+                    changed |= ONE << (i % SIX)
+                i += ONE
+            kinds[at * FOUR + ONE + j] = kind_bases[table * labels + tape[t]] + changed
+            t += ONE + width
+            o += n_words
+            j += ONE
+        at = o
+    ctx[r.OUTCOMES_USED] = at
+
+
+@njit(**ALONE)
+def move_fields(source, at, target, to, fields, count, n_words, scratch):
+    """One packed state or outcome from its old fields to its new ones; source and target may be the same memory."""
+    w = ZERO
+    while w < n_words:
+        scratch[w] = ZERO
+        w += ONE
+    i = ZERO
+    while i < count:
+        f = i * FIVE
+        scratch[fields[f + U(3)]] |= ((source[at + fields[f]] >> fields[f + ONE]) & fields[f + TWO]) << fields[f + FOUR]
+        i += ONE
+    w = ZERO
+    while w < n_words:
+        target[to + w] = scratch[w]
+        w += ONE
+
+
+def repack_log(ctx):
+    """All states of the log, from the last to the first: a state may take more words than before."""
+    log, fields, scratch = words(ctx[r.LOG]), words(ctx[r.FIELDS]), words(ctx[r.SCRATCH])
+    old, new, count = ctx[r.OLD_WORDS], ctx[r.WORDS], ctx[r.FIELD_COUNT]
+    i = ctx[r.STATES]
+    while i > ZERO:
+        i -= ONE
+        move_fields(log, i * old, log, i * new, fields, count, new, scratch)
+
+
+def repack_outcomes(ctx):
+    """All rows of outcomes from SOURCE to OUTCOMES (which may be the same memory); MOVED_TO[old start] = new start."""
+    source, source_kinds = words(ctx[r.SOURCE]), quarters(ctx[r.SOURCE])
+    target, target_kinds, moved = words(ctx[r.OUTCOMES]), quarters(ctx[r.OUTCOMES]), halves(ctx[r.MOVED_TO])
+    fields, scratch, count = words(ctx[r.FIELDS]), words(ctx[r.SCRATCH]), ctx[r.FIELD_COUNT]
+    old, new, end = ctx[r.OLD_WORDS], ctx[r.WORDS], ctx[r.OUTCOMES_USED]
+    at, to = START, START
+    while at < end:
+        c = U(source_kinds[at * FOUR])
+        head = (c + FOUR) >> TWO
+        if ctx[r.MOVED_TO] != ZERO:
+            moved[at] = to
+        j = ZERO
+        while j <= c:
+            target_kinds[to * FOUR + j] = source_kinds[at * FOUR + j]
+            j += ONE
+        at += head
+        to += head
+        j = ZERO
+        while j < c:
+            move_fields(source, at, target, to, fields, count, new, scratch)
+            at += old
+            to += new
+            j += ONE
+    ctx[r.OUTCOMES_USED] = to
+
+
+@njit(**ALONE)
+def moved_value(ctx, value):
+    return U(halves(ctx[r.MOVED_TO])[value]) if value >= START and ctx[r.MOVED_TO] != ZERO else value
+
+
+def respread(ctx):
+    """All filled cells of the old tables into the new ones; cells only asked for are dropped. TABLES counts the tables with outcomes."""
+    cells, bases, inputs = halves(ctx[r.OLD_CELLS]), words(ctx[r.OLD_BASES]), words(ctx[r.OLD_INPUTS])
+    firsts, ids = words(ctx[r.INPUT_FIRST]), words(ctx[r.SCRATCH] + U(8) * ctx[r.KEY_WORDS])
+    table = ZERO
+    while table < ctx[r.TO]:
+        first, width = firsts[table], firsts[table + ONE] - firsts[table]
+        bits, i = ZERO, ZERO
+        while i < width:
+            ids[i] = inputs[(first + i) * FOUR + TWO]
+            bits += inputs[(first + i) * FOUR + TWO] << inputs[(first + i) * FOUR + U(3)]
+            i += ONE
+        if bases[table] != HASH_BASE:
+            c = ZERO
+            while c <= bits:
+                value = U(cells[bases[table] + c])
+                if value >= NOTHING:
+                    i = ZERO
+                    while i < width:
+                        o = (first + i) * FOUR
+                        ids[i] = (c >> inputs[o + U(3)]) & inputs[o + TWO]
+                        i += ONE
+                    put(ctx, table, ids, moved_value(ctx, value) if table < ctx[r.FROM] else value)
+                c += ONE
+        table += ONE
+    keys, values, stride = words(ctx[r.OLD_KEYS]), words(ctx[r.OLD_VALUES]), ctx[r.OLD_KEY_WORDS]
+    slot = ZERO
+    while slot < ctx[r.OLD_HASH_SIZE]:
+        value = values[slot] & FULL
+        if value >= NOTHING:
+            table = (values[slot] >> U(32)) - ONE
+            first, i = firsts[table], ZERO
+            while first + i < firsts[table + ONE]:
+                o = (first + i) * FOUR
+                ids[i] = (keys[slot * stride + inputs[o]] >> inputs[o + ONE]) & inputs[o + TWO]
+                i += ONE
+            put(ctx, table, ids, moved_value(ctx, value) if table < ctx[r.FROM] else value)
+        slot += ONE

@@ -1,0 +1,37 @@
+"""The registers through which Python and the compiled kernels share one search: an array of 64-bit words, addressed by these names.
+
+A kernel takes the array's address as its only argument. Registers hold addresses of arrays, sizes, and counters that both sides move.
+They stand apart from the kernels so that a run whose compiled code is on disk never imports numba.
+"""
+
+(  # the log of states, its index, and the stretch of it to work on
+    LOG, STATES, INDEX, INDEX_SLOTS, TAG_BITS, ROOM, MODE, FROM, TO, LIST, TRANSITIONS, TARGET, FOUND_AT,
+    # successors of the block in hand
+    BUFFER, HASHES, NEEDS, BUFFER_SIZE, BLOCK,
+    # tables: masks and shifts that gather a footprint's bits, dense cells, hashed cells, outcomes
+    TABLES, MASKS, SHIFTS, BASES, CELLS, HASH_KEYS, HASH_VALUES, HASH_SIZE, HASH_COUNT, KEY_WORDS, OUTCOMES, KIND_NEEDS, KIND_URGENT, FIRED,
+    # guards: for each chunk of 64 tables the open ones
+    CHUNKS, UNGUARDED, CHUNK_GUARDS, GUARDS, GUARD_BITS,
+    # urgent rules: groups of tables, and memory for chains
+    URGENT_FIRST, URGENT_UNGUARDED, URGENT_GUARDS, URGENT_GUARDS_END, STACK, STACK_SIZE, CURRENT, CHAIN, DONE, DONE_SIZE, OVERFLOW, ENDLESS,
+    # what the kernels report: rows asked for, pairs put off, states without successors, predicates put off
+    ASKED, ASKED_COUNT, ASKED_SIZE, DEFERRED, DEFERRED_COUNT, DEFERRED_SIZE, QUIET, QUIET_COUNT, QUIET_SIZE, UNSURE, UNSURE_COUNT,
+    PUT_OFF, PUT_OFF_COUNT, PUT_OFF_SIZE,
+    # predicates and views
+    LIVE, PREDICATE_FIRST, VIEWED_FROM, VIEW_NEEDS, VIEW_FIRST, VIEW_COUNT, VIEW_WORDS, VIEW_PLACES, VIEW_MASKS, VIEW_SHIFTS, VIEW_VALUES,
+    # writing rows, and moving everything to wider fields
+    TAPE, TAPE_LENGTH, OUTCOMES_USED, WORDS, INPUT_FIRST, INPUTS, KIND_BASES, LABELS,
+    OLD_WORDS, FIELDS, FIELD_COUNT, SCRATCH, SOURCE, MOVED_TO,
+    OLD_CELLS, OLD_BASES, OLD_INPUTS, OLD_KEYS, OLD_VALUES, OLD_HASH_SIZE, OLD_KEY_WORDS,
+    COUNT,
+) = range(96)  # fmt: skip
+
+# Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state reaches the target; predicates put off;
+# a new index
+EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX = range(6)
+
+# Values of a cell: unknown, asked for, a row without outcomes; from OUTCOMES_START on, where the row's outcomes begin
+UNKNOWN, ASKED_FOR, NOTHING, OUTCOMES_START = range(4)
+
+HASHED = (1 << 64) - 1  # the base of a table whose rows are found by hash
+LONGEST_CHAIN = 10_000

@@ -1,0 +1,45 @@
+"""Where each value's number stands in a packed state: as few 64-bit words as the widths allow, no field across two words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+
+@frozen
+class Field:
+    """`width` bits of word `word`, from bit `shift` on."""
+
+    word: int
+    shift: int
+    width: int
+
+    @property
+    def mask(self) -> int:
+        return (1 << self.width) - 1
+
+
+def width_of(values: int) -> int:
+    """Bits for so many values; at least one."""
+    return max(1, (values - 1).bit_length())
+
+
+def _first_fit(widths: Sequence[int], order: Sequence[int]) -> list[Field]:
+    used: list[int] = []
+    fields: dict[int, Field] = {}
+    for k in order:
+        word = next((w for w, bits in enumerate(used) if bits + widths[k] <= 64), len(used))
+        if word == len(used):
+            used.append(0)
+        fields[k] = Field(word, used[word], widths[k])
+        used[word] += widths[k]
+    return [fields[k] for k in range(len(widths))]
+
+
+def arrange(widths: Sequence[int]) -> tuple[int, list[Field]]:
+    """(words, a field for each width). In the given order where that needs no more words than the widest first."""
+    plain = _first_fit(widths, range(len(widths)))
+    dense = _first_fit(widths, sorted(range(len(widths)), key=lambda k: -widths[k]))
+    best = min((plain, dense), key=lambda fields: max((f.word for f in fields), default=0))
+    return max((f.word for f in best), default=0) + 1, best

@@ -1,0 +1,92 @@
+"""The log of states in order of discovery, and the index that finds duplicates."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+import numpy as np
+
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.packed import Packed
+from groupcheck.model.engine.store import Reserved, Words
+
+MOST_STATES = (1 << 32) - 2  # places in the index have 32 bits
+FIRST_SLOTS = 1 << 14
+LOAD = 0.7
+MOST_BYTES = 1 << 40
+
+
+class Log:
+    """States, packed, never moved, each once. `levels[d]` is the place of the first state of level d."""
+
+    def __init__(self, packed: Packed) -> None:
+        self.packed, self.registers = packed, packed.registers
+        self.memory = Reserved(MOST_BYTES // 8 // 8)
+        self.levels: list[int] = [0]
+        self.slots = 0
+        self.registers[r.LOG] = self.memory.address
+
+    @property
+    def states(self) -> int:
+        return int(self.registers[r.STATES])
+
+    def packed_states(self, first: int, end: int) -> Words:
+        """States x words, without a copy."""
+        w = self.packed.words
+        return self.memory.words[first * w : end * w].reshape(-1, w)
+
+    def chosen(self, places: Words) -> Words:
+        """States x words for some places."""
+        w = self.packed.words
+        chosen: Words = self.memory.words[(places[:, None] * np.uint64(w)) + np.arange(w, dtype=np.uint64)]
+        return chosen
+
+    def ids(self, place: int) -> list[int]:
+        """The numbers of the values in the state at a place."""
+        return [column[0] for column in self.packed.ids(self.packed_states(place, place + 1))]
+
+    def append(self, ids: list[int]) -> None:
+        """A state known to be new, before the index is made."""
+        state = [0] * self.packed.words
+        for f, number in zip(self.packed.fields, ids):
+            state[f.word] |= number << f.shift
+        place = self.states
+        self.memory.ensure((place + 1) * self.packed.words)
+        self.memory.words[place * self.packed.words : (place + 1) * self.packed.words] = state
+        self.registers[r.STATES] = place + 1
+
+    def level_of(self, place: int) -> int:
+        return bisect_right(self.levels, place) - 1
+
+    def slots_for(self, states: int) -> int:
+        """Slots of an index with room for so many states; the size it has, doubled as often as needed."""
+        slots = max(self.slots, FIRST_SLOTS)
+        while states >= int(slots * LOAD):
+            slots *= 2
+        return slots
+
+    def make_room(self) -> None:
+        """Room for at least one more buffer of successors."""
+        more = self.states + 2 * int(self.registers[r.BUFFER_SIZE]) + 2
+        self.memory.ensure(more * self.packed.words)
+        self.registers[r.LOG] = self.memory.address
+        slots = self.slots_for(more)
+        if slots != self.slots:
+            self.reindex(slots)
+
+    def reindex(self, slots: int) -> None:
+        """A new index, from the log alone; the old one is given back first."""
+        self.packed.hold(r.INDEX, np.zeros(0, np.uint32))
+        self.packed.hold(r.INDEX, np.zeros(slots, np.uint32))
+        self.slots = slots
+        room = min(int(slots * LOAD), MOST_STATES)
+        self.registers[r.INDEX_SLOTS], self.registers[r.ROOM], self.registers[r.TAG_BITS] = slots, room, room.bit_length()
+        kept = [int(self.registers[k]) for k in (r.MODE, r.FROM, r.TO, r.LIVE)]
+        self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO], self.registers[r.LIVE] = r.REINDEX, 0, self.states, 0
+        self.packed.run_search()
+        for k, value in zip((r.MODE, r.FROM, r.TO, r.LIVE), kept):
+            self.registers[k] = value
+
+    @property
+    def bytes(self) -> int:
+        return 8 * self.packed.words * self.states

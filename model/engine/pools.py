@@ -1,0 +1,74 @@
+"""Interning: the values that a slot (or view) has taken, numbered in order of discovery."""
+
+from __future__ import annotations
+
+import enum
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+
+_FROZEN_BUILTINS = (int, float, complex, str, bytes, bool, frozenset, tuple, type(None), enum.Enum)
+
+
+def _is_generated(cls: type, *names: str) -> bool:
+    """Did attrs write these methods (so that they compare all fields, and a tuple of the fields may stand for the value)?"""
+    functions = [getattr(cls, name, None) for name in names]
+    return all(getattr(getattr(f, "__code__", None), "co_filename", "").startswith("<attrs generated") for f in functions)
+
+
+def key_function(cls: type) -> Callable[[Any], Any] | None:
+    """A getter of all fields, hashed and compared in C, for attrs classes with plain equality; None: the value is its own key."""
+    if not attrs.has(cls) or not _is_generated(cls, "__eq__", "__hash__"):
+        return None
+    fields = attrs.fields(cls)
+    if not fields or any(f.eq is not True or f.eq_key is not None or f.hash not in (None, True) for f in fields):
+        return None
+    return operator.attrgetter(*(f.name for f in fields))
+
+
+def is_frozen(cls: type) -> bool:
+    """Is a change of such a value by mistake out of the question (frozen attrs or dataclass, named tuple, builtin)?"""
+    parameters = getattr(cls, "__dataclass_params__", None)
+    if attrs.has(cls):
+        return getattr(cls.__setattr__, "__name__", "") == "_frozen_setattrs"
+    return issubclass(cls, _FROZEN_BUILTINS) or bool(parameters and parameters.frozen)
+
+
+class Pool:
+    """The values of one slot. `by_id` finds a value that is itself in `values` (alive, so its id is its own); `number` any value."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.values: list[Any] = []
+        self.by_id: dict[int, int] = {}
+        self.types: set[type] = set()
+        self.is_frozen = True
+        self._plain: dict[Any, int] = {}
+        self._shapes: dict[type, tuple[Callable[[Any], Any] | None, dict[Any, int]]] = {}
+
+    def number(self, value: Any) -> int:
+        """The number of a value, a new one if it was never met. Raises TypeError if it cannot be hashed."""
+        known = self.by_id.get(id(value))
+        if known is not None:
+            return known
+        key, seen = self._shapes.get(type(value)) or self._shape(type(value))
+        new = len(self.values)
+        found = seen.setdefault(value if key is None else key(value), new)
+        if found == new:
+            self.values.append(value)
+            self.by_id[id(value)] = new
+            self.types.add(type(value))
+        return found
+
+    def _shape(self, cls: type) -> tuple[Callable[[Any], Any] | None, dict[Any, int]]:
+        key = key_function(cls)
+        shape = self._shapes[cls] = (key, self._plain if key is None else {})
+        self.is_frozen = self.is_frozen and is_frozen(cls)
+        return shape
+
+    def fingerprint(self, value: Any) -> int:
+        """A hash of the value's content, to see whether a call changed it."""
+        key, _ = self._shapes.get(type(value)) or self._shape(type(value))
+        return hash(value if key is None else key(value))

@@ -1,0 +1,190 @@
+"""Rows of the rule tables: Python rules called once for each combination of their own arguments.
+
+A row is written as small numbers only: for each outcome its label and the numbers of the new values. Rules that cannot know their index
+share their calls over all indexes. The first calls of every rule are made twice and watched: a rule must give the same outcomes again,
+and must not change the values that it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from groupcheck.model.engine.errors import RuleError, UserError
+from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.spec import Guard, StepInvariant
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.tables import Instance, Table, Tables
+
+Numbers = Sequence[int]
+WATCHED = 64  # calls of each rule that are checked for determinism and for changed input
+
+
+class GuardValues:
+    """For one guard (at one index, if it asks for it): whether it lets each value of its slot through."""
+
+    def __init__(self, guard: Guard, me: int, pool: Pool) -> None:
+        self.guard, self.me, self.pool = guard, me, pool
+        self.open: list[bool] = []
+        self.raised: set[int] = set()
+
+    def extend(self) -> None:
+        """Evaluates it for values that are new. One that raises is open: then the rule is called, and the error is reported with its arguments."""
+        for number in range(len(self.open), len(self.pool.values)):
+            try:
+                self.open.append(self.guard.allows(self.me, self.pool.values[number]))
+            except Exception:
+                self.open.append(True)
+                self.raised.add(number)
+
+
+class Member:
+    """A rule instance in a table, with what its calls need at hand."""
+
+    def __init__(self, instance: Instance, table: Table, pools: Sequence[Pool], numbering: dict[str, int], see: Semantics) -> None:
+        self.rule, self.me, self.where = instance
+        r = self.rule
+        self.pools = [pools[k] for k in self.where]
+        self.order = [table.inputs.index(k) for k in self.where]  # where each of its slots stands among the table's inputs
+        self.back = [self.where.index(k) for k in table.inputs]
+        self.is_plain = self.order == list(range(len(self.order)))
+        self.head = (self.me,) if r.takes_me else ()
+        self.tail = (see.spec.scope,) if r.takes_scope else ()
+        self.labels = {label: numbering[name] for label, name in zip(r.labels, r.names)}
+        self.label = None if r.labels else numbering[r.name]
+        self.checks: list[StepInvariant] = see.checks[r.name]
+        self.guard: GuardValues | None = None
+        self.guard_at = r.slots.index(r.guard.slot) if r.guard else 0
+
+    @property
+    def is_frozen(self) -> bool:
+        return all(pool.is_frozen for pool in self.pools)
+
+
+class Rows:
+    """Evaluates rows. `calls` counts calls of rules (not those made only to watch)."""
+
+    def __init__(self, tables: Tables, pools: Sequence[Pool], broken: Callable[[str, int], None]) -> None:
+        self.tables, self.see, self.broken = tables, tables.see, broken
+        self.calls = 0
+        numbering = {name: n for n, name in enumerate(tables.labels)}
+        self.members = [[Member(instance, t, pools, numbering, tables.see) for instance in t.members] for t in tables.rules]
+        self._watched = {r.name: 0 for r in tables.see.spec.rules}
+        self._shared: dict[str, dict[tuple[int, ...], list[int]]] = {
+            r.name: {} for r in tables.see.spec.rules if not r.takes_me and len(tables.see.spec.indexes(r)) > 1
+        }
+        self.guards: dict[tuple[int, int, int], GuardValues] = {}
+        for member in (m for row in self.members for m in row if m.rule.guard):
+            assert member.rule.guard is not None
+            pool = member.pools[member.guard_at]
+            key = (id(member.rule.guard.call), member.me if member.rule.guard.takes_me else -1, id(pool))
+            member.guard = self.guards.setdefault(key, GuardValues(member.rule.guard, member.me, pool))
+
+    def extend_guards(self) -> None:
+        for guard in self.guards.values():
+            guard.extend()
+
+    def row(self, table: int, ids: Numbers, place: int, tape: list[int]) -> int:
+        """Appends the row of a table for the numbers of its inputs; `place` is the state that asked for it. Returns how many outcomes it has."""
+        at = len(tape) + 1
+        tape.append(table)
+        tape.append(0)
+        tape.extend(ids)
+        count = 0
+        urgent = table >= self.tables.ordinary
+        for member in self.members[table]:
+            mine = tuple(ids) if member.is_plain else tuple([ids[k] for k in member.order])
+            shared = self._shared.get(member.rule.name)
+            flat = shared.get(mine) if shared is not None else None
+            if flat is None:
+                flat = self.outcomes(member, mine, place)
+                if shared is not None:
+                    shared[mine] = flat
+            width = len(mine) + 1
+            if member.is_plain:
+                tape.extend(flat)
+            else:
+                for o in range(0, len(flat), width):
+                    tape.append(flat[o])
+                    tape.extend([flat[o + 1 + k] for k in member.back])
+            count += len(flat) // width
+            if urgent and flat:
+                break
+        if count >= 1 << 16:
+            raise UserError(
+                f"{count:,} outcomes from one combination of arguments", where=f"rule {self.members[table][0].rule.name}", do="split it"
+            )
+        tape[at] = count
+        return count
+
+    def outcomes(self, member: Member, ids: tuple[int, ...], place: int) -> list[int]:
+        """Label and numbers of the new values for every outcome of one rule, side by side."""
+        r = member.rule
+        guard = member.guard
+        if guard is not None and not guard.open[ids[member.guard_at]]:
+            return []
+        args = [pool.values[i] for pool, i in zip(member.pools, ids)]
+        self.calls += 1
+        if self._watched[r.name] < WATCHED or not member.is_frozen or (guard is not None and ids[member.guard_at] in guard.raised):
+            return self._watched_outcomes(member, args, place)
+        try:
+            yielded = list(r.call(*member.head, *args, *member.tail) or ())
+        except UserError:
+            raise
+        except Exception as error:
+            raise RuleError(r.name, f"raised {type(error).__name__}: {error}", dict(zip(r.slots, args))) from error
+        return self._numbered(member, args, yielded, place)
+
+    def _numbered(self, member: Member, args: list[Any], yielded: Iterable[Any], place: int) -> list[int]:
+        """The numbers of outcomes; anything unusual is left to `Semantics.outcome`, which says what is wrong with it."""
+        r = member.rule
+        pools, labels, size = member.pools, member.labels, len(args)
+        flat: list[int] = []
+        for outcome in yielded:
+            try:
+                if labels:
+                    flat.append(labels[outcome[0]])
+                    values = outcome[1:]
+                else:
+                    flat.append(member.label)  # type: ignore[arg-type]
+                    values = outcome if size > 1 else (outcome,)
+                ok = isinstance(values, tuple) and len(values) == size
+            except (TypeError, KeyError, IndexError):
+                ok = False
+            if not ok:
+                self.see.outcome(r, outcome, dict(zip(r.slots, args)))
+                raise AssertionError(f"an outcome of {r.name} that is right and wrong: {outcome!r}")
+            for value, pool, arg in zip(values, pools, args):
+                number = pool.by_id.get(id(value))
+                if number is None or type(value) is not type(arg):
+                    if type(value) is not type(arg):
+                        self.see.outcome(r, outcome, dict(zip(r.slots, args)))
+                    try:
+                        number = pool.number(value)
+                    except TypeError:
+                        self.see.outcome(r, outcome, dict(zip(r.slots, args)))
+                        raise
+                flat.append(number)
+            if member.checks:
+                name = self.tables.labels[flat[-1 - size]]
+                for p in member.checks:
+                    if not self.see.step_holds(p, r, name, tuple(args), values):
+                        self.broken(p.name, place)
+        return flat
+
+    def _watched_outcomes(self, member: Member, args: list[Any], place: int) -> list[int]:
+        """One call through the plain semantics, twice, with the arguments compared before and after."""
+        r = member.rule
+        self._watched[r.name] += 1
+        shown = dict(zip(r.slots, args))
+        before = [pool.fingerprint(a) for pool, a in zip(member.pools, args)]
+        first = self.see.call(r, member.me, tuple(args))
+        if [pool.fingerprint(a) for pool, a in zip(member.pools, args)] != before:
+            raise RuleError(r.name, "changed the values that it was given (yield new ones, with `but`)", shown)
+        if self.see.call(r, member.me, tuple(args)) != first:
+            raise RuleError(r.name, "gave other outcomes when called again with the same values: it is not deterministic", shown)
+        yielded: list[Any] = []
+        label_of = dict(zip(r.names, r.labels))
+        for name, values in first:
+            yielded.append((label_of[name], *values) if r.labels else values if len(values) > 1 else values[0])
+        return self._numbered(member, args, yielded, place)

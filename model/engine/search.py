@@ -1,0 +1,292 @@
+"""One search: kernels expand and insert, Python fills the rows they ask for, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.log import Log
+from groupcheck.model.engine.packed import Packed
+from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.predicates import Ends, Findings, Predicates
+from groupcheck.model.engine.rows import Rows
+from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.step import State
+from groupcheck.model.engine.store import Words, address
+from groupcheck.model.engine.tables import tables_of
+from groupcheck.model.engine.verdict import DEADLOCK
+
+BLOCK = 192  # successors expanded before they are inserted: what the cache can load ahead
+STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
+QUEUE = 1 << 16
+
+
+class Search:
+    """The state of a search between two calls of a kernel."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.tables = tables_of(spec)
+        self.see = self.tables.see
+        by_name = {name: Pool(name) for name in spec.slots}
+        self.pools = [by_name[name] for name, _ in self.see.places]
+        views: dict[str, Pool] = {}
+        self.view_pools = [views.setdefault(v.view.name, Pool(v.view.name)) for v in self.tables.instances]
+        self.findings = Findings(self.tables)
+        self.rows = Rows(self.tables, self.pools, self.findings.broken_step)
+        self.extra = dict.fromkeys(self.tables.labels, 0)  # firings before the first state at rest
+        starts = self._starts()
+        self.packed = Packed(self.tables, self.rows, self.pools, self.view_pools)
+        self.registers = self.packed.registers
+        self.predicates = Predicates(self.tables, self.packed, self.view_pools, self.findings)
+        self.ends = Ends(self.tables, self.packed, self.state)
+        self.log = Log(self.packed)
+        self.peak = 0
+        self.on_fill: Callable[[], None] = lambda: None
+        self._queues()
+        for ids in starts:
+            self.log.append(ids)
+        self.starts = len(starts)
+
+    def _starts(self) -> list[list[int]]:
+        """Numbers of the values of the different initial states at rest."""
+        known: dict[State, None] = {}
+        for chain, _, rest in self.see.starts():
+            for f in chain:
+                self.extra[f.name] += 1
+            known.setdefault(rest)
+        return [[pool.number(value) for pool, value in zip(self.pools, state)] for state in known]
+
+    def _queues(self) -> None:
+        p = self.packed
+        for queue, size in ((r.DEFERRED, r.DEFERRED_SIZE), (r.QUIET, r.QUIET_SIZE)):
+            p.hold(queue, np.zeros(2 * QUEUE, np.uint64))
+            self.registers[size] = QUEUE
+        p.hold(r.UNSURE, np.zeros(QUEUE, np.uint64))
+        self.registers[r.ASKED_SIZE] = QUEUE // 4
+        self.registers[r.BLOCK] = BLOCK
+        self._chain_memory(1 << 10)
+        self._buffers(8192)
+
+    def _chain_memory(self, size: int) -> None:
+        self.registers[r.STACK_SIZE] = self.registers[r.DONE_SIZE] = size
+        self.packed.hold(r.DONE, np.zeros(size + r.LONGEST_CHAIN, np.uint16))
+        self.packed.hold(r.CHAIN, np.zeros(r.LONGEST_CHAIN + 2, np.uint16))
+        self._sized_by_words()
+
+    def more_chain_memory(self) -> None:
+        """After chains of urgent rules did not fit."""
+        self.registers[r.OVERFLOW] = 0
+        self._buffers(2 * int(self.registers[r.BUFFER_SIZE]))
+        self._chain_memory(2 * int(self.registers[r.STACK_SIZE]))
+
+    def _buffers(self, size: int) -> None:
+        self.registers[r.BUFFER_SIZE] = size
+        self.packed.hold(r.HASHES, np.zeros(size, np.uint64))
+        self.packed.hold(r.NEEDS, np.zeros(size, np.uint64))
+        self.packed.hold(r.PUT_OFF, np.zeros(8 * size + 2 * QUEUE, np.uint64))
+        self.registers[r.PUT_OFF_SIZE] = 4 * size
+        self._sized_by_words()
+
+    def _sized_by_words(self) -> None:
+        p = self.packed
+        p.hold(r.BUFFER, np.zeros(max(1, int(self.registers[r.BUFFER_SIZE])) * p.words, np.uint64))
+        p.hold(r.STACK, np.zeros((int(self.registers[r.STACK_SIZE]) + 1) * (p.words + 4), np.uint64))
+        p.hold(r.CURRENT, np.zeros(p.words, np.uint64))
+        p.hold(r.ASKED, np.zeros(int(self.registers[r.ASKED_SIZE]) * (p.words + p.view_words + 2), np.uint64))
+
+    def state(self, place: int) -> State:
+        """The values of the state at a place."""
+        return tuple([pool.values[n] for pool, n in zip(self.pools, self.log.ids(place))])
+
+    # -- running
+
+    def begin(self) -> None:
+        """Makes the index, and looks at the initial states."""
+        self.log.make_room()
+        for place in range(self.starts):
+            self.predicates.arrive_first(self.state(place), place)
+        self.predicates.refresh()
+
+    def stretch(self, first: int, end: int) -> int:
+        """Expands states from `first` on, at most to `end`, completely; returns the next one."""
+        self.run(r.EXPAND, first, end)
+        reached = int(self.registers[r.FROM])
+        quiet = [self._taken(r.QUIET, r.QUIET_COUNT)]
+        unsure = self._taken(r.UNSURE, r.UNSURE_COUNT)
+        self._settle()
+        if len(unsure):
+            quiet.append(self._without_successors(unsure))
+        if DEADLOCK not in self.findings.wrong:
+            for places in quiet:
+                if len(places):
+                    stuck = self.ends.first_deadlock(places, self.log.chosen(places))
+                    if stuck is not None:
+                        self.findings.wrong[DEADLOCK] = (self.findings.depth - 1, stuck, "deadlock")
+                        break
+        return reached
+
+    def run(self, mode: int, first: int, end: int, queue: Words | None = None) -> None:
+        self.log.make_room()
+        self.packed.ensure_hash_room(int(self.registers[r.ASKED_SIZE]))
+        self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO] = mode, first, end
+        if queue is not None:
+            self.registers[r.LIST] = address(queue)
+        self.packed.run_search()
+        endless = int(self.registers[r.ENDLESS])
+        if endless:
+            for _ in self.see.steps(self.state(endless - 1)):
+                pass
+            raise AssertionError("urgent rules came to rest after all")
+
+    def _taken(self, register: int, count: int, width: int = 1) -> Words:
+        """A copy of a queue, which is then empty."""
+        n = int(self.registers[count])
+        self.registers[count] = 0
+        return self.packed.arrays[register][: n * width].copy()
+
+    def _settle(self) -> None:
+        """Fills rows and takes up what was put off, until nothing is."""
+        while True:
+            asked = int(self.registers[r.ASKED_COUNT])
+            deferred = self._taken(r.DEFERRED, r.DEFERRED_COUNT, 2)
+            put_off = self._taken(r.PUT_OFF, r.PUT_OFF_COUNT, 2)
+            if asked:
+                self.fill()
+            if int(self.registers[r.OVERFLOW]):
+                self.more_chain_memory()
+            if not len(deferred) and not len(put_off):
+                return
+            if len(put_off):
+                self.run(r.RECHECK, 0, len(put_off) // 2, put_off)
+            done, n = 0, len(deferred) // 2
+            while done < n:
+                self.run(r.RETRY, done, n, deferred)
+                if int(self.registers[r.FROM]) == done:
+                    break  # a queue is full
+                done = int(self.registers[r.FROM])
+            if done < n:
+                rest = np.concatenate([self._taken(r.DEFERRED, r.DEFERRED_COUNT, 2), deferred[2 * done :]])
+                self._requeue(rest)
+
+    def _requeue(self, pairs: Words) -> None:
+        queue = self.packed.arrays[r.DEFERRED]
+        if len(pairs) > len(queue):
+            queue = self.packed.hold(r.DEFERRED, np.zeros(len(pairs) + 2 * QUEUE, np.uint64))
+            self.registers[r.DEFERRED_SIZE] = len(queue) // 2
+        queue[: len(pairs)] = pairs
+        self.registers[r.DEFERRED_COUNT] = len(pairs) // 2
+
+    def _without_successors(self, places: Words) -> Words:
+        """Which of these states, whose rows are all there now, have no successor but themselves."""
+        fired = self.packed.arrays[r.FIRED]
+        self.packed.hold(r.FIRED, np.zeros_like(fired))
+        found = []
+        done = 0
+        while done < len(places):
+            self.run(r.CHECK, done, len(places), places)
+            if int(self.registers[r.OVERFLOW]):
+                self.registers[r.DEFERRED_COUNT] = self.registers[r.QUIET_COUNT] = 0
+                self.more_chain_memory()
+                continue
+            done = int(self.registers[r.FROM])
+            found.append(self._taken(r.QUIET, r.QUIET_COUNT))
+        self.packed.hold(r.FIRED, fired)
+        return np.concatenate(found) if found else places[:0]
+
+    # -- rows
+
+    def fill(self) -> None:
+        """Evaluates the rows asked for, makes fields wider where needed, and writes the rows."""
+        p, t = self.packed, self.tables
+        stride = p.words + p.view_words + 2
+        asked = self._taken(r.ASKED, r.ASKED_COUNT, stride).reshape(-1, stride)
+        numbers, places = asked[:, -2].astype(np.int64), asked[:, -1].tolist()
+        tape: list[int] = []
+        order = np.argsort(numbers, kind="stable")
+        bounds = np.flatnonzero(np.diff(numbers[order], prepend=-1, append=-1))
+        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist()):
+            mine = order[begin:end]
+            number = int(numbers[mine[0]])
+            fields = [p.fields[k] for k in t.all[number].inputs]
+            columns = [((asked[mine, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist() for f in fields]
+            rows: list[tuple[int, ...]] = list(zip(*columns)) if columns else [()] * len(mine)
+            self._evaluate(number, rows, [places[k] for k in mine.tolist()], tape)
+            p.filled[number] += len(mine)
+        self.predicates.refresh()
+        self._relay()
+        p.write(tape, len(asked))
+        if BLOCK + p.out_degree + 2 > int(self.registers[r.BUFFER_SIZE]):  # it must hold a block and all successors of one more state
+            self._buffers(2 * (BLOCK + p.out_degree + 2))
+        self.peak = max(self.peak, self.bytes)
+
+    def _evaluate(self, number: int, rows: list[tuple[int, ...]], places: list[int], tape: list[int]) -> None:
+        place = 0
+        try:
+            if number < self.tables.urgent:
+                row, most = self.rows.row, 0
+                for ids, place in zip(rows, places):
+                    most = max(most, row(number, ids, place, tape))
+                self.packed.most[number] = max(most, self.packed.most[number])
+            else:
+                for ids, place in zip(rows, places):
+                    self.predicates.row(number, ids, self.state(place), place, tape)
+        except RuleError as error:
+            if error.key:
+                raise
+            raise RuleError(error.rule, error.problem, error.arguments, self.key_of(place)) from error
+
+    def key_of(self, place: int) -> str:
+        """The key of a shortest path to the state at a place; empty if the rules do not give it again."""
+        from groupcheck.model.engine.backward import path_to
+
+        try:
+            return self.see.key(path_to(self, place))
+        except Exception:
+            return ""
+
+    def _relay(self) -> None:
+        """Wider fields where a pool has outgrown its own; then everything sized by the words of a state."""
+        before = self.packed.words, self.packed.view_words
+        moved = self.packed.fit(self.log.memory)
+        self.packed.extend_guards()
+        if (self.packed.words, self.packed.view_words) != before:
+            self._sized_by_words()
+        if moved:
+            self.log.reindex(self.log.slots)
+
+    def look_at_whole_states(self, first: int) -> None:
+        """Predicates over the whole state, for the states from `first` on, in Python."""
+        if self.tables.constant:
+            for place in range(first, self.log.states):
+                self.predicates.arrive(self.state(place), place, self.tables.constant)
+
+    # -- numbers
+
+    @property
+    def notes(self) -> list[str]:
+        return [
+            f"{p.name} reads the whole state: it was evaluated in Python for every state, which is slow"
+            for p in self.tables.constant
+            if p.places
+        ]
+
+    @property
+    def transitions(self) -> int:
+        return int(self.registers[r.TRANSITIONS])
+
+    @property
+    def fired(self) -> dict[str, int]:
+        out = dict(self.extra)
+        for kind, n in enumerate(self.packed.arrays[r.FIRED].tolist()):
+            if n:
+                out[self.tables.labels[self.packed.kind_labels[kind]]] += n
+        return out
+
+    @property
+    def bytes(self) -> int:
+        """Memory of log, index, tables, outcomes and queues; not the Python values."""
+        return self.log.bytes + self.packed.bytes

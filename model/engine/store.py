@@ -1,0 +1,54 @@
+"""Memory of a search: append-only arrays in reserved address space, which take memory only as they are written."""
+
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint64]
+
+
+class Reserved:
+    """An array of 64-bit words that can grow to `most` words without ever being copied, where the system lets us reserve that much."""
+
+    def __init__(self, most: int) -> None:
+        self._space: mmap.mmap | None = None
+        self.words: Words
+        self._reserve(most)
+
+    def _reserve(self, most: int) -> None:
+        flags = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0) | getattr(mmap, "MAP_NORESERVE", 0x4000)
+        while hasattr(mmap, "MAP_PRIVATE") and most >= 1 << 20:
+            try:
+                self._space = mmap.mmap(-1, most * 8, flags=flags)
+            except (OSError, ValueError, OverflowError):
+                most //= 2  # a limit on address space: begin smaller, and copy when it is full
+                continue
+            if hasattr(mmap, "MADV_HUGEPAGE"):
+                self._space.madvise(mmap.MADV_HUGEPAGE)
+            self.words = np.frombuffer(self._space, np.uint64)
+            return
+        self.words = np.zeros(1 << 20, np.uint64)
+
+    def ensure(self, count: int) -> None:
+        """Room for so many words."""
+        if count > len(self.words):
+            old = self.words
+            try:
+                self._reserve(max(count, 2 * len(old)))
+            finally:
+                if len(self.words) < count:
+                    self.words = np.zeros(max(count, len(old) * 3 // 2), np.uint64)
+            self.words[: len(old)] = old
+
+    @property
+    def address(self) -> int:
+        return address(self.words)
+
+
+def address(array: NDArray[Any]) -> int:
+    """Where an array's data is, for the kernels."""
+    return int(array.ctypes.data)
