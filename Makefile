@@ -21,6 +21,7 @@ test: lint ## lint, then pytest
 
 lint: $(READY) ## ruff, mypy --strict, import contracts
 	@$(RUN)/ruff check --quiet .
+	@$(RUN)/ruff format --check --quiet .
 	@$(RUN)/mypy --no-error-summary
 	@$(RUN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 
