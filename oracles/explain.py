@@ -9,10 +9,11 @@ import attrs
 from groupcheck.model.engine import Spec, StepInvariant
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import DEADLOCK, Path, Violation
-from groupcheck.model.protocol.story import Lane, Line, Mark, Story
+from groupcheck.model.protocol.story import Line, Mark, Story
 from groupcheck.oracles.subject import Subject
+from groupcheck.oracles.witness import witness
 
-__all__ = ["Explanation", "broken_along", "culprits", "explain", "paragraph", "retell", "without_subject"]
+__all__ = ["Explanation", "broken_along", "explain", "paragraph", "retell", "without_subject"]
 
 WHY = " Why: "  # what follows it in a statement is the reason
 
@@ -21,7 +22,7 @@ WHY = " Why: "  # what follows it in a statement is the reason
 class Explanation:
     """A path told: its story (with the broken fact marked), its paragraph, and the promise that it breaks (`invariant` empty: none).
 
-    `source` says where the promise stands, `depth` at which step it breaks, `key` replays the path.
+    `source` says where the promise stands, `depth` at which step it breaks, `key` replays the path, `evidence` are the values that break it.
     """
 
     story: Story
@@ -32,6 +33,7 @@ class Explanation:
     statement: str = ""
     source: str = ""
     depth: int = 0
+    evidence: tuple[str, ...] = ()
 
     @property
     def why(self) -> str:
@@ -49,7 +51,8 @@ def explain(about: Subject, violation: Violation) -> Explanation:
     path = violation.path
     story = about.story(path)
     promise = next((p for p in about.spec.invariants if p.name == violation.invariant), None)
-    lanes = culprits(about.spec, violation, story.lanes)
+    seen = witness(about.spec, violation)
+    lanes = tuple(lane.name for lane in story.lanes if lane.me is not None and lane.me in seen.indexes)
     who = _and([story.lane(name).title for name in lanes])
     fact = f"{violation.invariant} is broken" + (f" by {who}" if who else "")
     if violation.invariant == DEADLOCK:
@@ -60,7 +63,7 @@ def explain(about: Subject, violation: Violation) -> Explanation:
     closing = f"Now {fact}" + (f": {statement.partition(WHY)[0]}" if statement else ".")
     prose = " ".join(filter(None, (_opening(path), story.prose or paragraph(story), closing)))
     source = promise.source if promise else ""
-    return Explanation(story, prose, path, violation.key, violation.invariant, statement, source, violation.depth)
+    return Explanation(story, prose, path, violation.key, violation.invariant, statement, source, violation.depth, seen.evidence)
 
 
 def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
@@ -83,20 +86,6 @@ def _opening(path: Path) -> str:
 
 def _steps(count: int) -> str:
     return f"{count} step{'s' * (count != 1)}"
-
-
-def culprits(spec: Spec, violation: Violation, lanes: Sequence[Lane]) -> tuple[str, ...]:
-    """The lanes of those whose values break the invariant: the first combination of indexes for which it is false."""
-    promise = next((p for p in spec.invariants if p.name == violation.invariant), None)
-    if promise is None or not lanes:
-        return ()
-    if isinstance(promise, StepInvariant):
-        indexes = {violation.path.steps[-1].firing.me} if violation.path.steps else set()
-    else:
-        see, state = Semantics(spec), violation.path.states[-1]
-        binding = next((b for b in see.instances(promise) if not see.evaluate(promise, b, state)), {})
-        indexes = set(binding.values())
-    return tuple(lane.name for lane in lanes if lane.me is not None and lane.me in indexes)
 
 
 def broken_along(spec: Spec, path: Path) -> dict[str, int]:

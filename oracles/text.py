@@ -55,7 +55,16 @@ def explanation_view(told: Explanation) -> Group:
     if told.source:
         head.append(f"  [{printable(told.source)}]", "dim")
     why = [Text(printable(f"Why it was promised: {told.why}"), "dim")] if told.why else []
-    return Group(head, Text(printable(told.prose)), *why, _steps(told), Text.assemble(("key ", "dim"), told.key))
+    return Group(head, Text(printable(told.prose)), *why, _steps(told), *_evidence(told), Text.assemble(("key ", "dim"), told.key))
+
+
+def _evidence(told: Explanation) -> list[Text]:
+    return (
+        [Text.assemble(("it breaks for ", "dim"), printable(told.evidence[0]))]
+        + [Text.assemble(("          and ", "dim"), printable(one)) for one in told.evidence[1:]]
+        if told.evidence
+        else []
+    )
 
 
 def _steps(told: Explanation) -> Table:

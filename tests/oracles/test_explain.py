@@ -5,7 +5,7 @@ from attrs import evolve
 from two_phase_commit import two_phase_commit
 
 import groupcheck
-from groupcheck.model.engine import Spec, array, end, invariant, rule, single, step_invariant
+from groupcheck.model.engine import Spec, array, end, invariant, rule, single, step_invariant, urgent, view
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.story import Lane, Line, Story
 from groupcheck.oracles.check import check
@@ -41,6 +41,8 @@ consistent breaks after 7 steps
                                consistent is broken by manager 0 and
                                manager 2
 
+it breaks for manager[0] = Manager(phase=committed)
+          and manager[2] = Manager(phase=aborted)
 key gc1-0.0.0.1.0.1.2.0
 """
 
@@ -101,6 +103,45 @@ def test_a_step_invariant_is_explained_at_the_step_that_breaks_it():
     told = check(spec, engine="reference").explanations[0]
     assert (told.invariant, told.depth, told.source) == ("small", 3, "arithmetic")
     assert broken_along(spec, told.path) == {"small": 3}
+    assert told.evidence == ("the outcome count", "n: 2 -> 3")
+
+
+def test_a_step_invariant_that_an_urgent_outcome_breaks_is_laid_to_its_own_index():
+    @rule
+    def ring(bell):
+        if not bell:
+            yield True
+
+    @urgent
+    def wake(bell, sleeper):
+        if bell and sleeper == "asleep":
+            yield bell, "awake"
+
+    @step_invariant("sleeper")
+    def sleeps_on(before, after):
+        return before == after
+
+    spec = Spec("bells", {"bell": single(False), "sleeper": array(2, "asleep")}, [ring, wake], invariants=[sleeps_on])
+    told = check(spec, engine="reference").explanations[0]
+    assert told.story.marks[0].lanes == ("sleeper 0",)
+    assert told.evidence == ("the outcome wake", "sleeper[0]: asleep -> awake")
+
+
+def test_an_invariant_over_a_view_shows_the_value_of_the_view():
+    @rule
+    def grow(n):
+        yield n + 1
+
+    @view
+    def doubled(n):
+        return 2 * n
+
+    @invariant
+    def small(doubled):
+        return doubled < 4
+
+    told = check(Spec("doubling", {"n": single(0)}, [grow], invariants=[small], views=[doubled]), engine="reference").explanations[0]
+    assert told.evidence == ("doubled = 4",)
 
 
 def test_a_deadlock_is_explained_as_one():

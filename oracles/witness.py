@@ -1,0 +1,69 @@
+"""Who and what breaks a promise in a state or step: the indexes concerned and the values that the invariant saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from groupcheck.model.engine import Predicate, Spec, StepInvariant
+from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.verdict import Firing, Step, Violation
+from groupcheck.oracles.printable import brief, changes, place
+
+LONGEST = 240  # of one value
+
+
+@frozen
+class Witness:
+    """`indexes` of the arrays' elements that break the promise; `evidence`: what it saw, one text for each value."""
+
+    indexes: tuple[int, ...] = ()
+    evidence: tuple[str, ...] = ()
+
+
+def witness(spec: Spec, violation: Violation) -> Witness:
+    """The first combination of values for which the invariant is false; nothing for a deadlock, which concerns everything."""
+    promise = next((p for p in spec.invariants if p.name == violation.invariant), None)
+    see = Semantics(spec)
+    if isinstance(promise, Predicate):
+        return _of_state(see, promise, violation.path.states[-1])
+    if isinstance(promise, StepInvariant) and violation.path.steps:
+        return _of_step(see, promise, violation.path.states[-2], violation.path.steps[-1])
+    return Witness()
+
+
+def _of_state(see: Semantics, promise: Predicate, state: State) -> Witness:
+    binding = next((b for b in see.instances(promise) if not see.evaluate(promise, b, state)), {})
+    evidence = []
+    for name, var in promise.places:
+        index = binding.get(var or "i", next(iter(binding.values())) if len(binding) == 1 else None)
+        if name != "state":
+            array = (name in see.spec.slots and see.spec.slots[name].size is not None) or (name in see.views and var is not None)
+            shown = place(name, index if array else None)
+            evidence.append(f"{shown} = {brief(see.argument(name, index, state), LONGEST)}")
+    return Witness(tuple(binding.values()), tuple(dict.fromkeys(evidence)))
+
+
+def _of_step(see: Semantics, promise: StepInvariant, before: State, step: Step) -> Witness:
+    for firing, old, new, broken in _inside(see, before, step):
+        if promise in broken:
+            told = [
+                f"{name}: {brief(a, LONGEST)} -> {brief(b, LONGEST)}"
+                for (slot, index), x, y in zip(see.places, old, new)
+                if slot in promise.slots
+                for name, a, b in changes(place(slot, index), x, y)
+            ]
+            return Witness(() if firing.me is None else (firing.me,), (f"the outcome {firing.name}", *told))
+    return Witness()
+
+
+def _inside(see: Semantics, state: State, step: Step) -> Iterator[tuple[Firing, State, State, tuple[StepInvariant, ...]]]:
+    """The firings of a step one by one: (firing, state before it, state after it, step invariants that it breaks)."""
+    for wanted in (step.firing, *step.urgent):
+        instance = see.by_name[wanted.name.partition(":")[0], wanted.me or 0]
+        for firing, after, broken in see.firings(instance, state):
+            if firing == wanted:
+                yield firing, state, after, broken
+                state = after
+                break
