@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import invariant, step_invariant
-from groupcheck.model.protocol.client import Client, Member
+from groupcheck.model.protocol.client import NOTHING, Client, Member
 from groupcheck.model.protocol.group import Core, Pass, Phase, Seats, is_member
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 from groupcheck.model.protocol.scope import Scope
@@ -58,11 +58,12 @@ def id_before_membership(before: Any, after: Any, label: str, scope: Scope) -> b
 
 @invariant(source="AbstractCoordinator.Generation; KAFKA-8104, aiokafka#727")
 def joined_with_identity(client: Client) -> bool:
-    """A member that has been answered a JoinGroup or SyncGroup knows its member id and generation.
+    """A member that has joined, or waits to install its share, knows its member id and generation.
 
     Why: whoever forgets them (the heartbeat thread may, at any time) leaves COMPLETING_REBALANCE and STABLE with the same step.
     """
-    return client.state not in (Member.COMPLETING, Member.STABLE) or (client.id != NO_ID and client.generation != NO_GENERATION)
+    joined = client.state in (Member.COMPLETING, Member.STABLE) or client.granted != NOTHING
+    return not joined or (client.id != NO_ID and client.generation != NO_GENERATION)
 
 
 def _members(seats: Seats) -> tuple[int, int]:

@@ -1,0 +1,106 @@
+"""Bugs of whom the coordinator listens to: generations that are not compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.engine import but
+from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
+from groupcheck.model.protocol import coordinator
+from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS
+from groupcheck.model.protocol.coordinator import Outcome
+from groupcheck.model.protocol.group import Core, Phase, Seats, is_member
+from groupcheck.model.protocol.link import Link, reply
+from groupcheck.model.protocol.messages import Answer, Heartbeat, OffsetCommit, Store, SyncGroup
+from groupcheck.model.protocol.scope import Scope
+
+
+@seeded(coordinator.heartbeat)
+def _any_generation_beats(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
+    request = link.request
+    assert isinstance(request, Heartbeat)
+    if not is_member(seats[request.id]) or request.generation == core.generation:
+        yield from coordinator.heartbeat.call(core, seats, link)
+    elif core.phase == Phase.PREPARING:
+        yield "rebalancing", core, seats, reply(link, Answer(request, REBALANCE_IN_PROGRESS))
+    else:
+        yield "accepted", core, seats, reply(link, Answer(request, NONE))
+
+
+@seeded(coordinator.heartbeat)
+def _beats_in_a_round(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
+    for label, *values in coordinator.heartbeat.call(core, seats, link):
+        if label == "rebalancing":
+            assert link.request is not None
+            yield "accepted", core, seats, reply(link, Answer(link.request))
+        else:
+            yield label, *values
+
+
+@seeded(coordinator.sync_group)
+def _any_generation_syncs(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    request = link.request
+    assert isinstance(request, SyncGroup)
+    if not is_member(seats[request.id]):
+        yield from coordinator.sync_group.call(me, core, seats, link, scope)
+        return
+    taken = but(link, request=but(request, generation=core.generation))
+    for label, after, known, left in coordinator.sync_group.call(me, core, seats, taken, scope):
+        answer = but(left.answer, request=request) if left.answer and left.answer != link.answer else left.answer
+        yield label, after, known, but(left, answer=answer)
+
+
+@seeded(coordinator.offset_commit)
+def _any_generation_commits(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
+    for label, *values in coordinator.offset_commit.call(core, seats, link):
+        request = link.request
+        assert isinstance(request, OffsetCommit)
+        if label == "illegal_generation" and core.phase != Phase.COMPLETING:
+            yield "accepted", core, seats, but(link, request=Store(request))
+        else:
+            yield label, *values
+
+
+@seeded(coordinator.offset_commit)
+def _commits_while_syncing(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
+    request = link.request
+    assert isinstance(request, OffsetCommit)
+    if core.phase == Phase.COMPLETING and is_member(seats[request.id]):
+        yield "accepted", core, seats, but(link, request=Store(request))
+    else:
+        yield from coordinator.offset_commit.call(core, seats, link)
+
+
+MUTATIONS = (
+    Mutation(
+        "heartbeat_ignores_generation", SEEDED, "A heartbeat of an older generation is answered as if it were of the current one.", "classic",
+        "heartbeat_fenced",
+        "ILLEGAL_GENERATION is how a member hears that the group went on without it. Seeded: the heartbeat's generation is not compared.",
+        {"members": 2, "generations": 2, "faults": {"fail_over": 1}}, (_any_generation_beats,),
+    ),
+    Mutation(
+        "heartbeat_hides_the_round", SEEDED, "Heartbeats are answered well while a round waits for those who send them.", "classic",
+        "round_announced",
+        "REBALANCE_IN_PROGRESS in a heartbeat's answer is how members hear of a round; those who do not are removed when it ends.",
+        {"members": 2, "generations": 1}, (_beats_in_a_round,),
+    ),
+    Mutation(
+        "sync_ignores_generation", SEEDED, "A SyncGroup of an older generation is given a share of the current one.", "classic",
+        "sync_fenced",
+        "Seeded: the SyncGroup's generation is not compared, so that one which was held up, or sent to a new coordinator, counts in the generation of today.",
+        {"members": 1, "generations": 2, "faults": {"delay_request": 1}}, (_any_generation_syncs,),
+    ),
+    Mutation(
+        "commit_ignores_generation", SEEDED, "A commit of an older generation overwrites what the next owner has committed.", "classic",
+        "commit_fenced",
+        "Seeded: the commit's generation is not compared (membership still is), so that a member that was left behind goes on committing.",
+        {"members": 2, "generations": 3, "faults": {"delay_request": 1}}, (_any_generation_commits,),
+    ),
+    Mutation(
+        "commit_while_syncing", "twmb/franz-go ee70930", "A commit that comes between JoinGroup and SyncGroup is accepted.", "classic",
+        "commits_wait_for_sync",
+        "The client sent commits between its JoinGroup and its SyncGroup (fixed in v1.13.2); the coordinator must refuse them. Seeded: while "
+        "the group is in CompletingRebalance a member's commit is accepted.",
+        {"members": 2, "generations": 2, "faults": {"late_commit": 1}}, (_commits_while_syncing,),
+    ),
+)  # fmt: skip

@@ -1,0 +1,123 @@
+"""Bugs of who is a member, who leads, who is counted, and of answers that never come or come twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from groupcheck.model.engine import but
+from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
+from groupcheck.model.protocol import coordinator, failover, rounds, timers
+from groupcheck.model.protocol.coordinator import Outcome
+from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.group import Core, Seats
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import JoinGroup
+from groupcheck.model.protocol.scope import Scope
+
+
+@seeded(coordinator.leave_group)
+def _leader_stays(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    for label, after, left, answered in coordinator.leave_group.call(me, core, seats, link, scope):
+        yield label, but(after, leader=core.leader), left, answered
+
+
+@seeded(coordinator.join_group)
+def _one_too_many(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    if scope.max_size is not None:
+        scope = attrs.evolve(scope, max_size=scope.max_size + 1)
+    yield from coordinator.join_group.call(me, core, seats, link, scope)
+
+
+@seeded(coordinator.join_group)
+def _member_at_once(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    labels = coordinator.join_group.call(me, core, seats, link, attrs.evolve(scope, two_step=False))
+    yield from labels
+
+
+@seeded(coordinator.join_group)
+def _counted_twice(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    request = link.request
+    assert isinstance(request, JoinGroup)
+    seat = seats[request.id]
+    known = seats if seat is None else seats.put(request.id, but(seat, join=False))
+    yield from coordinator.join_group.call(me, core, known, link, scope)
+
+
+@seeded(timers.session_timeout)
+def _still_pending(me: int, core: Core, seats: Seats, budget: Budget, scope: Scope) -> Iterator[Any]:
+    for label, after, left, spent in timers.session_timeout.call(me, core, seats, budget, scope):
+        yield label, but(after, pending=core.pending), left, spent
+
+
+@seeded(rounds.send_back)
+def _sync_forgotten(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, kept, _ in rounds.send_back.call(me, core, seats, link, scope):
+        yield after, kept, link
+
+
+@seeded(rounds.answer_joins)
+def _superseded_answered(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    if isinstance(link.parked, JoinGroup):
+        link = but(link, orphaned=False)
+    yield from rounds.answer_joins.call(me, core, seats, link, scope)
+
+
+@seeded(failover.fail_over)
+def _record_ignored(core: Core, budget: Budget) -> Iterator[Any]:
+    for after, spent in failover.fail_over.call(core, budget):
+        yield but(after, generation=0), spent
+
+
+MUTATIONS = (
+    Mutation(
+        "leader_forgotten", SEEDED, "The leader leaves, and the group goes on looking to it for a plan.", "classic",
+        "leader_is_a_member",
+        "Seeded: leaving does not take the leadership away; with the leader's SyncGroup the whole group would wait for somebody who is gone.",
+        {"members": 1, "generations": 1, "faults": {"close": 1}}, (_leader_stays,),
+    ),
+    Mutation(
+        "size_cap_off_by_one", "KAFKA-9885", "One member more than group.max.size gets in.", "classic",
+        "size_cap",
+        "The coordinator let more members in than the limit says (KAFKA-9885, KAFKA-9844). Seeded: the count is compared with the limit plus one.",
+        {"members": 2, "generations": 1, "max_size": 1}, (_one_too_many,),
+    ),
+    Mutation(
+        "member_without_id", "KAFKA-7610", "A first JoinGroup makes a member, and each retry of it another one.", "classic",
+        "id_before_membership",
+        "A joiner without a member id cannot be recognised when it retries, so that a slow round bred members that nobody was (KIP-394 hands out ids first).",
+        {"members": 1, "generations": 1}, (_member_at_once,),
+    ),
+    Mutation(
+        "joined_twice_counted_twice", SEEDED, "A member that joins again over a new connection is counted twice.", "classic",
+        "joins_counted",
+        "Seeded: a JoinGroup that takes the place of a parked one of the same member is counted too, and the round completes without somebody else.",
+        {"members": 1, "generations": 1, "faults": {"disconnect": 1}}, (_counted_twice,),
+    ),
+    Mutation(
+        "expired_id_still_counted", SEEDED, "An id that expires is still counted as one that will join.", "classic",
+        "members_counted",
+        "Seeded: the expiry of an id that was handed out and never used does not take it from the count.",
+        {"members": 1, "generations": 1, "faults": {"session_timeout": 1}}, (_still_pending,),
+    ),
+    Mutation(
+        "parked_sync_forgotten", SEEDED, "A new round begins, and members that wait for their share are not told.", "classic",
+        "parked_is_remembered",
+        "Seeded: the start of a round does not answer parked SyncGroups, whose members wait until their request times out.",
+        {"members": 2, "generations": 1, "faults": {"append_failure": 1}}, (_sync_forgotten,),
+    ),
+    Mutation(
+        "superseded_join_answered", SEEDED, "A JoinGroup whose place another one has taken is answered with the other's answer.", "classic",
+        "answered_at_most_once",
+        "Seeded: when a JoinGroup arrives twice, over an old connection and a new one, the one answer of the round reaches the request that was given up.",
+        {"members": 1, "generations": 1, "faults": {"delay_request": 1}}, (_superseded_answered,),
+    ),
+    Mutation(
+        "record_ignored_on_load", "redpanda 1ce995cd96", "A new coordinator begins to count generations anew.", "classic",
+        "generation_only_grows",
+        "Recovery did not use the stored group. Seeded: the generation of the last record is not loaded.",
+        {"members": 1, "generations": 1, "faults": {"fail_over": 1}}, (_record_ignored,),
+    ),
+)  # fmt: skip

@@ -1,0 +1,45 @@
+"""Bugs of commits: positions that run ahead of the application, and processing that goes on behind the last commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.engine import but
+from groupcheck.model.mutations.mutation import Mutation, seeded
+from groupcheck.model.protocol import client as member
+from groupcheck.model.protocol import offsets as offset_rules
+from groupcheck.model.protocol.client import Client, Member
+from groupcheck.model.protocol.link import Link, send
+from groupcheck.model.protocol.messages import OffsetCommit
+from groupcheck.model.protocol.offsets import Offsets
+from groupcheck.model.protocol.scope import Scope
+
+
+@seeded(member.send_commit, guarded=False)
+def _ahead(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
+    if client.state == Member.STABLE and client.position == 0 and link.idle:
+        yield client, send(link, OffsetCommit(client.id, client.generation, client.position + 1))
+
+
+@seeded(offset_rules.process_record, guarded=False)
+def _goes_on(client: Client, offsets: Offsets, scope: Scope) -> Iterator[tuple[Client, Offsets]]:
+    if client.position >= 0:
+        for after, done in offset_rules.process_record.call(client, offsets, scope):
+            yield but(after, prepare=client.prepare), done
+
+
+MUTATIONS = (
+    Mutation(
+        "commit_ahead_of_processing", "KAFKA-18641", "A commit covers a record that the application never received.", "classic",
+        "committed_within_processed",
+        "The thread that commits read a position that a poll had moved and not yet returned. Seeded: the first record counts as processed as soon as it is "
+        "fetched.",
+        {"members": 1, "generations": 1}, (_ahead,),
+    ),
+    Mutation(
+        "processing_after_last_commit", "KAFKA-14196", "A member goes on processing while its commit before the revocation is on its way.", "classic",
+        "revocation_pauses",
+        "Partitions about to be revoked stayed fetchable while the auto-commit was in flight, so that what was processed then came twice.",
+        {"members": 2, "generations": 2, "records": 2}, (_goes_on,),
+    ),
+)  # fmt: skip

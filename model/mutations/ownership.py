@@ -1,0 +1,127 @@
+"""Bugs of members that hold on to what they no longer own, and of plans that give a partition twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.engine import but
+from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
+from groupcheck.model.protocol import client as member
+from groupcheck.model.protocol import client_faults, rounds
+from groupcheck.model.protocol.client import Client, Member, Prepare, install
+from groupcheck.model.protocol.client_faults import Labelled, Outcome
+from groupcheck.model.protocol.codes import NONE
+from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.group import Core, Seats
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import NO_GENERATION, SyncGroup
+from groupcheck.model.protocol.scope import Scope
+
+
+def _holding(before: Client, after: Client) -> Client:
+    """`after`, still owning what `before` owned."""
+    return but(after, owned=before.owned, position=before.position, dirty=before.dirty)
+
+
+@seeded(member.send_join)
+def _keeps_on_rejoin(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+    for label, after, sent in member.send_join.call(client, link, scope):
+        keeps = label == "sent" and client.generation != NO_GENERATION
+        yield label, _holding(client, after) if keeps else after, sent
+
+
+@seeded(member.send_join)
+def _keeps_when_lost(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+    for label, after, sent in member.send_join.call(client, link, scope):
+        keeps = label == "sent" and client.generation == NO_GENERATION
+        yield label, _holding(client, after) if keeps else after, sent
+
+
+@seeded(member.send_join)
+def _keeps_position(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+    for label, after, sent in member.send_join.call(client, link, scope):
+        yield label, but(after, position=client.position, dirty=client.dirty) if label == "sent" else after, sent
+
+
+@seeded(client_faults.lose_response)
+def _synced_without_answer(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
+    for after, lost, spent in client_faults.lose_response.call(client, link, budget, scope):
+        if isinstance(lost.request, SyncGroup):
+            after = but(after, state=Member.STABLE, prepare=Prepare.NEEDED)
+        yield after, lost, spent
+
+
+@seeded(member.sync_answer)
+def _synced_without_generation(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+    for label, after, rest in member.sync_answer.call(client, link, scope):
+        assert link.answer is not None
+        if label == "ignored" and link.answer.code == NONE:
+            yield "assigned", install(but(client, state=Member.STABLE, granted=link.answer.share)), rest
+        else:
+            yield label, after, rest
+
+
+@seeded(client_faults.poll_timeout)
+def _completes_after_leaving(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
+    for label, after, sent, spent in client_faults.poll_timeout.call(client, link, budget):
+        yield label, but(after, granted=client.granted), sent, spent
+
+
+@seeded(rounds.answer_syncs)
+def _assigned_twice(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Core, Seats, Link]]:
+    for after, shared, answered in rounds.answer_syncs.call(me, core, seats, link, scope):
+        if after.walk is not None:
+            after = but(after, walk=but(after.walk, free=(1 << scope.partition_count) - 1))
+        yield after, shared, answered
+
+
+MUTATIONS = (
+    Mutation(
+        "keeps_partitions_on_rejoin", SEEDED, "A member goes on with its partitions while it joins the next generation.", "classic",
+        "hand_off",
+        "Eager members give up everything before JoinGroup. Seeded: onJoinPrepare does not, so that the member owns in the new generation what others "
+        "are given there.",
+        {"members": 2, "generations": 2, "atomic_complete": False}, (_keeps_on_rejoin,),
+    ),
+    Mutation(
+        "keeps_partitions_when_lost", "KAFKA-12983", "A member that lost its id joins anew and keeps the partitions that it had.", "classic",
+        "hand_off",
+        "The consumer reset its generation and member id in the middle of a rebalance without clearing what it owned. Seeded: a member whose generation "
+        "is gone skips onPartitionsLost.",
+        {"members": 2, "generations": 3, "faults": {"session_timeout": 1}}, (_keeps_when_lost,),
+    ),
+    Mutation(
+        "stored_offset_outlives_revocation", "confluentinc/librdkafka#2782", "The offset of an earlier ownership survives the revocation.", "classic",
+        "position_needs_ownership",
+        "A stored offset was not dropped with the partition, and committed over the next owner's when the partition came back. Seeded: the position stays.",
+        {"members": 2, "generations": 1}, (_keeps_position,),
+    ),
+    Mutation(
+        "rejoin_forgotten_before_sync", "KAFKA-5154", "A member whose SyncGroup is cut off believes that it has joined.", "classic",
+        "views_agree",
+        "The need to re-join was forgotten with the JoinGroup answer, so that after a disconnect during SyncGroup the consumer went on with its old "
+        "subscription state. Seeded: a SyncGroup whose answer is lost leaves the member STABLE.",
+        {"members": 1, "generations": 1, "faults": {"lose_response": 1}}, (_synced_without_answer,),
+    ),
+    Mutation(
+        "synced_without_generation", "aio-libs/aiokafka#727", "A member that left while its SyncGroup was parked takes the share all the same.", "classic",
+        "joined_with_identity",
+        "Another task had reset generation and member id while SyncGroup was in flight; the success handler went on, \"synced with generation -1\". Seeded: "
+        "the answer is not compared with the generation of today.",
+        {"members": 1, "generations": 1, "faults": {"poll_timeout": 1}}, (_synced_without_generation,),
+    ),
+    Mutation(
+        "completes_after_leaving", "KAFKA-8104", "The heartbeat thread leaves between the SyncGroup answer and onJoinComplete, which runs all the same.",
+        "classic", "joined_with_identity",
+        "The heartbeat thread cleared the generation after the answer was stored and before onJoinComplete ran. Seeded: the share that waits to be installed "
+        "survives the reset.",
+        {"members": 1, "generations": 1, "atomic_complete": False, "faults": {"poll_timeout": 1}}, (_completes_after_leaving,),
+    ),
+    Mutation(
+        "stale_claims_assigned", "KAFKA-7026", "The leader's plan gives one partition to two members.", "classic",
+        "one_owner",
+        "The sticky assignor trusted the claims of members that had dropped out and come back (KIP-341). "
+        "Seeded: what one member was given, the next may be given too.",
+        {"members": 2, "generations": 1, "assignor": "any", "records": 0}, (_assigned_twice,),
+    ),
+)  # fmt: skip

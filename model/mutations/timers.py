@@ -1,0 +1,113 @@
+"""Bugs of timers that do not run, or run for too long, and of rounds that nobody looks at again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from groupcheck.model.engine import but
+from groupcheck.model.mutations.mutation import Mutation, seeded
+from groupcheck.model.protocol import coordinator, rounds, timers
+from groupcheck.model.protocol.coordinator import Outcome
+from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.group import Core, Phase, Seat, Seats
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.scope import Scope
+
+
+def _each(seats: Seats, before: Seats, change: Callable[[Seat, Seat], Seat]) -> Seats:
+    """The seats with those changed that were there before: `change(seat before, seat now)`."""
+    for id, seat in seats:
+        was = before[id]
+        if was is not None:
+            seats = seats.put(id, change(was, seat))
+    return seats
+
+
+def _at_the_edge(core: Core, scope: Scope) -> Scope:
+    """A scope in which the round at hand is not completed."""
+    return attrs.evolve(scope, generations=max(core.generation, 1))
+
+
+@seeded(rounds.answer_joins)
+def _newcomer_without_timer(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, kept, answered in rounds.answer_joins.call(me, core, seats, link, scope):
+        yield after, _each(kept, seats, lambda was, now: but(now, armed=now.armed and not was.new)), answered
+
+
+@seeded(rounds.answer_joins)
+def _newcomer_timer_kept(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, kept, answered in rounds.answer_joins.call(me, core, seats, link, scope):
+        yield after, _each(kept, seats, lambda was, now: but(now, new=was.new)), answered
+
+
+@seeded(rounds.answer_joins)
+def _no_deadline(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, kept, answered in rounds.answer_joins.call(me, core, seats, link, scope):
+        yield but(after, deadline=False), kept, answered
+
+
+@seeded(coordinator.join_group)
+def _id_without_timer(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    for label, after, known, answered in coordinator.join_group.call(me, core, seats, link, scope):
+        for id, seat in known:
+            if label == "id_required" and seats[id] is None:
+                known = known.put(id, but(seat, armed=False))
+        yield label, after, known, answered
+
+
+@seeded(timers.session_timeout)
+def _expiry_looks_away(me: int, core: Core, seats: Seats, budget: Budget, scope: Scope) -> Iterator[Any]:
+    if core.phase == Phase.PREPARING:
+        scope = _at_the_edge(core, scope)
+    yield from timers.session_timeout.call(me, core, seats, budget, scope)
+
+
+@seeded(coordinator.leave_group)
+def _leaving_looks_away(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    if core.phase == Phase.PREPARING:
+        scope = _at_the_edge(core, scope)
+    yield from coordinator.leave_group.call(me, core, seats, link, scope)
+
+
+MUTATIONS = (
+    Mutation(
+        "newcomer_without_timer", "KAFKA-9752", "No session timer is started for a member that has joined as a new one.", "classic",
+        "timer_runs",
+        "At the end of the round the timer of a new member was completed at once and never started again; a newcomer that died meanwhile was waited for "
+        "in every later round. Seeded: its timer is not armed.",
+        {"members": 1, "generations": 1, "faults": {"new_member_timeout": 1}}, (_newcomer_without_timer,),
+    ),
+    Mutation(
+        "newcomer_timer_kept", "KAFKA-9232", "A new member is removed after five minutes although it sends heartbeats.", "classic",
+        "new_only_while_parked",
+        "The fixed timer of a new member was not cancelled when its JoinGroup was answered.",
+        {"members": 1, "generations": 1, "faults": {"new_member_timeout": 1}}, (_newcomer_timer_kept,),
+    ),
+    Mutation(
+        "no_sync_deadline", "KAFKA-12890", "Nobody waits in vain for a SyncGroup but the group itself.", "classic",
+        "sync_deadline_runs",
+        "Heartbeats during CompletingRebalance kept a leader alive that never sent its SyncGroup, and nothing else bounded the phase.",
+        {"members": 1, "generations": 1}, (_no_deadline,),
+    ),
+    Mutation(
+        "id_without_timer", "redpanda 6a11f7c4a2", "An id that was handed out and never used is waited for without end.", "classic",
+        "timer_runs",
+        "Ids that were handed out counted as members still to join, without an expiry (Redpanda before 22.1.1; the same gap as KAFKA-7909).",
+        {"members": 1, "generations": 1}, (_id_without_timer,),
+    ),
+    Mutation(
+        "expiry_leaves_round_waiting", "KAFKA-7909", "The id that a round waits for expires, and the round goes on waiting.", "classic",
+        "full_rounds_complete",
+        "The expiry of an id that never joined did not look whether everybody who is left has joined.",
+        {"members": 2, "generations": 2, "faults": {"session_timeout": 1}}, (_expiry_looks_away,),
+    ),
+    Mutation(
+        "leave_leaves_round_waiting", "streamnative/kop#380", "The last member that a round waits for leaves, and the round goes on waiting.", "classic",
+        "full_rounds_complete",
+        "Removing a member in PreparingRebalance did not look whether everybody who is left has joined.",
+        {"members": 2, "generations": 2, "faults": {"close": 1}}, (_leaving_looks_away,),
+    ),
+)  # fmt: skip
