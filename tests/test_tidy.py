@@ -39,10 +39,19 @@ def long_file(path: PurePosixPath, text: str) -> Iterator[str]:
         yield f"{length} lines: two rooms in one?"
 
 
+def length(f: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function without those of the functions inside it, which are measured by themselves."""
+    lines = set(range(f.lineno, (f.end_lineno or f.lineno) + 1))
+    for inner in ast.walk(f):
+        if inner is not f and isinstance(inner, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines -= set(range(inner.lineno, (inner.end_lineno or inner.lineno) + 1))
+    return len(lines)
+
+
 def long_function(path: PurePosixPath, text: str) -> Iterator[str]:
     for f in functions(text):
-        if (length := (f.end_lineno or f.lineno) - f.lineno + 1) >= LONGEST_FUNCTION:
-            yield f"{f.name} has {length} lines: two steps in one?"
+        if length(f) >= LONGEST_FUNCTION:
+            yield f"{f.name} has {length(f)} lines: two steps in one?"
 
 
 def vague_name(path: PurePosixPath, text: str) -> Iterator[str]:
@@ -187,6 +196,7 @@ def test_symlinks_are_relative_and_lead_somewhere():
     [
         (long_file, "model/a.py", "x = 1\n" * 500, "x = 1\n" * 499),
         (long_function, "model/a.py", "def f():\n" + "    x = 1\n" * 69, "def f():\n" + "    x = 1\n" * 68),
+        (long_function, "model/a.py", "def f():\n def g():\n" + "  x = 1\n" * 69, "def f():\n" + " def g():\n" + "  x = 1\n" * 68 + " x = 1\n" * 60),
         (vague_name, "model/lock_utils.py", "", None),
         (vague_name, "model/core/lock.py", "", None),
         (machine_path, "README.md", "see /t" "mp/x", "see a/tmp/x and {x}/tmp/y"),
