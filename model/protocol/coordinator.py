@@ -98,7 +98,7 @@ def _add(me: int, core: Core, seats: Seats, link: Link, id: int, request: JoinGr
     """addMemberAndRebalance: the newcomer is parked with the five-minute timer; the round starts, or may now complete. The first one leads."""
     if not core.members:
         core = but(core, leader=(me, id), leader_parked=True)
-    seat = Seat(True, new=scope.has("new_member_timeout"), join=True, claimed=request.claimed)
+    seat = Seat(True, new="new_member_timeout" in core.keeps, join=True, claimed=request.claimed)
     core = supported(but(core, members=core.members + 1, parked=core.parked + 1), me, 1, scope)
     core = attempt(but(core, extended=core.initial), scope) if core.phase == Phase.PREPARING else prepare(core)
     return "added", core, seats.put(id, seat), park(link, request)
@@ -109,16 +109,18 @@ def _join_again(me: int, core: Core, seats: Seats, link: Link, seat: Seat, scope
     request = link.request
     assert isinstance(request, JoinGroup)
     leads = core.leader == (me, request.id)
-    unchanged = seat.claimed == request.claimed and (core.phase == Phase.COMPLETING or not leads)
+    same = seat.claimed == request.claimed and not (seat.loaded and len(scope.lists[me]) > 1)
+    unchanged = same and (core.phase == Phase.COMPLETING or not leads)
     if core.phase != Phase.PREPARING and unchanged:
         yield "unchanged", core, seats, reply(link, Answer(request, NONE, request.id, core.generation))
         return
+    if seat.loaded:
+        core = supported(supported(core, me, -1, scope, True), me, 1, scope)
     core = but(core, parked=core.parked + (not seat.join), leader_parked=core.leader_parked or leads)
+    seats = seats.put(request.id, but(seat, join=True, claimed=request.claimed, loaded=False))
     if core.phase == Phase.PREPARING:
-        seats = seats.put(request.id, but(seat, join=True, claimed=request.claimed))
         yield "parked", attempt(core, scope), seats, park(link, request)
         return
-    seats = seats.put(request.id, but(seat, join=True, claimed=request.claimed))
     yield "restarted", prepare(core), seats, park(link, request)
 
 
@@ -148,7 +150,7 @@ def sync_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> I
             seats = seats.put(request.id, but(seat, sync=True, due=False))
             core = but(core, appending=core.appending or leads)
             yield "led" if leads else "parked", core, seats, park(link, request)
-            if leads and scope.has("fail_over"):
+            if leads and "fail_over" in core.keeps:
                 yield "led", write_record(core, scope), seats, park(link, request)
 
 

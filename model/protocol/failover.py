@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from groupcheck.model.engine import but, rule, urgent
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.group import Core, Pass, Phase, Seat, Seats, Walk
+from groupcheck.model.protocol.group import Core, Pass, Phase, Seat, Seats, Walk, supported
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.rounds import shares
 from groupcheck.model.protocol.scope import Scope
@@ -41,22 +41,25 @@ def record_plan(me: int, core: Core, seats: Seats, scope: Scope) -> Iterator[tup
         if me + 1 < scope.members:
             yield but(core, walk=but(walk, at=me + 1)), Seats(seats.ids, plan)
         else:
-            yield but(core, durable=(core.generation, core.leader), walk=None), Seats(seats.ids, plan)
+            yield but(core, durable=(core.generation, core.leader, core.assignor), walk=None), Seats(seats.ids, plan)
 
 
 @rule(when=lambda budget: budget.allows("fail_over"))
 def fail_over(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
     """The coordinator moves: memory is dropped, the last group record is loaded, requests that were waiting fail."""
-    generation, leader = core.durable
-    fresh = Core(generation=generation, leader=leader, durable=core.durable, support=(0,) * len(core.support), walk=Walk(Pass.RELOAD))
-    yield fresh, budget.spend("fail_over")
+    generation, leader, assignor = core.durable
+    fresh = Core(generation=generation, leader=leader, assignor=assignor, durable=core.durable, keeps=core.keeps)
+    yield but(fresh, support=(0,) * len(core.support), walk=Walk(Pass.RELOAD)), budget.spend("fail_over")
 
 
 @urgent(when=lambda me, core: core.walk is not None and core.walk.at == me and core.walk.kind == Pass.RELOAD)
 def reload(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Core, Seats, Link]]:
     """The members of the record are loaded, each with a full session timer; ids that were only handed out are forgotten."""
-    loaded = tuple((id, Seat(True, claimed=claimed, share=share)) for id, share, claimed in seats.durable)
+    narrow = bool(scope.lists)
+    loaded = tuple((id, Seat(True, claimed=claimed, share=share, loaded=narrow)) for id, share, claimed in seats.durable)
     core = but(core, members=core.members + len(loaded))
+    if loaded:
+        core = supported(core, me, len(loaded), scope, narrow)
     if me + 1 < scope.members:
         core = but(core, walk=but(core.walk, at=me + 1))
     else:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from groupcheck.model.engine import but
-
 CLASSIC_FAULTS = {
     "crash": "A member's process dies without a word; a new process with no id may start in its place.",
     "close": "A member closes: it revokes its partitions and sends LeaveGroup.",
@@ -17,19 +15,26 @@ CLASSIC_FAULTS = {
     "late_commit": "The application commits while a JoinGroup is outstanding: the commit waits behind it on the connection.",
     "append_failure": "The append of the leader's assignment to __consumer_offsets fails: who waits in SyncGroup gets 15.",
     "fail_over": "The coordinator moves to another broker: what is not in the log is forgotten, every connection breaks.",
-    "session_timeout": "The coordinator hears nothing from a member (or from an id it handed out) for session.timeout.ms and removes it; the process may live: paused, it wakes as a zombie.",
+    "session_timeout": "For session.timeout.ms nothing is heard from a member, or from an id handed out: it is removed. The process may live: paused, it wakes as a zombie.",
     "rebalance_timeout": "The coordinator waits no longer for members that have not joined the round and removes them.",
     "sync_timeout": "The coordinator waits no longer for members that have not sent SyncGroup and removes them.",
     "new_member_timeout": "A new member waits parked for five minutes and is removed.",
 }
 
 
+REMEMBERED = ("fail_over", "sync_timeout", "new_member_timeout")  # what the coordinator remembers only for the sake of these
+
+
 @frozen
 class Budget:
-    """Faults left: `left` for each name of `names`, or `any` of all of them together (then `left` is empty)."""
+    """Faults left: `left` for each name, or `any` of all of them together (then `left` is empty).
+
+    `closing`, inside a step: the last fault of its kind has just been spent, and what only it could have read is to be forgotten.
+    """
 
     left: tuple[tuple[str, int], ...] = ()
     any: int = 0
+    closing: bool = False
 
     def allows(self, fault: str) -> bool:
         return self.any > 0 or dict(self.left).get(fault, 0) > 0
@@ -37,5 +42,6 @@ class Budget:
     def spend(self, fault: str) -> Budget:
         """The budget after one such fault; call it only where `allows`."""
         if self.any:
-            return but(self, any=self.any - 1)
-        return but(self, left=tuple((name, n - (name == fault)) for name, n in self.left if n - (name == fault)))
+            return Budget(any=self.any - 1, closing=self.any == 1)
+        left = tuple((name, n - (name == fault)) for name, n in self.left if n - (name == fault))
+        return Budget(left, closing=self.closing or (fault in REMEMBERED and fault not in dict(left)))

@@ -16,6 +16,7 @@ from groupcheck.model.protocol.messages import NO_GENERATION
 from groupcheck.model.protocol.scope import Scope
 
 Leader = tuple[int, int]  # (index of the process, id)
+Durable = tuple[int, Leader | None, int | None]  # generation, leader, assignor
 
 
 class Phase(IntEnum):
@@ -41,6 +42,7 @@ class Pass(IntEnum):
     VOTE = 3
     RECORD = 4
     RELOAD = 5
+    FORGET = 7
     ELECT = 6
 
     __hash__ = int.__hash__
@@ -71,8 +73,9 @@ class Core:
     `extended`: a member was added during the initial delay (newMemberAdded). `parked`: members whose JoinGroup waits. `due`: members that
     have not sent SyncGroup (pendingSync), `deadline`: the sync timer runs. `leader_parked`: the leader is among the parked.
     `appending`: the leader's assignment is written, but not yet committed. `support`: how many members list each assignor, and `assignor`
-    the number of the one that was voted for (both only where the scope's members differ in what they list). `durable`: generation and leader
-    of the last record that a fail-over would load, `recorded`: the assignment in flight is that record already (only where it may happen).
+    the number of the one that was voted for (both only where the scope's members differ in what they list). `durable`: generation, leader, assignor
+    of the last record that a fail-over would load, `recorded`: the assignment in flight is that record already.
+    `keeps`: the faults still possible for whose sake something is remembered that nobody else reads (see `faults.REMEMBERED`).
     """
 
     phase: Phase = Phase.EMPTY
@@ -89,8 +92,9 @@ class Core:
     appending: bool = False
     support: tuple[int, ...] = ()
     assignor: int | None = None
-    durable: tuple[int, Leader | None] = (0, None)
+    durable: Durable = (0, None, None)
     recorded: bool = False
+    keeps: tuple[str, ...] = ()
     walk: Walk | None = None
 
     @property
@@ -104,6 +108,7 @@ class Seat:
 
     `new`: added in this round, its timer is the five-minute one. `join`, `sync`: a request of it is parked. `due`: it has not sent SyncGroup.
     `claimed`: the generation in its subscription bytes. `share`: its partitions in the stored assignment. `armed`: its timer runs.
+    `loaded`: read from the log, which holds only the assignor that was chosen of those that the member lists.
     """
 
     member: bool = False
@@ -114,6 +119,7 @@ class Seat:
     claimed: int = NO_GENERATION
     share: int = 0
     armed: bool = True
+    loaded: bool = False
 
 
 @frozen
@@ -147,11 +153,14 @@ def is_member(seat: Seat | None) -> bool:
     return seat is not None and seat.member
 
 
-def supported(core: Core, me: int, by: int, scope: Scope) -> Core:
-    """The group after `by` (1 or -1) members of process `me` came or went, as far as assignors are concerned."""
+def supported(core: Core, me: int, by: int, scope: Scope, loaded: bool = False) -> Core:
+    """The group after `by` (1 or -1) members of process `me` came or went, as far as assignors are concerned (`loaded`: see `Seat`)."""
     if not scope.lists:
         return core
     mine = scope.lists[me]
+    if loaded:
+        assert core.assignor is not None
+        mine = (scope.assignors_listed[core.assignor],)
     return but(core, support=tuple(n + by * (name in mine) for n, name in zip(core.support, scope.assignors_listed, strict=True)))
 
 
@@ -161,7 +170,7 @@ def remove(core: Core, seats: Seats, me: int, id: int, scope: Scope) -> tuple[Co
     assert seat is not None
     if seat.member:
         core = but(core, members=core.members - 1, parked=core.parked - seat.join, due=core.due - seat.due)
-        core = supported(core, me, -1, scope)
+        core = supported(core, me, -1, scope, seat.loaded)
     else:
         core = but(core, pending=core.pending - 1)
     if core.leader == (me, id):

@@ -90,7 +90,7 @@ def send_back(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> It
     kept = []
     for id, seat in seats:
         if walk.expel and seat.due:
-            core = supported(but(core, members=core.members - 1), me, -1, scope)
+            core = supported(but(core, members=core.members - 1), me, -1, scope, seat.loaded)
             if core.leader == (me, id):
                 core = but(core, leader=None)
             continue
@@ -122,7 +122,7 @@ def _answer_joins(
         elif core.members:
             yield but(core, phase=Phase.COMPLETING, parked=0, due=core.members, deadline=True, walk=_election(scope)), now, link
         else:
-            latest = (core.generation, None) if scope.has("fail_over") else core.durable
+            latest = (core.generation, None, None) if "fail_over" in core.keeps else core.durable
             yield but(core, phase=Phase.EMPTY, parked=0, leader=None, assignor=None, durable=latest, walk=None), now, link
         return
     (id, seat), rest = todo[0], todo[1:]
@@ -130,7 +130,9 @@ def _answer_joins(
         yield from _answer_joins(me, core, rest, (*kept, (id, seat)), durable, link, scope)
         return
     if not seat.join:
-        yield from _answer_joins(me, supported(but(core, members=core.members - 1), me, -1, scope), rest, kept, durable, link, scope)
+        yield from _answer_joins(
+            me, supported(but(core, members=core.members - 1), me, -1, scope, seat.loaded), rest, kept, durable, link, scope
+        )
         return
     request = link.parked if isinstance(link.parked, JoinGroup) else JoinGroup(id)
     link = deliver(link, JoinGroup, id, Answer(request, NONE, id, core.generation))
@@ -176,12 +178,12 @@ def _answer_syncs(
     walk = core.walk
     assert walk is not None
     if not todo:
-        now = Seats(kept, record(kept) if scope.has("fail_over") else ())
+        now = Seats(kept, record(kept) if "fail_over" in core.keeps else ())
         if me + 1 < scope.members:
             yield but(core, walk=but(walk, at=me + 1)), now, link
         else:
-            due = core.due if scope.has("sync_timeout") else 0
-            latest = (core.generation, core.leader) if scope.has("fail_over") else core.durable
+            due = core.due if "sync_timeout" in core.keeps else 0
+            latest = (core.generation, core.leader, core.assignor) if "fail_over" in core.keeps else core.durable
             core = but(core, phase=Phase.STABLE, appending=False, recorded=False, due=due, deadline=core.deadline and due > 0)
             yield but(core, durable=latest, walk=None), now, link
         return
@@ -195,7 +197,7 @@ def _answer_syncs(
         request = SyncGroup(id, core.generation)
         there = deliver(link, SyncGroup, id, Answer(request, NONE, id, core.generation, share)) if seat.sync else link
         left = but(after, walk=but(after.walk, free=walk.free & ~share))
-        settled = but(seat, sync=False, share=share, due=seat.due and scope.has("sync_timeout"))
+        settled = but(seat, sync=False, share=share, due=seat.due and "sync_timeout" in core.keeps)
         yield from _answer_syncs(me, left, rest, (*kept, (id, settled)), durable, there, scope)
 
 

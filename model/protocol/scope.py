@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from groupcheck.model.engine import ScopeError
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, Budget
@@ -25,7 +25,8 @@ def _faults(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple
 class Scope:
     """What bounds a run. A round after the last of `generations` is not completed: the group waits at the edge of the scope.
 
-    `partitions`: of one topic; None: as many as members under `range`, one under `any` (a property of single partitions needs no more there).
+    `partitions`: of one topic; None: one under `any` (a promise about single partitions needs no more there), as many as members under `range`.
+    `assignor`: unless it is given, `range` where `partitions` are given, otherwise `any`, which proves more.
     `records` in each partition. `faults`: name -> how often. `any_faults`: any N of all faults instead (the same one may repeat).
     `max_size`: group.max.size (KIP-389). `two_step`: members first ask for an id (KIP-394, JoinGroup version 4 and newer).
     `protocols`: what each member lists in JoinGroup, in order of preference, if they differ: "range,sticky|sticky" for two members.
@@ -38,7 +39,7 @@ class Scope:
     records: int = 1
     faults: tuple[tuple[str, int], ...] = field(default=(), converter=_faults)
     any_faults: int | None = None
-    assignor: str = "range"
+    assignor: str = field(default=Factory(lambda self: "any" if self.partitions is None else "range", takes_self=True))
     max_size: int | None = None
     two_step: bool = True
     protocols: str = ""

@@ -74,13 +74,13 @@ def session_timeout(me: int, core: Core, seats: Seats, budget: Budget, scope: Sc
             yield label, left, without, budget.spend("session_timeout")
 
 
-@rule(when=lambda budget: budget.allows("new_member_timeout"))
+@rule(when=lambda seats: any(seat.new for _, seat in seats))
 def new_member_timeout(
     me: int, core: Core, seats: Seats, link: Link, budget: Budget, scope: Scope
 ) -> Iterator[tuple[Core, Seats, Link, Budget]]:
     """A new member has waited for five minutes: it is removed although its JoinGroup is parked, which is answered 25."""
     for id, seat in seats:
-        if seat.new and seat.armed:
+        if seat.new and seat.armed and budget.allows("new_member_timeout"):
             left, without = remove(core, seats, me, id, scope)
             request = link.parked if isinstance(link.parked, JoinGroup) else JoinGroup(id)
             told = deliver(link, JoinGroup, id, Answer(request, UNKNOWN_MEMBER_ID))

@@ -10,6 +10,7 @@ from groupcheck.model.protocol.coordinator import REQUEST_RULES
 from groupcheck.model.protocol.ends import ENDS
 from groupcheck.model.protocol.failover import RECORD_RULES, fail_over
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
+from groupcheck.model.protocol.forgetting import FORGET_RULES, kept_for
 from groupcheck.model.protocol.group import Core, Seats
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.offsets import OFFSET_RULES, Offsets
@@ -20,14 +21,14 @@ from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.protocol.variant import Variant
 
 # Inside a step: answers are received, walks go on, commits are stored; only then is the next request read.
-URGENT_RULES = (*ANSWER_RULES, *ROUND_RULES, *RECORD_RULES, OFFSET_RULES[0], *REQUEST_RULES)
+URGENT_RULES = (*ANSWER_RULES, *ROUND_RULES, *RECORD_RULES, *FORGET_RULES, OFFSET_RULES[0], *REQUEST_RULES)
 RULES = (*TIMER_RULES, fail_over, *POLL_RULES, *OFFSET_RULES[1:], *FAULT_RULES, *QUEUE_RULES, *URGENT_RULES)
 
 
 def spec(scope: Scope) -> Spec:
     """The protocol at a scope, without invariants."""
     slots = {
-        "core": single(Core(support=(0,) * len(scope.assignors_listed))),
+        "core": single(Core(support=(0,) * len(scope.assignors_listed), keeps=kept_for(scope.budget))),
         "budget": single(scope.budget),
         "offsets": single(Offsets()),
         "seats": array(scope.members, Seats()),
