@@ -38,6 +38,11 @@ def _names(ids: list[str] | tuple[str, ...]) -> str:
     return ", ".join(ids[:SHOWN]) + (f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else "")
 
 
+def plural(n: int, what: str) -> str:
+    """`1 rebalance`, `2 rebalances`."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 def seconds(ms: int) -> str:
     """`12.3 s`, `250 ms`."""
     return f"{ms} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
@@ -96,7 +101,7 @@ def _blocked(timeline: Timeline) -> Iterator[Anomaly]:
     """Rounds that waited for members that were gone already (their session timeout ended the wait)."""
     waits = [
         (ms, r) for r in timeline.rounds
-        if "gone" in r.waited_for and r.started is not None and (ms := _join_ms(r)) is not None and ms >= SLOW_MS
+        if r.waited_for.startswith("gone") and r.started is not None and (ms := _join_ms(r)) is not None and ms >= SLOW_MS
     ]  # fmt: skip
     if not waits:
         return
@@ -107,7 +112,7 @@ def _blocked(timeline: Timeline) -> Iterator[Anomaly]:
     yield Anomaly(
         "blocked_by_departed_member",
         round.started.line,
-        f"{len(waits)} rebalances waited {seconds(total)} in all for members that were gone without leaving, at most {seconds(slowest)}",
+        f"{plural(len(waits), 'rebalance')} waited {seconds(total)} in all for members that were gone without leaving, at most {seconds(slowest)}",
         (f"expired: {_names(who)}",),
     )
 
@@ -127,7 +132,7 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
     if lengths:
         evidence.insert(0, f"the join phase lasted {seconds(int(median(lengths)))} (median), which is then the rebalance timeout")
     first = missed[0].started or missed[0].joined_at
-    text = f"{len(missed)} rebalances were ended by the rebalance timeout; {removed} members had not rejoined and were removed"
+    text = f"{plural(len(missed), 'rebalance')} ended by the rebalance timeout; {plural(removed, 'member')} removed for not rejoining"
     yield Anomaly("join_window_missed", first.line if first else 0, text, tuple(evidence))
 
 
@@ -144,7 +149,7 @@ def _ghosts(timeline: Timeline) -> Iterator[Anomaly]:
     clients = Counter(client_of(id) for id in ids)
     count = sum(b.count for b in bursts)
     largest = max(bursts, key=lambda b: b.count)
-    text = f"{count} members expired in bulk ({len(bursts)} times, at most {largest.count} together): ghosts, ids that nobody used after joining"
+    text = f"{count} members expired in bulk ({plural(len(bursts), 'time')}, at most {largest.count} together): ghosts, ids that nobody used after joining"
     evidence = [
         f"{len(unused)} of them joined in this log and never led, rejoined visibly or left",
         f"{before} of them had joined before the log begins",
@@ -166,7 +171,7 @@ def _never_joined(timeline: Timeline) -> Iterator[Anomaly]:
         yield Anomaly(
             "ids_never_used",
             first.line if first else 0,
-            f"{len(unused)} ids were handed out and never used",
+            f"{plural(len(unused), 'id')} handed out and never used",
             (_names([m.id for m in unused]),),
         )
 
@@ -187,7 +192,7 @@ def _bounces(timeline: Timeline) -> Iterator[Anomaly]:
         yield Anomaly(
             "bouncing_members",
             first.line if first else 0,
-            f"{len(often)} clients came back under new ids; {client} had {len(members)}",
+            f"{plural(len(often), 'client')} came back under new ids; {client} had {len(members)}",
             (
                 *(f"{c}: {len(ms)} ids" for c, ms in often[:SHOWN]),
                 f"{client} went: " + ", ".join(f"{k} {n}" for k, n in gone.most_common()),
@@ -219,6 +224,6 @@ def _unassigned(timeline: Timeline) -> Iterator[Anomaly]:
         yield Anomaly(
             "generation_without_assignment",
             first.line if first else 0,
-            f"{len(missing)} generations stabilized and were given up before the leader's assignment arrived",
+            f"{plural(len(missing), 'generation')} stabilized and given up before the leader's assignment arrived",
             (f"generations: {_names([str(r.to_generation) for r in missing])}",),
         )

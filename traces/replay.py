@@ -36,7 +36,7 @@ from groupcheck.traces.events import (
 from groupcheck.traces.follow import Follower, Refusal
 from groupcheck.traces.gaps import SENTENCES
 from groupcheck.traces.reading import TraceError
-from groupcheck.traces.report import Anomaly, FileReport, GroupReport, Unexplained
+from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport, Unexplained
 from groupcheck.traces.timeline import Timeline
 
 GROUPS_KEPT = 10_000
@@ -346,8 +346,7 @@ def _report(replay: Replay, forced: str | None) -> FileReport:
         verdict: Kind = UNKNOWN
         reason = f"no line about the group {replay.only!r}" if replay.only is not None else "the coordinator's lines name no group"
     else:
-        ranked = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
-        decisive = max(groups, key=lambda g: ranked[g.verdict])
+        decisive = max(groups, key=lambda g: RANK[g.verdict])
         verdict, reason = (
             decisive.verdict,
             f"group {decisive.group}: {decisive.reason}" if decisive.verdict != HOLDS else "every line is explained",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import Factory, frozen
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
@@ -74,6 +76,9 @@ class FileReport:
     anomalies: tuple[Anomaly, ...] = Factory(tuple)
 
 
-def worst(verdicts: list[Kind]) -> Kind:
-    """The worst of them; unknown if there is none."""
-    return max(verdicts, key=lambda v: RANK[v], default=UNKNOWN)
+def worst_of(reports: Sequence[FileReport]) -> tuple[Kind, str]:
+    """The worst verdict of several files with its reason; unknown if there is none."""
+    worst = max(reports, key=lambda r: RANK[r.verdict], default=None)
+    if worst is None:
+        return UNKNOWN, "no file was given"
+    return worst.verdict, f"{worst.path}: {worst.reason}" if len(reports) > 1 and worst.verdict != HOLDS else worst.reason

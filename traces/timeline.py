@@ -12,6 +12,7 @@ from functools import singledispatchmethod
 
 from attrs import Factory, define, field
 
+from groupcheck.model.protocol.group import Phase
 from groupcheck.traces.events import (
     AssignmentReceived,
     Cause,
@@ -65,7 +66,7 @@ class Round:
     """One rebalance. `joined_at`: the join phase ended (Stabilized, or the group is empty); `assigned`: the leader's assignment arrived.
 
     `outcome`: open, stabilized (no assignment seen yet), assigned, emptied, interrupted (another round began before the assignment), lost.
-    `waited_for`: what ended the wait, in words; `held_up_by`: the members that it waited for, as far as the log tells.
+    `initial`: it began in an Empty group, so the initial delay ran (KIP-134). `waited_for`: what ended the wait, in words; `held_up_by`: the members that it waited for, as far as the log tells.
     """
 
     started: Moment | None
@@ -86,6 +87,7 @@ class Round:
     not_rejoined: list[str] = Factory(list)
     held_up_by: tuple[str, ...] = ()
     waited_for: str = ""
+    initial: bool = False
     last: Event | None = None
 
     @property
@@ -147,6 +149,7 @@ class Timeline:
     _unstable_since: Moment | None = None
     _preparing_since: Moment | None = None
     _burst: Burst | None = None
+    _empty: bool = False
 
     @property
     def open(self) -> Round | None:
@@ -159,6 +162,8 @@ class Timeline:
         self.last = moment(event)
         if not (isinstance(event, MemberExpired) and not event.pending):
             self._burst = None
+        if isinstance(event, IdHandedOut | MemberAdded) and event.phase is not None:
+            self._empty = event.phase == Phase.EMPTY
         self._take(event)
         running = self.open
         if running is not None and running.outcome == "open":
@@ -213,10 +218,11 @@ class Timeline:
         causers = reason.members if reason else ()
         self._begin(
             Round(moment(event), event.generation, cause=cause, causers=causers, reason=reason.text if reason else "",
-                  client_reason=reason.client if reason else None)
+                  client_reason=reason.client if reason else None, initial=self._empty)
         )  # fmt: skip
         self.causes[cause.value] = self.causes.get(cause.value, 0) + 1
         self._count("rebalances")
+        self._empty = False
         if event.time is not None:
             self.starts.append(event.time)
         if self._unstable_since is None:
@@ -273,6 +279,7 @@ class Timeline:
         round.to_generation, round.size, round.joined_at, round.outcome = event.generation, 0, moment(event), "emptied"
         _hold_up(round, self.bursts[-1] if self.bursts else None)
         self._count("emptied")
+        self._empty = True
         self._note_generation(event.generation)
         self._joined_up(event)
         self._settled(event)
@@ -423,19 +430,19 @@ def _hold_up(round: Round, burst: Burst | None) -> None:
     """Who came last, or for whom the round waited in vain, as far as the lines since its start tell."""
     last = round.last if round.last is not None and (elapsed(moment(round.last), round.joined_at) or 0) <= AT_ONCE_MS else None
     if round.not_rejoined:
-        round.held_up_by, round.waited_for = tuple(round.not_rejoined), "members that never rejoined, until the rebalance timeout"
+        round.held_up_by, round.waited_for = tuple(round.not_rejoined), "did not rejoin until the rebalance timeout"
     elif isinstance(last, MemberExpired):
         together = burst is not None and burst.last.line == last.line
         round.held_up_by = tuple(burst.members) if burst is not None and together else (last.member,)
-        round.waited_for = (
-            "an id that never joined, until its session timeout" if last.pending else "a member that was gone, until its session timeout"
-        )
+        round.waited_for = "never joined, until the session timeout" if last.pending else "gone, until the session timeout"
     elif isinstance(last, MemberLeft):
-        round.held_up_by, round.waited_for = (last.member,), "a member that left instead of joining"
+        round.held_up_by, round.waited_for = (last.member,), "left instead of joining"
     elif isinstance(last, MemberAdded):
-        round.held_up_by, round.waited_for = (last.member,), "the last member to join"
+        round.held_up_by, round.waited_for = (last.member,), "joined last"
     elif isinstance(last, RebalanceStarted):
-        round.waited_for = "nobody: all were there"
+        round.waited_for = "nobody"
+    elif round.initial:
+        round.waited_for = "the initial delay"
     else:
-        round.waited_for = "a JoinGroup, or the initial delay, that the log does not show"
+        round.waited_for = "not shown (the JoinGroup of a member that the group knew)"
     round.last = None
