@@ -122,7 +122,9 @@ class BrokerLog:
         else:
             self.scala_lines += 1
         self._last_broker = event.broker
-        broker = self.brokers.setdefault(event.broker, Broker(java=java))
+        broker = self.brokers.get(event.broker)
+        if broker is None:
+            broker = self.brokers[event.broker] = Broker(java=java)
         if not isinstance(event, Noted):
             broker.saw(row, event, java)
         if event.time is not None:

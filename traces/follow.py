@@ -1,6 +1,6 @@
 """Follows one group on one coordinator through the model, line by line, and keeps every world that fits.
 
-A world is a value of the model's `core` (phase, initial delay, append in flight); all worlds of a group share the generation and what is
+A world is a value of the model's core (phase, initial delay, append in flight); all worlds of a group share the generation and what is
 known of the members (`belief`). Each event is an observation of one coordinator step: it keeps the worlds in which that step can happen and
 takes it there. What no world explains is refused with what was possible instead; then everything is possible again, and the event is taken
 as the first line of a log that begins there.
@@ -9,11 +9,11 @@ as the first line of a log that begins there.
 from __future__ import annotations
 
 from collections.abc import Callable, Set
-from functools import singledispatchmethod
+from typing import Any, TypeVar
 
 from attrs import Factory, define, frozen
 
-from groupcheck.model.protocol.group import Core, Phase
+from groupcheck.model.protocol.group import Phase
 from groupcheck.traces import model_steps as steps
 from groupcheck.traces.belief import GOING, Belief, Misfit
 from groupcheck.traces.events import (
@@ -44,7 +44,7 @@ from groupcheck.traces.events import (
 )
 from groupcheck.traces.gaps import shortest_gap
 
-Worlds = frozenset[Core]
+Worlds = frozenset[steps.World]
 
 
 @frozen
@@ -95,6 +95,20 @@ def _starts_in(event: Event) -> frozenset[Phase]:
     return frozenset({reason.phase}) if reason.phase is not None else _STARTS_IN.get(reason.cause, _IN_A_GENERATION)
 
 
+_HANDLERS: dict[type[Event], Callable[[Any, Any], Misfit | None]] = {}
+_Handler = TypeVar("_Handler", bound=Callable[[Any, Any], Any])
+
+
+def _on(kind: type[Event]) -> Callable[[_Handler], _Handler]:
+    """Registers a method as the one that takes events of this kind."""
+
+    def register(method: _Handler) -> _Handler:
+        _HANDLERS[kind] = method
+        return method
+
+    return register
+
+
 @define
 class Follower:
     """`base`: the current generation, None while no line has told it. `owed`: a rebalance must begin now, for this reason.
@@ -104,7 +118,7 @@ class Follower:
     """
 
     printing: Printing = Factory(Printing)
-    worlds: Worlds = frozenset(steps.EVERY_WORLD)
+    worlds: Worlds = steps.EVERY_WORLD
     base: int | None = None
     belief: Belief = Factory(Belief)
     owed: str = ""
@@ -153,13 +167,13 @@ class Follower:
         strangers = self.belief.strangers
         self.forget()
         self.worlds, self.base = worlds, base
-        if emptied and all(w.phase == Phase.EMPTY for w in worlds):
+        if emptied and all(steps.PHASE[w] == Phase.EMPTY for w in worlds):
             self.belief.emptied()
             self.belief.strangers = strangers
 
     def forget(self, *, loaded: bool = False) -> None:
         """Everything is possible again (`loaded`: but ids handed out before are void)."""
-        self.worlds, self.base = frozenset(steps.EVERY_WORLD), None
+        self.worlds, self.base = steps.EVERY_WORLD, None
         self.belief = Belief(strangers=not loaded)
         self.owed, self.departed, self.confirm, self.debt, self.closing = "", {}, {}, False, False
 
@@ -167,7 +181,7 @@ class Follower:
         """The worlds in words."""
         if base is None and len(worlds) == len(steps.EVERY_WORLD):
             return "anything: the log has not told the group's state yet"
-        phases = sorted({w.phase for w in worlds})
+        phases = sorted({steps.PHASE[w] for w in worlds})
         generation = "an unknown generation" if base is None else f"generation {base}"
         text = f"{' or '.join(map(str, phases))} in {generation} with {self.belief.size()} members"
         if self.owed:
@@ -190,9 +204,9 @@ class Follower:
 
     def _keep(self, phases: frozenset[Phase] | None) -> Misfit | None:
         """Keeps the worlds in one of these phases (None: any)."""
-        kept = self.worlds if phases is None else frozenset(w for w in self.worlds if w.phase in phases)
+        kept = self.worlds if phases is None else frozenset(w for w in self.worlds if steps.PHASE[w] in phases)
         if not kept:
-            there = " or ".join(str(p) for p in sorted({w.phase for w in self.worlds}))
+            there = " or ".join(str(p) for p in sorted({steps.PHASE[w] for w in self.worlds}))
             return Misfit(f"the group was {there}, not {' or '.join(map(str, sorted(phases or ())))}")
         self.worlds = kept
         return None
@@ -200,10 +214,10 @@ class Follower:
     def _in(self, phase: Phase | None) -> Misfit | None:
         return None if phase is None else self._keep(frozenset({phase}))
 
-    def _step(self, move: Callable[[Core], Core | None]) -> Misfit | None:
+    def _step(self, move: Callable[[steps.World], steps.World | None]) -> Misfit | None:
         moved = frozenset(after for after in map(move, self.worlds) if after is not None)
         if not moved:
-            return Misfit(f"the group was {' or '.join(str(p) for p in sorted({w.phase for w in self.worlds}))}")
+            return Misfit(f"the group was {' or '.join(str(p) for p in sorted({steps.PHASE[w] for w in self.worlds}))}")
         self.worlds = moved
         return None
 
@@ -219,11 +233,11 @@ class Follower:
 
     # --- rounds
 
-    @singledispatchmethod
     def _take(self, event: Event) -> Misfit | None:
-        return None
+        handler = _HANDLERS.get(type(event))
+        return None if handler is None else handler(self, event)
 
-    @_take.register
+    @_on(RebalanceStarted)
     def _(self, event: RebalanceStarted) -> Misfit | None:
         reason = event.reason or Reason("", Cause.NOT_TOLD)
         if reason.cause == Cause.DOWNGRADE:
@@ -249,7 +263,7 @@ class Follower:
 
     def _maybe_recreated(self, event: RebalanceStarted) -> bool:
         """An Empty group can vanish (its offsets expired) and be made anew, with generation 0."""
-        gone = event.generation == 0 and self.base not in (None, 0) and any(w.phase == Phase.EMPTY for w in self.worlds)
+        gone = event.generation == 0 and self.base not in (None, 0) and any(steps.PHASE[w] == Phase.EMPTY for w in self.worlds)
         if not gone:
             return False
         if not self.printing.silent_deletion:
@@ -258,7 +272,7 @@ class Follower:
             "generation_reset", f"generation {self.base} is followed by 0: the empty group was deleted in between, which is not printed"
         )
         self.base = 0
-        self.worlds = frozenset(w for w in self.worlds if w.phase == Phase.EMPTY)
+        self.worlds = frozenset(w for w in self.worlds if steps.PHASE[w] == Phase.EMPTY)
         return True
 
     def _caused_by(self, reason: Reason) -> Misfit | None:
@@ -287,7 +301,7 @@ class Follower:
             belief.leader = id
         return why
 
-    @_take.register
+    @_on(Stabilized)
     def _(self, event: Stabilized) -> Misfit | None:
         if not self.printing.joins:
             self.belief.silent_joins()
@@ -320,7 +334,7 @@ class Follower:
             return belief.sized(size)
         return why
 
-    @_take.register
+    @_on(GroupEmptied)
     def _(self, event: GroupEmptied) -> Misfit | None:
         why = self._keep(frozenset({Phase.PREPARING}))
         if why is None and self.base is not None:
@@ -340,7 +354,7 @@ class Follower:
             self.belief.emptied()
         return None
 
-    @_take.register
+    @_on(AssignmentReceived)
     def _(self, event: AssignmentReceived) -> Misfit | None:
         why = self._generation(event.generation) or self._step(steps.leader_syncs)
         if why is None and event.members is not None:
@@ -360,16 +374,16 @@ class Follower:
             belief.leader = id
         return why
 
-    @_take.register
+    @_on(EmptyAssignment)
     def _(self, event: EmptyAssignment) -> Misfit | None:
         return self._generation(event.generation) or self._keep(_IN_A_GENERATION)
 
-    @_take.register
+    @_on(RoundStuck)
     def _(self, event: RoundStuck) -> Misfit | None:
         self.closing = False
         return self._keep(frozenset({Phase.PREPARING}))
 
-    @_take.register
+    @_on(RoundOpen)
     def _(self, event: RoundOpen) -> Misfit | None:
         if event.phase is not None:
             return self._in(event.phase)
@@ -380,7 +394,7 @@ class Follower:
             why = self.belief.sized(event.members)
         return why
 
-    @_take.register
+    @_on(AppendFailed)
     def _(self, event: AppendFailed) -> Misfit | None:
         if event.reverted_to is not None:
             self.forget_members()
@@ -392,7 +406,7 @@ class Follower:
 
     # --- members
 
-    @_take.register
+    @_on(IdHandedOut)
     def _(self, event: IdHandedOut) -> Misfit | None:
         why = self._exists(event.phase)
         if why is None:
@@ -403,7 +417,7 @@ class Follower:
         """The line names the state; a group that was Empty may have been made anew since."""
         return self._in(phase)
 
-    @_take.register
+    @_on(MemberAdded)
     def _(self, event: MemberAdded) -> Misfit | None:
         if not event.fresh and not self.printing.joins:
             self.belief.joined_least = self.belief.joined_most = 0  # such joins are printed here, so none was silent
@@ -417,12 +431,12 @@ class Follower:
             self.owed = f"{event.member} joined"
         return why
 
-    @_take.register
+    @_on(StaticReplaced)
     def _(self, event: StaticReplaced) -> Misfit | None:
         why = self._in(event.phase) or self._keep(frozenset(Phase) - {Phase.EMPTY})
         return why or self.belief.replace(event.instance, event.old, event.new)
 
-    @_take.register
+    @_on(MemberLeft)
     def _(self, event: MemberLeft) -> Misfit | None:
         if event.member in self.confirm:
             del self.confirm[event.member]
@@ -433,7 +447,7 @@ class Follower:
         if self.debt:
             self.debt = False
             why = self.belief.remove(event.member)
-            if why is None and all(w.phase == Phase.EMPTY for w in self.worlds):
+            if why is None and all(steps.PHASE[w] == Phase.EMPTY for w in self.worlds):
                 self.belief.emptied()
             return why
         if event.late:
@@ -453,13 +467,13 @@ class Follower:
         if not running:
             self.owed = what
 
-    @_take.register
+    @_on(MemberExpired)
     def _(self, event: MemberExpired) -> Misfit | None:
         if event.pending:
             return self.belief.drop_pending(event.member)
         return self._gone(event.member, "expired")
 
-    @_take.register
+    @_on(NotRejoined)
     def _(self, event: NotRejoined) -> Misfit | None:
         why = self._keep(frozenset({Phase.PREPARING}))
         if not self.printing.joins:
@@ -473,7 +487,7 @@ class Follower:
         self.closing = why is None
         return why
 
-    @_take.register
+    @_on(NotSynced)
     def _(self, event: NotSynced) -> Misfit | None:
         why = self._keep(_IN_A_GENERATION)
         for id in event.members:
@@ -483,13 +497,13 @@ class Follower:
             self.owed = "members that had not sent SyncGroup were removed"
         return why
 
-    @_take.register
+    @_on(JoinRejected)
     def _(self, event: JoinRejected) -> Misfit | None:
         return self._in(event.phase)
 
     # --- life
 
-    @_take.register
+    @_on(GroupLoaded)
     def _(self, event: GroupLoaded) -> Misfit | None:
         self.forget(loaded=True)
         self.base = event.generation
@@ -499,20 +513,20 @@ class Follower:
             phases = {Phase.STABLE if event.members else Phase.EMPTY}
         return self._keep(frozenset(phases))
 
-    @_take.register
+    @_on(MemberLoaded)
     def _(self, event: MemberLoaded) -> Misfit | None:
         if event.generation is None:  # the old coordinator prints the members of every record it reads, superseded ones too
             self.belief.name_loaded(event.member, event.instance)
         return None
 
-    @_take.register
+    @_on(GroupUnloaded)
     def _(self, event: GroupUnloaded) -> Misfit | None:
         why = self._generation(event.generation)
         if why is None:
             self.forget(loaded=True)
         return why
 
-    @_take.register
+    @_on(GroupDied)
     def _(self, event: GroupDied) -> Misfit | None:
         self.forget(loaded=True)
         return None

@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 
 from attrs import frozen
 
-from groupcheck.model.protocol.group import Core, Phase
+from groupcheck.model.protocol.group import Phase
 from groupcheck.traces import model_steps as steps
 from groupcheck.traces.events import (
     AssignmentReceived,
@@ -54,7 +54,7 @@ SENTENCES = {
 class Place:
     """Where a group may stand: a world, and how many generations further."""
 
-    world: Core
+    world: steps.World
     ahead: int = 0
 
 
@@ -68,16 +68,16 @@ def _moves(place: Place) -> list[tuple[str, Place]]:
         ended = steps.end_round(place.world, anybody)
         if ended is not None:
             moves.append((name, Place(ended, place.ahead + 1)))
-    if place.world.phase == Phase.COMPLETING and not place.world.appending:
+    if steps.PHASE[place.world] == Phase.COMPLETING:
         led = steps.leader_syncs(place.world)
         if led is not None:
             moves.append(("AssignmentReceived", Place(led, place.ahead)))
     return moves
 
 
-def fits(event: Event, world: Core, base: int | None, starts_in: frozenset[Phase]) -> bool:
+def fits(event: Event, world: steps.World, base: int | None, starts_in: frozenset[Phase]) -> bool:
     """Could this world print the event, as far as phase and generation are concerned? `starts_in`: where a round of its cause may begin."""
-    phase = world.phase
+    phase = steps.PHASE[world]
     if isinstance(event, RebalanceStarted):
         return phase in starts_in and (base is None or base == event.generation)
     if isinstance(event, Stabilized | GroupEmptied):
@@ -96,12 +96,12 @@ def fits(event: Event, world: Core, base: int | None, starts_in: frozenset[Phase
 
 
 def shortest_gap(
-    worlds: frozenset[Core], base: int | None, event: Event, starts_in: frozenset[Phase], seen: Set[str]
+    worlds: frozenset[steps.World], base: int | None, event: Event, starts_in: frozenset[Phase], seen: Set[str]
 ) -> tuple[tuple[str, ...], Place] | None:
     """The lines that must be missing, and where the group stands then; lines of kinds in `seen` are lost last. None if no few lines do."""
     queue: list[tuple[int, int, tuple[str, ...], Place]] = []
     order = 0
-    for world in sorted(worlds, key=lambda w: (w.phase, w.initial, w.appending)):
+    for world in sorted(worlds):
         heappush(queue, (0, order, (), Place(world)))
         order += 1
     done: set[Place] = set()
@@ -112,7 +112,7 @@ def shortest_gap(
         if place in done or len(lost) >= MOST_LOST:
             continue
         done.add(place)
-        for silent in sorted(steps.silent_steps(frozenset({place.world})) - {place.world}, key=lambda w: w.phase):
+        for silent in sorted(steps.silent_steps(frozenset({place.world})) - {place.world}):
             heappush(queue, (cost, order, lost, Place(silent, place.ahead)))
             order += 1
         for name, after in _moves(place):

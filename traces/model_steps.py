@@ -61,12 +61,12 @@ def _group(core: Core, *, joined: bool = False) -> _Case:
     return counted, Seats(((0, seat),)), Link()
 
 
-def _only(worlds: set[Core]) -> Core:
-    (world,) = worlds
-    return world
+def _only(outcomes: set[Core]) -> int:
+    (core,) = outcomes
+    return _NUMBER[core]
 
 
-EVERY_WORLD = (
+_EVERY = (
     Core(phase=Phase.EMPTY),
     Core(phase=Phase.PREPARING, initial=True),
     Core(phase=Phase.PREPARING),
@@ -74,47 +74,56 @@ EVERY_WORLD = (
     Core(phase=Phase.COMPLETING, appending=True),
     Core(phase=Phase.STABLE),
 )
+_NUMBER = {core: number for number, core in enumerate(_EVERY)}
+
+World = int
+"""A world by its number; `PHASE` says where the group is in it."""
+EVERY_WORLD = frozenset(range(len(_EVERY)))
 """All that a group can be, as far as the members are left open."""
+PHASE = tuple(core.phase for core in _EVERY)
+EMPTY, STABLE = _NUMBER[_EVERY[0]], _NUMBER[_EVERY[-1]]
 
 
 @cache
-def start_round(core: Core) -> Core | None:
+def start_round(world: World) -> World | None:
     """A rebalance begins; None where one is already running."""
-    if core.phase == Phase.PREPARING:
+    if PHASE[world] == Phase.PREPARING:
         return None
-    group, seats, link = _group(core)
+    group, seats, link = _group(_EVERY[world])
     return _only(_settled((prepare(group), seats, link)))
 
 
 @cache
-def end_round(core: Core, anybody: bool) -> Core | None:
+def end_round(world: World, anybody: bool) -> World | None:
     """The join phase ends, with members or with none; None where no round is running."""
-    if core.phase != Phase.PREPARING:
+    if PHASE[world] != Phase.PREPARING:
         return None
-    group, seats, link = _group(core, joined=True) if anybody else (core, Seats(), Link())
+    group, seats, link = _group(_EVERY[world], joined=True) if anybody else (_EVERY[world], Seats(), Link())
     after = complete(group, _SCOPE)
     assert after.generation == group.generation + 1
     return _only(_settled((after, seats, link)))
 
 
 @cache
-def leader_syncs(core: Core) -> Core | None:
+def leader_syncs(world: World) -> World | None:
     """The leader's SyncGroup arrives in a group that waits for it: its assignment is being appended. None where nobody waits for it."""
-    group, seats, _ = _group(core)
+    group, seats, _ = _group(_EVERY[world])
     outcomes = list(_fire(sync_group, (group, seats, Link(request=SyncGroup(0, 0)))))
     ((label, (after, _, _)),) = outcomes
-    return _plain(after) if label in ("led", "parked") else None
+    return _NUMBER[_plain(after)] if label in ("led", "parked") else None
 
 
 @cache
-def silent_steps(worlds: frozenset[Core]) -> frozenset[Core]:
+def silent_steps(worlds: frozenset[World]) -> frozenset[World]:
     """The worlds with those that follow without a line in the log: the leader's append commits and the group is Stable."""
-    committed = (after for world in worlds for _, after in _fire(append_committed, _group(world)))
-    return worlds | {core for case in committed for core in _settled(case)}
+    committed = (after for world in worlds for _, after in _fire(append_committed, _group(_EVERY[world])))
+    return worlds | {_NUMBER[core] for case in committed for core in _settled(case)}
 
 
 @cache
-def must_restart(core: Core) -> bool:
+def must_restart(world: World) -> bool:
     """Does the loss of a member start a rebalance here (and not end a running one, or concern an Empty group)?"""
-    group, seats, link = _group(core)
-    return any(w.phase == Phase.PREPARING and core.phase != Phase.PREPARING for w in _settled((after_removal(group, _SCOPE), seats, link)))
+    if PHASE[world] == Phase.PREPARING:
+        return False
+    group, seats, link = _group(_EVERY[world])
+    return any(core.phase == Phase.PREPARING for core in _settled((after_removal(group, _SCOPE), seats, link)))

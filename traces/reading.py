@@ -19,6 +19,7 @@ from attrs import define
 from groupcheck.model.engine.errors import UserError
 
 LINE_CAP = 1 << 20
+_BLOCK = 1 << 16
 _GZIP = b"\x1f\x8b"
 _SNIFF = 8192
 _PACKED = {b"PK\x03\x04": "a zip archive", b"\xfd7zXZ\x00": "xz data", b"BZh": "bzip2 data", b"\x28\xb5\x2f\xfd": "zstd data"}
@@ -85,37 +86,59 @@ def read_lines(stream: BinaryIO, notes: Notes, needles: tuple[bytes, ...] = ()) 
     `notes` counts all lines as they go by. A damaged end is noted, never raised.
     """
     assert isinstance(stream, io.BufferedReader)
-    head = stream.peek(2)[:2]
-    if head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        lines = _utf16(stream)
-    else:
-        lines = _split(stream, notes)
-    number = 0
+    wide = stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     try:
-        for raw in lines:
-            number += 1
-            notes.lines = number
-            if needles and not any(n in raw for n in needles):
+        for block in _utf16(stream) if wide else _blocks(stream, notes):
+            if needles and not any(n in block for n in needles):
+                notes.lines += block.count(b"\n") + (block[-1:] != b"\n")
                 continue
-            try:
-                text = raw.decode()
-            except UnicodeDecodeError:
-                notes.undecodable += 1
-                text = raw.decode(errors="replace")
-            yield number, text.rstrip("\r\n")
+            for raw in block.split(b"\n") if block[-1:] != b"\n" else block[:-1].split(b"\n"):
+                notes.lines += 1
+                if not needles or any(n in raw for n in needles):
+                    yield notes.lines, _decoded(raw, notes)
     except (OSError, EOFError, zlib.error) as e:
         notes.torn = f"the file ends early or is damaged: {e}"
 
 
-def _split(stream: io.BufferedReader, notes: Notes) -> Iterator[bytes]:
-    """Lines as bytes; of a line longer than the cap, the beginning."""
-    readline = stream.readline
-    while raw := readline(LINE_CAP):
-        if len(raw) == LINE_CAP and raw[-1] != 10:
-            notes.cut += 1
-            while (rest := readline(LINE_CAP)) and len(rest) == LINE_CAP and rest[-1] != 10:
-                pass
-        yield raw.removeprefix(codecs.BOM_UTF8) if notes.lines == 0 else raw
+def _decoded(raw: bytes, notes: Notes) -> str:
+    if notes.lines == 1:
+        raw = raw.removeprefix(codecs.BOM_UTF8)
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        notes.undecodable += 1
+        text = raw.decode(errors="replace")
+    return text.rstrip("\r")
+
+
+def _blocks(stream: io.BufferedReader, notes: Notes) -> Iterator[bytes]:
+    """The file in blocks that end with a line; of a line longer than the cap, the beginning. What was read before damage is not lost."""
+    rest = b""
+    try:
+        while block := stream.read1(_BLOCK):
+            end = block.rfind(b"\n") + 1
+            if end:
+                yield rest + block[:end]
+                rest = block[end:]
+            else:
+                rest += block
+                if len(rest) > LINE_CAP:
+                    notes.cut += 1
+                    yield rest[:LINE_CAP] + b"\n"
+                    rest = _rest_of_line(stream)
+    except (OSError, EOFError, zlib.error) as e:
+        notes.torn = f"the file ends early or is damaged: {e}"
+    if rest:
+        yield rest
+
+
+def _rest_of_line(stream: io.BufferedReader) -> bytes:
+    """Skips to the end of a line; what follows it in the same block."""
+    while block := stream.read1(_BLOCK):
+        end = block.find(b"\n") + 1
+        if end:
+            return block[end:]
+    return b""
 
 
 def _utf16(stream: io.BufferedReader) -> Iterator[bytes]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from functools import singledispatchmethod
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from attrs import Factory, define, field
 
@@ -66,7 +67,8 @@ class Round:
     """One rebalance. `joined_at`: the join phase ended (Stabilized, or the group is empty); `assigned`: the leader's assignment arrived.
 
     `outcome`: open, stabilized (no assignment seen yet), assigned, emptied, interrupted (another round began before the assignment), lost.
-    `initial`: it began in an Empty group, so the initial delay ran (KIP-134). `waited_for`: what ended the wait, in words; `held_up_by`: the members that it waited for, as far as the log tells.
+    `initial`: it began in an Empty group, so the initial delay ran (KIP-134). `waited_for`: what ended the wait, in words;
+    `held_up_by`: the members that it waited for, as far as the log tells.
     """
 
     started: Moment | None
@@ -120,6 +122,20 @@ class Burst:
     last: Moment
     members: list[str]
     count: int = 0
+
+
+_HANDLERS: dict[type[Event], Callable[[Any, Any], None]] = {}
+_Handler = TypeVar("_Handler", bound=Callable[[Any, Any], None])
+
+
+def _on(kind: type[Event]) -> Callable[[_Handler], _Handler]:
+    """Registers a method as the one that takes events of this kind."""
+
+    def register(method: _Handler) -> _Handler:
+        _HANDLERS[kind] = method
+        return method
+
+    return register
 
 
 @define
@@ -204,11 +220,12 @@ class Timeline:
 
     # --- events
 
-    @singledispatchmethod
     def _take(self, event: Event) -> None:
-        return
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
 
-    @_take.register
+    @_on(RebalanceStarted)
     def _(self, event: RebalanceStarted) -> None:
         running = self.open
         if running is not None:
@@ -261,7 +278,7 @@ class Timeline:
         elif cause in (Cause.LEADER_REJOIN, Cause.METADATA_CHANGE):
             member.used = True
 
-    @_take.register
+    @_on(Stabilized)
     def _(self, event: Stabilized) -> None:
         running = self.rounds[-1] if self.rounds and self.rounds[-1].outcome == "open" else None
         round = running or self._begin(Round(None, event.generation - 1))
@@ -272,7 +289,7 @@ class Timeline:
         self._joined_up(event)
         self._note_generation(event.generation)
 
-    @_take.register
+    @_on(GroupEmptied)
     def _(self, event: GroupEmptied) -> None:
         running = self.rounds[-1] if self.rounds and self.rounds[-1].outcome == "open" else None
         round = running or self._begin(Round(None, event.generation - 1))
@@ -284,7 +301,7 @@ class Timeline:
         self._joined_up(event)
         self._settled(event)
 
-    @_take.register
+    @_on(AssignmentReceived)
     def _(self, event: AssignmentReceived) -> None:
         self._note_generation(event.generation)
         if event.leader is not None:
@@ -308,13 +325,13 @@ class Timeline:
             self.unstable_ms += elapsed(self._unstable_since, moment(event)) or 0
             self._unstable_since = None
 
-    @_take.register
+    @_on(IdHandedOut)
     def _(self, event: IdHandedOut) -> None:
         member = self.member(event.member, event)
         member.handed_out = moment(event)
         self._count("ids_handed_out")
 
-    @_take.register
+    @_on(MemberAdded)
     def _(self, event: MemberAdded) -> None:
         member = self.member(event.member, event)
         member.joined, member.instance = moment(event), event.instance
@@ -325,7 +342,7 @@ class Timeline:
         if running is not None and running.outcome == "open" and len(running.joined) < NAMES_KEPT:
             running.joined.append(event.member)
 
-    @_take.register
+    @_on(StaticReplaced)
     def _(self, event: StaticReplaced) -> None:
         self._gone(event.old, event, "replaced").instance = event.instance
         self._count("static_returns")
@@ -333,7 +350,7 @@ class Timeline:
             new = self.member(event.new, event)
             new.joined, new.instance = moment(event), event.instance
 
-    @_take.register
+    @_on(MemberLeft)
     def _(self, event: MemberLeft) -> None:
         member = self.members.get(event.member)
         if not (member is not None and member.gone == "left"):
@@ -346,7 +363,7 @@ class Timeline:
         if running is not None and event.member not in running.left and len(running.left) < NAMES_KEPT:
             running.left.append(event.member)
 
-    @_take.register
+    @_on(MemberExpired)
     def _(self, event: MemberExpired) -> None:
         self._gone(event.member, event, "never_joined" if event.pending else "expired")
         self._count("pending_expired" if event.pending else "expired")
@@ -363,7 +380,7 @@ class Timeline:
         if len(self._burst.members) < NAMES_KEPT:
             self._burst.members.append(event.member)
 
-    @_take.register
+    @_on(NotRejoined)
     def _(self, event: NotRejoined) -> None:
         running = self.open
         for id in event.members:
@@ -373,23 +390,23 @@ class Timeline:
         if running is not None:
             running.not_rejoined = list(event.members[:NAMES_KEPT])
 
-    @_take.register
+    @_on(NotSynced)
     def _(self, event: NotSynced) -> None:
         for id in event.members:
             self._gone(id, event, "not_synced")
         self._count("not_synced", len(event.members))
 
-    @_take.register
+    @_on(MemberLoaded)
     def _(self, event: MemberLoaded) -> None:
         if event.generation is None:
             self.member(event.member, event).instance = event.instance
 
-    @_take.register
+    @_on(GroupLoaded)
     def _(self, event: GroupLoaded) -> None:
         self._count("loaded")
         self._forget_open(event)
 
-    @_take.register
+    @_on(GroupUnloaded)
     def _(self, event: GroupUnloaded) -> None:
         self._count("unloaded")
         self._forget_open(event)
@@ -405,7 +422,7 @@ class Timeline:
         self._joined_up(event)
         self._settled(event)
 
-    @_take.register
+    @_on(OtherProtocol)
     def _(self, event: OtherProtocol) -> None:
         if event.member is not None:
             member = self.member(event.member, event)

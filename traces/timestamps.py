@@ -46,8 +46,16 @@ def _zone(text: str | None) -> int:
     return ms if text[0] == "+" else -ms
 
 
+# the stock pattern of Kafka's own log4j configuration: [2024-10-25 17:25:16,582] INFO
+_STOCK = re.compile(r"\[(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d),(\d{3})\] [A-Z]{4,5} ")
+
+
 def parse_time(text: str) -> int | None:
     """The last timestamp in `text` (what stands before the message): a shipper puts its own in front, the program's own comes last."""
+    stock = _STOCK.fullmatch(text)
+    if stock:
+        y, mo, d, h, m, s, f = stock.groups()
+        return _ms(_midnight(int(y), int(mo), int(d)), h, m, s, f)
     iso = list(_ISO.finditer(text))
     if iso:
         y, mo, d, h, m, s, f, z = iso[-1].groups()
