@@ -30,6 +30,7 @@ class Semantics:
         self.by_name = {(r.name, i): (r, i, w) for r, i, w in (*self.ordinary, *self.urgent)}
         self.checks = {r.name: [p for p in spec.invariants if isinstance(p, StepInvariant) and p.concerns(r)] for r in spec.rules}
         self.views = {v.name: v for v in spec.views}
+        self.indexed = {r.name for r in spec.rules if r.takes_me or any(spec.slots[n].size is not None for n in r.slots)}
 
     def _where(self, r: Rule, i: int) -> tuple[int, ...]:
         return tuple(self.at[n, None if self.spec.slots[n].size is None else i] for n in r.slots)
@@ -106,7 +107,7 @@ class Semantics:
             for k, v in zip(where, values):
                 after[k] = v
             broken = tuple(p for p in self.checks[r.name] if not self.step_holds(p, r, name, args, values))
-            yield Firing(name, me if len(self.spec.indexes(r)) > 1 or r.takes_me else None, choice), tuple(after), broken
+            yield Firing(name, me if r.name in self.indexed else None, choice), tuple(after), broken
 
     def step_holds(self, p: StepInvariant, r: Rule, name: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
         at = [r.slots.index(s) for s in p.slots]

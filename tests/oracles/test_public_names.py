@@ -54,6 +54,11 @@ def test_a_spec_brings_its_own_scope(options):
         groupcheck.check(two_phase_commit(2), **options)
 
 
+def test_the_only_element_of_an_array_is_named_in_the_steps():
+    followed = groupcheck.follow(two_phase_commit(1), "gc1-0.0.0.0")
+    assert followed.steps == (("prepare", 0), ("note_prepared", 0), ("decide:commit", None))
+
+
 def test_an_interrupted_search_answers_unknown_with_what_it_saw():
     @rule
     def count(n):
