@@ -68,6 +68,12 @@ class Belief:
             return f"{least} or more"
         return str(least) if least == most else f"{least} to {most}"
 
+    def not_parked(self) -> tuple[str, ...] | None:
+        """The members whose JoinGroup is not known to be parked; None if some member has no name."""
+        if self.others_most != 0 or self.joined_most:
+            return None
+        return tuple(id for id, waits in self.inside.items() if not waits)
+
     # --- ids come
 
     def hand_out(self, id: str) -> None:

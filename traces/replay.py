@@ -113,6 +113,8 @@ class Trail:
         self.steps += isinstance(event, _STEPS)
         self._look_back(event)
         self.follower.printing = broker.printing
+        if isinstance(event, Stabilized):
+            self.timeline.still_awaited = self.follower.belief.not_parked() or ()
         refusal = self.follower.observe(event, broker.kinds)
         for kind, said in self.follower.notes:
             self.note(kind, event.line, said)

@@ -142,7 +142,8 @@ def _on(kind: type[Event]) -> Callable[[_Handler], _Handler]:
 class Timeline:
     """The story of one group on one coordinator, filled by `observe`.
 
-    `preparing_ms`: time in join phases; `unstable_ms`: time from the beginning of a rebalance to the assignment that ends it (or to Empty).
+    `still_awaited`: the members that had not visibly joined the round, set before the line that ends it. `preparing_ms`: time in join
+    phases; `unstable_ms`: time from the beginning of a rebalance to the assignment that ends it (or to Empty).
     """
 
     rounds: list[Round] = Factory(list)
@@ -164,6 +165,7 @@ class Timeline:
     epochs: list[tuple[int, Moment, str]] = Factory(list)
     _unstable_since: Moment | None = None
     _preparing_since: Moment | None = None
+    still_awaited: tuple[str, ...] = ()
     _burst: Burst | None = None
     _empty: bool = False
 
@@ -283,7 +285,7 @@ class Timeline:
         running = self.rounds[-1] if self.rounds and self.rounds[-1].outcome == "open" else None
         round = running or self._begin(Round(None, event.generation - 1))
         round.to_generation, round.size, round.joined_at, round.outcome = event.generation, event.members, moment(event), "stabilized"
-        _hold_up(round, self.bursts[-1] if self.bursts else None)
+        _hold_up(round, self.bursts[-1] if self.bursts else None, self.still_awaited)
         self.largest = max(self.largest, event.members or 0)
         self._count("stabilized")
         self._joined_up(event)
@@ -294,7 +296,7 @@ class Timeline:
         running = self.rounds[-1] if self.rounds and self.rounds[-1].outcome == "open" else None
         round = running or self._begin(Round(None, event.generation - 1))
         round.to_generation, round.size, round.joined_at, round.outcome = event.generation, 0, moment(event), "emptied"
-        _hold_up(round, self.bursts[-1] if self.bursts else None)
+        _hold_up(round, self.bursts[-1] if self.bursts else None, ())
         self._count("emptied")
         self._empty = True
         self._note_generation(event.generation)
@@ -443,7 +445,10 @@ AT_ONCE_MS = 50
 """Lines this close together are one step of the coordinator, as far as a log can tell."""
 
 
-def _hold_up(round: Round, burst: Burst | None) -> None:
+MOST_CANDIDATES = 5
+
+
+def _hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None:
     """Who came last, or for whom the round waited in vain, as far as the lines since its start tell."""
     last = round.last if round.last is not None and (elapsed(moment(round.last), round.joined_at) or 0) <= AT_ONCE_MS else None
     if round.not_rejoined:
@@ -456,10 +461,12 @@ def _hold_up(round: Round, burst: Burst | None) -> None:
         round.held_up_by, round.waited_for = (last.member,), "left instead of joining"
     elif isinstance(last, MemberAdded):
         round.held_up_by, round.waited_for = (last.member,), "joined last"
-    elif isinstance(last, RebalanceStarted):
+    elif isinstance(last, RebalanceStarted) and not awaited:
         round.waited_for = "nobody"
     elif round.initial:
         round.waited_for = "the initial delay"
+    elif 0 < len(awaited) <= MOST_CANDIDATES:
+        round.held_up_by, round.waited_for = awaited, "joined last" if len(awaited) == 1 else "one of them joined last"
     else:
         round.waited_for = "not shown (the JoinGroup of a member that the group knew)"
     round.last = None
