@@ -15,6 +15,7 @@ from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.protocol.coordinator import REQUEST_RULES
 from groupcheck.model.protocol.failover import RECORD_RULES, fail_over
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
+from groupcheck.model.protocol.forgetting import FORGET_RULES
 from groupcheck.model.protocol.group import Core, Leader, Phase, Seat, Seats
 from groupcheck.model.protocol.link import Link, send
 from groupcheck.model.protocol.messages import (
@@ -34,7 +35,7 @@ from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.variants.classic import spec
 
-COORDINATOR = (*TIMER_RULES, fail_over, *QUEUE_RULES, *ROUND_RULES, *RECORD_RULES, store_offset, *REQUEST_RULES)
+COORDINATOR = (*TIMER_RULES, fail_over, *QUEUE_RULES, *ROUND_RULES, *RECORD_RULES, *FORGET_RULES, store_offset, *REQUEST_RULES)
 
 
 @attrs.frozen
@@ -66,7 +67,7 @@ class Group:
 
     def __init__(self, members: int = 2, fail_over: bool = False, **scope: object) -> None:
         faults = {name: 50 for name in CLASSIC_FAULTS if name != "fail_over" or fail_over}
-        self.scope = Scope(members=members, **{"generations": 50, "faults": faults, **scope})  # type: ignore[arg-type]
+        self.scope = Scope(members=members, **{"generations": 50, "faults": faults, "assignor": "range", **scope})  # type: ignore[arg-type]
         whole = spec(self.scope)
         self.see = Semantics(attrs.evolve(whole, rules=[r for r in whole.rules if r in COORDINATOR], ends=()))
         self.now = self._world((), {}, self.see.starts()[0][2])
