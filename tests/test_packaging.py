@@ -15,15 +15,22 @@ ROOT = Path(__file__).parent.parent
 FLOORS = ("model", "invariants", "traces", "oracles")
 
 
+def sources() -> list[PurePosixPath]:
+    """Every file of the package that is or would be in a commit: what was built beside them is not part of it."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *FLOORS], cwd=ROOT, capture_output=True, check=True
+    )
+    return [PurePosixPath(name) for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The wheel, built without network or isolation from a copy of the checkout, so that nothing is left behind in it."""
     copy, out = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("wheel")
-    leave = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("src", *FLOORS):
-        shutil.copytree(ROOT / name, copy / name, symlinks=True, ignore=leave)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, copy)
+    shutil.copytree(ROOT / "src", copy / "src", symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    for name in ("pyproject.toml", "README.md", "LICENSE", *sources()):
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, copy / name)
     build = f"from setuptools import build_meta; build_meta.build_wheel({str(out)!r})"
     subprocess.run([sys.executable, "-c", build], cwd=copy, check=True, capture_output=True, timeout=60)
     (built,) = out.glob("*.whl")
@@ -32,11 +39,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 def test_the_wheel_holds_every_module_and_template_and_nothing_else(wheel: zipfile.ZipFile):
     packed = {PurePosixPath(n) for n in wheel.namelist() if n.startswith("groupcheck/")}
-    wanted = {PurePosixPath("groupcheck/__init__.py"), PurePosixPath("groupcheck/py.typed")}
-    for floor in FLOORS:
-        files = [f for f in (ROOT / floor).rglob("*") if f.is_file() and "__pycache__" not in f.parts]
-        wanted |= {PurePosixPath("groupcheck", *f.relative_to(ROOT).parts) for f in files}
-    assert packed == wanted
+    outside = {PurePosixPath("groupcheck/__init__.py"), PurePosixPath("groupcheck/py.typed")}
+    assert packed == outside | {"groupcheck" / name for name in sources()}
 
 
 def test_the_wheel_is_for_every_platform_and_carries_the_license(wheel: zipfile.ZipFile):
