@@ -55,7 +55,7 @@ def test_a_spec_brings_its_own_scope(options):
 
 
 def test_the_only_element_of_an_array_is_named_in_the_steps():
-    followed = groupcheck.follow(two_phase_commit(1), "gc1-0.0.0.0")
+    followed = groupcheck.follow(two_phase_commit(1), "gc1-0.0.0.1")
     assert followed.steps == (("prepare", 0), ("note_prepared", 0), ("decide:commit", None))
 
 
