@@ -30,6 +30,8 @@ _NEEDLES = (
     b"Request memberId=",
 )
 SAMPLES = 20
+JITTER_MS = 1000
+"""Lines of several threads may stand a little out of order; more than this is reported."""
 SAMPLE_CHARS = 500
 
 
@@ -128,7 +130,7 @@ class BrokerLog:
         if not isinstance(event, Noted):
             broker.saw(row, event, java)
         if event.time is not None:
-            if broker.last_time is not None and event.time < broker.last_time:
+            if broker.last_time is not None and event.time < broker.last_time - JITTER_MS:
                 self.backwards += 1
                 self.first_backwards = self.first_backwards or event.line
             broker.last_time = event.time

@@ -16,7 +16,8 @@ from groupcheck.traces.timestamps import from_number, parse_time
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _LOGGER = re.compile(
-    r"[ \t]*\((kafka\.coordinator\.[\w.$]{1,200}|org\.apache\.kafka\.[\w.$]{1,200}|Group\w{1,60}|\w?(?:\.\w){1,8}\.\w{1,60})\)\Z"
+    r"[ \t]*\((?:kafka\.coordinator\.[\w.$]{1,200}|org\.apache\.kafka\.[\w.$]{1,200}|Group\w{1,60}|\w?(?:\.\w){1,8}\.\w{1,60})\)"
+    r"(?:[ \t]*\[[^\[\]]{1,200}\])?\Z"
 )
 _MESSAGE_KEYS = ("message", "msg", "log", "MESSAGE", "_msg", "text", "textPayload", "line", "body", "_raw")
 _TIME_KEYS = ("@timestamp", "timestamp", "time", "ts", "timeMillis", "instant", "__REALTIME_TIMESTAMP", "_time", "datetime", "date")
@@ -139,5 +140,5 @@ def _cut(said: str, before: str) -> str:
     said = said.rstrip()
     if said[-1:] == '"' and before.count('"') % 2:
         said = said[:-1].replace('""', '"').rstrip()
-    logger = _LOGGER.search(said, max(0, len(said) - 300))
+    logger = _LOGGER.search(said, max(0, len(said) - 500))
     return said[: logger.start()] if logger else said

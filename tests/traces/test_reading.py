@@ -1,0 +1,122 @@
+"""Files of every kind give lines or a clear refusal, and never more than a little memory."""
+
+from __future__ import annotations
+
+import gzip
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupcheck.model.engine import UserError
+from groupcheck.traces.reading import LINE_CAP, Notes, open_log, read_lines
+from groupcheck.traces.replay import replay_file
+
+LINE = "[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: Stabilized group g generation 5 (__consumer_offsets-7) with 3 members\n"
+
+
+def read(path: Path, needles: tuple[bytes, ...] = ()) -> tuple[list[tuple[int, str]], Notes]:
+    notes = Notes()
+    with open_log(str(path)) as stream:
+        return list(read_lines(stream, notes, needles)), notes
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", bytes(range(256)) * 50, b"PK\x03\x04zip", b"\xfd7zXZ\x00xz", b"\x1f\x8bnot gzip at all", b"\x1f\x8b"],
+    ids=["empty", "binary", "zip", "xz", "bad gzip", "cut gzip"],
+)
+def test_what_is_no_text_is_refused_with_a_reason(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "f.log"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"f\.log"):
+        replay_file(str(path))
+
+
+def test_a_missing_file_a_directory_and_an_impossible_name_are_refused(tmp_path: Path) -> None:
+    for name in (str(tmp_path / "none"), str(tmp_path), "a\x00b"):
+        with pytest.raises(UserError):
+            replay_file(name)
+
+
+def test_an_empty_gzip_is_empty(tmp_path: Path) -> None:
+    path = tmp_path / "f.gz"
+    path.write_bytes(gzip.compress(b""))
+    with pytest.raises(UserError, match="empty"):
+        replay_file(str(path))
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n\x00"), max_size=50), min_size=1, max_size=30), st.booleans())
+def test_lines_come_out_as_they_are_plain_or_packed(lines: list[str], packed: bool) -> None:
+    import io
+
+    raw = ("\n".join(lines) + "\n").encode()
+    notes = Notes()
+    stream = io.BufferedReader(gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(raw)))) if packed else io.BufferedReader(io.BytesIO(raw))  # type: ignore[type-var]
+    found = list(read_lines(stream, notes))
+    expected = [line.removeprefix("﻿") if k == 0 else line for k, line in enumerate(lines)]
+    assert found == list(enumerate(expected, 1))
+    assert notes.lines == len(lines)
+
+
+def test_windows_and_unix_ends_and_a_missing_last_end_are_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "f.log"
+    path.write_bytes(b"\xef\xbb\xbfa\r\nb\nc")
+    assert read(path)[0] == [(1, "a"), (2, "b"), (3, "c")]
+
+
+def test_utf_16_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "f.log"
+    path.write_bytes((LINE * 3).encode("utf-16"))
+    report = replay_file(str(path))
+    assert (report.lines, report.understood) == (3, 3)
+
+
+def test_bytes_that_are_no_utf_8_are_counted_not_fatal(tmp_path: Path) -> None:
+    path = tmp_path / "f.log"
+    path.write_bytes(b"caf\xe9\n" + LINE.encode())
+    lines, notes = read(path)
+    assert lines[0] == (1, "caf�") and notes.undecodable == 1
+
+
+def test_a_line_beyond_the_cap_is_cut_and_the_next_ones_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "f.log"
+    path.write_bytes(b"x" * (3 * LINE_CAP) + b"\n" + LINE.encode() + b"y" * (2 * LINE_CAP))
+    lines, notes = read(path)
+    assert notes.cut == 2
+    assert len(lines[0][1]) == LINE_CAP and lines[1] == (2, LINE.rstrip("\n")) and notes.lines == 3
+
+
+def test_a_torn_gzip_gives_what_it_holds_and_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "f.log.gz"
+    packed = gzip.compress("".join(LINE.replace("5 (", f"{k} (") for k in range(20000)).encode())
+    path.write_bytes(packed[: len(packed) // 2])
+    report = replay_file(str(path))
+    assert 0 < report.understood < 20000
+    assert any("ends early" in note for note in report.notes)
+
+
+def test_lines_without_the_words_looked_for_are_only_counted(tmp_path: Path) -> None:
+    path = tmp_path / "f.log"
+    path.write_bytes(b"other\n" * 50_000 + LINE.encode() + b"other\n" * 50_000)
+    lines, notes = read(path, (b"[GroupCoordinator ",))
+    assert [n for n, _ in lines] == [50_001] and notes.lines == 100_001
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    def peak(rounds: int) -> int:
+        path = tmp_path / f"{rounds}.log.gz"
+        with gzip.open(path, "wt", compresslevel=1) as f:
+            for k in range(rounds):
+                f.write(f"[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: Loading group metadata for g{k % 50} with generation {k}\n")
+                f.write("[2024-10-25 17:25:16,582] INFO something else (kafka.log.Log)\n" * 20)
+        tracemalloc.start()
+        replay_file(str(path))
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(100)
+    assert peak(4000) < peak(400) + 3_000_000
