@@ -45,7 +45,7 @@ final class Json {
     static List<TopicPartition> partitions(JsonNode byTopic) {
         List<TopicPartition> partitions = new ArrayList<>();
         if (byTopic != null && byTopic.isObject())
-            byTopic.fields().forEachRemaining(e -> e.getValue().forEach(p -> partitions.add(new TopicPartition(e.getKey(), p.asInt()))));
+            byTopic.properties().forEach(e -> e.getValue().forEach(p -> partitions.add(new TopicPartition(e.getKey(), p.asInt()))));
         return partitions;
     }
 

@@ -73,7 +73,7 @@ final class Names {
         }
         if (!json.isObject()) return json;
         ObjectNode copy = JsonNodeFactory.instance.objectNode();
-        json.fields().forEachRemaining(e -> copy.set(shown.getOrDefault(e.getKey(), e.getKey()), within(e.getValue())));
+        json.properties().forEach(e -> copy.set(shown.getOrDefault(e.getKey(), e.getKey()), within(e.getValue())));
         return copy;
     }
 }

@@ -90,9 +90,10 @@ final class OffsetsLog {
         highWatermark = Math.min(highWatermark, end());
     }
 
-    /** Replays everything, as CoordinatorLoaderImpl does. */
-    void replay(CoordinatorPlayback<CoordinatorRecord> into) {
+    /** Replays what lies below an offset, as CoordinatorLoaderImpl does. */
+    void replay(CoordinatorPlayback<CoordinatorRecord> into, long below) {
         for (Batch batch : batches) {
+            if (batch.end() > below) break;
             if (batch.marker != null) into.replayEndTransactionMarker(batch.producer, batch.epoch, batch.marker);
             long offset = batch.base;
             for (Entry entry : batch.entries) into.replay(offset++, batch.producer, batch.epoch, entry.decoded());

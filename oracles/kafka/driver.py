@@ -1,0 +1,207 @@
+"""Apache Kafka's own group coordinator, driven: schedules in, transcripts out.
+
+The JVM starts with the first schedule and is reused. A driver that dies or hangs is started anew; the schedule that broke it comes back as
+`Lost`, with its command, and those that were in flight beside it are run again.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+from groupcheck.oracles.kafka import install
+from groupcheck.oracles.kafka.commands import Command, Reset, encoded
+from groupcheck.oracles.kafka.jvm import Broken, Jvm
+from groupcheck.oracles.kafka.schedule import Lost, Schedule, Step, Transcript, line, looking, outcome, step
+from groupcheck.oracles.kafka.versions import NEWEST, known
+
+AHEAD = 32  # schedules in flight: the JVM works on the next while Python reads the last
+SILENCE_S = 60.0
+QUICK = ("-XX:TieredStopAtLevel=1",)  # the first compiler only: twice as fast for the first half minute
+COMMON = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms64m", "-Xmx512m")
+MAIN = "groupcheck.kafka.Main"
+
+
+class DriverLost(Exception):
+    """The driver broke in the middle of a conversation. `lost` says where and why."""
+
+    def __init__(self, lost: Lost) -> None:
+        self.lost = lost
+        super().__init__(str(lost))
+
+
+class Driver:
+    """One JVM with the coordinator of one Kafka version. A context manager; not for several threads at once."""
+
+    def __init__(
+        self,
+        version: str = NEWEST,
+        *,
+        long_run: bool = False,
+        silence_s: float = SILENCE_S,
+        say: Callable[[str], None] = install.tell,
+        command: Sequence[str] = (),
+    ) -> None:
+        """`long_run`: also the JVM's second compiler, which pays after about a minute. `command` stands in for the JVM. Starts nothing yet."""
+        self.version = known(version)
+        self._options = COMMON if long_run else (*QUICK, *COMMON)
+        self._silence_s, self._progress, self._command = silence_s, say, tuple(command)
+        self._jvm: Jvm | None = None
+        self._talking: Conversation | None = None
+        self.restarts = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the JVM; the next schedule would start another."""
+        if self._jvm is not None:
+            self._jvm.close()
+            self._jvm = None
+
+    def _running(self) -> Jvm:
+        if self._jvm is None:
+            command = self._command
+            if not command:
+                command = (install.java(), *self._options, "-cp", install.classpath(self.version, self._progress), MAIN)
+            self._jvm = Jvm(command, self._silence_s)
+        return self._jvm
+
+    def _ask(self, sent: bytes) -> Any:
+        """One line, one answer; `Broken` leaves no JVM behind."""
+        jvm = self._running()
+        try:
+            jvm.send(sent)
+            return json.loads(jvm.receive())
+        except Broken:
+            self._restart()
+            raise
+        except BaseException:
+            self._abandon()
+            raise
+
+    def _restart(self) -> None:
+        self._jvm = None
+        self.restarts += 1
+
+    def _abandon(self) -> None:
+        """Answers are outstanding that nobody will read: this JVM cannot be used on."""
+        if self._jvm is not None:
+            self._jvm.kill()
+            self._jvm = None
+
+    def run(self, schedule: Schedule) -> Transcript | Lost:
+        """One schedule, from a fresh coordinator."""
+        (result,) = self.run_all([schedule])
+        return result
+
+    def run_all(self, schedules: Iterable[Schedule]) -> Iterator[Transcript | Lost]:
+        """Schedules one after the other, results in the same order; several are in flight at a time."""
+        self._talking = None
+        flight: deque[Schedule] = deque()
+        waiting = iter(schedules)
+        try:
+            while True:
+                while len(flight) < AHEAD and (new := next(waiting, None)) is not None:
+                    flight.append(new)
+                    self._running().send(line(new))
+                if not flight:
+                    return
+                try:
+                    replies = json.loads(self._running().receive())
+                except Broken as broken:
+                    self._restart()
+                    results = self._one_by_one(tuple(flight), str(broken))
+                    flight.clear()
+                    yield from results
+                    continue
+                result = outcome(flight.popleft(), replies)
+                yield result
+        finally:
+            if flight:
+                self._abandon()
+
+    def _one_by_one(self, flight: tuple[Schedule, ...], reason: str) -> list[Transcript | Lost]:
+        """What was in flight when the driver broke, run again command by command. If nothing breaks now, the first is lost all the same."""
+        results = [self._slowly(schedule) for schedule in flight]
+        if not any(isinstance(result, Lost) for result in results):
+            results[0] = Lost(flight[0], reason, None)
+        return results
+
+    def _slowly(self, schedule: Schedule) -> Transcript | Lost:
+        (*texts,) = json.loads(line(schedule))
+        replies: list[dict[str, Any]] = []
+        for number, (command, text) in enumerate(zip((schedule.setup, *schedule.commands), texts)):
+            try:
+                replies.append(self._ask(json.dumps(text).encode() + b"\n"))
+            except Broken as broken:
+                return Lost(schedule, str(broken), command, number)
+            if "refused" in replies[-1] or "failed" in replies[-1]:
+                break
+        return outcome(schedule, replies)
+
+    def talk(self, conversation: Conversation, text: str, *, begin: bool) -> Any:
+        """A command of a conversation, which another conversation or run may have ended by its own reset."""
+        if begin:
+            self._talking = conversation
+        assert self._talking is conversation, "the coordinator of this conversation is gone: the driver was used for something else"
+        return self._ask(text.encode() + b"\n")
+
+    def assign(self, problems: Sequence[str]) -> list[dict[str, Any]]:
+        """Assignors' problems in one line; `assignors.solve` is the typed door. Raises `Broken`."""
+        answers: list[dict[str, Any]] = self._ask(f'{{"assign":[{",".join(problems)}]}}\n'.encode())
+        return answers
+
+
+class Conversation:
+    """Commands one by one, each chosen after the answer to the last. Begins with a fresh coordinator."""
+
+    def __init__(self, driver: Driver, setup: Reset | None = None, group: str = "g") -> None:
+        self._driver, self.setup, self.group = driver, setup or Reset(), group
+        self.commands: list[Command] = []
+        self.steps: list[Step] = []
+        self._tell(self.setup, encoded(self.setup))
+
+    def do(self, command: Command, *, look: bool = False) -> Step:
+        """Carries out one command; `look`: with memory and records. Raises `DriverLost`."""
+        self.commands.append(command)
+        text = encoded(command)
+        reply = self._tell(command, looking(text, self.group) if look else text)
+        self.steps.append(step(len(self.commands), command, reply, tuple(self.commands)))
+        return self.steps[-1]
+
+    def _tell(self, command: Command, text: str) -> dict[str, Any]:
+        try:
+            reply: dict[str, Any] = self._driver.talk(self, text, begin=command is self.setup)
+        except Broken as broken:
+            raise DriverLost(self._lost(str(broken), command)) from None
+        if "failed" in reply:
+            raise DriverLost(self._lost(reply["failed"], command))
+        return reply
+
+    def _lost(self, reason: str, command: Command) -> Lost:
+        return Lost(Schedule(self.commands, self.setup), reason, command, len(self.commands))
+
+    def transcript(self) -> Transcript:
+        """What was said so far."""
+        return Transcript(Schedule(self.commands, self.setup, group=self.group), tuple(self.steps))
+
+
+_SHARED: dict[tuple[int, str, bool], Driver] = {}
+
+
+def shared(version: str = NEWEST, *, long_run: bool = False) -> Driver:
+    """This process's driver for that version, made once and closed at exit. A forked process gets its own."""
+    key = (os.getpid(), known(version), long_run)
+    if key not in _SHARED:
+        _SHARED[key] = Driver(version, long_run=long_run)
+        atexit.register(_SHARED[key].close)
+    return _SHARED[key]

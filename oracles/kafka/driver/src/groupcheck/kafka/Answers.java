@@ -1,0 +1,46 @@
+package groupcheck.kafka;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.kafka.common.protocol.Errors;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.function.BiConsumer;
+
+/** Requests are numbered by their command; an answer is noted in the command during which it is given, be it a later one. */
+final class Answers {
+    private ArrayNode given = Json.MAKE.arrayNode();
+    private long round;
+    private long command;
+
+    /** Answers to requests of before no longer count. */
+    void clear() {
+        given = Json.MAKE.arrayNode();
+        round++;
+    }
+
+    void startCommand(long number) {
+        command = number;
+    }
+
+    /** Notes the answer when it comes; `put` says what is in it. A request that failed has the code that its client would see. */
+    <T> void expect(CompletableFuture<T> answer, BiConsumer<T, ObjectNode> put) {
+        long asked = command, asRound = round;
+        answer.whenComplete((value, failure) -> {
+            if (asRound != round) return;
+            ObjectNode noted = given.addObject().put("seq", asked);
+            if (failure == null) put.accept(value, noted);
+            else {
+                Throwable cause = Errors.maybeUnwrapException(failure);
+                noted.put("error", Errors.forException(cause).code()).put("exception", String.valueOf(cause.getMessage()));
+            }
+        });
+    }
+
+    /** What was answered since the last call. */
+    ArrayNode taken() {
+        ArrayNode taken = given;
+        given = Json.MAKE.arrayNode();
+        return taken;
+    }
+}

@@ -1,0 +1,71 @@
+"""Small values that commands and answers share, and their JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Partitions = frozenset[tuple[str, int]]
+"""Partitions of topics: {("t", 0), ("t", 1)}. Wherever a command takes them, {"t": [0, 1]} is understood too."""
+
+Given = Mapping[str, Iterable[int]] | Iterable[tuple[str, int]]
+
+
+def partitions(given: Given) -> Partitions:
+    """`Partitions` from {"t": [0, 1]} or pairs."""
+    if isinstance(given, Mapping):
+        return frozenset((topic, number) for topic, numbers in given.items() for number in numbers)
+    return frozenset(given)
+
+
+def partitions_or_none(given: Given | None) -> Partitions | None:
+    """The same, where absent differs from none."""
+    return None if given is None else partitions(given)
+
+
+def by_topic(given: Partitions) -> dict[str, list[int]]:
+    """{"t": [0, 1]}, sorted."""
+    found: dict[str, list[int]] = {}
+    for topic, number in sorted(given):
+        found.setdefault(topic, []).append(number)
+    return found
+
+
+Assignments = tuple[tuple[str, Partitions], ...]
+
+
+def assignments(given: Mapping[str, Given] | Assignments) -> Assignments:
+    """What a leader hands out, from {"m1": {"t": [0]}}: pairs of member and partitions, sorted by member."""
+    pairs = given.items() if isinstance(given, Mapping) else given
+    return tuple(sorted((member, partitions(assigned)) for member, assigned in pairs))
+
+
+Offsets = tuple[tuple[str, int, int], ...]
+
+
+def offsets(given: Mapping[str, Mapping[int, int]] | Offsets) -> Offsets:
+    """Topic, partition, offset; from {"t": {0: 5}}."""
+    if isinstance(given, Mapping):
+        return tuple(sorted((topic, number, at) for topic, ats in given.items() for number, at in ats.items()))
+    return tuple(sorted(given))
+
+
+def offsets_by_topic(given: Offsets) -> dict[str, dict[str, int]]:
+    """{"t": {"0": 5}}."""
+    found: dict[str, dict[str, int]] = {}
+    for topic, number, at in given:
+        found.setdefault(topic, {})[str(number)] = at
+    return found
+
+
+def numbers_by_partition(json: Mapping[str, Mapping[str, int]]) -> Offsets:
+    """The way back: offsets, or error codes, of partitions."""
+    return tuple(sorted((topic, int(number), value) for topic, values in json.items() for number, value in values.items()))
+
+
+Pairs = tuple[tuple[str, Any], ...]
+
+
+def pairs(given: Mapping[str, Any] | Pairs) -> Pairs:
+    """A mapping as a frozen value."""
+    return tuple(sorted(given.items() if isinstance(given, Mapping) else given))

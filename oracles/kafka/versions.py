@@ -1,0 +1,15 @@
+"""The Kafka versions whose coordinator can be driven, newest first. What differs between them is in `driver/src/groupcheck/kafka/Versions.java`."""
+
+from __future__ import annotations
+
+from groupcheck.model.engine import UserError
+
+VERSIONS = ("4.3.0", "4.2.0", "4.1.1", "4.0.0")
+NEWEST = VERSIONS[0]
+
+
+def known(version: str) -> str:
+    """The same version, if it is one that the driver is written for; else a `UserError`."""
+    if version not in VERSIONS:
+        raise UserError(f"no driver for Kafka {version[:20]!r}", where="--kafka", do=f"choose one of {', '.join(VERSIONS)}")
+    return version
