@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +81,13 @@ class CheckResult:
         from groupcheck.oracles.html import page
 
         return page(self.report())
+
+    def svg(self) -> str:
+        """The swim-lane of the first counterexample alone. Raises `UserError` where there is none."""
+        from groupcheck.oracles.html import image
+
+        self._first("SVG")
+        return image(self.explanations[0])
 
     def itf(self) -> dict[str, Any]:
         """The first counterexample in the Informal Trace Format. Raises `UserError` where there is none."""
@@ -212,9 +218,12 @@ def run(
         from groupcheck.model.engine.reference import explore
 
         return CheckResult(about, explore(about.spec, limits, progress), engine)
-    fast: Any = import_module("groupcheck.model.engine.explore")
-    places = {name: FilePath(path) for name, path in (("checkpoint", checkpoint), ("resume", resume)) if path is not None}
-    return CheckResult(about, fast.explore(about.spec, limits, progress, workers=workers, **places), engine)
+    from groupcheck.model.engine.explore import explore as explore_fast
+
+    more: dict[str, Any] = {name: FilePath(path) for name, path in (("checkpoint", checkpoint), ("resume", resume)) if path is not None}
+    if workers != 1:
+        more["workers"] = workers
+    return CheckResult(about, explore_fast(about.spec, limits, progress, **more), engine)
 
 
 def follow(

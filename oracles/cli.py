@@ -73,6 +73,7 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.verdict/1).")
 @click.option("--html", type=FILE, metavar="FILE", help="Write a page with a swim-lane of each counterexample.")
+@click.option("--svg", type=FILE, metavar="FILE", help="Write the swim-lane of the first counterexample alone.")
 @click.option("--pytest", type=FILE, metavar="FILE", help="Write a test that reproduces the counterexample.")
 @click.option("--itf", type=FILE, metavar="FILE", help="Write the counterexample in the Informal Trace Format.")
 def check(**options: Any) -> int:

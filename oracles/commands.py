@@ -24,7 +24,7 @@ def check(**options: Any) -> int:
         raise UserError(
             "a distributed search is not in this version", where="--spark" if options["spark"] else "--store", do="leave it out"
         )
-    wanted = {name: options[name] for name in ("html", "pytest", "itf") if options[name]}
+    wanted = {name: options[name] for name in ("html", "svg", "pytest", "itf") if options[name]}
     _may_write(wanted)
     about = _subject(options)
     from groupcheck.oracles.free_memory import most_memory
@@ -116,7 +116,14 @@ def _save(result: CheckResult, wanted: dict[str, Path]) -> None:
         if name != "html" and not result.verdict.violations:
             print(f"groupcheck: no counterexample, {path} is not written", file=sys.stderr)
             continue
-        _written(path, result.html() if name == "html" else result.pytest() if name == "pytest" else as_text(result.itf()))
+        _written(path, _output(result, name))
+
+
+def _output(result: CheckResult, name: str) -> str:
+    """What goes into the file of an option."""
+    if name == "itf":
+        return as_text(result.itf())
+    return {"html": result.html, "svg": result.svg, "pytest": result.pytest}[name]()
 
 
 def _written(path: Path, text: str) -> None:

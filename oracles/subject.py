@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Subject", "every_mutation", "mutation_named", "one_of", "promises", "subject", "variant_named"]
 
+FEW = 12  # more names are not counted up in an error
+
 
 @attrs.frozen
 class Subject:
@@ -60,7 +62,8 @@ def one_of(kind: str, name: str, known: Iterable[str]) -> UserError:
     """The error for a name that does not exist: says what it might have been, or what there is."""
     there = list(known)
     near = get_close_matches(name, there, 1)
-    hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(there)}" if there else f"there is no {kind} yet"
+    every = f"one of {', '.join(there)}" if len(there) <= FEW else f"there are {len(there)}; see groupcheck list {kind}s"
+    hint = f"did you mean {near[0]}?" if near else every if there else f"there is no {kind} yet"
     return UserError(f"unknown {kind} {printable(name)[:60]!r}", do=hint)
 
 

@@ -146,13 +146,14 @@ def test_an_interrupted_run_is_unknown(capsys, monkeypatch):
 
 
 def test_files_are_written_and_named_on_stderr(tmp_path, capsys):
-    files = {name: tmp_path / f"out.{name}" for name in ("html", "pytest", "itf")}
+    files = {name: tmp_path / f"out.{name}" for name in ("html", "svg", "pytest", "itf")}
     asked = [x for name, path in files.items() for x in (f"--{name}", path)]
     assert call("check", "twophase", "--mutation", "hasty", *REFERENCE, *asked, "--json") == 1
     shown = capsys.readouterr()
     assert json.loads(shown.out)["verdict"] == "violated"
-    assert shown.err.count("wrote") == 3
+    assert shown.err.count("wrote") == 4
     assert files["html"].read_text().startswith("<!DOCTYPE html>")
+    assert files["svg"].read_text().startswith("<svg")
     assert json.loads(files["itf"].read_text())["vars"] == ["coordinator", "network", "manager"]
     assert "def test_consistent_breaks" in files["pytest"].read_text()
 
