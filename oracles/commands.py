@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +58,9 @@ def explain(**options: Any) -> int:
 def replay(files: Sequence[Path], format: str | None, group: str | None, variant: str | None, as_json: bool, html: Path | None) -> int:
     """`groupcheck replay`: see `groupcheck.oracles.replay_report`."""
     _may_write({"html": html} if html else {})
-    report: Any = import_module("groupcheck.oracles.replay_report")
-    return int(report.run(files, format, group, variant, as_json, html))
+    from groupcheck.oracles.replay_report import run
+
+    return run(files, format, group, variant, as_json, html)
 
 
 def bugs(ids: Sequence[str], as_json: bool) -> int:

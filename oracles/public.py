@@ -11,6 +11,7 @@ HOMES = {
     "UserError": "groupcheck.model.engine.errors",
     "check": "groupcheck.oracles.check",
     "follow": "groupcheck.oracles.check",
+    "replay": "groupcheck.oracles.replay_report",
 }
 
 

@@ -2,6 +2,7 @@ package groupcheck.kafka;
 
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.protocol.Errors;
+import org.apache.kafka.common.utils.BufferSupplier;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorEvent;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorEventProcessor;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
@@ -29,6 +30,7 @@ import java.util.concurrent.CompletableFuture;
 /** One broker's group coordinator: Kafka's own service, runtime and shard, with clock, queue, log and loader put in place of the real ones. */
 final class Broker {
     private static final LogConfig LOG_CONFIG = new LogConfig(Map.of());
+    private static final BufferSupplier BUFFERS = new BufferSupplier.GrowableBufferSupplier();
 
     final GroupCoordinatorService service;
     final Clock.Timers timers;
@@ -40,11 +42,20 @@ final class Broker {
     private long loadBelow = Long.MAX_VALUE;
     private int epoch;
 
-    Broker(World world, AbstractConfig options) throws Exception {
+    /** Broker options, parsed once for many brokers. */
+    record Options(GroupCoordinatorConfig config, GroupConfigManager groups) {
+        static Options of(Map<String, String> given) throws Exception {
+            AbstractConfig all = Versions.brokerConfig(given);
+            GroupCoordinatorConfig config = new GroupCoordinatorConfig(all);
+            return new Options(config, Versions.groupConfigs(config, all));
+        }
+    }
+
+    Broker(World world, Options options) throws Exception {
         this.world = world;
         timers = world.clock.newTimers();
-        GroupCoordinatorConfig config = new GroupCoordinatorConfig(options);
-        GroupConfigManager groups = Versions.groupConfigs(config, options);
+        GroupCoordinatorConfig config = options.config;
+        GroupConfigManager groups = options.groups;
         CoordinatorShardBuilderSupplier<GroupCoordinatorShard, CoordinatorRecord> shards = () -> Versions.shard(config, groups);
         Map<String, Object> parts = new HashMap<>();
         parts.put("withTime", world.clock.time());
@@ -107,6 +118,7 @@ final class Broker {
         hold = holdLoad;
         epoch = newEpoch;
         service.onElection(World.PARTITION.partition(), epoch);
+        Reflect.set(context(), "bufferSupplier", BUFFERS);     // else every fresh coordinator clears half a megabyte for its batches
     }
 
     void resign() {

@@ -32,6 +32,15 @@ final class Reflect {
         }
     }
 
+    /** Puts another value into a field that is not final. */
+    static void set(Object of, String name, Object value) {
+        try {
+            FIELDS.computeIfAbsent(new Name(of.getClass(), name, 0), Reflect::findField).set(of, value);
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
     private static Field findField(Name wanted) {
         for (Class<?> c = wanted.of; c != null; c = c.getSuperclass())
             for (Field field : c.getDeclaredFields())

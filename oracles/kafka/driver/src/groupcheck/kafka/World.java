@@ -2,7 +2,6 @@ package groupcheck.kafka;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.coordinator.group.Group;
 import org.apache.kafka.coordinator.group.classic.ClassicGroup;
 import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup;
@@ -18,7 +17,7 @@ import java.util.TreeSet;
 /** A cluster as far as one partition of __consumer_offsets needs it: brokers (the last one leads), the log, topics, time, names. */
 final class World {
     static final TopicPartition PARTITION = new TopicPartition("__consumer_offsets", 0);
-    private static final Map<String, AbstractConfig> CONFIGS = new HashMap<>();
+    private static final Map<String, Broker.Options> CONFIGS = new HashMap<>();
 
     final Clock clock = new Clock();
     final OffsetsLog log = new OffsetsLog();
@@ -26,7 +25,7 @@ final class World {
     final Names names = new Names();
     private final List<Broker> brokers = new ArrayList<>();
     private Broker leader;
-    private AbstractConfig options;
+    private Broker.Options options;
     private boolean autoCommit;
 
     /** Forgets everything; a new broker leads an empty log. */
@@ -44,13 +43,13 @@ final class World {
         setTopics(setup.has("topics") ? setup.get("topics") : Json.MAKE.objectNode().put("t", 2));
     }
 
-    private static AbstractConfig options(JsonNode given) throws Exception {
+    private static Broker.Options options(JsonNode given) throws Exception {
         String key = given == null ? "" : given.toString();
-        AbstractConfig options = CONFIGS.get(key);
+        Broker.Options options = CONFIGS.get(key);
         if (options == null) {
             Map<String, String> all = new HashMap<>(Map.of("group.max.session.timeout.ms", "1800000", "group.min.session.timeout.ms", "1"));
             if (given != null) given.properties().forEach(e -> all.put(e.getKey(), e.getValue().asText()));
-            options = Versions.brokerConfig(all);
+            options = Broker.Options.of(all);
             CONFIGS.put(key, options);
         }
         return options;
