@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from numba import njit, types
+from numba import types
+from numpy import uint64 as U
 
-from groupcheck.model.engine.kernels import packing, search
-from groupcheck.model.engine.kernels.intrinsics import ALONE
+from groupcheck.model.engine.kernels import packing
+from groupcheck.model.engine.kernels.intrinsics import alone_for
+from groupcheck.model.engine.kernels.search import search
 
-_njit: Any = njit  # its types leave out the options that drop the wrappers
-_types: Any = types
-_SIGNATURE = _types.void(_types.CPointer(_types.uint64))
-
-
-def _built(function: Callable[..., None]) -> tuple[str, bytes]:
-    compiled = next(iter(_njit(_SIGNATURE, **ALONE)(function).overloads.values()))
-    return compiled.fndesc.llvm_func_name, compiled.library._get_compiled_object()
+_SIGNATURE = types.void(types.CPointer(types.uint64))
 
 
-def build_search(words: int, urgent: bool) -> list[tuple[str, bytes]]:
-    """Symbol and object code of the search kernel for states of so many words."""
-    return [_built(search.make(words, urgent))]
+def build_search(n_words: int, urgent: bool) -> list[tuple[str, bytes]]:
+    """Symbol and object code of the search kernel for states of so many words, with chains of urgent rules or without."""
+    wide, chained = (U(0),) * n_words, (U(0),) * urgent
+
+    def search_kernel(ctx):
+        search(wide, chained, ctx)
+
+    return [alone_for(_SIGNATURE, search_kernel)]
 
 
 def build_packing(names: Sequence[str]) -> list[tuple[str, bytes]]:
     """Symbols and object code of packing kernels."""
-    return [_built(getattr(packing, name)) for name in names]
+    return [alone_for(_SIGNATURE, getattr(packing, name)) for name in names]

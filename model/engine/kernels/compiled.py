@@ -26,7 +26,7 @@ from attrs import frozen
 
 Kernel = Callable[[int], None]
 Objects = list[tuple[str, bytes]]  # symbol and object code of each kernel
-_SOURCES = ("building.py", "compiled.py", "intrinsics.py", "packing.py", "registers.py", "search.py")
+_SOURCES = ("building.py", "compiled.py", "firing.py", "intrinsics.py", "lookup.py", "packing.py", "registers.py", "search.py")
 _PACKING = ("write_rows", "repack_log", "repack_outcomes", "respread")
 _MAGIC = b"groupcheck object 1\n"
 _loaded: dict[str, dict[str, Kernel]] = {}

@@ -9,10 +9,20 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy import uint64
 
-# The options of every kernel: no Python inside, so that its object code stands alone.
-ALONE = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy", "nogil": True}
+_OPTIONS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy", "nogil": True}
 ONE, FULL, ALL = uint64(1), uint64(0xFFFFFFFF), uint64(0xFFFFFFFFFFFFFFFF)
 _WORD = ir.IntType(64)
+
+
+def alone(function):
+    """Compiles a function with no Python inside, so that its object code stands alone."""
+    return njit(**_OPTIONS)(function)
+
+
+def alone_for(signature, function):
+    """The same, compiled at once for one signature: the name of its symbol, and its object code."""
+    compiled = next(iter(njit(signature, **_OPTIONS)(function).overloads.values()))
+    return compiled.fndesc.llvm_func_name, compiled.library._get_compiled_object()
 
 
 def _pointer(bits, numba_type):
@@ -61,7 +71,7 @@ def _pext(typingctx, x, mask):
     return types.uint64(types.uint64, types.uint64), generate
 
 
-@njit(**ALONE)
+@alone
 def _gather_by_runs(x, mask):
     """The bits of x under the mask, side by side at the low end: run by run, for processors without the instruction."""
     out = uint64(0)
@@ -80,7 +90,7 @@ def _gather_by_runs(x, mask):
     return out
 
 
-@njit(**ALONE)
+@alone
 def _gather_by_instruction(x, mask):
     return _pext(x, mask)
 
@@ -94,7 +104,7 @@ def _has_quick_pext() -> bool:
 gather = _gather_by_instruction if _has_quick_pext() else _gather_by_runs
 
 
-@njit(**ALONE)
+@alone
 def mix(x):
     """Spreads the bits of a word over its upper half; without the last step of Murmur's finalizer, which only serves the lower half."""
     x ^= x >> uint64(33)
@@ -104,7 +114,7 @@ def mix(x):
     return x ^ (x >> uint64(33))
 
 
-@njit(**ALONE)
+@alone
 def home(h, size):
     """0 .. size-1 from the upper half of a hash; size need not be a power of two."""
     return ((h >> uint64(32)) * size) >> uint64(32)

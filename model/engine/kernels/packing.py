@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from numba import njit
 from numpy import uint64 as U
 
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.kernels.intrinsics import ALONE, FULL, ONE, halves, home, mix, quarters, words
+from groupcheck.model.engine.kernels.intrinsics import FULL, ONE, alone, halves, home, mix, quarters, words
 
 ZERO, TWO, FOUR, FIVE, SIX = U(0), U(2), U(4), U(5), U(6)
 START, NOTHING, HASH_BASE = U(r.OUTCOMES_START), U(r.NOTHING), U(r.HASHED)
 DIRECT = U(1 << 63)  # in place of a number of outcomes: the cell's value itself
 
 
-@njit(**ALONE)
+@alone
 def key_words(ctx, table):
     return ctx[r.KEY_WORDS] if table >= ctx[r.VIEWED_FROM] else ctx[r.WORDS]
 
 
-@njit(**ALONE)
+@alone
 def put(ctx, table, ids, value):
     """Sets the cell of a table for the ids of its inputs."""
     inputs, firsts, base = words(ctx[r.INPUTS]), words(ctx[r.INPUT_FIRST]), words(ctx[r.BASES])[table]
@@ -113,7 +112,7 @@ def write_rows(ctx):
     ctx[r.OUTCOMES_USED] = at
 
 
-@njit(**ALONE)
+@alone
 def move_fields(source, at, target, to, fields, count, n_words, scratch):
     """One packed state or outcome from its old fields to its new ones; source and target may be the same memory."""
     w = ZERO
@@ -168,7 +167,7 @@ def repack_outcomes(ctx):
     ctx[r.OUTCOMES_USED] = to
 
 
-@njit(**ALONE)
+@alone
 def moved_value(ctx, value):
     return U(halves(ctx[r.MOVED_TO])[value]) if value >= START and ctx[r.MOVED_TO] != ZERO else value
 
