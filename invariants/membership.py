@@ -10,8 +10,6 @@ from groupcheck.model.protocol.group import Core, Pass, Phase, Seats, is_member
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 from groupcheck.model.protocol.scope import Scope
 
-LEADER_MATTERS = (Pass.RESTART, Pass.COMPLETE, Pass.ASSIGN)
-
 
 @step_invariant("core", "seats", rules=("send_back", "answer_joins", "answer_syncs"), source="ClassicGroup.maybeElectNewJoinedLeader")
 def leader_is_a_member(before: Any, after: Any) -> bool:
@@ -35,7 +33,9 @@ def generation_only_grows(before: Any, after: Any) -> bool:
     walk = after.core.walk
     if walk is not None and walk.kind == Pass.RELOAD:
         return bool(after.core.generation >= before.core.durable[0])
-    return after.core.generation - before.core.generation in (0, 1) and after.core.durable[0] >= before.core.durable[0]
+    remembered = "fail_over" in after.core.keeps
+    written = not remembered or after.core.durable[0] >= before.core.durable[0]
+    return bool(written and after.core.generation - before.core.generation in (0, 1))
 
 
 @invariant(source="KIP-389; GroupMetadataManager.acceptJoiningMember")
@@ -110,14 +110,14 @@ def syncs_counted(before: Any, after: Any) -> bool:
     """
     core, walk = after.core, before.core.walk
     due = sum(seat.due for _, seat in after.seats)
-    if walk is None or walk.kind in (Pass.VOTE, Pass.RECORD):
-        started = core.walk is not None and core.walk.kind == Pass.RESTART  # the count is void until the round has begun
-        return bool(started or core.due - before.core.due == due - sum(seat.due for _, seat in before.seats))
-    if walk.kind == Pass.COMPLETE:
+    if "sync_timeout" not in core.keeps and (core.phase == Phase.STABLE or (walk is not None and walk.kind == Pass.ASSIGN)):
+        return bool(core.phase != Phase.STABLE or core.due == 0)  # the model forgets it: nobody would look at it any more
+    if walk is not None and walk.kind == Pass.COMPLETE:
         return bool(due == _members(after.seats)[0] and (core.phase != Phase.COMPLETING or core.due == core.members))
-    if walk.kind == Pass.ASSIGN:
-        return bool(core.due in (0, before.core.due))
-    return bool(due == 0 and (core.walk is not None or core.due == 0))
+    if walk is not None and walk.kind in (Pass.RESTART, Pass.RELOAD):
+        return bool(due == 0 and (core.walk is not None or core.due == 0))
+    started = core.walk is not None and core.walk.kind == Pass.RESTART  # the count is void until the round has begun
+    return bool(started or core.due - before.core.due == due - sum(seat.due for _, seat in before.seats))
 
 
 INVARIANTS = {

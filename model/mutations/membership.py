@@ -65,6 +65,22 @@ def _superseded_answered(me: int, core: Core, seats: Seats, link: Link, scope: S
     yield from rounds.answer_joins.call(me, core, seats, link, scope)
 
 
+@seeded(rounds.answer_syncs)
+def _nobody_told(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, shared, _ in rounds.answer_syncs.call(me, core, seats, link, scope):
+        for id, seat in seats:
+            stored = shared[id]
+            assert stored is not None
+            shared = shared.put(id, but(stored, sync=seat.sync))
+        yield after, shared, link
+
+
+@seeded(coordinator.sync_group)
+def _still_awaited(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    for label, after, known, answered in coordinator.sync_group.call(me, core, seats, link, scope):
+        yield label, but(after, due=core.due, deadline=core.deadline), known, answered
+
+
 @seeded(failover.fail_over)
 def _record_ignored(core: Core, budget: Budget) -> Iterator[Any]:
     for after, spent in failover.fail_over.call(core, budget):
@@ -107,6 +123,18 @@ MUTATIONS = (
         "parked_is_remembered",
         "Seeded: the start of a round does not answer parked SyncGroups, whose members wait until their request times out.",
         {"members": 2, "generations": 1, "faults": {"append_failure": 1}}, (_sync_forgotten,),
+    ),
+    Mutation(
+        "share_never_sent", SEEDED, "The assignment is stored, and those who wait for it are not told.", "classic",
+        "parked_in_their_phase",
+        "Seeded: the group becomes Stable without answering parked SyncGroups.",
+        {"members": 1, "generations": 1}, (_nobody_told,),
+    ),
+    Mutation(
+        "synced_still_awaited", SEEDED, "The sync timer goes on running for members that have sent SyncGroup.", "classic",
+        "syncs_counted",
+        "Seeded: SyncGroup does not take its member from the count of those that are awaited; the timer would start a round that nobody needs.",
+        {"members": 1, "generations": 1}, (_still_awaited,),
     ),
     Mutation(
         "superseded_join_answered", SEEDED, "A JoinGroup whose place another one has taken is answered with the other's answer.", "classic",

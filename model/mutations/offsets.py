@@ -28,7 +28,20 @@ def _goes_on(client: Client, offsets: Offsets, scope: Scope) -> Iterator[tuple[C
             yield but(after, prepare=client.prepare), done
 
 
+@seeded(offset_rules.fetch_offset)
+def _starts_behind(client: Client, offsets: Offsets) -> Iterator[tuple[Client, Offsets]]:
+    for after, same in offset_rules.fetch_offset.call(client, offsets):
+        yield but(after, position=after.position + 1), same
+
+
 MUTATIONS = (
+    Mutation(
+        "fetch_error_skips_records", "platformatic/kafka#267", "An error while the committed offset is read makes the member start further on.", "classic",
+        "position_within_processed",
+        "An error that should have been tried again was taken for \"nothing committed\", so that reading began at the end. "
+        "Seeded: it begins one record too late.",
+        {"members": 1, "generations": 1}, (_starts_behind,),
+    ),
     Mutation(
         "commit_ahead_of_processing", "KAFKA-18641", "A commit covers a record that the application never received.", "classic",
         "committed_within_processed",

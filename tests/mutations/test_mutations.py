@@ -1,0 +1,101 @@
+"""Each known bug falls to the promise that it names, alone, and at a pinned depth; the healthy model keeps all promises in the same scopes."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from groupcheck.invariants.registry import for_variant
+from groupcheck.model.engine import Spec, UserError
+from groupcheck.model.engine.reference import explore
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
+from groupcheck.model.mutations import Mutation, all_mutations, mutation
+from groupcheck.model.mutations.mutation import seeded
+from groupcheck.model.protocol import coordinator
+from groupcheck.model.variants import load
+
+DEPTHS = {
+    "commit_ahead_of_processing": 7,
+    "commit_ignores_generation": 12,
+    "commit_while_syncing": 12,
+    "completes_after_leaving": 6,
+    "expired_id_still_counted": 2,
+    "expiry_leaves_round_waiting": 6,
+    "heartbeat_hides_the_round": 7,
+    "heartbeat_ignores_generation": 10,
+    "id_without_timer": 1,
+    "joined_twice_counted_twice": 4,
+    "keeps_partitions_on_rejoin": 14,
+    "keeps_partitions_when_lost": 13,
+    "leader_forgotten": 6,
+    "leave_leaves_round_waiting": 7,
+    "member_without_id": 1,
+    "newcomer_timer_kept": 3,
+    "newcomer_without_timer": 3,
+    "no_sync_deadline": 3,
+    "parked_sync_forgotten": 5,
+    "processing_after_last_commit": 12,
+    "record_ignored_on_load": 5,
+    "rejoin_forgotten_before_sync": 5,
+    "size_cap_off_by_one": 5,
+    "stale_claims_assigned": 7,
+    "stored_offset_outlives_revocation": 10,
+    "superseded_join_answered": 5,
+    "sync_ignores_generation": 6,
+    "synced_without_generation": 6,
+}
+EVERY = all_mutations()
+
+
+def promised(variant: str, scope: dict[str, object]) -> Spec:
+    found = load(variant)
+    spec = found.spec(found.scope_type(**scope))
+    promises = for_variant(variant)
+    return attrs.evolve(spec, invariants=promises.invariants, views=promises.views)
+
+
+def named(found: Mutation) -> str:
+    return found.id
+
+
+@pytest.mark.parametrize("bug", EVERY, ids=named)
+def test_a_mutation_falls_to_the_invariant_that_it_names_and_to_no_other(bug: Mutation) -> None:
+    verdict = explore(bug.apply(promised(bug.variant, dict(bug.scope))))
+    assert verdict.verdict == VIOLATED
+    assert [(v.invariant, v.depth) for v in verdict.violations] == [(bug.invariant, DEPTHS[bug.id])]
+
+
+@pytest.mark.parametrize("scope", list({repr(sorted(m.scope.items(), key=str)): dict(m.scope) for m in EVERY}.values()), ids=str)
+def test_the_healthy_model_keeps_all_promises_where_a_mutation_breaks_one(scope: dict[str, object]) -> None:
+    verdict = explore(promised("classic", scope))
+    assert (verdict.verdict, verdict.violations) in ((HOLDS, ()), (UNKNOWN, ()))
+    assert not verdict.reason.startswith("stopped")
+
+
+def test_every_promise_that_a_bug_names_exists_and_every_bug_has_a_pinned_depth() -> None:
+    for bug in EVERY:
+        assert bug.invariant in {p.name for p in for_variant(bug.variant).invariants}
+    assert sorted(DEPTHS) == [m.id for m in EVERY]
+
+
+def test_every_promise_is_shown_to_be_breakable() -> None:
+    assert {p.name for p in for_variant("classic").invariants} == {m.invariant for m in EVERY}
+
+
+def test_an_unknown_mutation_is_named_with_the_nearest_one() -> None:
+    with pytest.raises(UserError, match="did you mean heartbeat_ignores_generation"):
+        mutation("heartbeat_ignores_generations")
+    assert mutation("size_cap_off_by_one").ticket == "KAFKA-9885"
+
+
+def test_a_seeded_rule_keeps_the_name_the_slots_and_the_labels_of_the_healthy_one() -> None:
+    for bug in EVERY:
+        healthy = {r.name: r for r in promised(bug.variant, {}).rules}
+        for rule in bug.replaced:
+            same = healthy[rule.name]
+            assert (rule.slots, rule.labels, rule.urgent, rule.takes_me) == (same.slots, same.labels, same.urgent, same.takes_me)
+
+
+def test_a_seeded_rule_with_other_parameters_is_refused() -> None:
+    with pytest.raises(AssertionError, match="heartbeat"):
+        seeded(coordinator.heartbeat)(lambda core, seats: iter(()))
