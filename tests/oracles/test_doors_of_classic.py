@@ -1,0 +1,68 @@
+"""The doors before the real protocol: every known bug is told, drawn and exported; and the commands as a shell runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+import groupcheck
+from groupcheck.model.mutations import all_mutations
+from groupcheck.model.protocol.story import Message
+from groupcheck.oracles import cli
+
+PROGRAM = Path(sys.executable).with_name("groupcheck")
+
+
+@pytest.mark.parametrize("id", [m.id for m in all_mutations()])
+def test_every_known_bug_is_told_drawn_and_exported(id):
+    result = groupcheck.check("classic", mutation=id)
+    [told] = [e for e in result.explanations if e.invariant == result.subject.mutation.invariant]
+    assert [line.step for line in told.story.lines] == list(range(1, told.depth + 1))
+    assert told.evidence
+    lanes = {lane.name for lane in told.story.lanes}
+    assert {x for e in told.story.events if isinstance(e, Message) for x in (e.source, e.target)} <= lanes
+    assert told.story.marks[-1].step == told.depth
+    picture = ElementTree.fromstring(result.svg())
+    assert len(list(picture.iter("{http://www.w3.org/2000/svg}line"))) > len(lanes)
+    assert "#unserializable" not in json.dumps(result.itf())
+    names: dict[str, object] = {}
+    exec(compile(result.pytest(), "exported", "exec"), names)
+    names[f"test_{result.explanations[0].invariant}_breaks"]()  # type: ignore[operator]
+
+
+def test_a_shell_sees_verdict_exit_code_and_files(tmp_path):
+    exported = tmp_path / "test_exported.py"
+    command = [PROGRAM, "check", "classic", "--mutation", "size_cap_off_by_one", "--json", "--pytest", exported]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 1, done.stderr
+    assert [v["invariant"] for v in json.loads(done.stdout)["violations"]] == ["size_cap"]
+    rerun = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, exported],
+        cwd=tmp_path, capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert rerun.returncode == 0, rerun.stdout
+    assert "1 passed" in rerun.stdout
+
+
+def test_a_limit_makes_the_answer_unknown(capsys):
+    assert cli.run(["check", "classic", "--max-states", "100", "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert told["verdict"] == "unknown"
+    assert "limit of 100 states" in told["reason"]
+
+
+@pytest.mark.parametrize("kind", cli.KINDS)
+def test_every_list_has_rows_with_a_name_and_an_explanation(kind, capsys):
+    assert cli.run(["list", kind, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert rows
+    for row in rows:
+        assert row.get("name") or row.get("id")
+        assert any(row.get(text) for text in ("doc", "statement", "title")), row
+    assert cli.run(["list", kind]) == 0
+    assert len(capsys.readouterr().out.splitlines()) >= 2 * len(rows)
