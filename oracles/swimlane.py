@@ -16,7 +16,7 @@ GUTTER = 34.0  # step numbers
 ROW = 20.0  # one event
 PAD = 9.0  # between steps
 TOP = 44.0  # the lanes' names
-NARROW, WIDE = 128.0, 230.0  # a lane
+NARROW, WIDE = 128.0, 250.0  # a lane
 BAR = 7.0  # an ownership bar, and the distance between two
 HUES = 8  # colours of partitions, in the style sheet
 REPEAT = 10  # steps after which the lanes' names are written again
@@ -92,9 +92,9 @@ def _arranged(story: Story) -> _Layout:
         if step and step % REPEAT == 0:
             layout.headers.append(y + 14)
             y += 22
-        rows = sum(1 for e in story.events if e.step == step)
+        rows = max(1 if step else 0, sum(1 for e in story.events if e.step == step))
         labels = any(s.since == step for s in story.spans)
-        settle = y + (PAD if rows or step else 0) + rows * ROW + 2
+        settle = y + (PAD if step else 0) + rows * ROW + 2
         bottom = settle + (ROW - 4 if labels else 4) + ROW * sum(1 for m in story.marks if m.step == step)
         layout.bands.append(Band(y, settle, bottom))
         y = bottom
@@ -110,7 +110,7 @@ def _lane_width(story: Story) -> float:
     for event in story.events:
         if isinstance(event, Message):
             apart = abs(order[event.source] - order[event.target]) or 1
-            needed.append((len(event.text) * LETTER + 18) / apart)
+            needed.append((len(event.text) * LETTER + 36) / apart)
         else:
             needed.append(len(event.text) * LETTER + 46)
     return min(WIDE, max([NARROW, *needed]))
