@@ -83,7 +83,12 @@ def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelle
 
 @rule(when=lambda budget: budget.allows("lose_request"))
 def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
-    """The commit before revoking never arrives, and the member goes on without it. (Any other lost request is the same as one not sent yet.)"""
+    """The commit before revoking never arrives, and the member goes on without it; or the SyncGroup, and it joins again.
+
+    A lost JoinGroup, Heartbeat or other OffsetCommit is the same as one not sent yet.
+    """
+    if client.prepare == Prepare.SYNC and link.parked is None:
+        yield but(client, prepare=Prepare.DONE), Link(late=link.late), budget.spend("lose_request")
     if link.idle and wants_to_join(client) and must_commit_first(client, scope):
         after, _ = committing(client)
         yield but(after, prepare=Prepare.COMMITTED), Link(late=link.late), budget.spend("lose_request")
