@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
+from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.commands import Command, Reset, encoded
 from groupcheck.oracles.kafka.jvm import Broken, Jvm
@@ -72,8 +73,21 @@ class Driver:
             command = self._command
             if not command:
                 command = (install.java(), *self._options, "-cp", install.classpath(self.version, self._progress), MAIN)
-            self._jvm = Jvm(command, self._silence_s)
+            self._jvm = self._started(Jvm(command, self._silence_s))
         return self._jvm
+
+    def _started(self, jvm: Jvm) -> Jvm:
+        """A driver that cannot answer nothing cannot answer anything: the user's Java, not a schedule, is to blame."""
+        try:
+            jvm.send(b"[]\n")
+            jvm.receive()
+        except Broken as broken:
+            first = str(broken).partition("\n")[0]
+            raise UserError(f"the driver of Kafka {self.version} does not start: {first[:300]}", do="install a JDK 17 or newer") from None
+        except BaseException:
+            jvm.kill()
+            raise
+        return jvm
 
     def _ask(self, sent: bytes) -> Any:
         """One line, one answer; `Broken` leaves no JVM behind."""

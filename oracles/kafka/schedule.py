@@ -111,7 +111,7 @@ class Lost:
 def line(schedule: Schedule) -> bytes:
     """The whole schedule as one line to the driver."""
     texts = [encoded(schedule.setup), *map(encoded, schedule.commands)]
-    for k in range(len(texts)):
+    for k in range(1, len(texts)):
         if schedule.looks is Looks.EACH or (schedule.looks is Looks.LAST and k == len(texts) - 1):
             texts[k] = looking(texts[k], schedule.group)
     return ("[" + ",".join(texts) + "]\n").encode()
@@ -145,7 +145,7 @@ def outcome(schedule: Schedule, replies: list[dict[str, Any]]) -> Transcript | L
     for number, (command, reply) in enumerate(zip(commands, replies)):
         if "failed" in reply:
             return Lost(schedule, reply["failed"], command, number)
-        if number or "refused" in reply or "memory" in reply:
+        if number or "refused" in reply:
             steps.append(step(number, command, reply, schedule.commands))
     if len(replies) < len(commands) and not (steps and steps[-1].refused):
         return Lost(schedule, "the driver answered fewer commands than it was told", commands[len(replies)], len(replies))

@@ -66,9 +66,9 @@ final class Commands {
         reply.put("now", world.clock.now()).put("end", world.log.end()).put("highWatermark", world.log.highWatermark());
         ArrayNode answered = answers.taken();
         if (!answered.isEmpty()) reply.set("answered", answered);
-        if (command.has("look")) {
-            reply.set("memory", memory.of(request.broker, command.get("look").asText()));
-            reply.set("records", records.since(Math.min(before, world.log.end())));
+        if (command.has("look")) {     // a question has its own memory or records
+            if (!reply.has("memory")) reply.set("memory", memory.of(request.broker, command.get("look").asText()));
+            if (!reply.has("records")) reply.set("records", records.since(Math.min(before, world.log.end())));
         }
         return reply;
     }
