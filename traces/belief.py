@@ -84,6 +84,8 @@ class Belief:
         """A member joins for the first time: its JoinGroup is parked. `known_ids`: the log prints every id that is handed out."""
         if id in self.inside:
             return Misfit(f"{id} is a member already")
+        if self.most() == 0:
+            self.leader = id  # the first member leads
         if id in self.handed:
             self._take_handed(id, was_member=False)
         elif known_ids and not self.strangers and instance is None:
@@ -195,20 +197,33 @@ class Belief:
             self.joined_least = self.joined_most = 0
         return None
 
-    def without_unparked(self, size: int) -> bool:
-        """Can `size` be explained by group.max.size (KIP-389), which drops members that rejoin too late without a line? Then forget who they were."""
-        parked = [id for id, waits in self.inside.items() if waits]
-        if size < max(self.largest, len(parked)) or size >= self.least():
+    def uncount(self, *, joins_shown: bool) -> None:
+        """Takes back what the last count told: who it counted is open again."""
+        self.joined_least, self.joined_most = 0, 0 if joins_shown else len(self.handed)
+        self.others_least = 0
+
+    def capped(self, size: int) -> bool:
+        """Can group.max.size (KIP-389) be `size`, and have dropped members that rejoined too late, without a line? Then forget who they were.
+
+        It cannot if a larger generation was seen, or if nobody would be left over: a member is only dropped when `size` others wait.
+        """
+        most = self.most()
+        if size < self.largest or size < sum(self.inside.values()) or (most is not None and most <= size):
             return False
-        inside = len(self.inside)
+        self.forget_unparked()
+        self.joined_least = 0
+        return True
+
+    def forget_unparked(self) -> None:
+        """Members that have not visibly joined the round may have been dropped: they are unnamed members at most."""
+        parked = [id for id, waits in self.inside.items() if waits]
+        self.others_most = _more(self.others_most, len(self.inside) - len(parked))
+        self.others_least = 0
         self.inside = dict.fromkeys(parked, True)
         self.static = {id: i for id, i in self.static.items() if id in self.inside}
         self.dynamic = {id: None for id in self.dynamic if id in self.inside}
-        self.others_most = _more(self.others_most, inside - len(parked))
-        self.others_least = self.joined_least = 0
         if self.leader not in self.inside:
             self.leader = None
-        return True
 
     def emptied(self) -> None:
         """Nobody is left; ids that wait to join stay."""

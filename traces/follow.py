@@ -75,6 +75,8 @@ class Refusal:
     lost: tuple[str, ...] = ()
 
 
+LONGEST_SESSION_MS = 1_800_000
+"""group.max.session.timeout.ms, by default."""
 _ANYWHERE = frozenset({Phase.EMPTY, Phase.COMPLETING, Phase.STABLE})
 _STARTS_IN = {
     Cause.JOIN: _ANYWHERE,
@@ -114,7 +116,8 @@ class Follower:
     """`base`: the current generation, None while no line has told it. `owed`: a rebalance must begin now, for this reason.
 
     `departed`: who is gone by the lines before, `confirm`: leaves whose own line is still to come. `debt`: the last completion fits only if
-    such a line comes next. `closing`: the join phase is ending in this very step. `notes`: what had to be assumed, for the report.
+    such a line comes next. `just_ended`: the last line ended a round, with so many members. `closing`: the join phase is ending in this very
+    step. `notes`: what had to be assumed, for the report.
     """
 
     printing: Printing = Factory(Printing)
@@ -125,6 +128,8 @@ class Follower:
     departed: dict[str, None] = Factory(dict)
     confirm: dict[str, None] = Factory(dict)
     debt: bool = False
+    just_ended: int | None = -1
+    begun: int | None = None
     closing: bool = False
     notes: list[tuple[str, str]] = Factory(list)
 
@@ -135,17 +140,37 @@ class Follower:
         that this log is known to have; those are taken for lost last.
         """
         self.worlds = steps.silent_steps(self.worlds)
+        if not self.printing.joins and self.belief.handed and any(steps.PHASE[w] == Phase.PREPARING for w in self.worlds):
+            self.belief.silent_joins()
+        self._outlived(event.time)
         worlds, base, possible = self.worlds, self.base, ""
         why = self._due(event)
         if why is None:
             why = self._take(event)
             if why is None:
+                self.just_ended = self._ended_with(event)
                 return None
+        self.just_ended = None
         possible = self._possible(worlds, base)
         ahead = getattr(event, "generation", None)
         step = 1 if isinstance(event, Stabilized | GroupEmptied) else 0
         skips = base is not None and ahead is not None and ahead > base + step
         return Refusal(why.text, possible, skips, self._recover(event, why, worlds, base, seen))
+
+    def _outlived(self, time: int | None) -> None:
+        """Ids handed out before the log begins have expired after the longest session timeout that a broker allows."""
+        if time is None or not self.belief.strangers:
+            return
+        self.begun = time if self.begun is None else self.begun
+        if time - self.begun > LONGEST_SESSION_MS:
+            self.belief.strangers = False
+
+    @staticmethod
+    def _ended_with(event: Event) -> int | None:
+        """The size that a round ended with in this line (-1: not printed); None if none ended."""
+        if isinstance(event, Stabilized):
+            return -1 if event.members is None else event.members
+        return 0 if isinstance(event, GroupEmptied) else None
 
     def _recover(self, event: Event, why: Misfit, worlds: Worlds, base: int | None, seen: Set[str]) -> tuple[str, ...]:
         """Finds lost lines that explain the event and goes on from there; none found: starts over from it."""
@@ -174,7 +199,7 @@ class Follower:
     def forget(self, *, loaded: bool = False) -> None:
         """Everything is possible again (`loaded`: but ids handed out before are void)."""
         self.worlds, self.base = steps.EVERY_WORLD, None
-        self.belief = Belief(strangers=not loaded)
+        self.belief, self.just_ended, self.begun = Belief(strangers=not loaded), -1, None
         self.owed, self.departed, self.confirm, self.debt, self.closing = "", {}, {}, False, False
 
     def _possible(self, worlds: Worlds, base: int | None) -> str:
@@ -243,6 +268,7 @@ class Follower:
         if reason.cause == Cause.DOWNGRADE:
             self.forget(loaded=True)
         reset = self._maybe_recreated(event)
+        first = self.base is None and self.worlds == frozenset({steps.EMPTY})
         phases = _starts_in(event)
         why = (
             (None if reset else self._generation(event.generation))
@@ -253,6 +279,8 @@ class Follower:
         if why:
             return why
         self.owed, self.debt, self.departed = "", False, {}
+        if first and event.generation == 0:  # a group that begins in this log: nobody was handed an id before
+            self.belief.strangers = False
         self.belief.new_round()
         if reason.cause in (Cause.JOIN, Cause.LEADER_REJOIN, Cause.METADATA_CHANGE, Cause.STATIC_REPLACED, Cause.PROTOCOL_CHANGE):
             for id in reason.members:
@@ -303,8 +331,6 @@ class Follower:
 
     @_on(Stabilized)
     def _(self, event: Stabilized) -> Misfit | None:
-        if not self.printing.joins:
-            self.belief.silent_joins()
         why = self._keep(frozenset({Phase.PREPARING}))
         if why is None and self.base is not None:
             why = self._generation(event.generation - 1)
@@ -313,14 +339,13 @@ class Follower:
         if why:
             return why
         self.base = event.generation
-        if not self.closing and not self.belief.handed and self.printing.ids:
-            self.belief.strangers = False
         self.closing, self.departed = False, {}
         return None
 
     def _counted_at_end(self, event: Stabilized) -> Misfit | None:
         size = event.members
         if size is None:
+            self.belief.forget_unparked()
             return None
         if size < 1:
             return Misfit("a generation without members is Empty, not stabilized")
@@ -328,11 +353,10 @@ class Follower:
         if self.printing.late_leaves and not self.closing and size == belief.least() - 1:
             self.debt = True
             return None
-        why = belief.sized(size)
-        if why and belief.without_unparked(size):
+        least = belief.least()
+        if belief.capped(size) and size < least:
             self._assume("size_cap", f"generation {event.generation} has {size} members: it fits only if group.max.size is {size}")
-            return belief.sized(size)
-        return why
+        return belief.sized(size)
 
     @_on(GroupEmptied)
     def _(self, event: GroupEmptied) -> Misfit | None:
@@ -444,15 +468,30 @@ class Follower:
         if event.pending:
             self.departed[event.member] = None  # the new coordinator starts a round in a Stable group because of it, the old one does not
             return self.belief.drop_pending(event.member)
-        if self.debt:
-            self.debt = False
-            why = self.belief.remove(event.member)
-            if why is None and all(steps.PHASE[w] == Phase.EMPTY for w in self.worlds):
-                self.belief.emptied()
-            return why
         if event.late:
-            return self._keep(frozenset({Phase.PREPARING})) or self.belief.remove(event.member)
+            return (
+                self._left_before(event.member)
+                if self.just_ended is not None
+                else self._keep(frozenset({Phase.PREPARING})) or self.belief.remove(event.member)
+            )
         return self._gone(event.member, "left")
+
+    def _left_before(self, id: str) -> Misfit | None:
+        """The line of a leave that ended the round stands behind the end: the member was gone when the members were counted."""
+        belief, size = self.belief, self.just_ended
+        owed, self.debt = self.debt, False
+        if all(steps.PHASE[w] == Phase.EMPTY for w in self.worlds):
+            belief.handed.pop(id, None)
+            if owed:
+                belief.emptied()
+            return None
+        if id not in belief.inside:
+            return belief.remove(id) if owed else None
+        why = belief.remove(id)
+        if not owed and why is None:
+            belief.uncount(joins_shown=self.printing.joins)
+            why = belief.sized(size) if size is not None and size > 0 else None
+        return why
 
     def _gone(self, id: str, how: str) -> Misfit | None:
         why = self._keep(frozenset(Phase) - {Phase.EMPTY}) or self.belief.remove(id)
@@ -476,8 +515,6 @@ class Follower:
     @_on(NotRejoined)
     def _(self, event: NotRejoined) -> Misfit | None:
         why = self._keep(frozenset({Phase.PREPARING}))
-        if not self.printing.joins:
-            self.belief.silent_joins()
         for id in event.members:
             if self.belief.inside.get(id):
                 why = why or Misfit(f"{id} is removed for not joining, but it had joined this round")

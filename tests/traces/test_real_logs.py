@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.traces.report import FileReport, GroupReport
 from groupcheck.traces.replay import replay_file
+from groupcheck.traces.report import FileReport, GroupReport
 
 DATA = Path(__file__).parent.parent / "data" / "replay"
 

@@ -1,0 +1,239 @@
+"""Runs of the model's classic group, printed as the log that a real coordinator would write.
+
+The printer looks at single firings of rules (`core` and `seats` before and after), so it knows the coordinator's steps, and nothing of the replay.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from attrs import Factory, define, frozen
+
+from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.verdict import Firing
+from groupcheck.model.protocol.group import Core, Phase, Seats
+from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.variants.classic import spec
+
+
+@frozen
+class Style:
+    """How a version of Kafka prints: `joins` (4.0 on: also the second step of a join), `scala` (suffixes, leaves printed last)."""
+
+    name: str
+    scala: bool = False
+    joins: bool = True
+
+
+FAULTY = 0.15
+"""How often a fault happens where one could."""
+STYLES = (Style("java 4.x"), Style("java 3.8", joins=False), Style("scala 3.5", scala=True, joins=False))
+
+
+@define
+class Printer:
+    """Turns firings into lines. Each id of the model gets a member id of its own when it appears."""
+
+    style: Style
+    semantics: Semantics
+    members: int
+    random: random.Random
+    names: dict[tuple[int, int], str] = Factory(dict)
+    lines: list[str] = Factory(list)
+    clock: int = 0
+    late: str = ""
+    foreign: bool = False  # a step that the old coordinator does not take
+
+    def memory(self, state: State) -> tuple[Core, dict[tuple[int, int], Any]]:
+        core = state[self.semantics.at["core", None]]
+        assert isinstance(core, Core)
+        seats: dict[tuple[int, int], Any] = {}
+        for i in range(self.members):
+            mine = state[self.semantics.at["seats", i]]
+            assert isinstance(mine, Seats)
+            seats.update({(i, id): seat for id, seat in mine})
+        return core, seats
+
+    def say(self, sentence: str) -> None:
+        self.clock += self.random.choice((0, 1, 7))
+        time = f"[2024-10-25 {17 + self.clock // 3_600_000:02}:{self.clock // 60_000 % 60:02}:{self.clock // 1000 % 60:02},{self.clock % 1000:03}]"
+        if self.style.scala:
+            self.lines.append(f"{time} INFO [GroupCoordinator 1]: {sentence} (kafka.coordinator.group.GroupCoordinator)")
+        else:
+            logger = "(org.apache.kafka.coordinator.group.GroupMetadataManager)"
+            self.lines.append(f"{time} INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=7] {sentence} {logger}")
+
+    def name(self, who: tuple[int, int]) -> str:
+        return self.names[who]
+
+    def fired(self, firing: Firing, before: State, after: State) -> None:
+        """Prints what one firing does."""
+        core, seats = self.memory(before)
+        then, left = self.memory(after)
+        for who in left.keys() - seats.keys():
+            self.names[who] = f"client-{who[0]}-{uuid.UUID(int=self.random.getrandbits(128), version=4)}"
+        self._rule(firing, core, seats, then, left)
+        if then.generation == core.generation + 1:
+            self._completion(core, seats, then, left)
+        if self.late and then.walk is None:
+            self.say(self.late)
+            self.late = ""
+
+    def _collection(self, names: list[str]) -> str:
+        return f"Set({', '.join(names)})" if self.style.scala else f"[{', '.join(names)}]"
+
+    def _prepare(self, core: Core, reason: str) -> None:
+        if self.style.scala:
+            said = (
+                f"Preparing to rebalance group g in state PreparingRebalance with old generation {core.generation} (__consumer_offsets-7)"
+            )
+            self.say(f"{said} (reason: {reason})")
+        else:
+            self.say(
+                f"Preparing to rebalance group g in state PreparingRebalance with old generation {core.generation} (reason: {reason})."
+            )
+
+    def _rule(self, firing: Firing, core: Core, seats: dict[Any, Any], then: Core, left: dict[Any, Any]) -> None:
+        name, _, label = firing.name.partition(":")
+        gone = [who for who in seats if who not in left]
+        settled = core.phase in (Phase.COMPLETING, Phase.STABLE)
+        if name == "join_group":
+            self._join(label, core, seats, left)
+        elif name == "sync_group" and core.phase == Phase.COMPLETING and core.leader is not None and label in ("led", "parked"):
+            synced = [who for who in left if left[who].sync and not seats[who].sync]
+            if label == "led" or synced == [core.leader]:
+                said = f"Assignment received from leader {self.name(core.leader)} for group g for generation {core.generation}."
+                self.say(f"{said} The group has {core.members} members, 0 of which are static.")
+        elif name == "leave_group" and label in ("left", "pending"):
+            self._leave(label, core, gone[0], settled)
+        elif name == "session_timeout":
+            self._expired(label, core, gone[0], settled)
+        elif name == "new_member_timeout":
+            self._expired("member", core, gone[0], settled)
+        elif name == "sync_timeout":
+            late = [self.name(who) for who in seats if seats[who].due]
+            self._prepare(core, f"Removing {self._collection(late)} on pending sync request expiration")
+        elif name == "append_failed":
+            assert core.leader is not None
+            self._prepare(
+                core, f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {self.name(core.leader)})"
+            )
+        elif name == "fail_over":
+            where = (
+                "Unloading group metadata for g with generation"
+                if self.style.scala
+                else "[GroupId=g] Unloading group metadata for generation"
+            )
+            self.say(f"{where} {core.generation}{'' if self.style.scala else '.'}")
+            loaded = f"Loading group metadata for g with generation {then.generation}"
+            self.late = loaded if self.style.scala else "loaded"
+        if self.late == "loaded" and then.walk is None:
+            self.late = f"Loaded classic group g with {then.members} members."
+
+    def _join(self, label: str, core: Core, seats: dict[Any, Any], left: dict[Any, Any]) -> None:
+        new = [who for who in left if who not in seats]
+        if label == "id_required":
+            tail = "request" if self.style.scala else "requesting"
+            said = f"Dynamic member with unknown member id joins group g in {core.phase} state. Created a new member id {self.name(new[0])}"
+            self.say(f"{said} and {tail} the member to rejoin with this id.")
+        elif label == "added":
+            (who,) = new or [who for who in left if left[who].member and not seats[who].member]
+            if not new and self.style.joins:
+                self.say(f"Pending dynamic member with id {self.name(who)} joins group g in {core.phase} state. Adding to the group now.")
+            elif new:
+                if self.style.scala:
+                    said = f"Dynamic Member with unknown member id joins group g in {core.phase} state. Created a new member id {self.name(who)}"
+                    self.say(f"{said} for this member and add to the group.")
+                else:
+                    said = f"Dynamic member with unknown member id joins group g in state {core.phase}. Created a new member id {self.name(who)}"
+                    self.say(f"{said} and added the member to the group.")
+            if core.phase != Phase.PREPARING:
+                none = "None" if self.style.scala else "null"
+                self._prepare(core, f"Adding new member {self.name(who)} with group instance id {none}; client reason: not provided")
+        elif label == "restarted":
+            (who,) = [who for who in left if left[who].join and not seats[who].join]
+            leads = core.leader == who and core.phase == Phase.STABLE
+            what = f"Leader {self.name(who)} re-joining group" if leads else f"Updating metadata for member {self.name(who)}"
+            self._prepare(core, f"{what} during {core.phase}; client reason: not provided")
+
+    def _leave(self, label: str, core: Core, who: tuple[int, int], settled: bool) -> None:
+        name = self.name(who)
+        if self.style.scala:
+            if label == "pending":
+                self.foreign = settled
+                self.late = f"Pending member with memberId={name} has left group g through explicit `LeaveGroup` request"
+                return
+            if settled:
+                self._prepare(core, f"Removing member {name} on LeaveGroup; client reason: not provided")
+            metadata = f"MemberMetadata(memberId={name}, groupInstanceId=None, clientId=c, clientHost=/1.1.1.1, sessionTimeoutMs=6000, "
+            metadata += "rebalanceTimeoutMs=9000, supportedProtocols=List(range))"
+            self.late = f"Member {metadata} has left group g through explicit `LeaveGroup`; client reason: not provided"
+            return
+        kind = "Member" if label == "left" else "Pending member"
+        self.say(f"[Group g] {kind} {name} has left group through explicit `LeaveGroup` request; client reason: not provided")
+        if settled:
+            self._prepare(core, f"explicit `LeaveGroup` request for ({name}) members.")
+
+    def _expired(self, label: str, core: Core, who: tuple[int, int], settled: bool) -> None:
+        stop = "" if self.style.scala else "."
+        self.foreign = self.foreign or (self.style.scala and core.initial)
+        if label == "pending":
+            self.say(f"Pending member {self.name(who)} in group g has been removed after session timeout expiration.")
+            return
+        self.say(f"Member {self.name(who)} in group g has failed, removing it from the group{stop}")
+        if settled:
+            self._prepare(core, f"removing member {self.name(who)} on heartbeat expiration{stop}")
+
+    def _completion(self, core: Core, seats: dict[Any, Any], then: Core, left: dict[Any, Any]) -> None:
+        missing = [self.name(who) for who in left if left[who].member and not left[who].join]
+        if missing:
+            self.say(f"Group g removed dynamic members who haven't joined: {self._collection(missing)}")
+        joined = sum(1 for who in left if left[who].member and left[who].join)
+        suffix = " (__consumer_offsets-7)" if self.style.scala else ""
+        stop = "" if self.style.scala else "."
+        if joined:
+            self.say(f"Stabilized group g generation {then.generation}{suffix} with {joined} members{stop}")
+        else:
+            self.say(f"Group g with generation {then.generation} is now empty{suffix}{stop}")
+
+
+def _outcomes(semantics: Semantics, instances: Any, state: State) -> Iterator[list[tuple[Firing, State, Any]]]:
+    for instance in instances:
+        found = list(semantics.firings(instance, state))
+        if found:
+            yield found
+
+
+@cache
+def printed_run(seed: int, style: Style, scope: Scope, steps: int) -> tuple[str, ...]:
+    """The log of one random run of the model."""
+    semantics = Semantics(spec(scope))
+    choose = random.Random(seed)
+    printer = Printer(style, semantics, scope.members, choose)
+    state = choose.choice(semantics.starts())[2]
+    budget = semantics.at["budget", None]
+    for _ in range(steps):
+        enabled: dict[tuple[bool, str], list[tuple[Firing, State]]] = {}
+        for outcomes in _outcomes(semantics, semantics.ordinary, state):
+            for firing, after, _ in outcomes:
+                enabled.setdefault((after[budget] != state[budget], firing.name), []).append((firing, after))
+        faulty = [kind for kind in enabled if kind[0]]
+        healthy = [kind for kind in enabled if not kind[0]]
+        if not enabled:
+            break
+        kind = choose.choice(faulty if faulty and (not healthy or choose.random() < FAULTY) else healthy)
+        firing, after = choose.choice(enabled[kind])
+        while True:
+            printer.fired(firing, state, after)
+            state = after
+            urgent = next(_outcomes(semantics, semantics.urgent, state), None)
+            if urgent is None:
+                break
+            firing, after, _ = choose.choice(urgent)
+        if printer.foreign:
+            break
+    return tuple(printer.lines)
