@@ -157,7 +157,8 @@ def run(arguments: Sequence[str]) -> int:
             return _complain(str(error), 2)
         kind = "" if isinstance(error, RuleError) else f"{type(error).__name__}: "
         return _complain(
-            f"a mistake of groupcheck itself, please report it with the command line (--debug shows more): {kind}{error}", UNKNOWN
+            f"a mistake of groupcheck itself, please report it with the command line (groupcheck --debug shows more): {kind}{error}",
+            UNKNOWN,
         )
 
 

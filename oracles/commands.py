@@ -37,8 +37,8 @@ def check(**options: Any) -> int:
             about, limits, progress,
             engine=options["engine"], workers=options["workers"], checkpoint=options["checkpoint"], resume=options["resume"],
         )  # fmt: skip
-    _save(result, wanted)
     _show(result, options["as_json"])
+    _save(result, wanted)
     return result.exit_code
 
 
@@ -49,9 +49,9 @@ def explain(**options: Any) -> int:
     wanted = {"html": options["html"]} if options["html"] else {}
     _may_write(wanted)
     followed = walk(_subject(options), options["key"])
+    _show(followed, options["as_json"])
     for path in wanted.values():
         _written(path, page(followed.report()))
-    _show(followed, options["as_json"])
     return 0
 
 

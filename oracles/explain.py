@@ -23,6 +23,7 @@ class Explanation:
     """A path told: its story (with the broken fact marked), its paragraph, and the promise that it breaks (`invariant` empty: none).
 
     `source` says where the promise stands, `depth` at which step it breaks, `key` replays the path, `evidence` are the values that break it.
+    `trouble`: why the variant could not tell the path itself.
     """
 
     story: Story
@@ -34,6 +35,7 @@ class Explanation:
     source: str = ""
     depth: int = 0
     evidence: tuple[str, ...] = ()
+    trouble: str = ""
 
     @property
     def why(self) -> str:
@@ -49,7 +51,7 @@ class Explanation:
 def explain(about: Subject, violation: Violation) -> Explanation:
     """The story of a violation. Its last line is the step that breaks the invariant."""
     path = violation.path
-    story = about.story(path)
+    story, trouble = about.story(path)
     promise = next((p for p in about.spec.invariants if p.name == violation.invariant), None)
     seen = witness(about.spec, violation)
     lanes = tuple(lane.name for lane in story.lanes if lane.me is not None and lane.me in seen.indexes)
@@ -63,7 +65,7 @@ def explain(about: Subject, violation: Violation) -> Explanation:
     closing = f"Now {fact}" + (f": {statement.partition(WHY)[0]}" if statement else ".")
     prose = " ".join(filter(None, (_opening(path), story.prose or paragraph(story), closing)))
     source = promise.source if promise else ""
-    return Explanation(story, prose, path, violation.key, violation.invariant, statement, source, violation.depth, seen.evidence)
+    return Explanation(story, prose, path, violation.key, violation.invariant, statement, source, violation.depth, seen.evidence, trouble)
 
 
 def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
@@ -75,8 +77,8 @@ def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
         told.append(explain(about, Violation(name, statements.get(name, ""), step, part, Semantics(about.spec).key(part))))
     if told:
         return tuple(told)
-    story = about.story(path)
-    return (Explanation(story, story.prose or paragraph(story), path, key),)
+    story, trouble = about.story(path)
+    return (Explanation(story, story.prose or paragraph(story), path, key, trouble=trouble),)
 
 
 def _opening(path: Path) -> str:

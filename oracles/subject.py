@@ -37,13 +37,19 @@ class Subject:
         """The name that the answer is given under: `classic`, or `classic with <mutation>`."""
         return self.spec.name + (f" with {self.mutation.id}" if self.mutation else "")
 
-    def story(self, path: Path) -> Story:
-        """The path told by the variant, or plainly where the variant has no story."""
+    def story(self, path: Path) -> tuple[Story, str]:
+        """The path told by the variant, or plainly where the variant has no story; and what went wrong, if its story failed.
+
+        A story is the last thing that happens to a verdict: its mistake must not cost the verdict.
+        """
         from groupcheck.oracles.plain_story import plain_story
 
         if self.variant is None:
-            return plain_story(self.spec, path)
-        return self.variant.story(path) if self.variant.story else plain_story(self.spec, path, self.variant.tell)
+            return plain_story(self.spec, path), ""
+        try:
+            return self.variant.story(path) if self.variant.story else plain_story(self.spec, path, self.variant.tell), ""
+        except Exception as error:
+            return plain_story(self.spec, path), f"{self.variant.name} could not tell this path, please report it: {error!r}"
 
     def scope(self) -> dict[str, Any]:
         """The scope as plain JSON; faults as an object of name to budget."""

@@ -54,6 +54,8 @@ def explanation_view(told: Explanation) -> Group:
     head = Text.assemble("\n", (printable(told.headline), "bold red" if told.invariant else "bold"))
     if told.source:
         head.append(f"  [{printable(told.source)}]", "dim")
+    if told.trouble:
+        head.append(f"\n{printable(told.trouble)}", "yellow")
     why = [Text(printable(f"Why it was promised: {told.why}"), "dim")] if told.why else []
     return Group(head, Text(printable(told.prose)), *why, _steps(told), *_evidence(told), Text.assemble(("key ", "dim"), told.key))
 

@@ -10,6 +10,7 @@ from groupcheck.invariants.registry import Promises
 from groupcheck.model.engine import ScopeError, Spec, array, but, rule, single
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.variant import Variant
+from groupcheck.oracles import bugs, listing, subject
 
 
 @frozen
@@ -65,17 +66,16 @@ HARMLESS = Mutation("harmless", "EXAMPLE-2", "nothing", "twophase", "consistent"
 @pytest.fixture
 def small_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """One variant, `twophase`, with one mutation, `hasty`."""
-    places = ("groupcheck.oracles.subject", "groupcheck.oracles.listing")
-    for place in places:
-        monkeypatch.setattr(f"{place}.names", lambda: ["twophase"])
-        monkeypatch.setattr(f"{place}.promises", lambda name: PROMISES)
-    for place in (*places, "groupcheck.oracles.bugs"):
-        monkeypatch.setattr(f"{place}.every_mutation", lambda: (HASTY,))
-    monkeypatch.setattr("groupcheck.oracles.subject.load", lambda name: VARIANT)
+    for module in (subject, listing):
+        monkeypatch.setattr(module, "names", lambda: ["twophase"])
+        monkeypatch.setattr(module, "promises", lambda name: PROMISES)
+    for module in (subject, listing, bugs):
+        monkeypatch.setattr(module, "every_mutation", lambda: (HASTY,))
+    monkeypatch.setattr(subject, "load", lambda name: VARIANT)
 
 
 @pytest.fixture
 def only_harmless(small_world: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No mutation but one that changes nothing."""
-    for place in ("bugs", "subject"):
-        monkeypatch.setattr(f"groupcheck.oracles.{place}.every_mutation", lambda: (HARMLESS,))
+    for module in (bugs, subject):
+        monkeypatch.setattr(module, "every_mutation", lambda: (HARMLESS,))

@@ -24,6 +24,7 @@ def test_every_known_bug_is_told_drawn_and_exported(id):
     [told] = [e for e in result.explanations if e.invariant == result.subject.mutation.invariant]
     assert [line.step for line in told.story.lines] == list(range(1, told.depth + 1))
     assert told.evidence
+    assert told.trouble == ""
     lanes = {lane.name for lane in told.story.lanes}
     assert {x for e in told.story.events if isinstance(e, Message) for x in (e.source, e.target)} <= lanes
     assert told.story.marks[-1].step == told.depth

@@ -8,6 +8,7 @@ import groupcheck
 from groupcheck.model.engine import Spec, array, end, invariant, rule, single, step_invariant, urgent, view
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.story import Lane, Line, Story
+from groupcheck.oracles import subject
 from groupcheck.oracles.check import check
 from groupcheck.oracles.explain import broken_along, paragraph
 
@@ -202,3 +203,17 @@ def test_every_step_of_a_followed_path_is_judged():
     spec = two_phase_commit(2)
     path = Semantics(spec).follow("gc1-0.0.1")
     assert broken_along(spec, path) == {}
+
+
+@pytest.mark.usefixtures("small_world")
+def test_a_story_that_fails_does_not_cost_the_verdict(monkeypatch):
+    def stumble(path):
+        raise KeyError("lane")
+
+    variant = evolve(subject.load("twophase"), story=stumble)
+    monkeypatch.setattr("groupcheck.oracles.subject.load", lambda name: variant)
+    result = check("twophase", mutation="hasty", engine="reference")
+    assert result.violated
+    assert "twophase could not tell this path, please report it: KeyError('lane')" in str(result)
+    assert "could not tell this path" in result.html()
+    assert "manager 0: prepare" in result.explanations[0].prose
