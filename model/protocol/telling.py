@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupcheck.model.engine.verdict import Firing, Step
+from groupcheck.model.protocol.client import NOTHING
 from groupcheck.model.protocol.codes import name_of
 
 COORDINATOR = "coordinator"
@@ -128,7 +129,8 @@ def _follows(firing: Firing, after: Mapping[str, Any]) -> str:
     if name == "join_answer:joined":
         return f"{who} is in generation {after['client'][me].generation}"
     if name == "sync_answer:assigned":
-        return f"{who} gets {_partitions(after['client'][me].owned)}"
+        client = after["client"][me]
+        return f"{who} gets {_partitions(client.owned if client.granted == NOTHING else client.granted)}"
     if label == "refused":
         return f"{who} starts over"
     if label == "told_to_rejoin":
