@@ -268,7 +268,6 @@ class Follower:
         if reason.cause == Cause.DOWNGRADE:
             self.forget(loaded=True)
         reset = self._maybe_recreated(event)
-        first = self.base is None and self.worlds == frozenset({steps.EMPTY})
         phases = _starts_in(event)
         why = (
             (None if reset else self._generation(event.generation))
@@ -279,8 +278,6 @@ class Follower:
         if why:
             return why
         self.owed, self.debt, self.departed = "", False, {}
-        if first and event.generation == 0:  # a group that begins in this log: nobody was handed an id before
-            self.belief.strangers = False
         self.belief.new_round()
         if reason.cause in (Cause.JOIN, Cause.LEADER_REJOIN, Cause.METADATA_CHANGE, Cause.STATIC_REPLACED, Cause.PROTOCOL_CHANGE):
             for id in reason.members:

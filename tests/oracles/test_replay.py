@@ -1,0 +1,173 @@
+"""The door of the replay: exit codes, one JSON document, a page that nothing can escape from."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from groupcheck.oracles import cli
+from groupcheck.oracles.replay_page import page
+from groupcheck.oracles.replay_text import replay_view
+from groupcheck.oracles.text import as_plain
+from groupcheck.traces.replay import replay_file
+
+DATA = Path(__file__).parent.parent / "data" / "replay"
+SCALE = DATA / "kafka41-console-group-scale.log"
+
+
+def call(*arguments: object) -> int:
+    return cli.run([str(a) for a in arguments])
+
+
+def document(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, dict[str, Any]]:
+    code = call("replay", *arguments, "--json")
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_log_that_holds_exits_with_0_and_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = document(capsys, SCALE)
+    assert code == 0
+    assert (told["schema"], told["format"], told["verdict"]) == ("groupcheck.replay/1", "broker-java", "holds")
+    assert (told["lines"], told["lines_understood"], told["lines_not_understood"]) == (46, 46, 0)
+    assert [(g["group"], g["verdict"], g["unexplained"]) for g in told["groups"]] == [
+        ("multi-partition-group", "holds", 0),
+        ("my-consumer-group", "holds", 0),
+    ]
+    first = told["groups"][1]["rebalances"][0]
+    assert (first["from_generation"], first["to_generation"], first["cause"]) == (6, 7, "leave")
+    assert first["member"] == "console-consumer-20537d22-adb5-416f-8ecd-1de67d3579be"
+    assert (first["started"], first["ended"]) == ("2025-11-21 16:13:45.860", "2025-11-21 16:13:48.779")
+    assert first["duration_ms"] == 2919 and first["held_up_by"] == []
+    left = [m for m in told["groups"][1]["members"] if m["gone"] == "left"]
+    assert len(left) == 3 and left[0]["client"] == "console-consumer"
+
+
+def test_a_log_that_no_coordinator_wrote_exits_with_1(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    broken = tmp_path / "broken.log"
+    broken.write_text(SCALE.read_text().replace("generation 9 with", "generation 8 with"))
+    code, told = document(capsys, broken)
+    assert (code, told["verdict"]) == (1, "violated")
+    group = next(g for g in told["groups"] if g["verdict"] == "violated")
+    (line, *_) = [a for a in group["anomalies"] if a["kind"] == "unexplained_line"]
+    assert line["line"] > 0 and line["text"] and any("possible was" in e for e in line["evidence"])
+    assert call("replay", broken) == 1
+    assert "unexplained_line" in capsys.readouterr().out
+
+
+def test_what_is_not_modelled_yet_exits_with_3(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("live-kip848.log", "classic-eager-scaleup.log"):
+        code, told = document(capsys, DATA / name)
+        assert (code, told["verdict"]) == (3, "unknown")
+
+
+def test_several_files_are_one_document_and_the_worst_decides(capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = document(capsys, SCALE, DATA / "live-kip848.log")
+    assert code == 3
+    assert [f["verdict"] for f in told["files"]] == ["holds", "unknown"]
+    assert told["lines"] == 46 + 42
+    assert {g["file"] for g in told["groups"]} == {str(SCALE), str(DATA / "live-kip848.log")}
+
+
+def test_one_group_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    code, told = document(capsys, SCALE, "--group", "my-consumer-group")
+    assert (code, [g["group"] for g in told["groups"]]) == (0, ["my-consumer-group"])
+    code, told = document(capsys, SCALE, "--group", "nobody")
+    assert (code, told["reason"]) == (3, "no line about the group 'nobody'")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["no-such-file.log"], "no-such-file.log"),
+        ([str(DATA)], "directory"),
+        ([str(SCALE), "--format", "runes"], "no format 'runes'"),
+        ([str(SCALE), "--variant", "kip848"], "no replay for variant 'kip848'"),
+        ([str(SCALE), "--html", "/no/such/place.html"], "--html"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+    assert call("replay", *arguments) == 2
+    shown = capsys.readouterr()
+    assert shown.out == "" and shown.err.count("\n") == 1 and words in shown.err
+
+
+def test_the_text_tells_who_held_up_whom(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("replay", DATA / "t2-two-groups-failed-members.log") == 3
+    text = capsys.readouterr().out
+    for words in ("group group1", "blocked_by_departed_member", "2621.5 s in join phases", "gone, until the session", "missing_lines"):
+        assert words in text
+    assert max(map(len, text.splitlines())) <= 110
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+        self.sources: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        self.sources += [value or "" for name, value in attributes if name in ("src", "href", "xlink:href")]
+
+
+def test_nothing_escapes_into_the_page(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+    path = tmp_path / "evil.log"
+    text = (
+        SCALE.read_text()
+        .replace("my-consumer-group", evil)
+        .replace("console-consumer", evil + "‮")
+        .replace("the consumer is being closed", evil)
+    )
+    path.write_text(text)
+    report = replay_file(str(path))
+    assert report.groups
+    html = page([report])
+    tags = Tags()
+    tags.feed(html)
+    assert not {"script", "img"} & tags.seen and tags.sources == []
+    assert "&lt;script&gt;" in html
+    assert "\x1b" not in as_plain(replay_view([report])) and "‮" not in html
+
+
+def test_the_page_is_written_and_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    assert call("replay", SCALE, "--html", out) == 0
+    html = out.read_text()
+    assert html.startswith("<!DOCTYPE html>") and html.rstrip().endswith("</html>")
+    assert 'class="preparing"' in html and "multi-partition-group" in html
+
+
+words = st.sampled_from(
+    ["[GroupCoordinator 1]: ", "[GroupCoordinator id=1] ", "Preparing to rebalance group ", "Stabilized group g generation ", " members.", "{", '"',
+     "Member ", " in group g has failed, removing it from the group", "Group g ", "(__consumer_offsets-1)", "-1", "99999999999999999999", "\x00", "\x1b[2J",
+     "explicit `LeaveGroup` request for (", "Static member ", "MemberMetadata(", "Set(", "2024-10-25 17:25:16,582", "\u202e", "\n", "\r"]
+)  # fmt: skip
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(st.one_of(words, st.text(max_size=20)), min_size=1, max_size=60))
+def test_arbitrary_text_never_crashes_and_is_never_green(tmp_path: Path, pieces: list[str]) -> None:
+    path = tmp_path / "any.log"
+    path.write_text("x" + "".join(pieces), errors="replace", newline="")
+    code = call("replay", path)
+    assert code in (1, 2, 3) or (code == 0 and replay_file(str(path)).groups)
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.data())
+def test_a_real_log_with_damaged_lines_never_crashes(tmp_path: Path, data: st.DataObject) -> None:
+    lines = SCALE.read_text().splitlines()
+    for _ in range(data.draw(st.integers(1, 6))):
+        k = data.draw(st.integers(0, len(lines) - 1))
+        at = data.draw(st.integers(0, len(lines[k])))
+        lines[k] = lines[k][:at] + data.draw(st.text(max_size=5)) + lines[k][at + data.draw(st.integers(0, 30)) :]
+    path = tmp_path / "damaged.log"
+    path.write_text("\n".join(lines), errors="replace")
+    assert call("replay", path) in (0, 1, 2, 3)
