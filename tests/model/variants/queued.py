@@ -20,6 +20,7 @@ from groupcheck.model.engine.spec import Rule
 from groupcheck.model.protocol import client as member
 from groupcheck.model.protocol import client_faults as faulty
 from groupcheck.model.protocol.client import Client, Member, Prepare
+from groupcheck.model.protocol.coordinator import REQUEST_RULES
 from groupcheck.model.protocol.failover import RECORD_RULES, fail_over, reload
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.forgetting import FORGET_RULES
@@ -28,7 +29,6 @@ from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, Request, Store, SyncGroup
 from groupcheck.model.protocol.offsets import OFFSET_RULES
 from groupcheck.model.protocol.rounds import ROUND_RULES
-from groupcheck.model.protocol.coordinator import REQUEST_RULES
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.variants.classic import spec as atomic
@@ -190,8 +190,8 @@ def lose_request(client: Client, link: Link, wire: Wire, budget: Budget) -> Iter
 
 @rule(when=lambda budget: budget.allows("lose_response"))
 def lose_response(client: Client, link: Link, wire: Wire, budget: Budget) -> Iterator[Any]:
-    """Answers are lost on their way back, and all that is unread with them."""
-    if wire.answers:
+    """Answers are lost on their way back, that of a parked request too, and all that is unread with them."""
+    if wire.answers or link.parked is not None:
         yield cut_off(client, link, wire), *anew(link), budget.spend("lose_response")
 
 
@@ -232,7 +232,13 @@ def spec(scope: Scope) -> Spec:
     there = atomic(scope)
     messages = [r for r in RECORD_RULES if r.name != "reload"]
     urgents = (post, *ROUND_RULES, *messages, reload_and_notice, *FORGET_RULES, OFFSET_RULES[0], *REQUEST_RULES)
-    sending = (send_join, _sends(member.send_sync, {SyncGroup}), _sends(member.send_commit, {OffsetCommit}), send_heartbeat, request_timeout)
+    sending = (
+        send_join,
+        _sends(member.send_sync, {SyncGroup}),
+        _sends(member.send_commit, {OffsetCommit}),
+        send_heartbeat,
+        request_timeout,
+    )
     breaking = (_breaks(faulty.crash, lambda client, link, wire: True), close, poll_timeout, lose_request, lose_response, disconnect)
     rules = (
         *TIMER_RULES, fail_over, *sending, member.join_complete, *OFFSET_RULES[1:], *breaking, delay_request, late_commit, *QUEUE_RULES,

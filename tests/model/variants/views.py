@@ -7,22 +7,23 @@ from typing import Any
 from all_states import Space
 
 from groupcheck.model.engine import but
-from groupcheck.model.protocol.group import Seats, is_member
+from groupcheck.model.protocol.group import Core, Phase, Seat, Seats, is_member
+from groupcheck.model.protocol.messages import NO_GENERATION
 
 
-def renumbered(core: Any, seats: tuple[Seats, ...]) -> tuple[Any, ...]:
+def renumbered(core: Core, seats: tuple[Seats, ...]) -> tuple[Any, ...]:
     """The same memory with the ids of each process numbered anew, in an order that their numbers do not decide."""
     leader, new = core.leader, []
     for i, known in enumerate(seats):
-        order = sorted(known, key=lambda pair: (repr(pair[1]), (i, pair[0]) == core.leader, [d[1:] for d in known.durable if d[0] == pair[0]]))
+        written = {id: rest for id, *rest in known.durable}
+        order = sorted(known, key=lambda pair: (repr(pair[1]), (i, pair[0]) == core.leader, str(written.get(pair[0]))))
         names = {id: k for k, (id, _) in enumerate(order)}
         if core.leader is not None and core.leader[0] == i:
             leader = (i, names[core.leader[1]])
-        gone = sorted(d[1:] for d in known.durable if d[0] not in names)
-        durable = tuple(sorted((names[d[0]], *d[1:]) for d in known.durable if d[0] in names))
-        new.append((tuple(seat for _, seat in order), durable, tuple(gone)))
-    written, led_by, assignor = core.durable
-    return (but(core, leader=leader, durable=(written, led_by and (led_by[0], 0), assignor)), *new)
+        durable = sorted((names.get(id, -1), *rest) for id, rest in written.items())
+        new.append((tuple(seat for _, seat in order), tuple(durable)))
+    generation, led_by, assignor = core.durable
+    return (but(core, leader=leader, durable=(generation, led_by and (led_by[0], 0), assignor)), *new)
 
 
 def memories(space: Space) -> set[tuple[Any, ...]]:
@@ -30,7 +31,26 @@ def memories(space: Space) -> set[tuple[Any, ...]]:
     return {renumbered(core, seats) for core, *seats in space.seen("core", "seats")}
 
 
-def belief(core: Any, seats: Seats, client: Any) -> tuple[Any, ...]:
+def _alive(core: Core, seat: Seat) -> Seat:
+    """A seat without what nobody will read in this phase, or only with certain faults."""
+    seat = but(seat, new=False, due=seat.due and core.phase != Phase.STABLE)
+    if core.phase in (Phase.PREPARING, Phase.COMPLETING):
+        seat = but(seat, share=0)
+    return but(seat, claimed=NO_GENERATION) if core.phase == Phase.PREPARING and not seat.join else seat
+
+
+def live_memories(space: Space) -> set[tuple[Any, ...]]:
+    """The same without dead values: what is remembered for a fault that cannot happen, or will be overwritten before it is read."""
+    found = set()
+    for core, *seats in space.seen("core", "seats"):
+        bare = but(core, keeps=(), durable=(0, None, None), recorded=False, extended=False)
+        if core.phase == Phase.STABLE:
+            bare = but(bare, due=0, deadline=False)
+        found.add(renumbered(bare, tuple(Seats(tuple((id, _alive(core, seat)) for id, seat in known)) for known in seats)))
+    return found
+
+
+def belief(core: Core, seats: Seats, client: Any) -> tuple[Any, ...]:
     """What a member believes of its partitions: (owned, position, is it a member, of the current generation?); nothing owned: nothing else matters."""
     if not client.owned:
         return (0, -1, False, False)
@@ -39,7 +59,7 @@ def belief(core: Any, seats: Seats, client: Any) -> tuple[Any, ...]:
 
 
 def beliefs(space: Space) -> set[tuple[Any, ...]]:
-    """Every combination of beliefs with what is committed and processed."""
+    """Every combination of beliefs with the watched partition, what is committed and what is processed."""
     size = space.see.spec.slots["client"].size
     assert size is not None
     found = set()
@@ -51,6 +71,3 @@ def beliefs(space: Space) -> set[tuple[Any, ...]]:
 
 def fired(space: Space) -> set[str]:
     return {name for name, n in space.fired.items() if n}
-
-
-__all__ = ["belief", "beliefs", "but", "fired", "memories"]
