@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from groupcheck.model.engine.errors import RuleError, SpecError
+from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.spec import Predicate, Spec
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import DEADLOCK, HOLDS, UNKNOWN, VIOLATED, Kind, Limits, Path, Progress, Step, Verdict, Violation
@@ -96,17 +96,16 @@ def explore(spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress]
 
 
 def conclude(spec: Spec, fired: dict[str, int], goals: dict[str, int | None], violated: bool, stopped: str) -> tuple[Kind, str]:
-    """The verdict and its reason. A search that was cut off, a rule that never fired or a goal not met is never green."""
+    """The verdict and its reason. A search that was cut off, a rule that never fired, a goal not met, or what cannot be and is: never green."""
     if violated:
         return VIOLATED, stopped
     if stopped:
         return UNKNOWN, stopped
     by_rule = {r.name: sum(fired[n] for n in r.names) for r in spec.rules}
     happened = {**by_rule, **fired, **{g: 1 for g, at in goals.items() if at is not None}}
-    for name in spec.cannot:
-        if happened.get(name, 0):
-            raise SpecError(f"{name} happened although the scope says that it cannot: {spec.cannot[name]}", where=spec.name)
+    surprising = [name for name in spec.cannot if happened.get(name, 0)]
     idle = [n for r in spec.rules for n in r.names if not fired[n] and n not in spec.cannot and r.name not in spec.cannot]
     unmet = [g for g, at in goals.items() if at is None and g not in spec.cannot]
-    parts = [f"never fired: {', '.join(idle)}"] * bool(idle) + [f"goal not met: {', '.join(unmet)}"] * bool(unmet)
+    parts = [f"happened although the scope says that it cannot: {', '.join(surprising)}"] * bool(surprising)
+    parts += [f"never fired: {', '.join(idle)}"] * bool(idle) + [f"goal not met: {', '.join(unmet)}"] * bool(unmet)
     return (UNKNOWN, "; ".join(parts)) if parts else (HOLDS, "every state of the scope was explored")

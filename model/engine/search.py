@@ -22,6 +22,7 @@ from groupcheck.model.engine.verdict import DEADLOCK
 BLOCK = 192  # successors expanded before they are inserted: what the cache can load ahead
 STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
 QUEUE = 1 << 16
+SIEVE_BITS = 16  # states met a moment ago: what fits the inner caches
 
 
 class Search:
@@ -95,8 +96,16 @@ class Search:
         p = self.packed
         p.hold(r.BUFFER, np.zeros(max(1, int(self.registers[r.BUFFER_SIZE])) * p.words, np.uint64))
         p.hold(r.STACK, np.zeros((int(self.registers[r.STACK_SIZE]) + 1) * (p.words + 4), np.uint64))
+        self.clear_sieve()
         p.hold(r.CURRENT, np.zeros(p.words, np.uint64))
         p.hold(r.ASKED, np.zeros(int(self.registers[r.ASKED_SIZE]) * (p.words + p.view_words + 2), np.uint64))
+
+    def clear_sieve(self) -> None:
+        """An empty sieve. 0 stands for nothing where the state 0 does not belong; its own place holds another state, which does not either."""
+        p = self.packed
+        sieve = p.hold(r.SIEVE, np.zeros((1 << SIEVE_BITS) * p.words, np.uint64))
+        sieve[: p.words] = 1
+        self.registers[r.SIEVE_SHIFT] = 64 - SIEVE_BITS
 
     def state(self, place: int) -> State:
         """The values of the state at a place."""
@@ -256,6 +265,7 @@ class Search:
         if (self.packed.words, self.packed.view_words) != before:
             self._sized_by_words()
         if moved:
+            self.clear_sieve()
             self.log.reindex(self.log.slots)
 
     def look_at_whole_states(self, first: int) -> None:

@@ -285,7 +285,7 @@ class Spec:
     """A protocol at a scope, ready to be explored.
 
     `initial`: several initial states, each a mapping of slot to value (an array: a tuple of values) over the slots' own initial values.
-    `cannot`: names of rules, `rule:label`s and goals that cannot happen in this scope, each with the reason; if one does, that is a `SpecError`.
+    `cannot`: names of rules, `rule:label`s and goals that cannot happen in this scope, each with the reason; if one does, the verdict is `unknown`.
     `scope`: any value with a stable `repr`; it is part of a checkpoint's identity.
     """
 

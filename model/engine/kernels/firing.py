@@ -9,22 +9,21 @@ from __future__ import annotations
 from numpy import uint64 as U
 
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.kernels.intrinsics import ONE, alone, home, mix, prefetch, quarters, trailing_zeros, words
+from groupcheck.model.engine.kernels.intrinsics import ONE, alone, inside, mix, quarters, trailing_zeros, words
 from groupcheck.model.engine.kernels.lookup import look, open_of
 
 ZERO, TWO, THREE, FOUR = U(0), U(2), U(3), U(4)
 NOTHING, LONGEST, INDEX_BYTES = U(r.NOTHING), U(r.LONGEST_CHAIN), U(4)
 
 
-@alone
+@inside
 def hashed(wide, ctx, buffer, hashes, k):
-    """The hash of the successor at k, with its place in the index on its way to the cache."""
+    """Notes the hash of the successor at k."""
     W = U(len(wide))
     h = mix(buffer[k * W])
     for w in range(1, len(wide)):
         h = mix(h ^ buffer[k * W + U(w)])
     hashes[k] = h
-    prefetch(ctx[r.INDEX] + (home(h, ctx[r.INDEX_SLOTS]) * INDEX_BYTES))
 
 
 @alone
@@ -149,7 +148,7 @@ def fire_chained(wide, ctx, cells, masks, shifts, bases, x, at, table, e, k, pla
     return k, True
 
 
-@alone
+@inside
 def fire_plain(wide, ctx, cells, masks, shifts, bases, x, at, table, e, k, place):
     """All outcomes of a row, counted: (successors so far, True)."""
     W = U(len(wide))

@@ -10,6 +10,7 @@ from numba.extending import intrinsic
 from numpy import uint64
 
 _OPTIONS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy", "nogil": True}
+_INSIDE = {**_OPTIONS, "forceinline": True}
 ONE, FULL, ALL = uint64(1), uint64(0xFFFFFFFF), uint64(0xFFFFFFFFFFFFFFFF)
 _WORD = ir.IntType(64)
 
@@ -118,3 +119,8 @@ def mix(x):
 def home(h, size):
     """0 .. size-1 from the upper half of a hash; size need not be a power of two."""
     return ((h >> uint64(32)) * size) >> uint64(32)
+
+
+def inside(function):
+    """The same, and made part of every function that calls it."""
+    return njit(**_INSIDE)(function)

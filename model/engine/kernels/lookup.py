@@ -9,7 +9,7 @@ from __future__ import annotations
 from numpy import uint64 as U
 
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.kernels.intrinsics import FULL, ONE, alone, gather, halves, home, mix, words
+from groupcheck.model.engine.kernels.intrinsics import FULL, ONE, alone, gather, halves, home, inside, mix, words
 
 ZERO, TWO, THREE, FOUR, HALF = U(0), U(2), U(3), U(4), U(32)
 HASH_BASE, ASKED_FOR = U(r.HASHED), U(r.ASKED_FOR)
@@ -85,7 +85,7 @@ def find(wide, ctx, x, at, table, place, views):
     return ASKED_FOR
 
 
-@alone
+@inside
 def look(wide, ctx, cells, masks, shifts, bases, x, at, table, place):
     """The cell for the state at x[at:] in a table over slots alone; asks where it is unknown."""
     W = U(len(wide))
@@ -123,7 +123,7 @@ def look_viewed(wide, ctx, x, at, table, place):
     return e
 
 
-@alone
+@inside
 def open_of(x, at, guards, bits, first, end):
     """The tables (or urgent groups) that a guard lets through in this state, as bits."""
     out = ZERO

@@ -7,7 +7,7 @@ They stand apart from the kernels so that a run whose compiled code is on disk n
 (  # the log of states, its index, and the stretch of it to work on
     LOG, STATES, INDEX, INDEX_SLOTS, TAG_BITS, ROOM, MODE, FROM, TO, LIST, TRANSITIONS, TARGET, FOUND_AT,
     # successors of the block in hand
-    BUFFER, HASHES, NEEDS, BUFFER_SIZE, BLOCK,
+    BUFFER, HASHES, NEEDS, BUFFER_SIZE, BLOCK, SIEVE, SIEVE_SHIFT,
     # tables: masks and shifts that gather a footprint's bits, dense cells, hashed cells, outcomes
     TABLES, MASKS, SHIFTS, BASES, CELLS, HASH_KEYS, HASH_VALUES, HASH_SIZE, HASH_COUNT, KEY_WORDS, OUTCOMES, KIND_NEEDS, KIND_URGENT, FIRED,
     # guards: for each chunk of 64 tables the open ones
@@ -24,7 +24,7 @@ They stand apart from the kernels so that a run whose compiled code is on disk n
     OLD_WORDS, FIELDS, FIELD_COUNT, SCRATCH, SOURCE, MOVED_TO,
     OLD_CELLS, OLD_BASES, OLD_INPUTS, OLD_KEYS, OLD_VALUES, OLD_HASH_SIZE, OLD_KEY_WORDS,
     COUNT,
-) = range(96)  # fmt: skip
+) = range(98)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state reaches the target; predicates put off;
 # a new index

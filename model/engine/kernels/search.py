@@ -13,10 +13,10 @@ from numpy import uint64 as U
 
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.kernels.firing import fire_chained, fire_plain, hashed
-from groupcheck.model.engine.kernels.intrinsics import ALL, FULL, ONE, alone, halves, home, prefetch, trailing_zeros, words
+from groupcheck.model.engine.kernels.intrinsics import ALL, FULL, ONE, alone, halves, home, inside, prefetch, trailing_zeros, words
 from groupcheck.model.engine.kernels.lookup import look, look_viewed, open_of
 
-ZERO, TWO, SIX, SIXTY_THREE, WORD_BYTES = U(0), U(2), U(6), U(63), U(8)
+ZERO, TWO, SIX, SIXTY_THREE, WORD_BYTES, INDEX_BYTES = U(0), U(2), U(6), U(63), U(8), U(4)
 NOTHING = U(r.NOTHING)
 RETRY, CHECK, BACKWARD, RECHECK, REINDEX = U(r.RETRY), U(r.CHECK), U(r.BACKWARD), U(r.RECHECK), U(r.REINDEX)
 
@@ -75,7 +75,36 @@ def examine(wide, ctx, x, place, need):
         ctx[r.PUT_OFF_COUNT] += ONE
 
 
-@alone
+@inside
+def sift(wide, ctx, buffer, hashes, needs, k):
+    """Drops successors that were met a moment ago, and starts loading the index for the others: how many are left.
+
+    The sieve holds states themselves, so nothing new is ever dropped: what stands in it is in the log, or further up in this buffer.
+    """
+    W = U(len(wide))
+    sieve, shift = words(ctx[r.SIEVE]), ctx[r.SIEVE_SHIFT]
+    index, slots = ctx[r.INDEX], ctx[r.INDEX_SLOTS]
+    kept, i = ZERO, ZERO
+    while i < k:
+        h = hashes[i]
+        at = (h >> shift) * W
+        same = True
+        for w in range(len(wide)):
+            same = same and sieve[at + U(w)] == buffer[i * W + U(w)]
+        if not same:
+            for w in range(len(wide)):
+                y = buffer[i * W + U(w)]
+                sieve[at + U(w)] = y
+                buffer[kept * W + U(w)] = y
+            hashes[kept] = h
+            needs[kept] = needs[i]
+            prefetch(index + (home(h, slots) * INDEX_BYTES))
+            kept += ONE
+        i += ONE
+    return kept
+
+
+@inside
 def insert(wide, ctx, log, index, slots, bits, buffer, hashes, needs, k, n):
     """The buffer into index and log: the number of states afterwards. A first pass loads the log entries that the index points to."""
     W = U(len(wide))
@@ -128,7 +157,7 @@ def differs(wide, x, at, buffer, begun, k):
     return False
 
 
-@alone
+@inside
 def expand(wide, chained, ctx, log, cells, masks, shifts, bases, place, chunk, open_, k):
     """The successors of one state through the tables in `open_` of one chunk: (successors so far, pairs put off)."""
     W = U(len(wide))
@@ -167,7 +196,7 @@ def rests(wide, ctx, mode, place, put_off):
         ctx[r.UNSURE_COUNT] += ONE
 
 
-@alone
+@inside
 def block(wide, chained, ctx, s, hi, mode):
     """Expands states until the block is full: (next, successors)."""
     W = U(len(wide))
@@ -239,6 +268,7 @@ def reindex(wide, ctx, log, index, slots, bits, buffer, hashes, needs):
                 buffer[k * W + U(w)] = log[(done + k) * W + U(w)]
             needs[k] = ZERO
             hashed(wide, ctx, buffer, hashes, k)
+            prefetch(ctx[r.INDEX] + (home(hashes[k], slots) * INDEX_BYTES))
             k += ONE
         done = insert(wide, ctx, log, index, slots, bits, buffer, hashes, needs, k, done)
 
@@ -270,6 +300,7 @@ def search(wide, chained, ctx):
                 break
         elif mode != CHECK:
             ctx[r.TRANSITIONS] += k
+            k = sift(wide, ctx, buffer, hashes, needs, k)
             n = insert(wide, ctx, log, index, slots, bits, buffer, hashes, needs, k, n)
     ctx[r.STATES] = n
     ctx[r.FROM] = s
