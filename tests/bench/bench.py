@@ -75,7 +75,7 @@ def turns(scope: Scope, rounds: int, folder: Path) -> Iterator[Round]:
     mine = ("small_group", *scope.arguments)
     for _ in range(rounds):
         before, ours, between = loop(), programs.groupcheck(scope.counts, *mine), loop()
-        two = programs.groupcheck(scope.counts, "--workers", 2, *mine) if scope.two_workers else None
+        two = programs.groupcheck(scope.counts, "--workers", 2, *mine) if scope.two_workers and ours.answer["workers"] else None
         yield Round(before, ours, between, spin(), loop(), two)
 
 
@@ -102,7 +102,7 @@ def beside(scope: Scope, rounds: int, folder: Path) -> Section:
         over_loop("Spin, depth first, exact", [r.spin.cpu for r in done], [r.near_spin for r in done]),
         of("Spin over groupcheck, whole runs", [r.spin.cpu / r.ours.cpu for r in done], "times", scope.ahead_of_spin),
     ]
-    if scope.two_workers:
+    if scope.two_workers and all(r.two for r in done):
         walls = [r.ours.wall / r.two.wall for r in done if r.two]
         rows.append(of("groupcheck, one worker over two, wall time", walls, "times", scope.two_workers))
     rows += [
@@ -144,7 +144,7 @@ def start(rounds: int, folder: Path) -> Section:
         waited(f"{counts.states:,} states, compiled code cached", small, 2),
         waited("the same, nothing compiled yet", [first], 20),
     ]
-    return Section(f"start, wall time; {rounds} rounds", rows)
+    return Section(f"start, wall time (of an idle machine); {rounds} rounds", rows)
 
 
 def main() -> int:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 from groupcheck.model.engine.kernels import compiled, registers
@@ -56,6 +57,7 @@ def main() -> None:
     clock = Clock()
     spec = getattr(import_module(given.protocol), given.protocol)(*given.scope)
     explore = import_module("groupcheck.model.engine.explore").explore
+    several = "workers" in signature(explore).parameters
     if given.tables:
         import tables
 
@@ -63,12 +65,12 @@ def main() -> None:
         verdict = explore(record.listening(spec))
         tables.write(given.tables, spec, record)
     else:
-        verdict = explore(spec, **({"workers": given.workers} if given.workers > 1 else {}))
+        verdict = explore(spec, **({"workers": given.workers} if several else {}))
     answer = {
         name: getattr(verdict, name)
         for name in ("verdict", "reason", "states", "transitions", "depth", "seconds", "rule_calls", "bytes_per_state")
     }
-    print(json.dumps({**answer, **clock.spent, "exploration": clock.spent["loops"] + clock.spent["room"]}))
+    print(json.dumps({**answer, **clock.spent, "workers": several, "exploration": clock.spent["loops"] + clock.spent["room"]}))
 
 
 if __name__ == "__main__":
