@@ -12,11 +12,11 @@ from attrs import Factory, define
 
 from groupcheck.traces.envelope import coordinator_sentence
 from groupcheck.traces.events import Event, MemberAdded, Noted
-from groupcheck.traces.follow import Printing
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
 from groupcheck.traces.grammar import FIRST, LAST, Row, Version, build
 from groupcheck.traces.grammar_java import JAVA
 from groupcheck.traces.grammar_scala import SCALA
+from groupcheck.traces.group_worlds import Printing
 from groupcheck.traces.reading import Notes, open_log, read_lines
 
 _NEEDLES = (

@@ -100,7 +100,7 @@ class Trail:
             self.protocols[name] = self.protocols.get(name, 0) + (1 if event.protocol else 0)
         if isinstance(event, Converted):
             self.note("protocol_changed", event.line, f"the group became a {event.protocol} group")
-            self.follower.forget(loaded=True)
+            self.follower.group.forget(loaded=True)
 
     def _classic(self, event: Event, text: str, broker: Broker) -> None:
         if isinstance(event, GroupLoaded | GroupUnloaded) and event.protocol not in ("classic", "other"):
@@ -112,17 +112,17 @@ class Trail:
             self.begins = _beginning(event)
         self.steps += isinstance(event, _STEPS)
         self._look_back(event)
-        self.follower.printing = broker.printing
+        self.follower.group.printing = broker.printing
         if isinstance(event, Stabilized):
-            self.timeline.still_awaited = self.follower.belief.not_parked() or ()
+            self.timeline.still_awaited = self.follower.group.belief.not_parked() or ()
         refusal = self.follower.observe(event, broker.kinds)
-        for kind, said in self.follower.notes:
+        for kind, said in self.follower.group.notes:
             self.note(kind, event.line, said)
-        self.follower.notes.clear()
+        self.follower.group.notes.clear()
         if refusal is not None:
             self._refused(event, text, refusal)
-        if self.follower.base is not None:
-            self.generation = self.follower.base
+        if self.follower.group.base is not None:
+            self.generation = self.follower.group.base
 
     def _refused(self, event: Event, text: str, refusal: Refusal) -> None:
         self.refused[refusal.skips, refusal.lost] = self.refused.get((refusal.skips, refusal.lost), 0) + 1
@@ -152,7 +152,7 @@ class Trail:
 
     def coordinator_gone(self, event: Event, why: str) -> None:
         """The broker stopped or started: memory is lost."""
-        self.follower.forget(loaded=True)
+        self.follower.group.forget(loaded=True)
         self.timeline.interrupted(event)
         self.reset = why
 
@@ -276,7 +276,7 @@ class Replay:
                 if isinstance(event, StaticReplaced):
                     trail.observe(event, text, broker)
                 elif isinstance(event, LeaderReplaced):
-                    trail.follower.belief.leader = event.new
+                    trail.follower.group.belief.leader = event.new
                 else:
                     trail.note(
                         "fenced", event.line, f"a request of {id} was fenced: a newer process has its instance id", text[:TEXT_CHARS]
