@@ -1,0 +1,124 @@
+"""What the documents say can be typed: every command is taken by the command line's own parser, every name exists, every block compiles."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from groupcheck.model.engine import Limits
+from groupcheck.oracles import cli, commands
+from groupcheck.oracles.check import run
+from groupcheck.oracles.subject import subject
+
+ROOT = Path(__file__).parent.parent
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+PLACEHOLDER = re.compile(r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\[")  # VARIANT, FILE, [ID]: a form, not a command
+
+
+def blocks(text: str) -> Iterator[tuple[str, str]]:
+    """(language, content) of fenced blocks, and ("", content) of indented ones."""
+    for match in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S):
+        yield match[1], match[2]
+    bare = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    for match in re.finditer(r"(?:^(?: {4}|\t).*\n)+", bare, re.M):
+        yield "", re.sub(r"^(?: {4}|\t)", "", match[0], flags=re.M)
+
+
+def typed(text: str, program: str) -> list[str]:
+    """The commands of a program that a document shows, in blocks and in backquotes, without prompt, path, comment and pipe."""
+    lines = [line for _, block in blocks(text) for line in block.replace("\\\n", " ").splitlines()]
+    lines += re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text)
+    found = []
+    for line in lines:
+        match = re.match(rf"\s*(?:\$ )?(?:\.venv/bin/)?({program} .*)", line)
+        if match:
+            found.append(re.split(r"\s#|\s[|>]|\s&&", match[1])[0].strip())
+    return found
+
+
+def parse(command: str) -> tuple[click.Context, dict[str, object]]:
+    """What click makes of a command; nothing runs. Raises `click.UsageError` for what it does not know."""
+    arguments = [word for word in shlex.split(command)[1:] if word != "--debug"]
+    context = click.Context(cli.command, info_name="groupcheck")
+    name, sub, rest = cli.command.resolve_command(context, arguments)
+    assert sub is not None
+    inner = sub.make_context(name, rest, parent=context)
+    return inner, inner.params
+
+
+def shown(program: str) -> list[tuple[str, str]]:
+    return [(document.name, command) for document in DOCUMENTS for command in typed(document.read_text("utf-8"), program)]
+
+
+def test_the_readme_shows_the_commands_that_matter():
+    commands_shown = {shlex.split(command)[1] for name, command in shown("groupcheck") if name == "README.md"}
+    assert commands_shown >= {"check", "bugs", "replay", "list"}
+
+
+@pytest.mark.parametrize(("document", "command"), [c for c in shown("groupcheck") if not PLACEHOLDER.search(c[1])])
+def test_every_command_in_the_documents_can_be_typed(document, command):
+    words = shlex.split(command)[1:]
+    if words in (["--help"], ["--version"]):
+        assert cli.run(words) == 0
+        return
+    if len(words) == 1:  # `groupcheck check`: the command by its name
+        assert words[0] in cli.command.commands
+        return
+    context, options = parse(command)
+    if context.command.name == "check":
+        about = commands._subject(options)
+        assert about.spec.invariants
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_option_in_the_documents_exists(document):
+    known = {option for sub in cli.command.commands.values() for p in sub.params for option in p.opts}
+    known |= {"--help", "--version", "--debug", "--groupcheck-html"}
+    ours = re.findall(r"`(--[a-z][a-z-]*)[^`]*`", document.read_text("utf-8"))
+    foreign = {"--strict"}  # mypy's
+    assert [option for option in ours if option not in known | foreign] == []
+
+
+@pytest.mark.parametrize(("document", "command"), shown("make"))
+def test_every_make_target_in_the_documents_exists(document, command):
+    targets = set(re.findall(r"^([a-z][a-z-]*):", (ROOT / "Makefile").read_text("utf-8"), re.M))
+    assert set(re.sub(r"\s[A-Z]+=\S+", "", command).split()[1:]) <= targets
+
+
+@pytest.mark.parametrize(
+    ("document", "block"), [(d.name, b) for d in DOCUMENTS for language, b in blocks(d.read_text("utf-8")) if language == "python"]
+)
+def test_every_python_block_in_the_documents_compiles_and_says_something(document, block):
+    assert ast.parse(block).body
+
+
+def test_every_picture_in_the_documents_is_there_and_is_one():
+    for document in DOCUMENTS:
+        for target in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", document.read_text("utf-8")):
+            assert ElementTree.parse(document.parent / target).getroot().tag.endswith("svg"), target
+
+
+def test_every_field_of_the_documents_that_scripts_read_is_explained():
+    about = subject("classic", mutation="size_cap_off_by_one")
+    told = run(about, Limits(), engine="reference").document()
+    text = (ROOT / "docs/command_line.md").read_text("utf-8")
+    fields = {*told, *told["violations"][0], *told["violations"][0]["path"][0]}
+    assert {name for name in fields if f"`{name}`" not in text} == set()
+
+
+def test_a_command_that_does_not_exist_is_found():
+    assert typed("    $ groupcheck check classic --membres 3  # x\n`groupcheck list faults`", "groupcheck") == [
+        "groupcheck check classic --membres 3",
+        "groupcheck list faults",
+    ]
+    with pytest.raises(click.UsageError):
+        parse("groupcheck check classic --membres 3")
+    with pytest.raises(click.UsageError):
+        parse("groupcheck chekc classic")
