@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 from attrs import field, frozen
 
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.jvm import Broken
 from groupcheck.oracles.kafka.values import Assignments, Pairs, Partitions, by_topic, pairs, partitions
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky", "uniform", "server-range")
@@ -49,21 +49,18 @@ class NotSolved:
 
 def solve(driver: Driver, problems: Iterable[Problem]) -> Iterator[Assignments | NotSolved]:
     """What each member gets, sorted by member, for one problem after the other."""
-    waiting = iter(problems)
-    while some := list(islice(waiting, BATCH)):
-        try:
-            answers = driver.assign([_text(problem) for problem in some])
-        except Broken:
-            answers = [_alone(driver, problem) for problem in some]
-        for problem, answer in zip(some, answers):
+    asked: deque[list[Problem]] = deque()
+    for answers in driver.assign_all(_batches(problems, asked)):
+        for problem, answer in zip(asked.popleft(), answers):
             yield NotSolved(problem, answer["failed"]) if "failed" in answer else _read(answer["assignment"])
 
 
-def _alone(driver: Driver, problem: Problem) -> dict[str, Any]:
-    try:
-        return driver.assign([_text(problem)])[0]
-    except Broken as broken:
-        return {"failed": str(broken)}
+def _batches(problems: Iterable[Problem], asked: deque[list[Problem]]) -> Iterator[list[str]]:
+    """The problems of one line after the other as JSON; `asked` remembers them until they are answered."""
+    waiting = iter(problems)
+    while some := list(islice(waiting, BATCH)):
+        asked.append(some)
+        yield list(map(_text, some))
 
 
 def _text(problem: Problem) -> str:

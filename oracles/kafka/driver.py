@@ -10,9 +10,10 @@ import atexit
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
@@ -26,6 +27,7 @@ SILENCE_S = 60.0
 QUICK = ("-XX:TieredStopAtLevel=1",)  # the first compiler only: twice as fast for the first half minute
 COMMON = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms64m", "-Xmx512m")
 MAIN = "groupcheck.kafka.Main"
+T = TypeVar("T")
 
 
 class DriverLost(Exception):
@@ -119,26 +121,56 @@ class Driver:
 
     def run_all(self, schedules: Iterable[Schedule]) -> Iterator[Transcript | Lost]:
         """Schedules one after the other, results in the same order; several are in flight at a time."""
+        with closing(self._exchange(schedules, line, AHEAD)) as exchanged:
+            for flight, replies in exchanged:
+                if isinstance(replies, Broken):
+                    yield from self._one_by_one(flight, str(replies))
+                else:
+                    yield outcome(flight[0], replies)
+
+    def assign_all(self, batches: Iterable[Sequence[str]]) -> Iterator[list[dict[str, Any]]]:
+        """Assignors' problems as JSON, answers in the same order; `assignors.solve` is the typed door. One over which it breaks is "failed"."""
+        with closing(self._exchange(batches, _assign, 2)) as exchanged:
+            for flight, answers in exchanged:
+                if isinstance(answers, Broken):
+                    yield from ([self._assign_alone(problem) for problem in batch] for batch in flight)
+                else:
+                    yield answers
+
+    def _assign_alone(self, problem: str) -> dict[str, Any]:
+        try:
+            (answer,) = self._ask(_assign([problem]))
+        except Broken as broken:
+            return {"failed": str(broken)}
+        return dict(answer)
+
+    def _exchange(self, things: Iterable[T], text: Callable[[T], bytes], ahead: int) -> Generator[tuple[tuple[T, ...], Any], None, None]:
+        """Each thing with its reply; or, where the driver broke, everything that was in flight, with the `Broken`."""
         self._talking = None
-        flight: deque[Schedule] = deque()
-        waiting = iter(schedules)
+        flight: deque[T] = deque()
+        waiting = iter(things)
         try:
             while True:
-                while len(flight) < AHEAD and (new := next(waiting, None)) is not None:
+                while len(flight) < ahead and (new := next(waiting, None)) is not None:
                     flight.append(new)
-                    self._running().send(line(new))
+                    self._running().send(text(new))
                 if not flight:
                     return
                 try:
-                    replies = json.loads(self._running().receive())
+                    reply = json.loads(self._running().receive())
                 except Broken as broken:
                     self._restart()
-                    results = self._one_by_one(tuple(flight), str(broken))
+                    lost = tuple(flight)
                     flight.clear()
-                    yield from results
-                    continue
-                result = outcome(flight.popleft(), replies)
-                yield result
+                    yield lost, broken
+                else:
+                    yield (flight.popleft(),), reply
+        except GeneratorExit:  # the caller has seen enough: cheaper to hear the rest out than to start another JVM
+            with suppress(Broken):
+                while flight:
+                    self._running().receive()
+                    flight.popleft()
+            raise
         finally:
             if flight:
                 self._abandon()
@@ -169,10 +201,9 @@ class Driver:
         assert self._talking is conversation, "the coordinator of this conversation is gone: the driver was used for something else"
         return self._ask(text.encode() + b"\n")
 
-    def assign(self, problems: Sequence[str]) -> list[dict[str, Any]]:
-        """Assignors' problems in one line; `assignors.solve` is the typed door. Raises `Broken`."""
-        answers: list[dict[str, Any]] = self._ask(f'{{"assign":[{",".join(problems)}]}}\n'.encode())
-        return answers
+
+def _assign(problems: Sequence[str]) -> bytes:
+    return f'{{"assign":[{",".join(problems)}]}}\n'.encode()
 
 
 class Conversation:

@@ -59,9 +59,8 @@ def told(driver: Driver, *commands: Command, **setup: object) -> Transcript:
     return result
 
 
-def test_equal_schedules_have_equal_transcripts_also_in_another_jvm(driver: Driver):
-    with Driver() as other:
-        assert told(driver, *TWO) == told(driver, *TWO) == told(other, *TWO)
+def test_equal_schedules_have_equal_transcripts(driver: Driver):
+    assert told(driver, *TWO) == told(driver, *TWO) != told(driver, *TWO[:-1])
 
 
 def test_a_round_without_time_passing_ends_in_a_stable_group(driver: Driver):
@@ -165,11 +164,12 @@ def test_a_group_of_the_new_protocol_is_looked_into_as_well(driver: Driver):
 
 
 def test_results_come_in_order_and_a_run_that_is_given_up_spoils_nothing(driver: Driver):
-    schedules = [Schedule((*TWO, Advance(ms=n))) for n in range(100)]
-    results = driver.run_all(schedules)
+    schedules = [Schedule((*TWO, Advance(ms=n))) for n in range(50)]
+    results, restarts = driver.run_all(schedules), driver.restarts
     assert [r.schedule for _, r in zip(range(3), results)] == schedules[:3]
     results.close()  # type: ignore[attr-defined]
-    assert [r.steps[-1].now_ms for r in driver.run_all(schedules)] == [1_000_000 + n for n in range(100)]  # type: ignore[union-attr]
+    assert driver.restarts == restarts
+    assert [r.steps[-1].now_ms for r in driver.run_all(schedules)] == [1_000_000 + n for n in range(50)]  # type: ignore[union-attr]
 
 
 def test_a_conversation_ends_where_its_coordinator_does(driver: Driver):
@@ -241,13 +241,12 @@ def test_a_conversation_with_a_driver_that_dies_tells_what_was_said():
         assert isinstance(driver.run(FINE), Transcript)
 
 
-def test_the_real_driver_comes_back_after_a_kill():
-    with Driver() as driver:
-        told(driver, *TWO)
-        os.kill(driver._jvm._process.pid, signal.SIGKILL)  # type: ignore[union-attr]
-        lost = driver.run(Schedule(TWO))
-        assert isinstance(lost, Lost) and "died" in lost.reason
-        assert isinstance(driver.run(Schedule(TWO)), Transcript)
+def test_the_real_driver_comes_back_after_a_kill_and_says_the_same_again(driver: Driver):
+    before, restarts = told(driver, *TWO), driver.restarts
+    os.kill(driver._jvm._process.pid, signal.SIGKILL)  # type: ignore[union-attr]
+    lost = driver.run(Schedule(TWO))
+    assert isinstance(lost, Lost) and "died" in lost.reason
+    assert told(driver, *TWO) == before and driver.restarts == restarts + 1
 
 
 def test_a_java_that_cannot_run_the_driver_is_the_users_business():
