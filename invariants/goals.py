@@ -41,9 +41,9 @@ def empty_again(core: Core) -> bool:
 
 
 @goal
-def shared(a: Annotated[int, "standing[i]"], b: Annotated[int, "standing[j]"]) -> bool:
-    """Two members of the current generation own partitions."""
-    return bool(a and b)
+def together(a: Annotated[bool, "in_place[i]"], b: Annotated[bool, "in_place[j]"]) -> bool:
+    """Two members have their shares of the same generation."""
+    return a and b
 
 
 @goal(source="KIP-394; protocol: ids handed out and never used")
@@ -103,7 +103,7 @@ def unheard_member(core: Core, seats: Annotated[Seats, "seats[i]"], client: Anno
 
 GOALS = {
     "classic": (
-        preparing, completing, stable, empty_again, shared, ghost_id, zombie_owner, late_join_overlap, superseded, leave_behind_parked,
+        preparing, completing, stable, empty_again, together, ghost_id, zombie_owner, late_join_overlap, superseded, leave_behind_parked,
         commit_behind_join, processed_twice, told_to_rejoin, unheard_member,
     )
 }  # fmt: skip

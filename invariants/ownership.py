@@ -28,6 +28,12 @@ def standing(core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[
 
 
 @view
+def in_place(core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> bool:
+    """Has the member joined the current generation, and been given its share?"""
+    return client.state == Member.STABLE and current(core, seats, client)
+
+
+@view
 def left_behind(core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> int:
     """The partitions (bit mask) of a member that the group counts in a generation which the member has not heard of."""
     return client.owned if is_member(seats[client.id]) and client.generation != core.generation else 0
@@ -88,5 +94,5 @@ def position_needs_ownership(offsets: Offsets, client: Client) -> bool:
     return client.position < 0 or bool(client.owned >> offsets.watched & 1)
 
 
-VIEWS = {"classic": (standing, left_behind, zombie, stored)}
+VIEWS = {"classic": (standing, in_place, left_behind, zombie, stored)}
 INVARIANTS = {"classic": (one_owner, hand_off, views_agree, position_needs_ownership)}
