@@ -2,89 +2,212 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
 
 from attrs import define
 
+from groupcheck.model.engine import checkpoint as checkpoints
 from groupcheck.model.engine.backward import path_of
 from groupcheck.model.engine.kernels.compiled import PACKING, is_ready
 from groupcheck.model.engine.reference import conclude
 from groupcheck.model.engine.search import STRETCH, Search
 from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.store import resident_bytes
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict, Violation
 
 __all__ = ["explore"]
 BETWEEN = 0.2  # seconds between two reports of progress inside a level
+PATIENCE = 20  # a checkpoint is written when the search has gone on for so many times as long as the last one took
+
+
+class _StoppedError(Exception):
+    """A limit or an interrupt, met while rows are filled: nothing of the batch has been written yet."""
 
 
 @define
 class _Run:
-    """A search under way with its clock, limits and listener."""
+    """A search under way with its clock, limits, listener and checkpoint."""
 
     search: Search
     limits: Limits
     progress: Callable[[Progress], None] | None
+    directory: Path | None
     began: float
-    depth: int = 0
+    resident: int
+    boundary: checkpoints.Numbers
     reason: str = ""
     reported: float = 0.0
+    interrupted: bool = False
+    saved: float = 0.0  # when the last checkpoint was complete, and how long it took
+    saving: float = 0.0
+    left: int = 0  # states not expanded
 
     @property
     def seconds(self) -> float:
         return time.perf_counter() - self.began
 
+    @property
+    def memory(self) -> int:
+        """Bytes above the empty run: as the system counts them where it tells, at least what the arrays take."""
+        return max(self.search.bytes, resident_bytes() - self.resident)
+
     def report(self, frontier: int, compiling: bool = False) -> None:
         if self.progress:
             s = self.search
-            self.progress(Progress(s.log.states, s.transitions, self.depth, frontier, self.seconds, s.bytes, compiling))
+            self.progress(Progress(s.log.states, s.transitions, s.findings.depth, frontier, self.seconds, self.memory, compiling))
             self.reported = time.perf_counter()
 
     def limit(self) -> str:
         """Which limit is reached, if one is."""
-        at = f"in level {self.depth + 1}"
-        if self.limits.states is not None and self.search.log.states > self.limits.states:
-            return f"stopped at the limit of {self.limits.states:,} states {at}"
-        if self.limits.seconds is not None and self.seconds > self.limits.seconds:
-            return f"stopped at the limit of {self.limits.seconds:g} seconds {at}"
-        if self.limits.memory is not None and self.search.bytes > self.limits.memory:
-            return f"stopped at the limit of {self.limits.memory:,} bytes of memory {at}"
+        s, limits = self.search, self.limits
+        at = f"in level {s.findings.depth + 1}"
+        if self.interrupted:
+            return f"interrupted {at}"
+        if limits.states is not None and s.log.states > limits.states:
+            return f"stopped at the limit of {limits.states:,} states {at}"
+        if limits.seconds is not None and self.seconds > limits.seconds:
+            return f"stopped at the limit of {limits.seconds:g} seconds {at}"
+        if limits.memory is not None and self.memory + s.log.bytes_soon > limits.memory:
+            return f"stopped at the limit of {limits.memory:,} bytes of memory {at}"
+        if s.log.is_full:
+            return f"stopped at {s.log.states:,} states, the most that the index can hold, {at}"
         return ""
+
+    def pulse(self) -> None:
+        """While rows are filled: progress, and an end when a limit is reached."""
+        self.reason = self.limit()
+        if self.reason:
+            raise _StoppedError
+        if time.perf_counter() - self.reported > BETWEEN:
+            self.report(self.left)
 
     def levels(self) -> None:
         """Level after level, until there is nothing new, something is wrong, or a limit is reached."""
         s = self.search
-        first, end = 0, s.log.states
+        s.pulse = self.pulse
+        first, end = s.log.levels[-1], s.log.states
         while first < end and not s.findings.wrong and not self.reason:
-            self.depth += 1
-            s.findings.depth = self.depth
+            s.findings.depth += 1
             s.log.levels.append(end)
-            while first < end and not self.reason:
-                first = s.stretch(first, min(end, first + STRETCH))
-                self.reason = self.limit()
-                if time.perf_counter() - self.reported > BETWEEN:
-                    self.report(end - first)
-            s.look_at_whole_states(end)
-            first, end = end, s.log.states
-            self.report(end - first)
+            with contextlib.suppress(_StoppedError):
+                self._level(first, end)
+            if not self.reason:
+                self.left = s.log.states - end
+                first, end = end, s.log.states
+                self._at_boundary()
+            self.report(self.left)
+
+    def _level(self, first: int, end: int) -> None:
+        s = self.search
+        while first < end and not self.reason:
+            self.left = end - first
+            stretch = STRETCH if self.limits.states is None else max(256, min(STRETCH, self.limits.states - s.log.states))
+            first = s.stretch(first, min(end, first + stretch))
+            self.left = end - first
+            self.reason = self.limit()
+            if time.perf_counter() - self.reported > BETWEEN:
+                self.report(self.left)
+        s.look_at_whole_states(end, self.pulse)
+
+    def _at_boundary(self) -> None:
+        self.boundary = checkpoints.numbers_of(self.search)
+        if self.directory and time.perf_counter() - self.saved > PATIENCE * self.saving:
+            self.save()
+
+    def save(self) -> None:
+        """A checkpoint of the last complete level."""
+        if self.directory:
+            began = time.perf_counter()
+            checkpoints.save(self.search, self.boundary, self.directory)
+            self.saved = time.perf_counter()
+            self.saving = self.saved - began
+
+    def outlook(self) -> str:
+        """What was left, and how much more it would take, as far as that can be told."""
+        s = self.search
+        left = self.left + max(0, s.log.states - s.log.levels[-1])
+        sizes = [b - a for a, b in zip(s.log.levels, s.log.levels[1:])]
+        text = f"{left:,} states were still to be expanded"
+        if len(sizes) < 4:
+            return text
+        growth = (sizes[-1] / sizes[-3]) ** 0.5 if sizes[-3] else 0.0
+        if growth >= 0.95:
+            return f"{text}, and levels still grow {growth:.2f} times each: no estimate of the whole"
+        whole = s.log.states + int(left * growth / (1 - growth))
+        return (
+            f"{text}; levels shrink to {growth:.2f} each, which would make about {whole:,} states and {whole * 16 * s.packed.words:,} bytes"
+        )
 
 
-def explore(spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress], None] | None = None) -> Verdict:
-    """Explores every state of a spec; first violations stop it at the end of their level, so that paths are shortest."""
-    began = time.perf_counter()
+@contextlib.contextmanager
+def _interrupts(run: _Run) -> Iterator[None]:
+    """The first Ctrl-C ends the search at the next safe point, a second one at once."""
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if run.interrupted:
+            raise KeyboardInterrupt
+        run.interrupted = True
+
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """No garbage collection: values hold no cycles, and a search makes millions of them that stay."""
     collecting = gc.isenabled()
     gc.disable()
     try:
-        run = _Run(Search(spec), limits, progress, began)
-        if not (is_ready(PACKING) and is_ready(run.search.packed.unit)):
-            run.report(0, compiling=True)
-        run.search.begin()
-        run.levels()
-        return _verdict(run)
+        yield
     finally:
         if collecting:
             gc.enable()
+
+
+def explore(
+    spec: Spec,
+    limits: Limits = Limits(),
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    workers: int = 1,
+    checkpoint: str | Path | None = None,
+    resume: str | Path | None = None,
+) -> Verdict:
+    """Explores every state of a spec; first violations stop it at the end of their level, so that paths are shortest.
+
+    `limits`, or Ctrl-C, end it with `unknown`. `checkpoint`: a directory for a file from which `resume` continues to the same numbers;
+    written at ends of levels, and when the search is stopped (the last complete level). `progress` hears of it a few times a second.
+    Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint that is torn or of another model, scope or version.
+    """
+    began, resident = time.perf_counter(), resident_bytes()
+    with _without_collection():
+        search = checkpoints.load(spec, Path(resume)) if resume is not None else Search(spec)
+        directory = None if checkpoint is None else Path(checkpoint)
+        run = _Run(search, limits, progress, directory, began, resident, checkpoints.numbers_of(search))
+        if not (is_ready(PACKING) and is_ready(search.packed.unit)):
+            run.report(0, compiling=True)
+        search.begin(resumed=resume is not None)
+        with _interrupts(run):
+            try:
+                run.levels()
+                if run.reason:
+                    run.save()
+            except KeyboardInterrupt:
+                run.reason = f"interrupted in level {search.findings.depth + 1}"
+        return _verdict(run)
 
 
 def _verdict(run: _Run) -> Verdict:
@@ -97,9 +220,11 @@ def _verdict(run: _Run) -> Verdict:
         statement = statements.get(name, "Every state has a successor other than itself, or is a declared end.")
         violations.append(Violation(name, statement, at, path, s.see.key(path)))
     fired, goals = s.fired, s.findings.goals
-    verdict, reason = conclude(spec, fired, goals, bool(violations), run.reason)
+    reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
+    verdict, reason = conclude(spec, fired, goals, bool(violations), reason)
     states = s.log.states
+    per_state = max(s.peak, s.bytes) / states
     return Verdict(
-        spec.name, spec.scope, verdict, reason, states, s.transitions, run.depth, run.seconds, s.rows.calls, s.peak / states,
+        spec.name, spec.scope, verdict, reason, states, s.transitions, s.findings.depth, run.seconds, s.rows.calls, per_state,
         fired, goals, tuple(violations), tuple(s.notes),
     )  # fmt: skip

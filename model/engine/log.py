@@ -84,9 +84,21 @@ class Log:
         kept = [int(self.registers[k]) for k in (r.MODE, r.FROM, r.TO, r.LIVE)]
         self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO], self.registers[r.LIVE] = r.REINDEX, 0, self.states, 0
         self.packed.run_search()
+        if int(self.registers[r.FOUND_AT]) != self.states:
+            raise AssertionError("a state stands twice in the log")
         for k, value in zip((r.MODE, r.FROM, r.TO, r.LIVE), kept):
             self.registers[k] = value
 
     @property
+    def is_full(self) -> bool:
+        """Would the index need places of more than 32 bits?"""
+        return self.states + 4 * int(self.registers[r.BUFFER_SIZE]) >= MOST_STATES
+
+    @property
     def bytes(self) -> int:
         return 8 * self.packed.words * self.states
+
+    @property
+    def bytes_soon(self) -> int:
+        """What a larger index takes more, if one is about to be needed."""
+        return 4 * (self.slots_for(self.states + 4 * int(self.registers[r.BUFFER_SIZE])) - self.slots)

@@ -120,6 +120,7 @@ class Packed:
             )
         self.hold(r.KIND_BASES, bases)
         self.hold(r.KIND_NEEDS, u64(needs))
+        self.hold(r.KIND_LABELS, u64(self.kind_labels))
         self.hold(r.KIND_URGENT, u64(chains))
         self.fired = self.hold(r.FIRED, np.zeros(max(1, len(needs)), np.uint64))
         self.registers[r.LABELS] = len(t.labels)
@@ -336,9 +337,9 @@ class Packed:
 
     # -- writing rows
 
-    def write(self, tape: Sequence[int], rows: int) -> None:
+    def write(self, tape: Sequence[int] | Words, rows: int) -> None:
         """Rows from Python into the tables. Their numbers must fit the fields."""
-        if not tape:
+        if not len(tape):
             return
         room = self.get(r.OUTCOMES_USED) + (len(tape) + 2 * rows) * self.words
         if room >= 1 << 32:
@@ -351,6 +352,17 @@ class Packed:
         self.registers[r.TAPE_LENGTH] = len(tape)
         self.ensure_hash_room(rows)
         self.kernel("write_rows")
+
+    def dump(self) -> Words:
+        """All rows of rules as a tape for `write`."""
+        most = 1 + max((len(t.inputs) for t in self.tables.rules), default=0)
+        size = sum(self.filled[: self.tables.urgent]) * (most + 1) + self.get(r.OUTCOMES_USED) * most
+        tape = self.hold(r.TAPE, np.zeros(size, np.uint64))
+        kept = self.get(r.TO)
+        self.registers[r.TO] = self.tables.urgent
+        self.kernel("dump_rows")
+        self.registers[r.TO] = kept
+        return tape[: self.get(r.TAPE_LENGTH)]
 
     def ids(self, words: Words) -> list[list[int]]:
         """The numbers of all places for packed states, one list a place. `words`: states x words."""

@@ -7,6 +7,7 @@ and must not change the values that it is given.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -53,6 +54,7 @@ class Member:
         self.labels = {label: numbering[name] for label, name in zip(r.labels, r.names)}
         self.label = None if r.labels else numbering[r.name]
         self.checks: list[StepInvariant] = see.checks[r.name]
+        self.number = 0
         self.guard: GuardValues | None = None
         self.guard_at = r.slots.index(r.guard.slot) if r.guard else 0
 
@@ -62,13 +64,21 @@ class Member:
 
 
 class Rows:
-    """Evaluates rows. `calls` counts calls of rules (not those made only to watch)."""
+    """Evaluates rows. `calls` counts calls of rules (not those made only to watch).
+
+    `origins` tells for every value, in order of discovery, where it came from, so that it can be made again: the number of the rule
+    instance, how many arguments, their numbers, which outcome, which of its values.
+    """
 
     def __init__(self, tables: Tables, pools: Sequence[Pool], broken: Callable[[str, int], None]) -> None:
         self.tables, self.see, self.broken = tables, tables.see, broken
         self.calls = 0
+        self.origins = array("q")
         numbering = {name: n for n, name in enumerate(tables.labels)}
         self.members = [[Member(instance, t, pools, numbering, tables.see) for instance in t.members] for t in tables.rules]
+        instances = [(rule.name, me) for rule, me, _ in (*tables.see.ordinary, *tables.see.urgent)]
+        for member in (m for row in self.members for m in row):
+            member.number = instances.index((member.rule.name, member.me))
         self._watched = {r.name: 0 for r in tables.see.spec.rules}
         self._shared: dict[str, dict[tuple[int, ...], list[int]]] = {
             r.name: {} for r in tables.see.spec.rules if not r.takes_me and len(tables.see.spec.indexes(r)) > 1
@@ -126,16 +136,16 @@ class Rows:
         args = [pool.values[i] for pool, i in zip(member.pools, ids)]
         self.calls += 1
         if self._watched[r.name] < WATCHED or not member.is_frozen or (guard is not None and ids[member.guard_at] in guard.raised):
-            return self._watched_outcomes(member, args, place)
+            return self._watched_outcomes(member, ids, args, place)
         try:
             yielded = list(r.call(*member.head, *args, *member.tail) or ())
         except UserError:
             raise
         except Exception as error:
             raise RuleError(r.name, f"raised {type(error).__name__}: {error}", dict(zip(r.slots, args))) from error
-        return self._numbered(member, args, yielded, place)
+        return self._numbered(member, ids, args, yielded, place)
 
-    def _numbered(self, member: Member, args: list[Any], yielded: Iterable[Any], place: int) -> list[int]:
+    def _numbered(self, member: Member, ids: tuple[int, ...], args: list[Any], yielded: Iterable[Any], place: int) -> list[int]:
         """The numbers of outcomes; anything unusual is left to `Semantics.outcome`, which says what is wrong with it."""
         r = member.rule
         pools, labels, size = member.pools, member.labels, len(args)
@@ -159,11 +169,14 @@ class Rows:
                 if number is None or type(value) is not type(arg):
                     if type(value) is not type(arg):
                         self.see.outcome(r, outcome, dict(zip(r.slots, args)))
+                    known = len(pool.values)
                     try:
                         number = pool.number(value)
                     except TypeError:
                         self.see.outcome(r, outcome, dict(zip(r.slots, args)))
                         raise
+                    if number == known:
+                        self.origins.extend((member.number, size, *ids, len(flat) // (size + 1), len(flat) % (size + 1) - 1))
                 flat.append(number)
             if member.checks:
                 name = self.tables.labels[flat[-1 - size]]
@@ -172,7 +185,7 @@ class Rows:
                         self.broken(p.name, place)
         return flat
 
-    def _watched_outcomes(self, member: Member, args: list[Any], place: int) -> list[int]:
+    def _watched_outcomes(self, member: Member, ids: tuple[int, ...], args: list[Any], place: int) -> list[int]:
         """One call through the plain semantics, twice, with the arguments compared before and after."""
         r = member.rule
         self._watched[r.name] += 1
@@ -187,4 +200,4 @@ class Rows:
         label_of = dict(zip(r.names, r.labels))
         for name, values in first:
             yielded.append((label_of[name], *values) if r.labels else values if len(values) > 1 else values[0])
-        return self._numbered(member, args, yielded, place)
+        return self._numbered(member, ids, args, yielded, place)

@@ -46,7 +46,7 @@ class Search:
         self.ends = Ends(self.tables, self.packed, self.state)
         self.log = Log(self.packed)
         self.peak = 0
-        self.on_fill: Callable[[], None] = lambda: None
+        self.pulse: Callable[[], None] = lambda: None  # called now and then while rules are called; it may raise to stop the search
         self._queues()
         for ids in starts:
             self.log.append(ids)
@@ -92,6 +92,14 @@ class Search:
         self.registers[r.PUT_OFF_SIZE] = 4 * size
         self._sized_by_words()
 
+    def resize(self) -> None:
+        """Queues and buffers for the tables as they are."""
+        self._sized_by_words()
+        if BLOCK + self.packed.out_degree + 2 > int(
+            self.registers[r.BUFFER_SIZE]
+        ):  # it must hold a block and all successors of one more state
+            self._buffers(2 * (BLOCK + self.packed.out_degree + 2))
+
     def _sized_by_words(self) -> None:
         p = self.packed
         p.hold(r.BUFFER, np.zeros(max(1, int(self.registers[r.BUFFER_SIZE])) * p.words, np.uint64))
@@ -113,10 +121,10 @@ class Search:
 
     # -- running
 
-    def begin(self) -> None:
+    def begin(self, resumed: bool = False) -> None:
         """Makes the index, and looks at the initial states."""
         self.log.make_room()
-        for place in range(self.starts):
+        for place in range(0 if resumed else self.starts):
             self.predicates.arrive_first(self.state(place), place)
         self.predicates.refresh()
 
@@ -228,8 +236,8 @@ class Search:
         self.predicates.refresh()
         self._relay()
         p.write(tape, len(asked))
-        if BLOCK + p.out_degree + 2 > int(self.registers[r.BUFFER_SIZE]):  # it must hold a block and all successors of one more state
-            self._buffers(2 * (BLOCK + p.out_degree + 2))
+        if BLOCK + p.out_degree + 2 > int(self.registers[r.BUFFER_SIZE]):
+            self.resize()
         self.peak = max(self.peak, self.bytes)
 
     def _evaluate(self, number: int, rows: list[tuple[int, ...]], places: list[int], tape: list[int]) -> None:
@@ -237,7 +245,9 @@ class Search:
         try:
             if number < self.tables.urgent:
                 row, most = self.rows.row, 0
-                for ids, place in zip(rows, places):
+                for n, (ids, place) in enumerate(zip(rows, places)):
+                    if not n % 64:
+                        self.pulse()
                     most = max(most, row(number, ids, place, tape))
                 self.packed.most[number] = max(most, self.packed.most[number])
             else:
@@ -268,10 +278,12 @@ class Search:
             self.clear_sieve()
             self.log.reindex(self.log.slots)
 
-    def look_at_whole_states(self, first: int) -> None:
+    def look_at_whole_states(self, first: int, pulse: Callable[[], None]) -> None:
         """Predicates over the whole state, for the states from `first` on, in Python."""
         if self.tables.constant:
             for place in range(first, self.log.states):
+                if not place % 64:
+                    pulse()
                 self.predicates.arrive(self.state(place), place, self.tables.constant)
 
     # -- numbers

@@ -27,7 +27,7 @@ from attrs import frozen
 Kernel = Callable[[int], None]
 Objects = list[tuple[str, bytes]]  # symbol and object code of each kernel
 _SOURCES = ("building.py", "compiled.py", "firing.py", "intrinsics.py", "lookup.py", "packing.py", "registers.py", "search.py")
-_PACKING = ("write_rows", "repack_log", "repack_outcomes", "respread")
+_PACKING = ("write_rows", "dump_rows", "repack_log", "repack_outcomes", "respread")
 _MAGIC = b"groupcheck object 1\n"
 _loaded: dict[str, dict[str, Kernel]] = {}
 _engines: list[Any] = []  # they own the code that kernels point to
@@ -63,17 +63,24 @@ def cache_directory() -> Path | None:
     return base
 
 
+def _sources() -> bytes:
+    here = Path(__file__).parent
+    return hashlib.blake2b(b"\0".join((here / name).read_bytes() for name in _SOURCES)).digest()
+
+
+_SOURCES_AT_START = _sources()
+
+
 def _dependencies() -> bytes:
     """Everything besides its name that the object code of a unit depends on."""
     if not _identity:
-        here = Path(__file__).parent
-        parts = [(here / name).read_bytes() for name in _SOURCES]
         numba = importlib.util.find_spec("numba")
         if numba is None or numba.origin is None:
             raise ModuleNotFoundError("numba is not installed", name="numba")
-        parts.append((Path(numba.origin).parent / "_version.py").read_bytes())
+        version = (Path(numba.origin).parent / "_version.py").read_bytes()
         machine = (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), *sys.version_info[:2])
-        _identity.append(hashlib.blake2b(b"\0".join([*parts, repr(machine).encode()]), digest_size=16).digest())
+        parts = [_SOURCES_AT_START, version, repr(machine).encode()]
+        _identity.append(hashlib.blake2b(b"\0".join(parts), digest_size=16).digest())
     return _identity[0]
 
 
@@ -154,10 +161,10 @@ def load(unit: Unit) -> dict[str, Kernel]:
     """The kernels of a unit by name (`search`, or those of packing), from this process, the cache, or the compiler."""
     if unit.name not in _loaded:
         file = _file(unit)
-        kept = _read(file) if file else None
-        if kept is None:
-            kept = _compile(unit)
-            if file:
-                _write(file, kept)
-        _loaded[unit.name] = dict(zip(("search",) if unit.words else _PACKING, _link(kept)))
+        objects = _read(file) if file else None
+        if objects is None:
+            objects = _compile(unit)
+            if file and _sources() == _SOURCES_AT_START:  # else this code is of neither version
+                _write(file, objects)
+        _loaded[unit.name] = dict(zip(("search",) if unit.words else _PACKING, _link(objects), strict=True))
     return _loaded[unit.name]

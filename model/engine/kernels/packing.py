@@ -210,3 +210,70 @@ def respread(ctx):
                 i += ONE
             put(ctx, table, ids, moved_value(ctx, value) if table < ctx[r.FROM] else value)
         slot += ONE
+
+
+@alone
+def dump_row(ctx, table, ids, value, to):
+    """One row onto the tape: where the next one goes."""
+    tape, inputs, firsts = words(ctx[r.TAPE]), words(ctx[r.INPUTS]), words(ctx[r.INPUT_FIRST])
+    outcomes, kinds, labels = words(ctx[r.OUTCOMES]), quarters(ctx[r.OUTCOMES]), words(ctx[r.KIND_LABELS])
+    first, width = firsts[table], firsts[table + ONE] - firsts[table]
+    count = U(kinds[value * FOUR]) if value >= START else ZERO
+    tape[to], tape[to + ONE] = table, count
+    to += TWO
+    i = ZERO
+    while i < width:
+        tape[to + i] = ids[i]
+        i += ONE
+    to += width
+    o = value + ((count + FOUR) >> TWO)
+    j = ZERO
+    while j < count:
+        tape[to] = labels[kinds[value * FOUR + ONE + j]]
+        i = ZERO
+        while i < width:
+            f = (first + i) * FOUR
+            tape[to + ONE + i] = (outcomes[o + inputs[f]] >> inputs[f + ONE]) & inputs[f + TWO]
+            i += ONE
+        to += ONE + width
+        o += ctx[r.WORDS]
+        j += ONE
+    return to
+
+
+def dump_rows(ctx):
+    """All filled rows of the rule tables (TO of them) onto a tape that `write_rows` understands."""
+    cells, bases, inputs = halves(ctx[r.CELLS]), words(ctx[r.BASES]), words(ctx[r.INPUTS])
+    firsts, ids = words(ctx[r.INPUT_FIRST]), words(ctx[r.SCRATCH])
+    to, table = ZERO, ZERO
+    while table < ctx[r.TO]:
+        first, width = firsts[table], firsts[table + ONE] - firsts[table]
+        last, i = ZERO, ZERO
+        while i < width:
+            last += inputs[(first + i) * FOUR + TWO] << inputs[(first + i) * FOUR + U(3)]
+            i += ONE
+        c = ZERO
+        while bases[table] != HASH_BASE and c <= last:
+            value = U(cells[bases[table] + c])
+            if value >= NOTHING:
+                i = ZERO
+                while i < width:
+                    o = (first + i) * FOUR
+                    ids[i] = (c >> inputs[o + U(3)]) & inputs[o + TWO]
+                    i += ONE
+                to = dump_row(ctx, table, ids, value, to)
+            c += ONE
+        table += ONE
+    keys, values, stride = words(ctx[r.HASH_KEYS]), words(ctx[r.HASH_VALUES]), ctx[r.KEY_WORDS]
+    slot = ZERO
+    while slot < ctx[r.HASH_SIZE]:
+        table = (values[slot] >> U(32)) - ONE
+        if values[slot] & FULL >= NOTHING and table < ctx[r.TO]:
+            i = ZERO
+            while firsts[table] + i < firsts[table + ONE]:
+                o = (firsts[table] + i) * FOUR
+                ids[i] = (keys[slot * stride + inputs[o]] >> inputs[o + ONE]) & inputs[o + TWO]
+                i += ONE
+            to = dump_row(ctx, table, ids, values[slot] & FULL, to)
+        slot += ONE
+    ctx[r.TAPE_LENGTH] = to

@@ -20,11 +20,11 @@ They stand apart from the kernels so that a run whose compiled code is on disk n
     # predicates and views
     LIVE, PREDICATE_FIRST, VIEWED_FROM, VIEW_NEEDS, VIEW_FIRST, VIEW_COUNT, VIEW_WORDS, VIEW_PLACES, VIEW_MASKS, VIEW_SHIFTS, VIEW_VALUES,
     # writing rows, and moving everything to wider fields
-    TAPE, TAPE_LENGTH, OUTCOMES_USED, WORDS, INPUT_FIRST, INPUTS, KIND_BASES, LABELS,
+    TAPE, TAPE_LENGTH, OUTCOMES_USED, WORDS, INPUT_FIRST, INPUTS, KIND_BASES, KIND_LABELS, LABELS,
     OLD_WORDS, FIELDS, FIELD_COUNT, SCRATCH, SOURCE, MOVED_TO,
     OLD_CELLS, OLD_BASES, OLD_INPUTS, OLD_KEYS, OLD_VALUES, OLD_HASH_SIZE, OLD_KEY_WORDS,
     COUNT,
-) = range(98)  # fmt: skip
+) = range(99)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state reaches the target; predicates put off;
 # a new index

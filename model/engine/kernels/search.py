@@ -270,7 +270,11 @@ def reindex(wide, ctx, log, index, slots, bits, buffer, hashes, needs):
             hashed(wide, ctx, buffer, hashes, k)
             prefetch(ctx[r.INDEX] + (home(hashes[k], slots) * INDEX_BYTES))
             k += ONE
-        done = insert(wide, ctx, log, index, slots, bits, buffer, hashes, needs, k, done)
+        reached = insert(wide, ctx, log, index, slots, bits, buffer, hashes, needs, k, done)
+        if reached != done + k:  # a state twice: no log of ours
+            break
+        done = reached
+    ctx[r.FOUND_AT] = done
 
 
 @alone
