@@ -40,7 +40,7 @@ class Belief:
     `inside`: id -> is its JoinGroup certainly parked in the running round. `handed`: ids given out, of which `joined_least` to `joined_most`
     are members. `others_least`, `others_most`: members without a name. `strangers`: ids handed out before the log begins may still turn up.
     `static` (id -> instance id) and `dynamic`: the members of which the log tells which they are. `leader`: the leader, where the log tells.
-    `largest`: the largest size printed so far.
+    `largest`: the largest size printed so far. `peak`: how many there were at most in the running round.
     """
 
     inside: dict[str, bool] = Factory(dict)
@@ -54,6 +54,7 @@ class Belief:
     strangers: bool = True
     leader: str | None = None
     largest: int = 0
+    peak: Bound = 0
 
     def least(self) -> int:
         return len(self.inside) + self.joined_least + self.others_least
@@ -133,6 +134,7 @@ class Belief:
     def new_round(self) -> None:
         """A round begins: nobody has joined it yet."""
         self.inside = dict.fromkeys(self.inside, False)
+        self.peak = 0
 
     # --- ids go
 
@@ -202,13 +204,21 @@ class Belief:
         self.joined_least, self.joined_most = 0, 0 if joins_shown else len(self.handed)
         self.others_least = 0
 
-    def capped(self, size: int) -> bool:
-        """Can group.max.size (KIP-389) be `size`, and have dropped members that rejoined too late, without a line? Then forget who they were.
-
-        It cannot if a larger generation was seen, or if nobody would be left over: a member is only dropped when `size` others wait.
-        """
+    def note_peak(self) -> None:
+        """Remembers how many members the running round may have had at most."""
         most = self.most()
-        if size < self.largest or size < sum(self.inside.values()) or (most is not None and most <= size):
+        self.peak = None if self.peak is None or most is None else max(self.peak, most)
+
+    def capped(self, size: int) -> bool:
+        """Can group.max.size (KIP-389) have dropped members that rejoined too late, without a line, so that `size` are left?
+
+        A member is only dropped when so many others wait as the cap allows, and the cap is no less than the largest generation seen. Who was
+        dropped is then open.
+        """
+        dropped, most = None if self.peak is None else self.peak - self.largest, self.most()
+        if most is not None and size >= most:
+            return False
+        if size < sum(self.inside.values()) or (dropped is not None and (dropped < 1 or size < self.least() - dropped)):
             return False
         self.forget_unparked()
         self.joined_least = 0

@@ -110,8 +110,10 @@ class GroupWorlds:
     def time_goes_on(self, time: int | None) -> None:
         """What happens without a line: appends commit, ids that were handed out join a running round, those from before the log expire."""
         self.worlds = steps.silent_steps(self.worlds)
-        if not self.printing.joins and self.belief.handed and Phase.PREPARING in self.phases:
-            self.belief.silent_joins()
+        if Phase.PREPARING in self.phases:
+            if not self.printing.joins:
+                self.belief.silent_joins()
+            self.belief.note_peak()
         if time is not None and self.belief.strangers:
             self.begun = time if self.begun is None else self.begun
             if time - self.begun > LONGEST_SESSION_MS:
