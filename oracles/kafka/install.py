@@ -6,7 +6,6 @@ appears whole or not at all; two processes that need it at once build it once.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -75,6 +74,10 @@ def folder(version: str) -> Path:
 @contextmanager
 def locked(home: Path) -> Iterator[None]:
     """Only one process at a time; the lock falls with its process."""
+    try:
+        import fcntl
+    except ImportError:
+        raise UserError("the driver of Kafka's coordinator runs on Linux and macOS only") from None
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
         file = (home.parent / f"{home.name}.lock").open("w")

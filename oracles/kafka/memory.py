@@ -10,6 +10,9 @@ from groupcheck.oracles.kafka.answers import Json, Subscribed, assigned, subscri
 from groupcheck.oracles.kafka.values import Partitions, partitions
 
 
+HOUSEKEEPING = frozenset({"expire-group-metadata", "group-size-counter"})
+
+
 @frozen
 class Timer:
     """An armed timer and the virtual time at which it is due."""
@@ -24,6 +27,11 @@ class Memory:
 
     coordinator: str
     timers: tuple[Timer, ...]
+
+    @property
+    def armed(self) -> frozenset[str]:
+        """The keys of the timers that belong to a group or to an append, without the coordinator's housekeeping."""
+        return frozenset(t.key for t in self.timers) - HOUSEKEEPING
 
     def due(self, key: str) -> int | None:
         """When that timer is due; None where it is not armed."""

@@ -69,6 +69,7 @@ def test_a_round_without_time_passing_ends_in_a_stable_group(driver: Driver):
     assert isinstance(memory, ClassicMemory)
     assert (memory.state, memory.generation, memory.leader, seen.refused, seen.parked) == ("Stable", 1, "m1", "", ())
     assert [(m.member, m.assigned) for m in memory.members] == [("m1", {("t", 0)}), ("m2", {("t", 1)})]
+    assert memory.armed == {"heartbeat-g-m1", "heartbeat-g-m2"}
     assert {s.now_ms for s in seen.steps} == {1_000_000}
     assert seen.answers[3].members and not seen.answers[4].members  # type: ignore[attr-defined]
 

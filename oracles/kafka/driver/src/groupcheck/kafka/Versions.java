@@ -6,6 +6,7 @@ import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.common.requests.TransactionResult;
+import org.apache.kafka.common.utils.BufferSupplier;
 import org.apache.kafka.common.utils.LogContext;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorLoader;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime;
@@ -17,6 +18,7 @@ import org.apache.kafka.coordinator.group.metrics.GroupCoordinatorMetrics;
 import org.apache.kafka.coordinator.group.modern.share.ShareGroupConfig;
 import org.apache.kafka.image.MetadataDelta;
 import org.apache.kafka.image.MetadataImage;
+import org.apache.kafka.image.TopicImage;
 import org.apache.kafka.server.common.ApiMessageAndVersion;
 import org.apache.kafka.server.util.timer.Timer;
 
@@ -102,9 +104,15 @@ final class Versions {
         return (CoordinatorLoader.LoadSummary) Reflect.make(CoordinatorLoader.LoadSummary.class);
     }
 
-    /** 4.0, 4.1: (image, delta); 4.2: the same wrapped into Coordinator...; 4.3: onMetadataUpdate(delta, image). */
+    /**
+     * 4.0, 4.1: (image, delta); 4.2: the same wrapped into Coordinator...; 4.3: onMetadataUpdate(delta, image), which handles deletions too.
+     * Before, the broker's metadata publisher told of deleted partitions first, in a call of its own.
+     */
     static void publish(GroupCoordinatorService service, MetadataDelta delta, MetadataImage image) throws Exception {
         Class<?> c = GroupCoordinatorService.class;
+        List<TopicPartition> deleted = deletedPartitions(delta);
+        if (!deleted.isEmpty() && Reflect.has(c, "onPartitionsDeleted"))
+            Reflect.call(service, "onPartitionsDeleted", deleted, BufferSupplier.NO_CACHING);
         Method method = Reflect.method(c, Reflect.has(c, "onMetadataUpdate") ? "onMetadataUpdate" : "onNewMetadataImage");
         Object[] arguments = new Object[2];
         for (int k = 0; k < 2; k++) {
@@ -114,6 +122,16 @@ final class Versions {
                 ? Class.forName("org.apache.kafka.coordinator.common.runtime.KRaft" + type).getConstructors()[0].newInstance(value) : value;
         }
         method.invoke(service, arguments);
+    }
+
+    private static List<TopicPartition> deletedPartitions(MetadataDelta delta) {
+        List<TopicPartition> deleted = new ArrayList<>();
+        if (delta.topicsDelta() == null) return deleted;
+        for (Uuid id : delta.topicsDelta().deletedTopicIds()) {
+            TopicImage topic = delta.image().topics().getTopic(id);
+            topic.partitions().keySet().forEach(p -> deleted.add(new TopicPartition(topic.name(), p)));
+        }
+        return deleted;
     }
 
     /** The marker of a transaction's end. 4.0, 4.1: (.., result, timeout); 4.2: (.., result, version, timeout); 4.3: (.., result, version). */
