@@ -25,6 +25,12 @@ FAULTS = (
     "delay_request",
     "late_commit",
 )
+LOST = {  # what is sent and never read
+    "lose_request:commit": "OffsetCommit",
+    "lose_request:sync": "SyncGroup",
+    "close:unheard": "LeaveGroup",
+    "poll_timeout:unheard": "LeaveGroup",
+}
 ANSWERS = {"join_answer": "JoinGroup", "sync_answer": "SyncGroup", "heartbeat_answer": "Heartbeat", "commit_answer": "OffsetCommit"}
 
 
@@ -90,8 +96,8 @@ def _events(number: int, step: Step, path: Path, after: dict[str, Any]) -> Itera
         yield Note(number, lane, rule.replace("_", " "))
     if rule == "delay_request":
         yield Message(number, lane, COORDINATOR, sent(step, after), _arrival(path, number, step.firing.me))
-    if rule == "lose_request" or step.firing.name in ("close:unheard", "poll_timeout:unheard"):
-        yield Message(number, lane, COORDINATOR, "OffsetCommit" if rule == "lose_request" else "LeaveGroup", lost=True)
+    if step.firing.name in LOST:
+        yield Message(number, lane, COORDINATOR, LOST[step.firing.name], lost=True)
     code: int | None = 15 if rule == "append_failed" else 27
     for firing in step.urgent:
         yield from _messages(number, step, firing, code, after)

@@ -71,7 +71,7 @@ class Client:
     """`owned`: partitions that it would fetch, as a bit mask. `rejoin`: told to re-join (meaningful in STABLE). `failed`: it stopped with this code.
 
     `granted`: the share of a SyncGroup answer whose onJoinComplete has not run yet, or NOTHING. `position`: the next record of the watched
-    partition (-1: not owned, or not fetched yet); `dirty`: it is not committed.
+    partition (-1: not owned, or not fetched yet); `dirty`: it is not committed. `closing`: its last LeaveGroup stands behind a parked request.
     """
 
     state: Member = Member.UNJOINED
@@ -84,6 +84,7 @@ class Client:
     position: int = -1
     dirty: bool = False
     failed: int = NONE
+    closing: bool = False
 
 
 def reset(client: Client, everything: bool) -> Client:
@@ -109,6 +110,7 @@ def wants_to_join(client: Client) -> bool:
     """rejoinNeededOrPending, in a poll that may send JoinGroup."""
     return (
         not client.failed
+        and not client.closing
         and client.prepare != Prepare.SYNC
         and client.granted == NOTHING
         and (client.state != Member.STABLE or client.rejoin)
@@ -300,10 +302,17 @@ def leave_answer(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
     yield client, _take(link)[1]
 
 
+@urgent(when=lambda client: client.closing)
+def closed(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
+    """Nothing that it has sent is unanswered any more: the process ends, another may start in its place."""
+    if link.idle and link.request is None:
+        yield Client(), link
+
+
 def _take(link: Link) -> tuple[Answer, Link]:
     assert link.answer is not None
     return link.answer, but(link, answer=None)
 
 
 POLL_RULES = (send_join, send_sync, join_complete, send_commit, send_heartbeat, request_timeout)
-ANSWER_RULES = (join_answer, sync_answer, heartbeat_answer, commit_answer, leave_answer)
+ANSWER_RULES = (join_answer, sync_answer, heartbeat_answer, commit_answer, leave_answer, closed)

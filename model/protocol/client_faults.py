@@ -56,15 +56,16 @@ def crash(client: Client, link: Link, budget: Budget) -> Iterator[Outcome]:
         yield Client(), Link(late=link.late), budget.spend("crash")
 
 
-@rule("heard", "unheard", when=lambda budget: budget.allows("close"))
+@rule("heard", "behind", "unheard", when=lambda budget: budget.allows("close"))
 def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
-    """The member closes. Behind a parked request its LeaveGroup is not read before the connection ends."""
-    if client.id == NO_ID or client.prepare == Prepare.SYNC or client.failed:
-        return
+    """The member closes. Behind a parked request its LeaveGroup is read when that is answered, or the member does not wait so long."""
+    if client.id == NO_ID or client.prepare == Prepare.SYNC or client.failed or (link.queue and link.parked is None):
+        return  # what has been sent is read first
     spent = budget.spend("close")
     if link.idle:
         yield "heard", Client(), send_into_the_void(link, LeaveGroup(client.id)), spent
     else:
+        yield "behind", Client(closing=True), send(link, LeaveGroup(client.id)), spent
         yield "unheard", Client(), Link(late=link.late), spent
     if link.idle and spent.allows("lose_request"):
         yield "unheard", Client(), Link(late=link.late), spent.spend("lose_request")
@@ -81,17 +82,17 @@ def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelle
         yield "unheard", reset(client, True), Link(late=link.late), spent.spend("lose_request")
 
 
-@rule(when=lambda budget: budget.allows("lose_request"))
-def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
+@rule("commit", "sync", when=lambda budget: budget.allows("lose_request"))
+def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Labelled]:
     """The commit before revoking never arrives, and the member goes on without it; or the SyncGroup, and it joins again.
 
     A lost JoinGroup, Heartbeat or other OffsetCommit is the same as one not sent yet.
     """
     if client.prepare == Prepare.SYNC and link.parked is None:
-        yield but(client, prepare=Prepare.DONE), Link(late=link.late), budget.spend("lose_request")
+        yield "sync", but(client, prepare=Prepare.DONE), Link(late=link.late), budget.spend("lose_request")
     if link.idle and wants_to_join(client) and must_commit_first(client, scope):
         after, _ = committing(client)
-        yield but(after, prepare=Prepare.COMMITTED), Link(late=link.late), budget.spend("lose_request")
+        yield "commit", but(after, prepare=Prepare.COMMITTED), Link(late=link.late), budget.spend("lose_request")
 
 
 @rule(when=lambda budget: budget.allows("lose_response"))

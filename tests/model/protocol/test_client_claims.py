@@ -15,6 +15,7 @@ from groupcheck.model.protocol.client import (
     Client,
     Member,
     Prepare,
+    closed,
     join_complete,
     request_timeout,
     send_commit,
@@ -170,12 +171,21 @@ def test_behind_a_parked_sync_the_leave_waits() -> None:
     assert link.queue == (LeaveGroup(0),)
 
 
-def test_a_member_that_closes_leaves_and_behind_a_parked_request_it_is_not_heard() -> None:
+def test_a_member_that_closes_leaves_and_behind_a_parked_request_it_may_not_be_heard() -> None:
     heard, lost = outcomes(close, STABLE)
     assert (heard[0], heard[1], heard[2].request, heard[2].live) == ("heard", FRESH, LeaveGroup(0), False)
     assert (lost[0], lost[1], lost[2]) == ("unheard", FRESH, Link())
-    ((label, after, link, _),) = outcomes(close, Client(Member.PREPARING, 1, 0, Prepare.DONE), BUSY)
-    assert (label, after, link) == ("unheard", FRESH, Link())
+    behind, lost = outcomes(close, Client(Member.PREPARING, 1, 0, Prepare.DONE), BUSY)
+    assert (behind[0], behind[1].closing, behind[2].parked, behind[2].queue) == ("behind", True, BUSY.parked, (LeaveGroup(0),))
+    assert (lost[0], lost[1], lost[2]) == ("unheard", FRESH, Link())
+
+
+def test_a_closing_member_sends_nothing_more_and_ends_when_all_is_answered() -> None:
+    closing = Client(closing=True)
+    assert outcomes(send_join, closing) == outcomes(send_heartbeat, closing) == []
+    assert outcomes(closed, closing, BUSY) == []
+    assert outcomes(closed, closing, Link(queue=(LeaveGroup(0),))) == []
+    assert outcomes(closed, closing) == [(FRESH, Link())]
 
 
 def test_a_crash_forgets_the_process_and_its_connection() -> None:
@@ -194,9 +204,15 @@ def test_a_lost_response_is_a_request_handled_over_a_connection_that_is_gone(cli
 
 
 def test_the_commit_before_revoking_can_be_lost_and_the_member_goes_on_without() -> None:
-    ((after, link, _),) = outcomes(lose_request, but(TOLD, dirty=True))
-    assert (after.prepare, link) == (Prepare.COMMITTED, Link())
+    ((label, after, link, _),) = outcomes(lose_request, but(TOLD, dirty=True))
+    assert (label, after.prepare, link) == ("commit", Prepare.COMMITTED, Link())
     assert outcomes(lose_request, TOLD) == []
+
+
+def test_a_sync_can_be_lost_and_the_member_joins_again() -> None:
+    ((label, after, link, _),) = outcomes(lose_request, but(SYNCING, prepare=Prepare.SYNC))
+    assert (label, after, link) == ("sync", SYNCING, Link())
+    assert outcomes(send_join, after)[0][0] == "sent"
 
 
 def test_a_delayed_request_is_kept_for_later_and_the_member_goes_on_over_a_new_connection() -> None:

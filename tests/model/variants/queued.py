@@ -33,8 +33,6 @@ from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.variants.classic import spec as atomic
 
-CLOSING = -99  # `Client.failed` of a process that has sent its last LeaveGroup and waits for the answer
-
 
 @attrs.frozen
 class Wire:
@@ -62,7 +60,7 @@ def cut_off(client: Client, link: Link, wire: Wire) -> Client:
     """The member when its connection breaks: what it had committed without an answer it holds for uncommitted, and tries again."""
     if OffsetCommit in outstanding(link, wire):
         client = but(client, dirty=client.position >= 0, prepare=Prepare.NEEDED if client.prepare == Prepare.COMMITTED else client.prepare)
-    return Client() if client.failed == CLOSING else client
+    return client
 
 
 def anew(link: Link) -> tuple[Link, Wire]:
@@ -71,7 +69,7 @@ def anew(link: Link) -> tuple[Link, Wire]:
 
 def busy(client: Client, link: Link, wire: Wire, kinds: set[type]) -> bool:
     """Is the member closing, or waiting for such an answer?"""
-    return client.failed == CLOSING or bool(kinds & outstanding(link, wire))
+    return client.closing or bool(kinds & outstanding(link, wire))
 
 
 # -- the member sends
@@ -93,7 +91,7 @@ def _sends(original: Rule, kinds: set[type]) -> Rule:
 @rule("committed_first", "sent")
 def send_join(client: Client, link: Link, wire: Wire, scope: Scope) -> Iterator[Any]:
     out = outstanding(link, wire)
-    if client.failed == CLOSING or SyncGroup in out:
+    if client.closing or SyncGroup in out:
         return
     for label, after, way in member.send_join.call(client, Link(), scope):
         if OffsetCommit in out and (scope.autocommit or label == "committed_first"):
@@ -132,8 +130,7 @@ def _receives(original: Rule) -> Rule:
         if original.guard.allows(0, link):
             rest = but(wire, answers=wire.answers[1:])
             for *label, after, _ in original.call(client, link, *([scope] if original.takes_scope else [])):
-                done = client.failed == CLOSING and original.name == "leave_answer"
-                yield *label, Client() if done else client if client.failed == CLOSING else after, rest
+                yield *label, after, rest
 
     call.__name__ = original.name
     return rule(*original.labels, when=lambda wire: bool(wire.answers))(call)
@@ -154,16 +151,24 @@ def _breaks(original: Rule, allowed: Callable[[Client, Link, Wire], bool]) -> Ru
     return rule(*original.labels, when=original.guard.call if original.guard else None)(call)
 
 
-@rule("heard", "unheard", when=lambda budget: budget.allows("close"))
+@urgent(when=lambda client: client.closing)
+def closed(client: Client, link: Link, wire: Wire) -> Iterator[Any]:
+    """Everything is answered: the process ends."""
+    if link.idle and link.request is None and not wire.answers:
+        yield Client(), link, wire
+
+
+@rule("heard", "behind", "unheard", when=lambda budget: budget.allows("close"))
 def close(client: Client, link: Link, wire: Wire, budget: Budget) -> Iterator[Any]:
     """The closing member gives up its partitions, sends LeaveGroup behind all else, and ends when it is answered."""
     if client.id == NO_ID or client.prepare == Prepare.SYNC or client.failed:
         return
     spent = budget.spend("close")
+    waiting = "heard" if link.parked is None else "behind"
+    yield waiting, Client(closing=True), sent(link, LeaveGroup(client.id)), wire, spent
     if link.parked is not None:
         yield "unheard", Client(), *anew(link), spent
     else:
-        yield "heard", Client(id=client.id, failed=CLOSING), sent(link, LeaveGroup(client.id)), wire, spent
         if spent.allows("lose_request"):
             yield "unheard", Client(), *anew(link), spent.spend("lose_request")
 
@@ -178,14 +183,14 @@ def poll_timeout(client: Client, link: Link, wire: Wire, budget: Budget) -> Iter
         yield "unheard", member.reset(cut_off(client, link, wire), True), *anew(link), spent.spend("lose_request")
 
 
-@rule(when=lambda budget: budget.allows("lose_request"))
+@rule("commit", "sync", when=lambda budget: budget.allows("lose_request"))
 def lose_request(client: Client, link: Link, wire: Wire, budget: Budget) -> Iterator[Any]:
     """Any requests that have not been read are lost with the connection; the commit before revoking is tried again, or done without."""
     if link.queue and link.parked is None and not wire.answers:
         after = cut_off(client, link, wire)
-        yield after, *anew(link), budget.spend("lose_request")
+        yield "sync", after, *anew(link), budget.spend("lose_request")
         if client.prepare == Prepare.COMMITTED and OffsetCommit in outstanding(link, wire):
-            yield but(after, prepare=Prepare.COMMITTED), *anew(link), budget.spend("lose_request")
+            yield "commit", but(after, prepare=Prepare.COMMITTED), *anew(link), budget.spend("lose_request")
 
 
 @rule(when=lambda budget: budget.allows("lose_response"))
@@ -231,7 +236,7 @@ def spec(scope: Scope) -> Spec:
     """The queued model at a scope of the atomic one."""
     there = atomic(scope)
     messages = [r for r in RECORD_RULES if r.name != "reload"]
-    urgents = (post, *ROUND_RULES, *messages, reload_and_notice, *FORGET_RULES, OFFSET_RULES[0], *REQUEST_RULES)
+    urgents = (post, *ROUND_RULES, *messages, reload_and_notice, *FORGET_RULES, closed, OFFSET_RULES[0], *REQUEST_RULES)
     sending = (
         send_join,
         _sends(member.send_sync, {SyncGroup}),
@@ -242,6 +247,6 @@ def spec(scope: Scope) -> Spec:
     breaking = (_breaks(faulty.crash, lambda client, link, wire: True), close, poll_timeout, lose_request, lose_response, disconnect)
     rules = (
         *TIMER_RULES, fail_over, *sending, member.join_complete, *OFFSET_RULES[1:], *breaking, delay_request, late_commit, *QUEUE_RULES,
-        *(_receives(r) for r in member.ANSWER_RULES), *urgents,
+        *(_receives(r) for r in member.ANSWER_RULES if r.name != "closed"), *urgents,
     )  # fmt: skip
     return attrs.evolve(there, name="classic, queued", slots={**there.slots, "wire": array(scope.members, Wire())}, rules=rules)
