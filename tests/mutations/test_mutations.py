@@ -6,8 +6,8 @@ import attrs
 import pytest
 
 from groupcheck.invariants.registry import for_variant
-from groupcheck.model.engine import Spec, UserError
-from groupcheck.model.engine.reference import explore
+from groupcheck.model.engine import Spec, UserError, reference
+from groupcheck.model.engine.explore import explore
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.model.mutations import Mutation, all_mutations, mutation
 from groupcheck.model.mutations.mutation import seeded
@@ -21,6 +21,7 @@ DEPTHS = {
     "completes_after_leaving": 6,
     "expired_id_still_counted": 2,
     "expiry_leaves_round_waiting": 6,
+    "fetch_error_skips_records": 6,
     "heartbeat_hides_the_round": 7,
     "heartbeat_ignores_generation": 10,
     "id_without_timer": 1,
@@ -37,11 +38,13 @@ DEPTHS = {
     "processing_after_last_commit": 12,
     "record_ignored_on_load": 5,
     "rejoin_forgotten_before_sync": 5,
+    "share_never_sent": 5,
     "size_cap_off_by_one": 5,
     "stale_claims_assigned": 7,
     "stored_offset_outlives_revocation": 10,
     "superseded_join_answered": 5,
     "sync_ignores_generation": 6,
+    "synced_still_awaited": 4,
     "synced_without_generation": 6,
 }
 EVERY = all_mutations()
@@ -63,6 +66,17 @@ def test_a_mutation_falls_to_the_invariant_that_it_names_and_to_no_other(bug: Mu
     verdict = explore(bug.apply(promised(bug.variant, dict(bug.scope))))
     assert verdict.verdict == VIOLATED
     assert [(v.invariant, v.depth) for v in verdict.violations] == [(bug.invariant, DEPTHS[bug.id])]
+
+
+@pytest.mark.parametrize(
+    "id", ["keeps_partitions_when_lost", "leader_forgotten", "size_cap_off_by_one", "record_ignored_on_load", "no_sync_deadline"]
+)
+def test_both_engines_tell_the_same_of_a_bug(id: str) -> None:
+    bug = mutation(id)
+    spec = bug.apply(promised(bug.variant, dict(bug.scope)))
+    fast, plain = explore(spec), reference.explore(spec)
+    assert (fast.states, fast.transitions, fast.rules) == (plain.states, plain.transitions, plain.rules)
+    assert [(v.invariant, v.depth) for v in fast.violations] == [(v.invariant, v.depth) for v in plain.violations]
 
 
 @pytest.mark.parametrize("scope", list({repr(sorted(m.scope.items(), key=str)): dict(m.scope) for m in EVERY}.values()), ids=str)
