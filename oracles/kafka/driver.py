@@ -27,6 +27,7 @@ SILENCE_S = 60.0
 QUICK = ("-XX:TieredStopAtLevel=1",)  # the first compiler only: twice as fast for the first half minute
 COMMON = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms64m", "-Xmx512m")
 MAIN = "groupcheck.kafka.Main"
+ELSEWHERE = "the driver is in the middle of another run: read that to its end, close it, or take another driver"
 T = TypeVar("T")
 
 
@@ -56,6 +57,7 @@ class Driver:
         self._silence_s, self._progress, self._command = silence_s, say, tuple(command)
         self._jvm: Jvm | None = None
         self._talking: Conversation | None = None
+        self._flight: deque[Any] = deque()  # what was sent and is not yet answered
         self.restarts = 0
 
     def __enter__(self) -> Self:
@@ -93,6 +95,7 @@ class Driver:
 
     def _ask(self, sent: bytes) -> Any:
         """One line, one answer; `Broken` leaves no JVM behind."""
+        assert not self._flight, ELSEWHERE
         jvm = self._running()
         try:
             jvm.send(sent)
@@ -146,8 +149,10 @@ class Driver:
 
     def _exchange(self, things: Iterable[T], text: Callable[[T], bytes], ahead: int) -> Generator[tuple[tuple[T, ...], Any], None, None]:
         """Each thing with its reply; or, where the driver broke, everything that was in flight, with the `Broken`."""
+        assert not self._flight, ELSEWHERE
         self._talking = None
         flight: deque[T] = deque()
+        self._flight = flight
         waiting = iter(things)
         try:
             while True:
@@ -173,6 +178,7 @@ class Driver:
             raise
         finally:
             if flight:
+                flight.clear()
                 self._abandon()
 
     def _one_by_one(self, flight: tuple[Schedule, ...], reason: str) -> list[Transcript | Lost]:

@@ -9,7 +9,6 @@ from attrs import frozen
 from groupcheck.oracles.kafka.answers import Json, Subscribed, assigned, subscribed
 from groupcheck.oracles.kafka.values import Partitions, partitions
 
-
 HOUSEKEEPING = frozenset({"expire-group-metadata", "group-size-counter"})
 
 

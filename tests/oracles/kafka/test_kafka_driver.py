@@ -173,6 +173,16 @@ def test_results_come_in_order_and_a_run_that_is_given_up_spoils_nothing(driver:
     assert [r.steps[-1].now_ms for r in driver.run_all(schedules)] == [1_000_000 + n for n in range(50)]  # type: ignore[union-attr]
 
 
+def test_a_driver_in_the_middle_of_a_run_does_not_begin_another():
+    with stand_in() as driver:
+        results = driver.run_all([FINE] * 3)
+        next(results)
+        for intruder in (lambda: driver.run(FINE), lambda: Conversation(driver)):
+            with pytest.raises(AssertionError, match="in the middle of another run"):
+                intruder()
+        assert len(list(results)) == 2
+
+
 def test_a_conversation_ends_where_its_coordinator_does(driver: Driver):
     talk = Conversation(driver)
     assert talk.do(JoinGroup()).answered
