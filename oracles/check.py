@@ -220,10 +220,8 @@ def run(
         return CheckResult(about, explore(about.spec, limits, progress), engine)
     from groupcheck.model.engine.explore import explore as explore_fast
 
-    more: dict[str, Any] = {name: FilePath(path) for name, path in (("checkpoint", checkpoint), ("resume", resume)) if path is not None}
-    if workers != 1:
-        more["workers"] = workers
-    return CheckResult(about, explore_fast(about.spec, limits, progress, **more), engine)
+    verdict = explore_fast(about.spec, limits, progress, workers=workers, checkpoint=checkpoint, resume=resume)
+    return CheckResult(about, verdict, engine)
 
 
 def follow(

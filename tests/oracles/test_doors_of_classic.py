@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import groupcheck
+from groupcheck.model.engine import Progress
 from groupcheck.model.mutations import all_mutations
 from groupcheck.model.protocol.story import Message
 from groupcheck.oracles import cli
@@ -55,6 +57,31 @@ def test_a_limit_makes_the_answer_unknown(capsys):
     told = json.loads(capsys.readouterr().out)
     assert told["verdict"] == "unknown"
     assert "limit of 100 states" in told["reason"]
+
+
+def test_a_run_that_reached_its_limit_goes_on_from_its_checkpoint_to_the_same_numbers(tmp_path, capsys):
+    question = ["check", "classic", "--fault", "crash=1", "--json"]
+    assert cli.run([*question, "--max-states", "300", "--checkpoint", str(tmp_path)]) == 3
+    capsys.readouterr()
+    cli.run(question)
+    whole = json.loads(capsys.readouterr().out)
+    cli.run([*question, "--resume", str(tmp_path)])
+    resumed = json.loads(capsys.readouterr().out)
+    same = ("verdict", "reason", "states", "transitions", "depth", "rules", "goals")
+    assert [resumed[field] for field in same] == [whole[field] for field in same]
+    assert cli.run([*question, "--members", "1", "--resume", str(tmp_path)]) == 2
+    assert "belongs to another scope" in capsys.readouterr().err
+
+
+def test_an_interrupt_answers_unknown_with_what_was_seen():
+    def interrupt(progress: Progress) -> None:
+        if progress.level >= 5:
+            signal.raise_signal(signal.SIGINT)
+
+    result = groupcheck.check("classic", members=2, any_faults=2, progress=interrupt)
+    assert (result.unknown, result.exit_code) == (True, 3)
+    assert "interrupted in level" in result.document()["reason"]
+    assert result.verdict.states > 10
 
 
 @pytest.mark.parametrize("kind", cli.KINDS)
