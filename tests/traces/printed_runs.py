@@ -227,6 +227,7 @@ def printed_run(seed: int, style: Style, scope: Scope, steps: int) -> tuple[str,
             break
         kind = choose.choice(faulty if faulty and (not healthy or choose.random() < FAULTY) else healthy)
         firing, after = choose.choice(enabled[kind])
+        before, said = state, len(printer.lines)
         while True:
             printer.fired(firing, state, after)
             state = after
@@ -234,6 +235,7 @@ def printed_run(seed: int, style: Style, scope: Scope, steps: int) -> tuple[str,
             if urgent is None:
                 break
             firing, after, _ = choose.choice(urgent)
-        if printer.foreign:
-            break
+        if printer.foreign:  # take it back
+            state, printer.foreign, printer.late = before, False, ""
+            del printer.lines[said:]
     return tuple(printer.lines)
