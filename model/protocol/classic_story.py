@@ -9,7 +9,7 @@ from groupcheck.model.engine.verdict import Firing, Path, Step
 from groupcheck.model.protocol.codes import name_of
 from groupcheck.model.protocol.group import is_member
 from groupcheck.model.protocol.story import Era, Lane, Line, Message, Note, Span, Story
-from groupcheck.model.protocol.telling import CODES, COORDINATOR, REQUESTS, member, sent, subject, tell
+from groupcheck.model.protocol.telling import CODES, COORDINATOR, REQUESTS, TO_MEMBER, member, sent, subject, tell
 
 ROUTINE = {"send_heartbeat": "heartbeat_answer:well", "fetch_offset": None}
 TIMERS = ("initial_delay", "rebalance_timeout", "sync_timeout", "session_timeout", "new_member_timeout", "request_timeout")
@@ -89,7 +89,8 @@ def _events(number: int, step: Step, path: Path, after: dict[str, Any]) -> Itera
     rule = step.firing.name.partition(":")[0]
     lane = COORDINATOR if subject(step.firing) == "the coordinator" else subject(step.firing)
     if rule in TIMERS:
-        yield Note(number, lane, rule.replace("_", " "), "timer")
+        whom = f" of {member(step.firing.me)}" if step.firing.name in TO_MEMBER else ""
+        yield Note(number, lane, rule.replace("_", " ") + whom, "timer")
     elif rule in FAULTS:
         yield Note(number, lane, rule.replace("_", " "), "fault")
     elif rule in ("process_record", "fetch_offset", "join_complete", "append_committed"):
