@@ -150,7 +150,7 @@ class Belief:
             self.leader = None
         return None
 
-    def drop_pending(self, id: str) -> Misfit | None:
+    def drop_pending(self, id: str, *, known_ids: bool) -> Misfit | None:
         """An id that had not joined is gone."""
         if id in self.inside:
             return Misfit(f"{id} has joined already")
@@ -158,7 +158,7 @@ class Belief:
             if self.joined_least >= len(self.handed):
                 return Misfit(f"{id} has joined already")
             self._take_handed(id, was_member=False)
-        elif not self.strangers:
+        elif known_ids and not self.strangers:
             return Misfit(f"the id {id} was not waiting to join")
         return None
 

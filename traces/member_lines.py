@@ -65,7 +65,7 @@ def member_left(g: GroupWorlds, event: MemberLeft) -> Misfit | None:
         return None
     if event.pending:
         g.departed[event.member] = None  # the new coordinator starts a round in a Stable group because of it, the old one does not
-        return g.belief.drop_pending(event.member)
+        return g.belief.drop_pending(event.member, known_ids=g.printing.ids)
     if not event.late:
         return _gone(g, event.member, "left")
     if g.just_ended is not None:
@@ -109,7 +109,7 @@ def _owe(g: GroupWorlds, what: str) -> None:
 def member_expired(g: GroupWorlds, event: MemberExpired) -> Misfit | None:
     """A session timeout. Of an id that never joined: it can join no more."""
     if event.pending:
-        return g.belief.drop_pending(event.member)
+        return g.belief.drop_pending(event.member, known_ids=g.printing.ids)
     return _gone(g, event.member, "expired")
 
 

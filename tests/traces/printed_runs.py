@@ -6,6 +6,7 @@ The printer looks at single firings of rules (`core` and `seats` before and afte
 from __future__ import annotations
 
 import random
+import re
 import uuid
 from collections.abc import Iterator
 from functools import cache
@@ -22,15 +23,20 @@ from groupcheck.model.variants.classic import spec
 
 @frozen
 class Style:
-    """How a version of Kafka prints: `joins` (4.0 on: also the second step of a join), `scala` (suffixes, leaves printed last)."""
+    """How a version of Kafka prints: `joins` (4.0 on: also the second step of a join), `scala` (suffixes, leaves printed last).
+
+    `old`: a version before 2.8, which prints no sizes, no ids and no leader (and 1.1 neither reasons nor leaves).
+    """
 
     name: str
     scala: bool = False
     joins: bool = True
+    old: str = ""
 
 
 FAULTY = 0.15
 """How often a fault happens where one could."""
+OLD_STYLES = (Style("scala 2.4", scala=True, joins=False, old="2.4"), Style("scala 1.1", scala=True, joins=False, old="1.1"))
 STYLES = (Style("java 4.x"), Style("java 3.8", joins=False), Style("scala 3.5", scala=True, joins=False))
 
 
@@ -59,6 +65,9 @@ class Printer:
         return core, seats
 
     def say(self, sentence: str) -> None:
+        sentence = older(sentence, self.style.old) if self.style.old else sentence
+        if not sentence:
+            return
         self.clock += self.random.choice((0, 1, 7))
         time = f"[2024-10-25 {17 + self.clock // 3_600_000:02}:{self.clock // 60_000 % 60:02}:{self.clock // 1000 % 60:02},{self.clock % 1000:03}]"
         if self.style.scala:
@@ -162,6 +171,13 @@ class Printer:
 
     def _leave(self, label: str, core: Core, who: tuple[int, int], settled: bool) -> None:
         name = self.name(who)
+        if self.style.old:
+            said = f"Member[group.instance.id None, member.id {name}] in group g has left, removing it from the group"
+            self.say(f"Pending member {name} is leaving group g." if label == "pending" else said)
+            self.foreign = label == "pending" and settled
+            if settled and label == "left":
+                self._prepare(core, f"removing member {name} on LeaveGroup")
+            return
         if self.style.scala:
             if label == "pending":
                 self.foreign = settled
@@ -199,6 +215,26 @@ class Printer:
             self.say(f"Stabilized group g generation {then.generation}{suffix} with {joined} members{stop}")
         else:
             self.say(f"Group g with generation {then.generation} is now empty{suffix}{stop}")
+
+
+_NEWER = ("joins group g in", "removed dynamic members")
+_UNTOLD = ("is leaving group", "has left, removing", "Pending member")
+
+
+def older(sentence: str, version: str) -> str:
+    """The sentence as an old version prints it; empty if it does not."""
+    if any(words in sentence for words in _NEWER) or (version == "1.1" and any(words in sentence for words in _UNTOLD)):
+        return ""
+    sentence = re.sub(r"; client reason: not provided\)$", ")", sentence)
+    sentence = re.sub(r" with \d+ members$", "", sentence)
+    sentence = re.sub(r"received from leader \S+ for (.*)\. The group has.*", r"received from leader for \1", sentence)
+    sentence = re.sub(
+        r"(?:Leader|Updating metadata for member) (\S+) (?:re-joining group )?during \w+", r"Updating metadata for member \1", sentence
+    )
+    sentence = re.sub(r"Error \w+ when storing", "error when storing", sentence).replace("with group instance id", "with group instanceid")
+    if version == "1.1":
+        sentence = re.sub(r" \(reason: .*", "", sentence).replace(" in state PreparingRebalance", "")
+    return sentence
 
 
 def _outcomes(semantics: Semantics, instances: Any, state: State) -> Iterator[list[tuple[Firing, State, Any]]]:
