@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, unstable_share
+from groupcheck.traces.moments import Moment, Round, elapsed
 from groupcheck.traces.report import Anomaly, FileReport, GroupReport, worst_of
-from groupcheck.traces.timeline import Member, Moment, Round, Timeline, client_of, elapsed
+from groupcheck.traces.timeline import Member, Timeline, client_of
 from groupcheck.traces.timestamps import show_time
 
 SCHEMA = "groupcheck.replay/1"

@@ -10,8 +10,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from groupcheck import __version__
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay_text import MUST_SEE, file_facts, group_facts, round_cells, short
+from groupcheck.traces.moments import Moment, Round
 from groupcheck.traces.report import FileReport, GroupReport, worst_of
-from groupcheck.traces.timeline import Moment, Round
 from groupcheck.traces.timestamps import show_time
 
 WIDTH = 1000

@@ -12,9 +12,10 @@ from rich.text import Text
 
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.text import COLOUR
-from groupcheck.traces.anomalies import HOUR_MS, busiest, period, seconds, unstable_share
+from groupcheck.traces.anomalies import HOUR_MS, busiest, period, plural, seconds, unstable_share
+from groupcheck.traces.moments import Moment, Round, elapsed
 from groupcheck.traces.report import Anomaly, FileReport, GroupReport
-from groupcheck.traces.timeline import Moment, Round, elapsed
+from groupcheck.traces.timeline import Timeline
 from groupcheck.traces.timestamps import show_time
 
 ROUNDS_SHOWN = 24
@@ -68,17 +69,20 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
     went = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in t.counts.items() if name in _COUNTS)
     if went:
         yield "members", went + (f"; at most {t.largest} in a generation" if t.largest else "")
-    share = unstable_share(t)
-    if share is not None and t.starts:
-        starts = sorted(t.starts)
-        gap = period(starts)
-        every = f", one every {seconds(gap)} (median)" if gap is not None else ""
-        yield (
-            "time",
-            f"{share:.0%} not Stable ({seconds(t.preparing_ms)} in join phases), {busiest(starts, HOUR_MS)[0]} rebalances in an hour at most{every}",
-        )
+    if t.starts:
+        yield "time", _time(t)
     if g.unexplained_count or g.assumed_count:
         yield "unexplained", f"{g.unexplained_count:,} lines, and {g.assumed_count:,} that fit if lines were filtered out"
+
+
+def _time(t: Timeline) -> str:
+    starts, share = sorted(t.starts), unstable_share(t)
+    told = [] if share is None else [f"{share:.0%} not Stable ({seconds(t.preparing_ms)} in join phases)"]
+    told.append(f"{plural(busiest(starts, HOUR_MS)[0], 'rebalance')} in an hour at most")
+    gap = period(starts)
+    if gap is not None:
+        told.append(f"one every {seconds(gap)} (median)")
+    return ", ".join(told)
 
 
 _COUNTS = ("joined", "left", "expired", "not_rejoined", "not_synced", "ids_handed_out", "pending_expired", "pending_left", "static_returns")
@@ -94,7 +98,7 @@ def _group(g: GroupReport) -> Iterator[RenderableType]:
         yield Padding(_anomaly(a), (0, 0, 0, 2))
     if g.timeline.rounds:
         yield _rounds(g)
-        if any(x.outcome == "interrupted" for x in g.timeline.rounds):
+        if g.protocol == "classic" and any(x.outcome == "interrupted" for x in g.timeline.rounds):
             yield Text("* the join phase alone: another rebalance began before the leader's assignment", "dim")
 
 

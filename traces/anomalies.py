@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 from statistics import median
 
+from groupcheck.traces.moments import Round, elapsed
 from groupcheck.traces.report import Anomaly
-from groupcheck.traces.timeline import Member, Round, Timeline, client_of, elapsed
+from groupcheck.traces.timeline import Member, Timeline, client_of
 from groupcheck.traces.timestamps import show_time
 
 STORM_ROUNDS, STORM_MS = 10, 600_000
@@ -88,7 +89,9 @@ def _storm(timeline: Timeline) -> Iterator[Anomaly]:
 
 
 def unstable_share(timeline: Timeline) -> float | None:
-    """The part of the observed time in which the group was rebalancing, None without timestamps."""
+    """The part of the observed time in which a classic group was rebalancing, None without timestamps or join phases."""
+    if not timeline.counts.get("stabilized") and not timeline.counts.get("emptied"):
+        return None
     whole = elapsed(timeline.first, timeline.last)
     return min(timeline.unstable_ms / whole, 1.0) if whole else None
 

@@ -22,7 +22,17 @@ LINE_CAP = 1 << 20
 _BLOCK = 1 << 16
 _GZIP = b"\x1f\x8b"
 _SNIFF = 8192
-_PACKED = {b"PK\x03\x04": "a zip archive", b"\xfd7zXZ\x00": "xz data", b"BZh": "bzip2 data", b"\x28\xb5\x2f\xfd": "zstd data"}
+_UNPACK = "unpack it first (gzip is read as it is)"
+_CAPTURE = "packet captures are not replayed yet; give the coordinator's log"
+_NO_TEXT = {
+    b"PK\x03\x04": ("a zip archive", _UNPACK),
+    b"\xfd7zXZ\x00": ("xz data", _UNPACK),
+    b"BZh": ("bzip2 data", _UNPACK),
+    b"\x28\xb5\x2f\xfd": ("zstd data", _UNPACK),
+    b"\xd4\xc3\xb2\xa1": ("a packet capture", _CAPTURE),
+    b"\xa1\xb2\xc3\xd4": ("a packet capture", _CAPTURE),
+    b"\n\r\r\n": ("a packet capture", _CAPTURE),
+}
 
 
 class TraceError(UserError):
@@ -55,9 +65,9 @@ def open_log(path: str) -> BinaryIO:
         raw.seek(0)
         if head[:2] == _GZIP:
             stream = io.BufferedReader(gzip.GzipFile(fileobj=raw))
-        for magic, what in _PACKED.items():
+        for magic, (what, do) in _NO_TEXT.items():
             if head.startswith(magic):
-                raise TraceError(f"is {what}", where=path, do="unpack it first (gzip is read as it is)")
+                raise TraceError(f"is {what}", where=path, do=do)
         _refuse_binary(stream, path)
     except BaseException:
         raw.close()

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from attrs import Factory, define, field
 
 from groupcheck.model.protocol.group import Phase
+from groupcheck.traces.epochs import EpochStory
 from groupcheck.traces.events import (
     AssignmentReceived,
     Cause,
@@ -33,6 +34,7 @@ from groupcheck.traces.events import (
     Stabilized,
     StaticReplaced,
 )
+from groupcheck.traces.moments import Moment, Round, elapsed, moment
 
 ROUNDS_KEPT = 20_000
 MEMBERS_KEPT = 50_000
@@ -43,58 +45,6 @@ _UUID = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 def client_of(member: str) -> str:
     """The client id (or instance id) inside a member id `client-UUID`; the id itself if it has another form."""
     return _UUID.sub("", member[-400:])
-
-
-@define
-class Moment:
-    line: int
-    time: int | None
-
-
-def moment(event: Event) -> Moment:
-    return Moment(event.line, event.time)
-
-
-def elapsed(a: Moment | None, b: Moment | None) -> int | None:
-    """Milliseconds from a to b; None if one is not known, or the clock went backwards."""
-    if a is None or b is None or a.time is None or b.time is None or b.time < a.time:
-        return None
-    return b.time - a.time
-
-
-@define
-class Round:
-    """One rebalance. `joined_at`: the join phase ended (Stabilized, or the group is empty); `assigned`: the leader's assignment arrived.
-
-    `outcome`: open, stabilized (no assignment seen yet), assigned, emptied, interrupted (another round began before the assignment), lost.
-    `initial`: it began in an Empty group, so the initial delay ran (KIP-134). `waited_for`: what ended the wait, in words;
-    `held_up_by`: the members that it waited for, as far as the log tells.
-    """
-
-    started: Moment | None
-    from_generation: int | None
-    to_generation: int | None = None
-    cause: Cause = Cause.NOT_SEEN
-    causers: tuple[str, ...] = ()
-    reason: str = ""
-    client_reason: str | None = None
-    joined_at: Moment | None = None
-    assigned: Moment | None = None
-    outcome: str = "open"
-    size: int | None = None
-    leader: str | None = None
-    joined: list[str] = Factory(list)
-    left: list[str] = Factory(list)
-    expired: list[str] = Factory(list)
-    not_rejoined: list[str] = Factory(list)
-    held_up_by: tuple[str, ...] = ()
-    waited_for: str = ""
-    initial: bool = False
-    last: Event | None = None
-
-    @property
-    def ended(self) -> Moment | None:
-        return self.joined_at if self.outcome == "emptied" else self.assigned
 
 
 @define
@@ -168,6 +118,7 @@ class Timeline:
     still_awaited: tuple[str, ...] = ()
     _burst: Burst | None = None
     _empty: bool = False
+    _story: EpochStory = Factory(EpochStory)
 
     @property
     def open(self) -> Round | None:
@@ -439,6 +390,15 @@ class Timeline:
                 self._count("expired" if event.what == "fenced" else event.what)
         if event.epoch is not None and event.what in ("epoch", "target") and len(self.epochs) < ROUNDS_KEPT:
             self.epochs.append((event.epoch, moment(event), event.what))
+        began = self._story.observe(event, self.rounds[-1] if self.rounds else None)
+        if began is not None:
+            self._begin(began)
+            self.causes[began.cause.value] = self.causes.get(began.cause.value, 0) + 1
+            self._count("rebalances")
+            if event.time is not None:
+                self.starts.append(event.time)
+            for id in began.causers:
+                self.member(id, event).caused += 1
 
 
 AT_ONCE_MS = 50

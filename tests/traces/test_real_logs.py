@@ -136,6 +136,11 @@ def test_a_group_of_a_protocol_not_modelled_yet_has_a_timeline_and_an_honest_unk
     assert {epoch for epoch, _, _ in g.timeline.epochs} == {4, 5, 6}
     live = group("live-kip848.log", "g1")
     assert live.verdict == "unknown"
+    rounds = [(r.to_generation, r.cause.value, r.size, r.outcome) for r in live.timeline.rounds]
+    assert rounds == [
+        (2, "join", 1, "assigned"), (3, "join", 2, "assigned"), (4, "join", 3, "assigned"),
+        (5, "leave", 2, "assigned"), (6, "session_expired", 1, "assigned"), (7, "leave", 0, "emptied"),
+    ]  # fmt: skip
     assert (live.timeline.counts["joined"], live.timeline.counts["left"], live.timeline.counts["expired"]) == (3, 2, 1)
 
 
