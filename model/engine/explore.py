@@ -64,13 +64,13 @@ class _Run:
             self.progress(Progress(s.log.states, s.transitions, s.findings.depth, frontier, self.seconds, self.memory, compiling))
             self.reported = time.perf_counter()
 
-    def limit(self) -> str:
-        """Which limit is reached, if one is."""
+    def limit(self, filling: bool = False) -> str:
+        """Which limit is reached, if one is. While rows are filled that of states waits: what was found must be looked at."""
         s, limits = self.search, self.limits
         at = f"in level {s.findings.depth + 1}"
         if self.interrupted:
             return f"interrupted {at}"
-        if limits.states is not None and s.log.states > limits.states:
+        if limits.states is not None and s.log.states > limits.states and not filling:
             return f"stopped at the limit of {limits.states:,} states {at}"
         if limits.seconds is not None and self.seconds > limits.seconds:
             return f"stopped at the limit of {limits.seconds:g} seconds {at}"
@@ -82,7 +82,7 @@ class _Run:
 
     def pulse(self) -> None:
         """While rows are filled: progress, and an end when a limit is reached."""
-        self.reason = self.limit()
+        self.reason = self.limit(filling=True)
         if self.reason:
             raise _StoppedError
         if time.perf_counter() - self.reported > BETWEEN:
@@ -117,6 +117,8 @@ class _Run:
         s.look_at_whole_states(end, self.pulse)
 
     def _at_boundary(self) -> None:
+        if self.search.findings.wrong:
+            return  # a search that continues must find it again
         self.boundary = checkpoints.numbers_of(self.search)
         if self.directory and time.perf_counter() - self.saved > PATIENCE * self.saving:
             self.save()

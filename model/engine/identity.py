@@ -42,6 +42,8 @@ class _Reader:
             self._code(value)
         elif isinstance(value, types.FunctionType):
             self._function(value)
+        elif hasattr(value, "__wrapped__"):  # functools.cache and its kind
+            self.read(value.__wrapped__)
         elif isinstance(value, type):
             self._class(value)
         elif isinstance(value, (Rule, Predicate, StepInvariant)):
@@ -59,7 +61,8 @@ class _Reader:
         return True
 
     def _is_foreign(self, value: Any) -> bool:
-        return (getattr(value, "__module__", None) or "").partition(".")[0] in _FOREIGN
+        module = getattr(value, "__module__", None) or ""
+        return module.partition(".")[0] in _FOREIGN or module.startswith("groupcheck.model.engine.")
 
     def _code(self, code: types.CodeType) -> None:
         self.note(code.co_name, code.co_code.hex(), *code.co_names, *code.co_varnames)
@@ -78,9 +81,13 @@ class _Reader:
 
     def _globals(self, code: types.CodeType, names: dict[str, Any]) -> None:
         for name in code.co_names:
-            if name in names and not isinstance(names[name], types.ModuleType):
+            value = names.get(name)
+            is_memory = (
+                isinstance(value, (dict, list, set)) and not name.isupper()
+            )  # a cache, which differs from run to run; tables are constants
+            if name in names and not is_memory and not isinstance(value, types.ModuleType):
                 self.note(name)
-                self.read(names[name])
+                self.read(value)
         for constant in code.co_consts:
             if isinstance(constant, types.CodeType):
                 self._globals(constant, names)

@@ -8,7 +8,7 @@ and must not change the values that it is given.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from groupcheck.model.engine.errors import RuleError, UserError
@@ -53,7 +53,7 @@ class Member:
         self.tail = (see.spec.scope,) if r.takes_scope else ()
         self.labels = {label: numbering[name] for label, name in zip(r.labels, r.names)}
         self.label = None if r.labels else numbering[r.name]
-        self.checks: list[StepInvariant] = see.checks[r.name]
+        self.checks: list[Checks] = []
         self.number = 0
         self.guard: GuardValues | None = None
         self.guard_at = r.slots.index(r.guard.slot) if r.guard else 0
@@ -61,6 +61,21 @@ class Member:
     @property
     def is_frozen(self) -> bool:
         return all(pool.is_frozen for pool in self.pools)
+
+
+class Checks:
+    """Step invariants over the same slots of a rule. Those that do not ask for the label look at each (before, after) once for all rules."""
+
+    def __init__(self, promises: list[StepInvariant], slots: tuple[str, ...], good: set[int] | None) -> None:
+        self.promises = promises
+        self.at = [slots.index(name) for name in promises[0].slots]
+        self.good = good
+
+    def key(self, before: Numbers, after: Numbers) -> int:
+        key = 0
+        for k in self.at:
+            key = key << 64 | before[k] << 32 | after[k]
+        return key
 
 
 class Rows:
@@ -79,6 +94,9 @@ class Rows:
         instances = [(rule.name, me) for rule, me, _ in (*tables.see.ordinary, *tables.see.urgent)]
         for member in (m for row in self.members for m in row):
             member.number = instances.index((member.rule.name, member.me))
+        self._good: dict[Any, set[int]] = {}
+        for member in (m for row in self.members for m in row):
+            member.checks = list(self._checks(member))
         self._watched = {r.name: 0 for r in tables.see.spec.rules}
         self._shared: dict[str, dict[tuple[int, ...], list[int]]] = {
             r.name: {} for r in tables.see.spec.rules if not r.takes_me and len(tables.see.spec.indexes(r)) > 1
@@ -89,6 +107,16 @@ class Rows:
             pool = member.pools[member.guard_at]
             key = (id(member.rule.guard.call), member.me if member.rule.guard.takes_me else -1, id(pool))
             member.guard = self.guards.setdefault(key, GuardValues(member.rule.guard, member.me, pool))
+
+    def _checks(self, member: Member) -> Iterator[Checks]:
+        """The step invariants of a rule by what they look at. What was found good is shared by all rules with the same promises there."""
+        groups: dict[tuple[tuple[str, ...], bool], list[StepInvariant]] = {}
+        for p in self.tables.see.checks[member.rule.name]:
+            groups.setdefault((p.slots, p.takes_label), []).append(p)
+        for (slots, labelled), promises in groups.items():
+            pools = tuple(id(member.pools[member.rule.slots.index(name)]) for name in slots)
+            shared = (pools, tuple(p.name for p in promises))
+            yield Checks(promises, member.rule.slots, None if labelled else self._good.setdefault(shared, set()))
 
     def extend_guards(self) -> None:
         for guard in self.guards.values():
@@ -178,11 +206,16 @@ class Rows:
                     if number == known:
                         self.origins.extend((member.number, size, *ids, len(flat) // (size + 1), len(flat) % (size + 1) - 1))
                 flat.append(number)
-            if member.checks:
+            for checks in member.checks:
+                key = checks.key(ids, flat[-size:]) if checks.good is not None else 0
+                if checks.good is not None and key in checks.good:
+                    continue
                 name = self.tables.labels[flat[-1 - size]]
-                for p in member.checks:
-                    if not self.see.step_holds(p, r, name, tuple(args), values):
-                        self.broken(p.name, place)
+                broken = [p.name for p in checks.promises if not self.see.step_holds(p, r, name, tuple(args), values)]
+                for promise in broken:
+                    self.broken(promise, place)
+                if checks.good is not None and not broken:
+                    checks.good.add(key)
         return flat
 
     def _watched_outcomes(self, member: Member, ids: tuple[int, ...], args: list[Any], place: int) -> list[int]:
