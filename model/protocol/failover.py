@@ -2,7 +2,8 @@
 
 The group record in __consumer_offsets is written by the leader's SyncGroup and when the group becomes Empty; nothing else survives. The moment at
 which a record in flight would survive is decided when it is written: either from then on, or only with its commit. That covers every moment
-between, and the record of a round that was overtaken (which a fail-over loads as Stable although no member ever heard of it).
+between, and the record of a round that was overtaken (which a fail-over loads as Stable although no member ever heard of it). The record of
+an Empty group survives from then on, or never: its append may fail without anybody noticing, and the old members are loaded again.
 Kafka: CoordinatorRuntime, GroupMetadataManager.replay, onLoaded.
 """
 

@@ -52,6 +52,7 @@ class Pass(IntEnum):
 class Walk:
     """A walk over all seats inside one step: `at` is the next index. `code` answers parked syncs, `expel` removes who has not synced.
 
+    `unwritten`: the group becomes Empty, but a fail-over will not find that in the log (see `failover`).
     `left` counts the members still to be passed, `free` is the mask of partitions still to be given, `rank` the members already passed,
     `votes` what each assignor has got so far.
     """
@@ -60,6 +61,7 @@ class Walk:
     at: int = 0
     code: int = 0
     expel: bool = False
+    unwritten: bool = False
     left: int = 0
     rank: int = 0
     free: int = 0

@@ -107,7 +107,12 @@ def send_back(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> It
 @urgent(when=lambda me, core: core.walk is not None and core.walk.at == me and core.walk.kind == Pass.COMPLETE)
 def answer_joins(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Core, Seats, Link]]:
     """The generation begins: parked JoinGroups are answered, who is missing is removed; if that was the leader, any who joined leads."""
-    yield from _answer_joins(me, core, list(seats), (), seats.durable, link, scope)
+    walk = core.walk
+    assert walk is not None
+    undecided = me == 0 and not core.parked and "fail_over" in core.keeps
+    for unwritten in (False, True) if undecided else (walk.unwritten,):
+        begun = but(core, walk=but(walk, unwritten=unwritten))
+        yield from _answer_joins(me, begun, list(seats), (), seats.durable, link, scope)
 
 
 def _answer_joins(
@@ -116,13 +121,13 @@ def _answer_joins(
     walk = core.walk
     assert walk is not None
     if not todo:
-        now = Seats(kept, durable if core.parked else ())  # nobody joined: the group will be Empty, and is recorded so
+        now = Seats(kept, durable if core.parked or walk.unwritten else ())  # nobody joined: the group will be Empty, and is recorded so
         if me + 1 < scope.members:
             yield but(core, walk=but(walk, at=me + 1)), now, link
         elif core.members:
             yield but(core, phase=Phase.COMPLETING, parked=0, due=core.members, deadline=True, walk=_election(scope)), now, link
         else:
-            latest = (core.generation, None, None) if "fail_over" in core.keeps else core.durable
+            latest = core.durable if walk.unwritten or "fail_over" not in core.keeps else (core.generation, None, None)
             yield but(core, phase=Phase.EMPTY, parked=0, leader=None, assignor=None, durable=latest, walk=None), now, link
         return
     (id, seat), rest = todo[0], todo[1:]

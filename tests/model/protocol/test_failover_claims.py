@@ -101,9 +101,18 @@ def test_an_assignment_in_flight_may_also_be_lost() -> None:
 
 def test_a_group_that_has_become_empty_is_loaded_empty_in_its_generation() -> None:
     group = stable(1)
-    group.leave(0)
+    group.leave(0, pick=lambda w: w.core.durable[0] == 2)
     group.fails_over()
     assert (group.phase, group.core.generation, group.core.members) == (Phase.EMPTY, 2, 0)
+
+
+def test_a_member_that_has_left_is_loaded_again_if_the_record_of_the_empty_group_was_not_written() -> None:  # [X2]
+    group = stable(2)
+    group.leave(1)
+    group.leave(0, pick=lambda w: w.core.durable[0] == 1)
+    assert (group.phase, group.core.generation) == (Phase.EMPTY, 2)
+    group.fails_over()
+    assert (group.phase, group.core.generation, group.core.members, group.leader) == (Phase.STABLE, 1, 2, (0, 0))
 
 
 def test_a_commit_that_was_answered_survives() -> None:  # [F5]
