@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 
-from attrs import Factory, define, evolve, field
+from attrs import Factory, define, evolve
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.traces import formats
@@ -42,9 +42,24 @@ from groupcheck.traces.timeline import Timeline
 GROUPS_KEPT = 10_000
 UNEXPLAINED_KEPT = 200
 NOTES_KEPT = 200
+TEXTS_KEPT = 10_000
+SWEEP_LINES = 200_000
+NAMES_KEPT = 100_000
+"""Of all groups together, after a sweep: rounds, and members."""
 TEXT_CHARS = 500
 _STEPS = (RebalanceStarted, Stabilized, GroupEmptied, AssignmentReceived)
 _ONCE = (RebalanceStarted, Stabilized, GroupEmptied)
+
+
+@define
+class Room:
+    """How many texts may still be kept, of all groups of a file together."""
+
+    left: int = TEXTS_KEPT
+
+    def take(self) -> bool:
+        self.left -= 1
+        return self.left >= 0
 
 
 @define
@@ -68,9 +83,10 @@ class Trail:
     reset: str = ""
     generation: int | None = None
     begins: str = ""
+    room: Room = Factory(Room)
 
     def note(self, kind: str, line: int, text: str, *evidence: str) -> None:
-        if len(self.anomalies) < NOTES_KEPT:
+        if len(self.anomalies) < NOTES_KEPT and self.room.take():
             self.anomalies.append(Anomaly(kind, line, text, evidence))
 
     def observe(self, event: Event, text: str, broker: Broker) -> None:
@@ -126,7 +142,7 @@ class Trail:
 
     def _refused(self, event: Event, text: str, refusal: Refusal) -> None:
         self.refused[refusal.skips, refusal.lost] = self.refused.get((refusal.skips, refusal.lost), 0) + 1
-        if len(self.unexplained) < UNEXPLAINED_KEPT:
+        if not self.unexplained or (len(self.unexplained) < UNEXPLAINED_KEPT and self.room.take()):
             self.unexplained.append(Unexplained(event.line, text[:TEXT_CHARS], refusal.why, refusal.possible, refusal.skips, refusal.lost))
 
     def _look_back(self, event: Event) -> None:
@@ -242,11 +258,13 @@ class Replay:
     trails: dict[tuple[int | None, str], Trail] = Factory(dict)
     too_many: int = 0
     anomalies: list[Anomaly] = Factory(list)
-    _of_member: dict[str, Trail] = field(factory=dict)
+    room: Room = Factory(Room)
 
     def run(self) -> None:
         """Reads the file to its end."""
-        for event, text in self.log.events():
+        for count, (event, text) in enumerate(self.log.events(), 1):
+            if count % SWEEP_LINES == 0:
+                self._sweep()
             broker = self.log.brokers[event.broker]
             if event.group is not None:
                 trail = self._trail(event.broker, event.group)
@@ -257,6 +275,15 @@ class Replay:
             else:
                 self._life(event)
 
+    def _sweep(self) -> None:
+        """Forgets the oldest of what the timelines keep, and names of members where there are too many: memory stays bounded."""
+        each = max(50, NAMES_KEPT // max(len(self.trails), 1))
+        for trail in self.trails.values():
+            trail.timeline.shrink(each)
+            belief = trail.follower.group.belief
+            if len(belief.inside) + len(belief.handed) > each:
+                trail.follower.group.forget_members()
+
     def _trail(self, broker: int | None, group: str) -> Trail | None:
         if self.only is not None and group != self.only:
             return None
@@ -265,7 +292,7 @@ class Replay:
             if len(self.trails) >= GROUPS_KEPT:
                 self.too_many += 1
                 return None
-            trail = self.trails[broker, group] = Trail(group, broker)
+            trail = self.trails[broker, group] = Trail(group, broker, room=self.room)
         return trail
 
     def _nameless(self, event: StaticReplaced | LeaderReplaced | Fenced, text: str, broker: Broker) -> None:

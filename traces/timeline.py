@@ -142,15 +142,22 @@ class Timeline:
         known = self.members.get(id)
         if known is None:
             if len(self.members) >= MEMBERS_KEPT:
-                self._drop_member()
+                self.shrink(MEMBERS_KEPT // 2)
             known = self.members[id] = Member(id, first_seen=moment(event))
         return known
 
-    def _drop_member(self) -> None:
-        """Forgets the oldest member that is gone (or the oldest of all)."""
-        oldest = next((id for id, m in self.members.items() if m.gone), next(iter(self.members)))
-        del self.members[oldest]
-        self.members_dropped += 1
+    def shrink(self, limit: int) -> None:
+        """Keeps so many members (those still there before those gone, the latest first) and so many rounds; what goes is counted."""
+        if len(self.members) > limit:
+            gone_first = sorted(self.members, key=lambda id: not self.members[id].gone)
+            kept = set(gone_first[-limit:])
+            self.members_dropped += len(self.members) - len(kept)
+            self.members = {id: m for id, m in self.members.items() if id in kept}
+        spare = len(self.rounds) - limit
+        if spare > 0:
+            del self.rounds[:spare]
+            self.rounds_dropped += spare
+        del self.bursts[:-limit], self.epochs[:-limit]
 
     def _count(self, what: str, by: int = 1) -> None:
         self.counts[what] = self.counts.get(what, 0) + by

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupcheck.model.engine import UserError
+from groupcheck.traces import replay as replay_module
 from groupcheck.traces.reading import LINE_CAP, Notes, open_log, read_lines
 from groupcheck.traces.replay import replay_file
 
@@ -118,5 +119,34 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         tracemalloc.stop()
         return most
 
-    peak(100)
-    assert peak(4000) < peak(400) + 3_000_000
+    peak(10)
+    assert peak(2000) < peak(200) + 3_000_000
+
+
+def test_memory_is_bounded_however_many_members_and_rebalances_a_file_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay_module, "SWEEP_LINES", 300)
+    monkeypatch.setattr(replay_module, "NAMES_KEPT", 200)
+
+    def peak(rounds: int) -> int:
+        path = tmp_path / f"{rounds}.log"
+        before = "[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]:"
+        with path.open("w") as f:
+            for k in range(rounds):
+                member = f"m-{k:08x}-0000-0000-0000-000000000000"
+                f.write(f"{before} Dynamic Member with unknown member id joins group g in Stable state. Created a new member id {member}")
+                f.write(" for this member and add to the group.\n")
+                f.write(
+                    f"{before} Preparing to rebalance group g in state PreparingRebalance with old generation {k} (__consumer_offsets-7)"
+                )
+                f.write(f" (reason: Adding new member {member} with group instance id None; client reason: x)\n")
+                f.write(f"{before} Stabilized group g generation {k + 7} (__consumer_offsets-7) with 999999 members\n")
+        tracemalloc.start()
+        (group,) = replay_file(str(path)).groups
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert len(group.timeline.members) + group.timeline.members_dropped == rounds
+        assert len(group.timeline.rounds) + group.timeline.rounds_dropped == rounds
+        return most
+
+    peak(10)
+    assert peak(2000) < peak(400) + 1_000_000
