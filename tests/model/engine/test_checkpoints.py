@@ -72,10 +72,10 @@ import os, sys
 sys.path[:0] = {sys.path!r}
 from small_group import small_group
 from groupcheck.model.engine.explore import explore
-explore(small_group(2, 2, 3, 1, 1), lambda p: None, lambda p: p.level == 15 and os._exit(9), checkpoint={str(tmp_path)!r})
-""".replace("lambda p: None, ", "", 1).replace("1), lambda", "1), progress=lambda")
+explore(small_group(2, 2, 3, 1, 1), progress=lambda p: p.level == 15 and os._exit(9), checkpoint={str(tmp_path)!r})
+"""
     assert subprocess.run([sys.executable, "-c", code], timeout=240, check=False).returncode == 9
-    assert os.listdir(tmp_path) == [FILE]
+    assert [p.name for p in tmp_path.iterdir()] == [FILE]
     assert answer(explore.explore(SPEC, resume=tmp_path)) == whole
 
 
