@@ -192,15 +192,12 @@ class Packed:
         self.rows.extend_guards()
         entries, bits = self.arrays[r.GUARDS], self.arrays[r.GUARD_BITS]
         for n, (place, column) in enumerate(c for chunk in self.columns for c in chunk):
-            known = len(self.pools[place].values)
-            base = int(entries[4 * n + 3])
-            for number in range(self.guarded[n], known):
-                mask = 0
+            done, known = self.guarded[n], len(self.pools[place].values)
+            if done < known:
+                base = int(entries[4 * n + 3])
                 for bit, guard in column:
-                    if guard.open[number]:
-                        mask |= 1 << bit
-                bits[base + number] = mask
-            self.guarded[n] = known
+                    bits[base + done : base + known] |= np.array(guard.open[done:known], np.uint64) << np.uint64(bit)
+                self.guarded[n] = known
 
     # -- fields
 

@@ -43,7 +43,7 @@ class Pool:
         self.name = name
         self.values: list[Any] = []
         self.by_id: dict[int, int] = {}
-        self.types: set[type] = set()
+        self.is_uniform = True  # values of one type alone
         self.is_frozen = True
         self._plain: dict[Any, int] = {}
         self._shapes: dict[type, tuple[Callable[[Any], Any] | None, dict[Any, int]]] = {}
@@ -59,12 +59,12 @@ class Pool:
         if found == new:
             self.values.append(value)
             self.by_id[id(value)] = new
-            self.types.add(type(value))
         return found
 
     def _shape(self, cls: type) -> tuple[Callable[[Any], Any] | None, dict[Any, int]]:
         key = key_function(cls)
         shape = self._shapes[cls] = (key, self._plain if key is None else {})
+        self.is_uniform = len(self._shapes) == 1
         self.is_frozen = self.is_frozen and is_frozen(cls)
         return shape
 

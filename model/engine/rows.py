@@ -58,9 +58,12 @@ class Member:
         self.guard: GuardValues | None = None
         self.guard_at = r.slots.index(r.guard.slot) if r.guard else 0
 
-    @property
-    def is_frozen(self) -> bool:
-        return all(pool.is_frozen for pool in self.pools)
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Before a batch: what its pools hold by now."""
+        self.is_uniform = all(pool.is_uniform for pool in self.pools)
+        self.is_frozen = all(pool.is_frozen for pool in self.pools)
 
 
 class Checks:
@@ -122,6 +125,11 @@ class Rows:
         for guard in self.guards.values():
             guard.extend()
 
+    def prepare(self, table: int) -> None:
+        """Before a batch of rows of one table."""
+        for member in self.members[table]:
+            member.prepare()
+
     def row(self, table: int, ids: Numbers, place: int, tape: list[int]) -> int:
         """Appends the row of a table for the numbers of its inputs; `place` is the state that asked for it. Returns how many outcomes it has."""
         at = len(tape) + 1
@@ -176,7 +184,7 @@ class Rows:
     def _numbered(self, member: Member, ids: tuple[int, ...], args: list[Any], yielded: Iterable[Any], place: int) -> list[int]:
         """The numbers of outcomes; anything unusual is left to `Semantics.outcome`, which says what is wrong with it."""
         r = member.rule
-        pools, labels, size = member.pools, member.labels, len(args)
+        pools, labels, size, is_uniform = member.pools, member.labels, len(args), member.is_uniform
         flat: list[int] = []
         for outcome in yielded:
             try:
@@ -192,19 +200,10 @@ class Rows:
             if not ok:
                 self.see.outcome(r, outcome, dict(zip(r.slots, args)))
                 raise AssertionError(f"an outcome of {r.name} that is right and wrong: {outcome!r}")
-            for value, pool, arg in zip(values, pools, args):
-                number = pool.by_id.get(id(value))
-                if number is None or type(value) is not type(arg):
-                    if type(value) is not type(arg):
-                        self.see.outcome(r, outcome, dict(zip(r.slots, args)))
-                    known = len(pool.values)
-                    try:
-                        number = pool.number(value)
-                    except TypeError:
-                        self.see.outcome(r, outcome, dict(zip(r.slots, args)))
-                        raise
-                    if number == known:
-                        self.origins.extend((member.number, size, *ids, len(flat) // (size + 1), len(flat) % (size + 1) - 1))
+            for value, arg, number, pool in zip(values, args, ids, pools):
+                if value is not arg:
+                    known = pool.by_id.get(id(value)) if is_uniform else None
+                    number = self._new(member, ids, args, flat, outcome, value, arg, pool) if known is None else known
                 flat.append(number)
             for checks in member.checks:
                 key = checks.key(ids, flat[-size:]) if checks.good is not None else 0
@@ -217,6 +216,24 @@ class Rows:
                 if checks.good is not None and not broken:
                     checks.good.add(key)
         return flat
+
+    def _new(
+        self, member: Member, ids: tuple[int, ...], args: list[Any], flat: list[int], outcome: Any, value: Any, arg: Any, pool: Pool
+    ) -> int:
+        """The number of a value that is not itself in the pool (perhaps an equal one is). `flat`: what came before it."""
+        r = member.rule
+        if type(value) is not type(arg):
+            self.see.outcome(r, outcome, dict(zip(r.slots, args)))
+        next_one = len(pool.values)
+        try:
+            number = pool.number(value)
+        except TypeError:
+            self.see.outcome(r, outcome, dict(zip(r.slots, args)))
+            raise
+        if number == next_one:
+            width = len(ids) + 1
+            self.origins.extend((member.number, len(ids), *ids, len(flat) // width, len(flat) % width - 1))
+        return number
 
     def _watched_outcomes(self, member: Member, ids: tuple[int, ...], args: list[Any], place: int) -> list[int]:
         """One call through the plain semantics, twice, with the arguments compared before and after."""

@@ -244,6 +244,7 @@ class Search:
         place = 0
         try:
             if number < self.tables.urgent:
+                self.rows.prepare(number)
                 row, most = self.rows.row, 0
                 for n, (ids, place) in enumerate(zip(rows, places)):
                     if not n % 64:
