@@ -23,11 +23,10 @@ from groupcheck.model.variants.classic import spec
 
 GENERATIONS = 2
 QUEUES = {"read_next", "post"}  # everything is read from a queue, everything is posted
-OVERTAKEN = {"join_answer:ignored"}  # a refused Heartbeat ahead of the JoinGroup has reset the member already
+OVERTAKEN = {"join_answer:ignored"}  # a refused Heartbeat, sent ahead of the JoinGroup, has reset the member before its answer comes
 ONLY_QUEUED = {
     "session_timeout": OVERTAKEN,
     "rebalance_timeout": OVERTAKEN,
-    "close": {*OVERTAKEN, "sync_answer:ignored", "leave_answer"},  # answers to a member that waits for its last one
     "sync_timeout": {"heartbeat:unknown"},  # sent behind a SyncGroup that came too late
     # a commit or JoinGroup whose answer the fail-over lost is sent again
     "fail_over": {*OVERTAKEN, "store_offset:again", "join_group:unchanged"},

@@ -10,7 +10,7 @@ import attrs
 from groupcheck.model.engine import Spec, array, but, rule, single
 from groupcheck.model.engine.spec import Rule
 from groupcheck.model.protocol import coordinator
-from groupcheck.model.protocol.client import Client, Prepare, send_commit
+from groupcheck.model.protocol.client import Client, Prepare, closed, send_commit
 from groupcheck.model.protocol.client_faults import close, crash
 from groupcheck.model.protocol.coordinator import join_group, sync_group
 from groupcheck.model.protocol.faults import REMEMBERED, Budget
@@ -120,14 +120,16 @@ def with_processes_that_are_down(scope: Scope) -> Spec:
     """A crashed or closed process is down until it is started: not the same as one that has not joined yet."""
 
     def change(before: dict[str, Any], label: str, after: dict[str, Any]) -> dict[str, Any] | None:
-        return None if before["client"].failed == DOWN else {**after, "client": Client(failed=DOWN)}
+        if before["client"].failed == DOWN:
+            return None
+        return {**after, "client": Client(failed=DOWN)} if after["client"] == Client() else after
 
     @rule
     def start(client: Client) -> Iterator[Client]:
         if client.failed == DOWN:
             yield Client()
 
-    return rebuilt(spec(scope), [outcomes_changed(r, change) for r in (crash, close)], [start])
+    return rebuilt(spec(scope), [outcomes_changed(r, change) for r in (crash, close, closed)], [start])
 
 
 def with_commits_of_what_is_committed(scope: Scope) -> Spec:
