@@ -5,7 +5,9 @@ Times are text, `2024-10-25 17:25:16.582`, of the clock that wrote the line (a b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
+from textwrap import indent
 from typing import Any
 
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, unstable_share
@@ -19,6 +21,23 @@ SCHEMA = "groupcheck.replay/1"
 
 def replay_document(reports: Sequence[FileReport]) -> dict[str, Any]:
     """All that `groupcheck replay --json` prints: sums over all files, each file, and every group of every file."""
+    return {**_head(reports), "groups": [group_document(g, r) for r in reports for g in r.groups]}
+
+
+def replay_text(reports: Sequence[FileReport]) -> Iterator[str]:
+    """The document as text, group by group: a log may name thousands, and each may have thousands of rebalances."""
+    head = json.dumps({**_head(reports), "groups": []}, ensure_ascii=False, indent=2, allow_nan=False)
+    assert head.endswith("[]\n}")
+    yield head.removesuffix("]\n}")
+    between = "\n"
+    for r in reports:
+        for g in r.groups:
+            yield between + indent(json.dumps(group_document(g, r), ensure_ascii=False, indent=2, allow_nan=False), "    ")
+            between = ",\n"
+    yield ("]" if between == "\n" else "\n  ]") + "\n}\n"
+
+
+def _head(reports: Sequence[FileReport]) -> dict[str, Any]:
     formats = sorted({r.format for r in reports})
     verdict, reason = worst_of(reports)
     return {
@@ -31,7 +50,6 @@ def replay_document(reports: Sequence[FileReport]) -> dict[str, Any]:
         "lines_of_others": sum(r.foreign for r in reports),
         "lines_not_understood": sum(r.strange for r in reports),
         "files": [file_document(r) for r in reports],
-        "groups": [group_document(g, r) for r in reports for g in r.groups],
     }
 
 

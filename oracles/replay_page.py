@@ -15,6 +15,7 @@ from groupcheck.traces.report import FileReport, GroupReport, worst_of
 from groupcheck.traces.timestamps import show_time
 
 WIDTH = 1000
+GROUPS_SHOWN = 500
 ROUNDS_SHOWN = 2000
 MEMBERS_SHOWN = 2000
 
@@ -64,7 +65,7 @@ def page(reports: Sequence[FileReport]) -> str:
     return environment.get_template("replay.html").render(
         reports=reports, verdict=verdict, reason=reason, version=__version__, width=WIDTH, must_see=MUST_SEE,
         rounds_shown=ROUNDS_SHOWN, members_shown=MEMBERS_SHOWN,
-        bars=bars, file_facts=file_facts, group_facts=group_facts, cells=_cells,
+        groups_shown=GROUPS_SHOWN, bars=bars, file_facts=file_facts, group_facts=group_facts, cells=_cells,
     )  # fmt: skip
 
 

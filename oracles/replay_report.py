@@ -11,9 +11,8 @@ from pathlib import Path
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import HOLDS, VIOLATED
-from groupcheck.oracles.document import as_text
 from groupcheck.oracles.files import write
-from groupcheck.oracles.replay_document import replay_document
+from groupcheck.oracles.replay_document import replay_text
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import FileReport, worst_of
 
@@ -46,7 +45,7 @@ def run(paths: Sequence[str | Path], format: str | None, group: str | None, vari
         write(html, page(reports))
         print(f"groupcheck: wrote {html}", file=sys.stderr)
     if as_json:
-        sys.stdout.write(as_text(replay_document(reports)))
+        sys.stdout.writelines(replay_text(reports))
         return exit_code(reports)
     from rich.console import Console
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich import box
@@ -14,10 +15,11 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.text import COLOUR
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, plural, seconds, unstable_share
 from groupcheck.traces.moments import Moment, Round, elapsed
-from groupcheck.traces.report import Anomaly, FileReport, GroupReport
+from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport
 from groupcheck.traces.timeline import Timeline
 from groupcheck.traces.timestamps import show_time
 
+GROUPS_SHOWN = 12
 ROUNDS_SHOWN = 24
 EVIDENCE_SHOWN = 6
 NAMES_SHOWN = 3
@@ -35,8 +37,25 @@ def _file(r: FileReport) -> Iterator[RenderableType]:
     yield Padding(_facts(file_facts(r)), (0, 0, 0, 2))
     for a in r.anomalies:
         yield Padding(_anomaly(a), (0, 0, 0, 2))
-    for g in r.groups:
+    if len(r.groups) <= GROUPS_SHOWN:
+        shown = list(r.groups)
+    else:
+        shown = sorted(r.groups, key=lambda g: (-RANK[g.verdict], -len(g.anomalies), -len(g.timeline.rounds)))[:GROUPS_SHOWN]
+        yield Padding(_overview(r), (1, 0, 0, 2))
+        yield Text(
+            f"  {len(r.groups):,} groups; here are the {GROUPS_SHOWN} that stand out most (--group shows any one, --json has all)", "dim"
+        )
+    for g in shown:
         yield from _group(g)
+
+
+def _overview(r: FileReport) -> Table:
+    """How many groups ended how, and which kinds of anomalies they have."""
+    verdicts = Counter(g.verdict for g in r.groups)
+    kinds = Counter(kind for g in r.groups for kind in {a.kind for a in g.anomalies})
+    pairs = [(verdict, f"{n:,} groups") for verdict, n in sorted(verdicts.items())]
+    pairs += [(kind, f"in {n:,} groups") for kind, n in kinds.most_common()]
+    return _facts(iter(pairs))
 
 
 def file_facts(r: FileReport) -> Iterator[tuple[str, str]]:

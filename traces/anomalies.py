@@ -127,10 +127,11 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
     lengths = [ms for r in missed if (ms := _join_ms(r)) is not None]
     removed = sum(len(r.not_rejoined) for r in missed)
     clients = Counter(client_of(id) for r in missed for id in r.not_rejoined)
-    back = sum(1 for id in clients if any(client_of(m.id) == id and m.gone == "" for m in timeline.members.values()))
+    joined = sum(1 for m in timeline.members.values() if m.joined is not None and client_of(m.id) in clients)
     evidence = [
+        f"{int(median(len(r.not_rejoined) for r in missed))} members a round (median)",
         f"clients: {_names([f'{c} ({n})' for c, n in clients.most_common()])}",
-        f"{back} of these clients have another id in the group at the end",
+        f"{joined:,} ids of these clients joined in this log",
     ]
     if lengths:
         evidence.insert(0, f"the join phase lasted {seconds(int(median(lengths)))} (median), which is then the rebalance timeout")

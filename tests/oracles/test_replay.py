@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groupcheck.oracles import cli
+from groupcheck.oracles.replay_document import replay_document, replay_text
 from groupcheck.oracles.replay_page import page
 from groupcheck.oracles.replay_text import replay_view
 from groupcheck.oracles.text import as_plain
@@ -72,6 +73,23 @@ def test_several_files_are_one_document_and_the_worst_decides(capsys: pytest.Cap
     assert [f["verdict"] for f in told["files"]] == ["holds", "unknown"]
     assert told["lines"] == 46 + 42
     assert {g["file"] for g in told["groups"]} == {str(SCALE), str(DATA / "live-kip848.log")}
+
+
+def test_the_document_is_the_same_in_pieces_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    reports = [replay_file(str(SCALE)), replay_file(str(DATA / "classic-eager-scaleup.log"))]
+    for some in (reports, reports[1:]):
+        assert json.loads("".join(replay_text(some))) == json.loads(json.dumps(replay_document(some)))
+
+
+def test_of_many_groups_the_text_shows_those_that_stand_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "many.log"
+    lines = [line for line in SCALE.read_text().splitlines(keepends=True) if "multi-partition-group" in line]
+    copies = [line.replace("multi-partition-group", f"group-{k}") for k in range(40) for line in lines]
+    copies[5] = copies[5].replace("generation 1", "generation 7")
+    path.write_text("".join(copies))
+    call("replay", path)
+    text = capsys.readouterr().out
+    assert "40 groups; here are the 12" in text and "group group-0 " in text and "group group-39 " not in text
 
 
 def test_one_group_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,7 +56,7 @@ def test_kafka_go_members_that_miss_the_join_window_are_the_cause_of_a_storm() -
     assert (t.lowest, t.highest, t.counts["rebalances"], t.counts["not_rejoined"], t.counts["joined"]) == (0, 39, 39, 221, 266)
     assert "expired" not in t.counts and "left" not in t.counts
     text = anomaly(g, "join_window_missed")
-    assert "38 rebalances ended by the rebalance timeout; 221 members" in text and "lasted 5.0 s" in text
+    assert "38 rebalances ended by the rebalance timeout; 221 members" in text and "lasted 5.0 s" in text and "5 members a round" in text
     storm = anomaly(g, "rebalance_storm")
     assert "a rebalance every 10.1 s" in storm and "causes: join 39" in storm
     assert 0.45 < t.preparing_ms / 384_772 < 0.52
