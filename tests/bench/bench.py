@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -153,6 +154,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, help="rounds for every scope (5 for the smaller, 3 for the larger)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure of every run")
     chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # like Ctrl-C: the program that runs is ended, the folder removed
     about = machine()
     print(f"{about['cpu']}, {about['cores']} cores, load {about['load']}. Medians; ratios are between neighbouring runs.\n", flush=True)
     sections = []
