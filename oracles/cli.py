@@ -120,6 +120,33 @@ def bugs(ids: Sequence[str], as_json: bool) -> int:
     return bugs(ids, as_json)
 
 
+@command.command(short_help="The model against Apache Kafka's own coordinator, row by row.")
+@click.argument("variant")
+@click.option("--members", type=COUNT, metavar="N", help="Members at once.")
+@click.option("--generations", type=COUNT, metavar="N", help="Generations after which the scope ends.")
+@click.option(
+    "--fault",
+    "faults",
+    type=BUDGET,
+    multiple=True,
+    metavar="NAME",
+    help="A fault that may happen, any number of times; all, if none is given.",
+)
+@click.option("--set", "settings", type=SETTING, multiple=True, metavar="NAME=VALUE", help="max_size, two_step or protocols of the scope.")
+@click.option(
+    "--kafka", default="4.3.0", show_default=True, metavar="VERSION", help="The Kafka version whose coordinator it is compared with."
+)
+@click.option("--mutation", metavar="ID", help="A known bug of the coordinator to put into the model; see `list mutations`.")
+@click.option("--max-rows", type=COUNT, metavar="N", help="Give up (unknown) after N rows.")
+@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="N", help="Of the ids, and with them of every hash order.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1).")
+def conform(**options: Any) -> int:
+    """Execute every row of VARIANT's coordinator on the real one, in a JVM, and compare. Exits with 1 where they differ."""
+    from groupcheck.oracles.commands import conform
+
+    return conform(**options)
+
+
 @command.command("list")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--variant", metavar="NAME", help="Of this variant alone.")

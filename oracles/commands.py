@@ -75,6 +75,14 @@ def bugs(ids: Sequence[str], as_json: bool) -> int:
     return 0 if all(one.fell for one in found) else 1
 
 
+def conform(**options: Any) -> int:
+    """`groupcheck conform`: see `groupcheck.oracles.conform.command`."""
+    from groupcheck.oracles.conform.command import run
+
+    faults = _once(options.pop("faults"), "--fault") or None
+    return run(faults=faults, settings=_once(options.pop("settings"), "--set"), **options)
+
+
 def list_(kind: str, variant: str | None, as_json: bool) -> int:
     """`groupcheck list`: what there is of a kind."""
     from groupcheck.oracles.listing import listing, view

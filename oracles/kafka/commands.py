@@ -24,6 +24,7 @@ from groupcheck.oracles.kafka.values import (
     pairs,
     partitions,
     partitions_or_none,
+    texts,
 )
 
 _PARTITIONS = {"json": by_topic}
@@ -58,8 +59,8 @@ class JoinGroup(Request):
     session_timeout_ms: int = 10_000
     rebalance_timeout_ms: int = 30_000
     type: str = "consumer"
-    protocols: tuple[str, ...] = field(default=("range",), converter=tuple)
-    topics: tuple[str, ...] = field(default=("t",), converter=tuple)
+    protocols: tuple[str, ...] = field(default=("range",), converter=texts)
+    topics: tuple[str, ...] = field(default=("t",), converter=texts)
     owned: Partitions = field(default=frozenset(), converter=partitions, metadata=_PARTITIONS)
     owned_generation: int = -1
     user_data: str | None = None

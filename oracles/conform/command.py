@@ -1,0 +1,96 @@
+"""`groupcheck conform` at the terminal: progress, the report, the exit code."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from groupcheck.oracles.conform.conformance import Conformance, conform, difference_shown, progress_line, scope_shown
+from groupcheck.oracles.conform.tour import Counts
+from groupcheck.oracles.document import as_text
+from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.text import as_plain
+
+SHOWN = 3  # differences that the report tells in full
+COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow"}
+
+
+def run(variant: str, *, kafka: str, as_json: bool, **options: Any) -> int:
+    """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some differ, 3 not all were executed."""
+    with _meter() as progress:
+        result = conform(variant, kafka=known(kafka), progress=progress, **options)
+    if as_json:
+        sys.stdout.write(as_text(result.document()))
+    elif sys.stdout.isatty():
+        Console(highlight=False).print(view(result))
+    else:
+        sys.stdout.write(as_plain(view(result)))
+    return result.exit_code
+
+
+@contextmanager
+def _meter() -> Iterator[Callable[[Counts], None] | None]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.live import Live
+
+    began = time.perf_counter()
+    with Live(Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True) as live:
+        yield lambda counts: live.update(Text(progress_line(counts, time.perf_counter() - began), overflow="ellipsis", no_wrap=True))
+
+
+def view(result: Conformance) -> RenderableType:
+    """Headline, figures, and the first differences with their transcripts."""
+    with_bug = f" with {result.mutation}" if result.mutation else ""
+    title = f"{result.variant}{with_bug} and the coordinator of Kafka {result.kafka}"
+    headline = Text("  ").join(
+        Text(text, style) for text, style in ((result.verdict, COLOUR[result.verdict]), (title, "bold"), (result.why, "")) if text
+    )
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in facts(result):
+        table.add_row(name, Text(text))
+    told = [_difference(k, difference_shown(d)) for k, d in enumerate(result.differences[:SHOWN], 1)]
+    more = (
+        [Text(f"\n{result.differing - SHOWN:,} more rows differ (--json lists {len(result.differences)})")]
+        if result.differing > SHOWN
+        else []
+    )
+    return Group(headline, Padding(table, (0, 0, 0, 2)), *told, *more)
+
+
+def facts(result: Conformance) -> list[tuple[str, str]]:
+    """The figures, in words."""
+    c = result.counts
+    scope = scope_shown(result.scope, result.faults)
+    extra = [f"{name.replace('_', ' ')} {scope[name]}" for name in ("max_size", "protocols") if scope[name]]
+    bounds = f"{scope['members']} members, {scope['generations']} generations" + "".join(f", {e}" for e in extra)
+    rate = f", {c.executed / result.seconds:,.0f} rows/s" if result.seconds else ""
+    return [
+        ("scope", f"{bounds}; any number of: {', '.join(result.faults) or 'no fault'}"),
+        ("rows", f"{c.rows:,} (memory, input), of {c.memories:,} memories"),
+        ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {result.differing:,}"),
+        *(("not executed", f"{n:,}: {why}") for why, n in result.unrealizable.items()),
+        ("choices", f"{c.seen:,} of the {c.choices:,} outcomes seen, of rows that allow several"),
+        ("schedules", f"{c.schedules:,} of {c.commands:,} commands, {result.seconds:.1f} s{rate}, seed {result.seed}"),
+    ]
+
+
+def _difference(k: int, told: Mapping[str, Any]) -> Group:
+    head = Text(f"\n{k}. {told['input']}", "bold red")
+    return Group(
+        head,
+        Text(f"   model before: {told['memory']}", "dim"),
+        *(Text(f"   real: {what}") for what in told["differs"]),
+        *(Text(f"   {line}") for line in told["transcript"]),
+    )

@@ -1,0 +1,198 @@
+"""`groupcheck conform`: the model's coordinator against the real one, and what the run says."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.variants.registry import load
+from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
+from groupcheck.oracles.conform.rows import COORDINATOR, FAULTS, Asks, Fires, Input, Rows
+from groupcheck.oracles.conform.tour import Counts, Difference, Tour
+from groupcheck.oracles.conform.transcript import lines, model_seen
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.subject import one_of, subject, variant_named
+
+SCHEMA = "groupcheck.conform/1"
+MEMBERS, GENERATIONS = 2, 2
+ANY = 99  # a fault that may happen may happen any number of times
+
+
+@frozen
+class Conformance:
+    """What a run found. `unrealizable`: rows that were not executed, by reason; `reason`: why the run ended early, else empty."""
+
+    variant: str
+    scope: Scope
+    faults: tuple[str, ...]
+    kafka: str
+    mutation: str | None
+    seed: int
+    counts: Counts
+    differing: int
+    differences: tuple[Difference, ...]
+    unrealizable: Mapping[str, int]
+    reason: str
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """`agrees`, `differs`, or `unknown` where not every row was executed."""
+        if self.differing:
+            return "differs"
+        return "agrees" if not self.reason and self.counts.executed == self.counts.rows else "unknown"
+
+    @property
+    def exit_code(self) -> int:
+        return {"agrees": 0, "differs": 1, "unknown": 3}[self.verdict]
+
+    @property
+    def why(self) -> str:
+        """Why the verdict is unknown, else empty."""
+        return self.reason or ("some rows are not realizable" if self.verdict == "unknown" else "")
+
+    def document(self) -> dict[str, Any]:
+        """All that `--json` prints. `seconds` apart, the same question gives the same document."""
+        c = self.counts
+        return {
+            "schema": SCHEMA,
+            "variant": self.variant,
+            "scope": scope_shown(self.scope, self.faults),
+            "kafka": self.kafka,
+            "mutation": self.mutation,
+            "seed": self.seed,
+            "verdict": self.verdict,
+            "reason": self.why,
+            "rows": c.rows,
+            "executed": c.executed,
+            "agreeing": c.agreeing,
+            "differing": self.differing,
+            "unrealizable": c.rows - c.executed,
+            "unrealizable_reasons": dict(self.unrealizable),
+            "memories": c.memories,
+            "outcomes": {"of_rows_with_several": c.choices, "seen": c.seen},
+            "delays_extended_by_a_flag_left_over": c.stutters,
+            "schedules": c.schedules,
+            "commands": c.commands,
+            "seconds": round(self.seconds, 3),
+            "abstractions": ABSTRACTIONS,
+            "differences": [difference_shown(d) for d in self.differences],
+        }
+
+
+def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:
+    """The fields that bound the rows. Faults have no budget here."""
+    return {
+        "members": scope.members,
+        "generations": scope.generations,
+        "partitions": scope.partition_count,
+        "faults": list(faults),
+        "max_size": scope.max_size,
+        "two_step": scope.two_step,
+        "protocols": scope.protocols,
+    }
+
+
+def difference_shown(d: Difference) -> dict[str, Any]:
+    """One row on which they differ, with the shortest schedule that leads to it."""
+    return {
+        "input": input_shown(d.row.given),
+        "memory": model_seen(d.row.before.core, d.row.before.seats),
+        "differs": list(d.what),
+        "transcript": lines(d.transcript),
+    }
+
+
+def input_shown(given: Input) -> str:
+    """`member 1 sends SyncGroup(id=0, generation=1)`."""
+    if isinstance(given, Asks):
+        return f"member {given.member} sends {given.request!r}"
+    assert isinstance(given, Fires)
+    whose = "" if given.member is None else f" of member {given.member}"
+    return f"{given.rule}{whose}"
+
+
+def conform(
+    variant: str,
+    *,
+    kafka: str,
+    members: int | None = None,
+    generations: int | None = None,
+    faults: Mapping[str, int] | None = None,
+    mutation: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    max_rows: int | None = None,
+    seed: int = 0,
+    driver: Driver | None = None,
+    progress: Callable[[Counts], None] | None = None,
+) -> Conformance:
+    """Executes every row of the variant's coordinator at the scope on the coordinator of that Kafka version.
+
+    `faults`: those that may happen, any number of times (all of the coordinator's, if None). `max_rows`: give up (unknown) after so many.
+    Raises `UserError` for what does not exist, and where there is no JDK.
+    """
+    variant_named(variant)
+    if max_rows is not None and max_rows < 1:
+        raise UserError(f"max rows is {max_rows}, not 1 or more")
+    chosen = _faults(faults)
+    scope, rows = _rows(
+        variant,
+        MEMBERS if members is None else members,
+        GENERATIONS if generations is None else generations,
+        chosen,
+        mutation,
+        settings or {},
+    )
+    began = time.perf_counter()
+    own = driver or Driver(known(kafka))
+    try:
+        tour = Tour(rows, own, seed=seed, max_rows=max_rows, progress=progress)
+        tour.run()
+    finally:
+        if driver is None:
+            own.close()
+    return Conformance(
+        variant, scope, chosen, kafka, mutation, seed, tour.counts, tour.differing, tuple(tour.differences), tour.unrealizable, tour.reason,
+        time.perf_counter() - began,
+    )  # fmt: skip
+
+
+def _faults(given: Mapping[str, int] | None) -> tuple[str, ...]:
+    if given is None:
+        return FAULTS
+    for name in given:
+        if name not in FAULTS:
+            raise one_of("fault of the coordinator", name, FAULTS)
+    return tuple(name for name in FAULTS if given.get(name, 0) > 0)
+
+
+def _rows(
+    variant: str, members: int, generations: int, faults: tuple[str, ...], mutation: str | None, settings: Mapping[str, str]
+) -> tuple[Scope, Rows]:
+    budgets = dict.fromkeys(faults, ANY)
+    about = subject(
+        variant, mutation=mutation, faults=budgets, settings=settings, members=members, generations=generations, assignor="range"
+    )
+    scope, bug = about.spec.scope, about.mutation
+    spec = load(variant).spec(scope)
+    if bug is not None:
+        strange = [r.name for r in bug.replaced if r.name not in {c.name for c in COORDINATOR}]
+        if strange:
+            raise UserError(
+                f"mutation {bug.id} changes the member ({strange[0]}), not the coordinator", do="choose one of the coordinator's"
+            )
+        spec = bug.apply(spec)
+    return scope, Rows(scope, spec)
+
+
+def progress_line(counts: Counts, seconds: float) -> str:
+    """One line for a terminal."""
+    rate = f"{counts.executed / seconds:,.0f} rows/s" if seconds > 0.5 else ""
+    parts = [f"{counts.executed:,} rows executed", rate, f"level {counts.level}", f"{counts.memories:,} memories", f"{seconds:.0f} s"]
+    return "  ".join(filter(None, parts))

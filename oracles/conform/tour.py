@@ -1,0 +1,340 @@
+"""The tour: level by level through the model's rows, each executed on the real coordinator by the schedule that led there, extended by the row.
+
+A row that leaves the memory as it is shares its schedule with the others of that memory; every other row has one of its own, from a fresh
+coordinator. A memory is reached by the schedule (and the seed of the hash orders) with which a row was seen to lead there. Where the model
+allows several outcomes, more seeds are tried until each has been seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import attrs
+from attrs import field, frozen
+
+from groupcheck.oracles.conform.comparing import Observed, differences, memory_differs
+from groupcheck.oracles.conform.rows import Fires, Input, Memory, Outcome, Rows
+from groupcheck.oracles.conform.standing import INITIAL_DELAY_MS, Move, Standing, after, move, unwritten
+from groupcheck.oracles.kafka.commands import AutoCommit, Command, JoinGroup, Look, ReadLog, Reset
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Transcript
+
+SEEDS = 64  # hash orders that are tried before an outcome counts as not seen
+KEPT = 20  # differences whose transcripts are kept
+AT_ONCE = 8  # seeds tried together
+
+
+@frozen
+class Row:
+    """One row: what is remembered, what comes, what the model allows."""
+
+    before: Memory
+    given: Input
+    outcomes: tuple[Outcome, ...]
+    number: int = field(eq=False)
+
+    @property
+    def stays(self) -> bool:
+        """Is the memory left as it was?"""
+        return len(self.outcomes) == 1 and self.outcomes[0].after == self.before
+
+
+@frozen
+class Job:
+    """Rows for one schedule: one, or several that leave the memory as it is. `checks`: is the memory before looked at, too?
+
+    `again`: the number of a try with another seed. `lost`: the record of the group that becomes Empty is not replicated. `twice`: the timer is fired twice.
+    """
+
+    rows: tuple[Row, ...]
+    at: Standing
+    moves: tuple[Move, ...]
+    standings: tuple[Standing, ...]  # before each row
+    checks: bool = False
+    again: int = 0
+    lost: bool = False
+    twice: bool = False
+
+    def schedule(self, config: tuple[tuple[str, int], ...], partitions: int) -> Schedule:
+        commands: list[Command] = list(self.at.commands)
+        if self.checks:
+            commands.append(LOOK)
+        for moved in self.moves:
+            commands += [*moved.first, LOOK]
+        commands += self.moves[-1].then or RELEASE
+        return Schedule([*commands, READ], Reset(seed=self.at.seed, topics=(("t", partitions),), config=config), Looks.NEVER)
+
+
+LOOK, READ = Look(), ReadLog()
+RELEASE = (AutoCommit(on=True),)  # at last, what was held back is replicated, and the answers behind it are given
+
+
+@frozen
+class Difference:
+    """A row on which they differ: what exactly (beside the nearest outcome that the model allows), and the transcript."""
+
+    row: Row
+    what: tuple[str, ...]
+    transcript: Transcript | Lost
+
+
+@attrs.define
+class Counts:
+    """What became of the rows. `outcomes` of which the model allows several for one row, and those `seen`."""
+
+    rows: int = 0
+    executed: int = 0
+    agreeing: int = 0
+    choices: int = 0
+    seen: int = 0
+    memories: int = 0
+    level: int = 0
+    schedules: int = 0
+    commands: int = 0
+    stutters: int = 0
+
+
+Progress = Callable[[Counts], None]
+
+
+class Tour:
+    """One run; `counts`, `differences` and `unrealizable` (reason -> rows) are its result."""
+
+    def __init__(self, rows: Rows, driver: Driver, *, seed: int = 0, max_rows: int | None = None, progress: Progress | None = None) -> None:
+        self.counts = Counts()
+        self._executed: set[int] = set()
+        self._differing: set[int] = set()
+        self.differences: list[Difference] = []  # the first `KEPT`, which have the shortest schedules
+        self.unrealizable: dict[str, int] = {}
+        self.reason = ""
+        self._rows, self._driver, self._seed, self._max, self._progress = rows, driver, seed, max_rows, progress
+        size = rows.scope.max_size
+        self._config = (("group.max.size", size),) if size is not None else ()
+        self._standing: dict[Memory, Standing] = {}
+        self._waiting: dict[Memory, None] = {}
+        self._left: dict[Row, dict[Outcome, None]] = {}  # outcomes not seen yet, of rows that have several
+
+    @property
+    def differing(self) -> int:
+        """The number of rows on which they differ."""
+        return len(self._differing)
+
+    def run(self) -> None:
+        """Executes every row that can be reached, up to the limit."""
+        start = self._rows.start()
+        self._standing[start] = Standing(seed=self._seed)
+        frontier = [start]
+        while frontier and not self.reason:
+            self.counts.level += 1
+            known = set(self._standing)
+            self._level(frontier)
+            frontier = [m for m in self._standing if m not in known]
+            for memory in frontier:
+                self._waiting.pop(memory, None)
+            self.counts.memories = len(self._standing)
+        self._unreached()
+
+    def _level(self, frontier: list[Memory]) -> None:
+        again: list[Job] = []
+        for job, result in self._execute(job for memory in frontier for job in self._jobs(memory)):
+            again += self._judge(job, result)
+        while again and not self.reason:
+            jobs, again = again, []
+            for job, result in self._execute(jobs):
+                again += self._judge(job, result)
+
+    # -- jobs
+
+    def _jobs(self, memory: Memory) -> Iterator[Job]:
+        at = self._standing[memory]
+        staying: list[Row] = []
+        for row in self._rows_of(memory):
+            if row.stays:
+                staying.append(row)
+                continue
+            fates = {unwritten(memory, o) for o in row.outcomes}
+            yield from (self._alone(row, at, lost=lost) for lost in sorted(fates))
+        if staying:
+            yield self._job(staying, at)
+
+    def _rows_of(self, memory: Memory) -> Iterator[Row]:
+        for given in self._rows.inputs(memory):
+            if self._max is not None and self.counts.rows >= self._max:
+                self.reason = f"stopped after {self._max} rows"
+                return
+            outcomes = self._rows.outcomes(memory, given)
+            if outcomes:
+                self.counts.rows += 1
+                row = Row(memory, given, outcomes, self.counts.rows)
+                self._expect(row)
+                yield row
+
+    def _expect(self, row: Row) -> None:
+        if len(row.outcomes) > 1:
+            self.counts.choices += len(row.outcomes)
+            self._left[row] = dict.fromkeys(row.outcomes)
+        for outcome in row.outcomes:
+            if outcome.after not in self._standing:
+                self._waiting[outcome.after] = None
+
+    def _alone(self, row: Row, at: Standing, **how: bool) -> Job:
+        return self._job([row], at, **how)
+
+    def _job(self, rows: Iterable[Row], at: Standing, again: int = 0, lost: bool = False, twice: bool = False) -> Job:
+        rows, checks = tuple(rows), again > 0
+        moves, standings = [], []
+        here = attrs.evolve(at, commands=(*at.commands, LOOK)) if checks else at
+        for row in rows:
+            outcome = next((o for o in row.outcomes if unwritten(row.before, o) == lost), row.outcomes[0])
+            moved = move(here, row.before, row.given, outcome, self._rows.scope)
+            if twice:
+                moved = attrs.evolve(moved, first=moved.first * 2)
+            moves.append(moved)
+            standings.append(here)
+            there = after(here, row.before, row.given, moved, outcome)
+            here = attrs.evolve(there, commands=(*there.commands, LOOK))
+        return Job(rows, at, tuple(moves), tuple(standings), checks, again, lost, twice)
+
+    def _execute(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Transcript | Lost]]:
+        sent: list[Job] = []
+        partitions = self._rows.scope.partition_count
+
+        def schedules() -> Iterator[Schedule]:
+            for job in jobs:
+                sent.append(job)
+                yield job.schedule(self._config, partitions)
+
+        for k, result in enumerate(self._driver.run_all(schedules())):
+            self.counts.schedules += 1
+            self.counts.commands += len(result.schedule.commands)
+            if self._progress and k % 50 == 0:
+                self._progress(self.counts)
+            yield sent[k], result
+
+    # -- judging
+
+    def _judge(self, job: Job, result: Transcript | Lost) -> list[Job]:
+        """Compares; returns the jobs that are to be run because of what was seen."""
+        if isinstance(result, Lost) or result.refused:
+            return self._broken(job, result)
+        steps, place = result.steps, len(job.at.commands)
+        log = steps[-1].records or ()
+        if job.checks:
+            if any(memory_differs(job.rows[0].before, job.at, steps[place].memory, self._rows.scope)):
+                return self._next_seeds(job)
+            place += 1
+        again: list[Job] = []
+        for row, moved, at in zip(job.rows, job.moves, job.standings):
+            ended = place + len(moved.first)
+            end = steps[place - 1].end if place else 0
+            real = Observed(steps[place:ended], steps[ended].memory, tuple(r for r in log if r.offset >= end), steps[-2].answered)
+            matched, what = self._matches(row, job.lost, at, moved, real)
+            if matched:
+                self._agrees(row, job, matched, moved, at)
+                again += self._unseen(row, job)
+            elif len(job.rows) > 1:
+                return [*again, *(self._alone(r, job.at) for r in job.rows[job.rows.index(row) :])]
+            else:
+                again += self._differs(row, job, what, result)
+            place = ended + 1
+        return again
+
+    def _matches(
+        self, row: Row, lost: bool, at: Standing, moved: Move, real: Observed
+    ) -> tuple[list[tuple[Outcome, Standing]], tuple[str, ...]]:
+        """The outcomes that are as observed; or else what is different about the nearest."""
+        matched: list[tuple[Outcome, Standing]] = []
+        nearest: tuple[str, ...] = ()
+        for outcome in row.outcomes:
+            if unwritten(row.before, outcome) != lost:
+                continue
+            now = after(at, row.before, row.given, moved, outcome)
+            what = tuple(differences(row.before, row.given, outcome, moved, at, now, real, self._rows.scope))
+            if not what:
+                matched.append((outcome, now))
+            elif not nearest or len(what) < len(nearest):
+                nearest = what
+        return matched, nearest
+
+    def _agrees(self, row: Row, job: Job, matched: list[tuple[Outcome, Standing]], moved: Move, at: Standing) -> None:
+        self._done(row)
+        for outcome, now in matched:
+            if row in self._left and self._left[row].pop(outcome, 0) is None:
+                self.counts.seen += 1
+            if outcome.after not in self._standing:
+                clean = after(job.at, row.before, row.given, moved, outcome) if not job.checks else now
+                self._standing[outcome.after] = clean
+
+    def _done(self, row: Row, differs: bool = False) -> None:
+        self._executed.add(row.number)
+        if differs:
+            self._differing.add(row.number)
+        self.counts.executed = len(self._executed)
+        self.counts.agreeing = len(self._executed) - len(self._differing)
+
+    def _unseen(self, row: Row, job: Job) -> list[Job]:
+        """More tries for outcomes that this job could have led to and did not."""
+        if not self._still_left(job):
+            return []
+        if isinstance(row.given, Fires) and row.given.rule == "initial_delay":
+            return [] if job.again else [self._job([row], _impatient(job.at), again=1, lost=job.lost)]
+        return self._next_seeds(job) if job.again else self._with_seeds(job, 1)
+
+    def _still_left(self, job: Job) -> bool:
+        row = job.rows[0]
+        return any(unwritten(row.before, o) == job.lost for o in self._left.get(row, ()))
+
+    def _next_seeds(self, job: Job) -> list[Job]:
+        """The last of some seeds has not led to an outcome that is still to be seen."""
+        if job.again % AT_ONCE or not self._still_left(job) or job.again >= SEEDS:
+            return []
+        return self._with_seeds(job, job.again + 1)
+
+    def _with_seeds(self, job: Job, first: int) -> list[Job]:
+        seeds = range(first, first + AT_ONCE)
+        return [self._job(job.rows, attrs.evolve(job.at, seed=self._seed + k), again=k, lost=job.lost) for k in seeds]
+
+    def _broken(self, job: Job, result: Transcript | Lost) -> list[Job]:
+        if len(job.rows) > 1:
+            return [self._alone(row, job.at) for row in job.rows]
+        if job.again:
+            return self._next_seeds(job)
+        why = str(result) if isinstance(result, Lost) else f"the driver refuses: {result.refused}"
+        self._note(job.rows[0], (why,), result)
+        return []
+
+    def _differs(self, row: Row, job: Job, what: tuple[str, ...], result: Transcript) -> list[Job]:
+        if isinstance(row.given, Fires) and row.given.rule == "initial_delay" and not job.twice:
+            at = after(job.at, row.before, row.given, job.moves[0], row.outcomes[0])
+            look = result.steps[len(result.steps) - 3].memory
+            if not any(memory_differs(row.before, at, look, self._rows.scope)):
+                self.counts.stutters += 1
+                return [self._alone(row, job.at, lost=job.lost, twice=True)]
+        self._note(row, what, result)
+        return []
+
+    def _note(self, row: Row, what: tuple[str, ...], result: Transcript | Lost) -> None:
+        self._done(row, differs=True)
+        if len(self.differences) < KEPT:
+            self.differences.append(Difference(row, what, result))
+
+    def _unreached(self) -> None:
+        """What the model reaches and no schedule did: its rows are counted, not executed. Beyond a row that differs, the model is not followed."""
+        reason = "only a row that differs leads there" if self.differing else f"none of {SEEDS} seeds gave the hash order that leads there"
+        waiting = [m for m in self._waiting if m not in self._standing]
+        seen = set(waiting)
+        while waiting and not self.reason:
+            memory = waiting.pop()
+            for row in self._rows_of(memory):
+                self.unrealizable[reason] = self.unrealizable.get(reason, 0) + 1
+                for outcome in row.outcomes:
+                    if not self.differing and outcome.after not in self._standing and outcome.after not in seen:
+                        seen.add(outcome.after)
+                        waiting.append(outcome.after)
+
+
+def _impatient(at: Standing) -> Standing:
+    """The same schedule with a rebalance timeout that does not allow one more extension of the initial delay."""
+    timeout = INITIAL_DELAY_MS * (at.extended + 1)
+    commands = tuple(attrs.evolve(c, rebalance_timeout_ms=timeout) if isinstance(c, JoinGroup) else c for c in at.commands)
+    return attrs.evolve(at, commands=commands)

@@ -1,0 +1,101 @@
+"""The classic coordinator of the model against Apache Kafka's own: agreement at a small scope, and that a difference is found and told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.cli import run
+from groupcheck.oracles.conform.command import view
+from groupcheck.oracles.conform.conformance import Conformance, conform
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.text import as_plain
+
+ONE = {"members": 1, "generations": 1}
+
+
+def ask(coordinator: Driver, **options) -> Conformance:
+    return conform("classic", kafka="4.3.0", driver=coordinator, **options)
+
+
+def test_every_row_of_one_member_with_every_fault_is_executed_and_agrees(coordinator: Driver):
+    found = ask(coordinator, **ONE)
+    assert (found.verdict, found.exit_code, found.differences) == ("agrees", 0, ())
+    assert found.counts.rows == found.counts.executed == found.counts.agreeing > 500
+    assert found.counts.seen == found.counts.choices > 0
+
+
+def test_every_row_of_two_members_in_one_generation_agrees(coordinator: Driver):
+    found = ask(coordinator, members=2, generations=1, faults={"append_failure": 1})
+    assert (found.verdict, found.unrealizable) == ("agrees", {})
+    assert found.counts.agreeing == found.counts.rows > 3000
+    assert found.counts.seen == found.counts.choices
+
+
+def test_a_group_with_a_size_limit_agrees(coordinator: Driver):
+    found = ask(coordinator, members=2, generations=1, faults={"append_failure": 0}, settings={"max_size": "1"})
+    assert found.verdict == "agrees"
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    ["heartbeat_ignores_generation", "commit_while_syncing", "member_without_id", "joined_twice_counted_twice", "share_never_sent"],
+)
+def test_a_mistake_in_the_models_coordinator_is_told_apart(coordinator: Driver, mutation: str):
+    found = ask(coordinator, **ONE, faults={"append_failure": 0}, mutation=mutation)
+    assert (found.verdict, found.exit_code) == ("differs", 1)
+    assert found.differing >= len(found.differences) > 0
+    lengths = [len(d.transcript.schedule.commands) for d in found.differences]
+    assert lengths[0] == min(lengths)
+
+
+def test_a_difference_is_told_with_the_schedule_that_shows_it(coordinator: Driver):
+    found = ask(coordinator, **ONE, faults={"append_failure": 0}, mutation="commit_while_syncing")
+    (first, *_) = found.document()["differences"]
+    assert first["input"] == "member 0 sends OffsetCommit(id=0, generation=1, offset=1)"
+    assert first["differs"][0] == "request 6: error is 27, in the model 0"
+    assert "  5  Fire timer=join-g  -> request 4: 0, generation 1, leader m2, members m2" in first["transcript"]
+    assert first["transcript"][5].endswith("-> 27")
+    assert "real: request 6: error is 27, in the model 0" in as_plain(view(found))
+
+
+def test_a_run_that_was_cut_short_is_unknown(coordinator: Driver):
+    found = ask(coordinator, **ONE, max_rows=40)
+    assert (found.verdict, found.exit_code, found.why) == ("unknown", 3, "stopped after 40 rows")
+    assert found.counts.executed == found.counts.rows == 40
+
+
+def test_the_same_question_gives_the_same_document(coordinator: Driver):
+    documents = [ask(coordinator, **ONE, max_rows=60, seed=3).document() for _ in range(2)]
+    for d in documents:
+        del d["seconds"]
+    assert documents[0] == documents[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--fault", "crash"], "unknown fault of the coordinator 'crash'"),
+        (["--mutation", "keeps_partitions_on_rejoin"], "changes the member (send_join), not the coordinator"),
+        (["--kafka", "3.9.0"], "4.3.0, 4.2.0, 4.1.1, 4.0.0"),
+        (["--members", "0"], "members is 0"),
+        (["--set", "colour=red"], "colour"),
+        (["--max-rows", "0"], "max rows is 0"),
+    ],
+)
+def test_bad_usage_is_one_line(options: list[str], said: str, capsys: pytest.CaptureFixture[str]):
+    assert run(["conform", "classic", *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_strange_variant_is_named():
+    with pytest.raises(UserError, match="unknown variant 'clasic'"):
+        conform("clasic", kafka="4.3.0")
+
+
+def test_json_is_one_document(capsys: pytest.CaptureFixture[str]):
+    code = run(["conform", "classic", "--members", "1", "--generations", "1", "--max-rows", "10", "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert (code, document["schema"], document["rows"], document["executed"]) == (3, "groupcheck.conform/1", 10, 10)
