@@ -180,9 +180,10 @@ class Belief:
 
     # --- counts
 
-    def sized(self, size: int) -> Misfit | None:
-        """The log prints the number of members."""
-        self.largest = max(self.largest, size)
+    def sized(self, size: int, *, generation: bool = True) -> Misfit | None:
+        """The log prints the number of members: of a generation, or of a round that is still open (which may hold more than the cap)."""
+        if generation:
+            self.largest = max(self.largest, size)
         most = self.most()
         if size < self.least() or (most is not None and size > most):
             return Misfit(f"{size} members are printed, but there are {self.size()}", GOING if size < self.least() else COMING)

@@ -164,7 +164,7 @@ MEMBERS = rows(
         (EmptyAssignment, "2.5", "3.9", "Setting empty assignments for members {members:ids} of {group} for generation {generation:int}"),
         (EmptyAssignment, "2.5", "3.9", "Sending empty assignment to member {members:ids} of {group} for generation {generation:int} with no errors"),
         (AppendFailed, "0.10", "3.9", "Failed to write empty metadata for group {group}: {error}"),
-        (AppendFailed, "2.7", "3.9", "Failed to persist metadata for group {group}: {error}"),
+        (AppendFailed, "2.7", "3.9", "Failed to persist metadata for group {group}: {error}", {"reverted_to": "(not printed)"}),
     ],
 )  # fmt: skip
 

@@ -181,7 +181,9 @@ def round_open(g: GroupWorlds, event: RoundOpen) -> Misfit | None:
         return g.keep(frozenset({Phase.PREPARING}))
     why = g.keep(frozenset({Phase.PREPARING}))
     if why is None and event.members is not None:
-        why = g.belief.sized(event.members)
+        if event.members < g.belief.least():
+            g.belief.capped(event.members)
+        why = g.belief.sized(event.members, generation=False)
     return why
 
 

@@ -25,19 +25,25 @@ from groupcheck.model.variants.classic import spec
 class Style:
     """How a version of Kafka prints: `joins` (4.0 on: also the second step of a join), `scala` (suffixes, leaves printed last).
 
-    `old`: a version before 2.8, which prints no sizes, no ids and no leader (and 1.1 neither reasons nor leaves).
+    `debug`: why a round cannot end yet. `old`: a version before 2.8, which prints no sizes, no ids and no leader (and 1.1 neither reasons nor leaves).
     """
 
     name: str
     scala: bool = False
     joins: bool = True
     old: str = ""
+    debug: bool = False
 
 
 FAULTY = 0.15
 """How often a fault happens where one could."""
 OLD_STYLES = (Style("scala 2.4", scala=True, joins=False, old="2.4"), Style("scala 1.1", scala=True, joins=False, old="1.1"))
-STYLES = (Style("java 4.x"), Style("java 3.8", joins=False), Style("scala 3.5", scala=True, joins=False))
+STYLES = (
+    Style("java 4.x"),
+    Style("java 4.x at DEBUG", debug=True),
+    Style("java 3.8", joins=False),
+    Style("scala 3.5", scala=True, joins=False),
+)
 
 
 @define
@@ -86,6 +92,8 @@ class Printer:
         for who in left.keys() - seats.keys():
             self.names[who] = f"client-{who[0]}-{uuid.UUID(int=self.random.getrandbits(128), version=4)}"
         self._rule(firing, core, seats, then, left)
+        if self.style.debug and then.generation == core.generation and core.phase == Phase.PREPARING:
+            self._still_open(firing.name, then)
         if then.generation == core.generation + 1:
             self._completion(core, seats, then, left)
         if self.late and then.walk is None:
@@ -168,6 +176,15 @@ class Printer:
             leads = core.leader == who and core.phase == Phase.STABLE
             what = f"Leader {self.name(who)} re-joining group" if leads else f"Updating metadata for member {self.name(who)}"
             self._prepare(core, f"{what} during {core.phase}; client reason: not provided")
+
+    def _still_open(self, name: str, then: Core) -> None:
+        if name not in ("join_group:added", "join_group:parked", "leave_group:left", "leave_group:pending"):
+            return
+        if then.initial:
+            self.say("Cannot complete join phase of group g because this is an initial rebalance.")
+            return
+        counts = f"Members={then.members}, AwaitingJoinResponses={then.parked}, PendingJoinMembers={then.pending}."
+        self.say(f"Cannot complete join phase of group g because not all the members have rejoined. {counts}")
 
     def _leave(self, label: str, core: Core, who: tuple[int, int], settled: bool) -> None:
         name = self.name(who)
