@@ -9,10 +9,22 @@ from typing import Any
 from attrs import define, field
 
 from groupcheck.model.engine import Spec
+from groupcheck.model.engine.spec import Rule
 from groupcheck.model.engine.step import Semantics
 
 Numbers = tuple[int, ...]
-Instance = tuple[Any, int, tuple[int, ...]]  # rule, index, places of its slots
+Table = dict[Numbers, list[tuple[str, Numbers]]]  # numbers of the arguments -> outcomes
+
+
+@define
+class Instance:
+    """A rule at an index: the places of its slots, the place that its guard reads (None: no guard), what its calls have yielded."""
+
+    rule: Rule
+    me: int
+    where: tuple[int, ...]
+    guarded: int | None
+    table: Table
 
 
 @define
@@ -26,35 +38,17 @@ class Space:
     stuck: list[Numbers] = field(factory=list)
     transitions: int = 0
     _number: dict[Any, int] = field(factory=dict)
-    _known: dict[Any, list[tuple[str, Numbers]]] = field(factory=dict)
-    _open: dict[Any, list[int]] = field(factory=dict)
-    _guarded: dict[bool, dict[int, list[int]]] = field(factory=dict)
+    _urgent: _Agenda = field(init=False)
+    _ordinary: _Agenda = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        """Instances by the place that their guard reads (-1: without a guard), for urgent rules and for the others."""
-        for is_urgent in (True, False):
-            places: dict[int, list[int]] = {}
-            for n, (rule, _, where) in enumerate(self._instances(is_urgent)):
-                places.setdefault(where[rule.slots.index(rule.guard.slot)] if rule.guard else -1, []).append(n)
-            self._guarded[is_urgent] = places
-
-    def _instances(self, is_urgent: bool) -> list[Instance]:
-        return self.see.urgent if is_urgent else self.see.ordinary
-
-    def _enabled(self, is_urgent: bool, state: Numbers) -> list[int]:
-        """The instances whose guards hold, in order."""
-        found = []
-        for place, ns in self._guarded[is_urgent].items():
-            if place < 0:
-                found += ns
-                continue
-            key = (is_urgent, place, state[place])
-            allowed = self._open.get(key)
-            if allowed is None:
-                value, every = self.values[state[place]], self._instances(is_urgent)
-                allowed = self._open[key] = [n for n in ns if every[n][0].guard.allows(every[n][1], value)]
-            found += allowed
-        return sorted(found)
+        tables: dict[tuple[str, int | None], Table] = {}
+        self._urgent, self._ordinary = _Agenda(self.values), _Agenda(self.values)
+        for agenda, instances in ((self._urgent, self.see.urgent), (self._ordinary, self.see.ordinary)):
+            for r, me, where in instances:
+                indexed = r.takes_me or (r.guard is not None and r.guard.takes_me)
+                guarded = where[r.slots.index(r.guard.slot)] if r.guard else None
+                agenda.add(Instance(r, me, where, guarded, tables.setdefault((r.name, me if indexed else None), {})))
 
     def number(self, value: Any) -> int:
         key = (type(value), value)  # True and 1 are different values
@@ -64,50 +58,72 @@ class Space:
             self.values.append(value)
         return n
 
-    def places(self, *names: str) -> list[int]:
-        """Where the values of these slots stand in a state."""
-        return [k for k, (name, _) in enumerate(self.see.places) if name in names]
-
     def seen(self, *names: str) -> set[tuple[Any, ...]]:
         """Every combination of values that these slots have in some state."""
-        at = self.places(*names)
-        return {tuple(self.values[n] for n in part) for part in {tuple(state[k] for k in at) for state in self.states}}
+        at = [k for k, (name, _) in enumerate(self.see.places) if name in names]
+        return {tuple(self.values[n] for n in part) for part in {tuple([state[k] for k in at]) for state in self.states}}
 
-    def _outcomes(self, instance: Instance, state: Numbers) -> list[tuple[str, Numbers]]:
-        rule, me, where = instance
-        args = tuple([state[k] for k in where])
-        key = (rule.name, me if rule.takes_me or (rule.guard and rule.guard.takes_me) else -1, args)
-        found = self._known.get(key)
+    def outcomes(self, i: Instance, state: Numbers) -> Iterator[tuple[str, Numbers]]:
+        args = tuple([state[k] for k in i.where])
+        found = i.table.get(args)
         if found is None:
-            called = self.see.call(rule, me, tuple(self.values[n] for n in args))
-            found = self._known[key] = [(name, tuple(self.number(v) for v in after)) for name, after in called]
-        return found
-
-    def _apply(self, instance: Instance, state: Numbers) -> Iterator[tuple[str, Numbers]]:
-        for name, after in self._outcomes(instance, state):
+            called = self.see.call(i.rule, i.me, tuple(self.values[n] for n in args))
+            found = i.table[args] = [(name, tuple(self.number(v) for v in after)) for name, after in called]
+        for name, after in found:
             changed = list(state)
-            for k, n in zip(instance[2], after):
+            for k, n in zip(i.where, after):
                 changed[k] = n
             yield name, tuple(changed)
 
-    def _settle(self, state: Numbers, names: tuple[str, ...]) -> Iterator[Numbers]:
-        for n in self._enabled(True, state):
-            instance = self.see.urgent[n]
-            if self._outcomes(instance, state):
-                for name, after in self._apply(instance, state):
-                    self.fired[name] += 1
-                    yield from self._settle(after, (*names, name))
+    def settle(self, state: Numbers) -> Iterator[Numbers]:
+        """All ways in which urgent rules bring a state to rest."""
+        for i in self._urgent.enabled(state):
+            moved = False
+            for name, after in self.outcomes(i, state):
+                moved = True
+                self.fired[name] += 1
+                yield from self.settle(after)
+            if moved:
                 return
         yield state
 
     def successors(self, state: Numbers) -> Iterator[Numbers]:
-        for n in self._enabled(False, state):
-            instance = self.see.ordinary[n]
-            for name, after in self._apply(instance, state):
+        for i in self._ordinary.enabled(state):
+            for name, after in self.outcomes(i, state):
                 self.fired[name] += 1
-                for rest in self._settle(after, (name,)):
+                for rest in self.settle(after):
                     self.transitions += 1
                     yield rest
+
+
+@define
+class _Agenda:
+    """Instances in order, and for each place and value those whose guards let them pass."""
+
+    values: list[Any]
+    every: list[Instance] = field(factory=list)
+    always: list[int] = field(factory=list)
+    readers: dict[int, list[int]] = field(factory=dict)
+    passed: dict[int, dict[int, list[int]]] = field(factory=dict)
+
+    def add(self, i: Instance) -> None:
+        here = self.always if i.guarded is None else self.readers.setdefault(i.guarded, [])
+        here.append(len(self.every))
+        self.every.append(i)
+        self.passed = {place: {} for place in self.readers}
+
+    def enabled(self, state: Numbers) -> list[Instance]:
+        found = self.always.copy()
+        for place, passed in self.passed.items():
+            value = state[place]
+            allowed = passed.get(value)
+            if allowed is None:
+                readers = [(n, self.every[n]) for n in self.readers[place]]
+                allowed = passed[value] = [n for n, i in readers if i.rule.guard and i.rule.guard.allows(i.me, self.values[value])]
+            if allowed:
+                found += allowed
+        found.sort()
+        return [self.every[n] for n in found]
 
 
 def explore_all(spec: Spec, most: int = 1_000_000) -> Space:
