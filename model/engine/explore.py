@@ -192,11 +192,13 @@ def explore(
 
     `limits`, or Ctrl-C, end it with `unknown`. `checkpoint`: a directory for a file from which `resume` continues to the same numbers;
     written at ends of levels, and when the search is stopped (the last complete level). `progress` hears of it a few times a second.
+    `workers`: processes that call rules where there is enough to call; counts do not depend on it.
     Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint that is torn or of another model, scope or version.
     """
     began, resident = time.perf_counter(), resident_bytes()
     with _without_collection():
         search = checkpoints.load(spec, Path(resume)) if resume is not None else Search(spec)
+        search.forks.workers = workers
         directory = None if checkpoint is None else Path(checkpoint)
         run = _Run(search, limits, progress, directory, began, resident, checkpoints.numbers_of(search))
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):

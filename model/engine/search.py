@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.forked import Forks, Work, evaluate
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.log import Log
 from groupcheck.model.engine.packed import Packed
@@ -30,6 +31,7 @@ class Search:
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
+        self.forks = Forks(1)
         self.tables = tables_of(spec)
         self.see = self.tables.see
         by_name = {name: Pool(name) for name in spec.slots}
@@ -222,7 +224,8 @@ class Search:
         stride = p.words + p.view_words + 2
         asked = self._taken(r.ASKED, r.ASKED_COUNT, stride).reshape(-1, stride)
         numbers, places = asked[:, -2].astype(np.int64), asked[:, -1].tolist()
-        tape: list[int] = []
+        rules: Work = []
+        others: Work = []
         order = np.argsort(numbers, kind="stable")
         bounds = np.flatnonzero(np.diff(numbers[order], prepend=-1, append=-1))
         for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist()):
@@ -231,8 +234,11 @@ class Search:
             fields = [p.fields[k] for k in t.all[number].inputs]
             columns = [((asked[mine, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist() for f in fields]
             rows: list[tuple[int, ...]] = list(zip(*columns)) if columns else [()] * len(mine)
-            self._evaluate(number, rows, [places[k] for k in mine.tolist()], tape)
+            (rules if number < t.urgent else others).append((number, rows, [places[k] for k in mine.tolist()]))
             p.filled[number] += len(mine)
+        tape: list[int] = []
+        evaluate(self, rules, self.forks, tape)
+        self.evaluate(others, tape)
         self.predicates.refresh()
         self._relay()
         p.write(tape, len(asked))
@@ -240,20 +246,22 @@ class Search:
             self.resize()
         self.peak = max(self.peak, self.bytes)
 
-    def _evaluate(self, number: int, rows: list[tuple[int, ...]], places: list[int], tape: list[int]) -> None:
+    def evaluate(self, work: Work, tape: list[int]) -> None:
+        """Appends rows to the tape. A rule at fault is reported with a key to the state that asked."""
         place = 0
         try:
-            if number < self.tables.urgent:
+            for number, rows, places in work:
+                if number >= self.tables.urgent:
+                    for ids, place in zip(rows, places):
+                        self.predicates.row(number, ids, self.state(place), place, tape)
+                    continue
                 self.rows.prepare(number)
-                row, most = self.rows.row, 0
+                row, most = self.rows.row, self.packed.most[number]
                 for n, (ids, place) in enumerate(zip(rows, places)):
                     if not n % 64:
                         self.pulse()
                     most = max(most, row(number, ids, place, tape))
-                self.packed.most[number] = max(most, self.packed.most[number])
-            else:
-                for ids, place in zip(rows, places):
-                    self.predicates.row(number, ids, self.state(place), place, tape)
+                self.packed.most[number] = most
         except RuleError as error:
             if error.key:
                 raise

@@ -1,0 +1,96 @@
+"""Several processes that call rules: the same answers, the same errors, nobody left behind."""
+
+import os
+
+import attrs
+import pytest
+from random_specs import random_spec
+from small_group import small_group
+from two_phase_commit import two_phase_commit
+
+from groupcheck.model.engine import Limits, RuleError, Spec, array, explore, forked, rule
+
+
+@pytest.fixture
+def always_fork(monkeypatch):
+    """Even the smallest batch is divided, and the forks are counted."""
+    count = []
+    plain = forked._forked
+    monkeypatch.setattr(forked, "WORTH", 0.0)
+    monkeypatch.setattr(forked, "_forked", lambda *args: count.append(1) or plain(*args))
+    return count
+
+
+def answer(spec, workers):
+    verdict = explore.explore(spec, Limits(states=5_000), workers=workers)
+    violations = [(v.invariant, v.depth) for v in verdict.violations]
+    return attrs.evolve(verdict, seconds=0.0, bytes_per_state=0.0, rule_calls=0, violations=()), violations
+
+
+def no_children():
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+    return True
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_the_answer_does_not_depend_on_the_number_of_workers(always_fork, workers):
+    for spec in (two_phase_commit(4), small_group(2, 2, 2, 1, 1)):
+        assert answer(spec, workers) == answer(spec, 1)
+    assert len(always_fork) > 20
+    assert no_children()
+
+
+@pytest.mark.parametrize("seed", [0, 15, 26, 54, 56, 75, 86, 107, 113, 139, 151, 228, 318])
+def test_random_protocols_do_not_depend_on_it_either(always_fork, seed):
+    assert answer(random_spec(seed), 2) == answer(random_spec(seed), 1)
+
+
+@rule
+def climb(step):
+    if step < 30:
+        yield step + 1
+
+
+@rule
+def fall_at_20(step):
+    if step == 20:
+        raise OSError("slipped")
+        yield
+
+
+def test_a_rule_at_fault_in_a_worker_is_reported_as_ever(always_fork):
+    with pytest.raises(RuleError, match="slipped") as caught:
+        explore.explore(Spec("stairs", {"step": array(2, 0)}, [climb, fall_at_20]), workers=3)
+    assert caught.value.rule == "fall_at_20"
+    assert caught.value.key
+    assert no_children()
+
+
+def test_values_that_cannot_be_sent_are_made_by_the_parent(always_fork):
+    @attrs.frozen
+    class Local:
+        n: int = 0
+
+    @rule
+    def count(local):
+        if local.n < 30:
+            yield Local(local.n + 1)
+
+    spec = Spec("local", {"local": array(2, Local())}, [count])
+    assert answer(spec, 2) == answer(spec, 1)
+    assert always_fork
+    assert no_children()
+
+
+def test_a_search_with_workers_can_be_continued(always_fork, tmp_path):
+    spec = small_group(2, 2, 2, 1, 1)
+    explore.explore(spec, Limits(states=2_000), workers=2, checkpoint=tmp_path)
+    whole = explore.explore(spec)
+    resumed = explore.explore(spec, workers=2, resume=tmp_path)
+    assert (resumed.states, resumed.transitions, resumed.depth, resumed.rules) == (
+        whole.states,
+        whole.transitions,
+        whole.depth,
+        whole.rules,
+    )
