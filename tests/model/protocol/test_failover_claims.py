@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from coordinator_driver import Group
 
-from groupcheck.model.protocol.codes import ILLEGAL_GENERATION, NONE, UNKNOWN_MEMBER_ID
+from groupcheck.model.protocol.codes import ILLEGAL_GENERATION, INCONSISTENT_GROUP_PROTOCOL, NONE, UNKNOWN_MEMBER_ID
 from groupcheck.model.protocol.group import Phase
 
 
@@ -120,3 +120,43 @@ def test_a_commit_that_was_answered_survives() -> None:  # [F5]
     group.commit(0, 1)
     group.fails_over()
     assert group.offsets.committed == 1
+
+
+def listing(protocols: str, members: int) -> Group:
+    """A Stable group of the first two members, written, with lists of assignors."""
+    group = Group(members, fail_over=True, protocols=protocols)
+    for i in (0, 1):
+        group.enter(i)
+    group.initial_delay(pick=lambda w: w.core.assignor == 0)
+    for i in (0, 1):
+        group.sync(i, pick=lambda w: not w.core.recorded)
+    group.append_commits()
+    return group
+
+
+def test_a_follower_with_two_assignors_that_joins_again_after_a_fail_over_counts_as_changed() -> None:  # [K10]
+    group = listing("range,sticky|range,sticky", 2)
+    assert group.join(1, 0).labels == ("join_group:unchanged",)
+    group.fails_over()
+    assert group.join(1, 0).labels[0] == "join_group:restarted"
+
+
+def test_a_follower_with_one_assignor_that_joins_again_after_a_fail_over_is_unchanged() -> None:
+    group = listing("range|range", 2)
+    group.fails_over()
+    assert group.join(1, 0).labels == ("join_group:unchanged",)
+
+
+def test_after_a_fail_over_a_newcomer_must_list_the_assignor_that_was_chosen() -> None:  # [K10]
+    group = listing("range,sticky|range,sticky|sticky", 3)
+    assert group.join(2, elsewhere=True).labels == ("join_group:id_required",)
+    group.fails_over()
+    assert group.join(2).code(2) == INCONSISTENT_GROUP_PROTOCOL
+
+
+def test_requests_that_were_waiting_break_off_with_their_connections() -> None:  # [F3]: answered 16, the member connects anew
+    group = completing(2)
+    group.sync(1)
+    group.fails_over()
+    assert group.now.codes == {}
+    assert group.link(1).idle
