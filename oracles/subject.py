@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -166,7 +167,7 @@ def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
             parsed[name] = None
         elif "bool" in kind and text.lower() in words["bool"]:
             parsed[name] = words["bool"][text.lower()]
-        elif "int" in kind and "tuple" not in kind and text.lstrip("-").isdecimal() and len(text) < 12:
+        elif "int" in kind and "tuple" not in kind and re.fullmatch(r"-?[0-9]{1,10}", text):
             parsed[name] = int(text)
         elif "str" in kind and "tuple" not in kind:
             parsed[name] = text

@@ -22,6 +22,7 @@ LINE_CAP = 1 << 20
 _BLOCK = 1 << 16
 _GZIP = b"\x1f\x8b"
 _SNIFF = 8192
+_LONGEST_MAGIC = 6
 _UNPACK = "unpack it first (gzip is read as it is)"
 _CAPTURE = "packet captures are not replayed yet; give the coordinator's log"
 _NO_TEXT = {
@@ -61,8 +62,7 @@ def open_log(path: str) -> BinaryIO:
         raise TraceError(f"is no file name: {e}", where=repr(path)) from None
     stream: BinaryIO = raw
     try:
-        head = raw.read(6)
-        raw.seek(0)
+        head = raw.peek(_LONGEST_MAGIC)  # nothing is taken back: a pipe cannot seek
         if head[:2] == _GZIP:
             stream = io.BufferedReader(gzip.GzipFile(fileobj=raw))
         for magic, (what, do) in _NO_TEXT.items():

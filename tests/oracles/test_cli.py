@@ -98,6 +98,7 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         (["check", "twophase", "--mutation", "nasty"], "unknown mutation 'nasty' (did you mean hasty?)"),
         (["check", "twophase", "--invariant", "constant"], "unknown invariant 'constant' (did you mean consistent?)"),
         (["check", "twophase", "--set", "polite=perhaps"], "--set: 'perhaps' is no value for polite (bool)"),
+        (["check", "twophase", "--set", "limit=--5"], "--set: '--5' is no value for limit"),
         (["check", "twophase", "--set", "polite"], "Invalid value for '--set': 'polite' is not NAME=VALUE"),
         (["check", "twophase", "--max-memory", "4X"], "Invalid value for '--max-memory': '4X' is no size such as 512M or 4G"),
         (["check", "twophase", "--max-seconds", "0"], "Invalid value for '--max-seconds': '0' is not a number of seconds above 0"),

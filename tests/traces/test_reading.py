@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import tracemalloc
 from pathlib import Path
 
@@ -40,6 +41,21 @@ def test_a_missing_file_a_directory_and_an_impossible_name_are_refused(tmp_path:
     for name in (str(tmp_path / "none"), str(tmp_path), "a\x00b"):
         with pytest.raises(UserError):
             replay_file(name)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_pipe_is_read_like_a_file(packed: bool) -> None:
+    content = (LINE * 3).encode()
+    out, into = os.pipe()
+    try:
+        os.write(into, gzip.compress(content) if packed else content)
+    finally:
+        os.close(into)
+    try:
+        lines, _ = read(Path(f"/dev/fd/{out}"))
+    finally:
+        os.close(out)
+    assert [text for _, text in lines] == [LINE.rstrip()] * 3
 
 
 def test_an_empty_gzip_is_empty(tmp_path: Path) -> None:
