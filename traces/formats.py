@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import islice
-
-from groupcheck.traces.reading import Notes, open_log, read_lines
 
 BROKER_SCALA, BROKER_JAVA, UNKNOWN_FORMAT = "broker-scala", "broker-java", "unknown"
 REPLAYED = {
@@ -44,13 +41,12 @@ _MARKS = [
 _SNIFFED_LINES = 400
 
 
-def sniff(path: str) -> str:
-    """The format of the first lines by the marks that they hold, or `unknown`. Raises `TraceError` like `open_log`."""
+def sniff(head: bytes) -> str:
+    """The format of a file by the marks that its first lines hold, or `unknown`. `head`: how the file begins."""
     found: Counter[str] = Counter()
-    with open_log(path) as stream:
-        for _, line in islice(read_lines(stream, Notes()), _SNIFFED_LINES):
-            for name, mark in _MARKS:
-                if mark.search(line[:2000]):
-                    found[name] += 1
-                    break
+    for line in head.decode(errors="replace").splitlines()[:_SNIFFED_LINES]:
+        for name, mark in _MARKS:
+            if mark.search(line[:2000]):
+                found[name] += 1
+                break
     return found.most_common(1)[0][0] if found else UNKNOWN_FORMAT

@@ -42,12 +42,13 @@ class TraceError(UserError):
 
 @define
 class Notes:
-    """What was remarkable about a file while it was read. `torn`: why it ended early, if it did."""
+    """What was remarkable about a file while it was read. `torn`: why it ended early, if it did. `head`: how it begins."""
 
     lines: int = 0
     cut: int = 0
     undecodable: int = 0
     torn: str = ""
+    head: bytes = b""
 
 
 def open_log(path: str) -> BinaryIO:
@@ -99,6 +100,8 @@ def read_lines(stream: BinaryIO, notes: Notes, needles: tuple[bytes, ...] = ()) 
     wide = stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     try:
         for block in _utf16(stream) if wide else _blocks(stream, notes):
+            if len(notes.head) < _SNIFF:
+                notes.head += block[:_BLOCK]
             if needles and not any(n in block for n in needles):
                 notes.lines += block.count(b"\n") + (block[-1:] != b"\n")
                 continue

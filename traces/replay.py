@@ -341,7 +341,7 @@ def replay_file(path: str, *, format: str | None = None, group: str | None = Non
     replay = Replay(log, group)
     replay.run()
     if log.format is None and not log.strange:
-        return _not_replayed(path, formats.sniff(path), log.notes.lines)
+        return _not_replayed(path, formats.sniff(log.notes.head), log.notes.lines)
     return _report(replay, format if format in (formats.BROKER_JAVA, formats.BROKER_SCALA) else None)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -180,3 +182,14 @@ def test_a_static_member_that_returns_in_time_costs_no_rebalance() -> None:
     t = group("live-static_bounce.log", "g1").timeline
     assert dict(t.causes) == {"join": 3, "session_expired": 1}
     assert [r.causers[0][:3] for r in t.rounds] == ["i-a", "i-b", "i-c", "i-c"]
+
+
+def test_a_clients_log_from_a_pipe_is_named_as_well(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = (DATA / "classic-eager-scaleup.log").read_bytes()
+    writer = threading.Thread(target=pipe.write_bytes, args=(content,))
+    writer.start()
+    report = replay_file(str(pipe))
+    writer.join()
+    assert (report.format, report.lines) == ("java-client", 23)
