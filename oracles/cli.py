@@ -5,6 +5,8 @@ Exit codes: 0 holds, 1 violated, 2 bad usage or input, 3 unknown (also: interrup
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -17,6 +19,7 @@ from groupcheck import __version__
 from groupcheck.oracles.quantities import BUDGET, COUNT, SECONDS, SETTING, SIZE
 
 UNKNOWN = 3
+_ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
 KINDS = ("variants", "invariants", "rules", "goals", "faults", "assignors", "formats", "mutations")
 FILE = click.Path(path_type=Path)
 
@@ -139,6 +142,7 @@ def bugs(ids: Sequence[str], as_json: bool) -> int:
 @click.option("--mutation", metavar="ID", help="A known bug of the coordinator to put into the model; see `list mutations`.")
 @click.option("--max-rows", type=COUNT, metavar="N", help="Give up (unknown) after N rows.")
 @click.option("--seed", type=COUNT, default=0, show_default=True, metavar="N", help="Of the ids, and with them of every hash order.")
+@click.option("--findings", is_flag=True, help="Also ask the real memory for what the coordinator promises.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1).")
 def conform(**options: Any) -> int:
     """Execute every row of VARIANT's coordinator on the real one, in a JVM, and compare. Exits with 1 where they differ."""
@@ -170,9 +174,13 @@ def run(arguments: Sequence[str]) -> int:
         return _complain(error.format_message(), 2)
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", UNKNOWN)
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # a closed pipe, which click answers with sys.exit(1): 1 would say "violated"
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it flushes at exit
         return UNKNOWN
+    except OSError as error:
+        if debug:
+            raise
+        return _complain(f"the answer cannot be written or the system refuses: {error.strerror or error}", UNKNOWN)
     except MemoryError:
         return _complain("out of memory: bound the run with --max-memory or --max-states, or make the scope smaller", UNKNOWN)
     except Exception as error:
@@ -196,6 +204,25 @@ def _complain(text: str, code: int) -> int:
     return code
 
 
+def _speakable(error: UnicodeError) -> tuple[str, int]:
+    """What a terminal's or file's encoding cannot say: lines and dots as ASCII, the rest as escapes."""
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end]
+    return "".join(_ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text), error.end
+
+
+def _prepare_streams() -> None:
+    """Streams that may be closed, or may not know every character, do not cost the exit code."""
+    codecs.register_error("groupcheck", _speakable)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - lives as long as the program
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="groupcheck")
+
+
 def main() -> NoReturn:
     """The `groupcheck` program."""
+    _prepare_streams()
     sys.exit(run(sys.argv[1:]))

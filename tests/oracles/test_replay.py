@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -189,3 +190,13 @@ def test_a_real_log_with_damaged_lines_never_crashes(tmp_path: Path, data: st.Da
     path = tmp_path / "damaged.log"
     path.write_text("\n".join(lines), errors="replace")
     assert call("replay", path) in (0, 1, 2, 3)
+
+
+def test_on_a_phone_each_cell_says_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "f.log"
+    path.write_text(SCALE.read_text())
+    html = page([replay_file(str(path))])
+    table = html[html.index("<tbody>") :]
+    cells = re.findall(r"<td[^>]*>", table)
+    assert cells and all("data-name=" in cell for cell in cells)
+    assert "attr(data-name)" in html[: html.index("</style>")]
