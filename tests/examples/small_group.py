@@ -105,17 +105,21 @@ def empty_if_deserted(group):
     return group if any(s.known for s in group.seats) else but(group, phase=Phase.EMPTY, leader=-1)
 
 
+def requested(kind):
+    """The guard of a rule that handles one kind of request."""
+    return lambda link: link.request == kind
+
+
 # -- members
 
 
-@rule("send_join", "send_heartbeat", "send_leave")
+@rule("send_join", "send_heartbeat", "send_leave", when=lambda link: link == IDLE)
 def poll(member, link):
-    if link == IDLE:
-        if member.stage == Stage.UNJOINED:
-            yield "send_join", but(member, stage=Stage.JOINING, owned=0), Link("join")
-        elif member.stage == Stage.STABLE:
-            yield "send_heartbeat", member, Link("heartbeat", generation=member.generation)
-            yield "send_leave", Member(crashes=member.crashes), Link("leave")
+    if member.stage == Stage.UNJOINED:
+        yield "send_join", but(member, stage=Stage.JOINING, owned=0), Link("join")
+    elif member.stage == Stage.STABLE:
+        yield "send_heartbeat", member, Link("heartbeat", generation=member.generation)
+        yield "send_leave", Member(crashes=member.crashes), Link("leave")
 
 
 @rule
@@ -124,10 +128,8 @@ def crash(member, link, scope):
         yield Member(crashes=member.crashes + 1), IDLE
 
 
-@rule("lead_sync", "follow_sync", "assigned", "heartbeat_ok", "rejoin", "reset")
+@rule("lead_sync", "follow_sync", "assigned", "heartbeat_ok", "rejoin", "reset", when=lambda link: link.response != "")
 def receive(member, link, scope):
-    if not link.response:
-        return
     if link.response == "join" and member.stage == Stage.JOINING:
         syncing = but(member, stage=Stage.SYNCING, generation=link.generation)
         if link.roster:
@@ -147,39 +149,35 @@ def receive(member, link, scope):
 # -- coordinator: requests
 
 
-@rule
+@rule(when=requested("join"))
 def on_join(me, group, link, scope):
-    if link.request == "join" and group.generation < scope.generations:
+    if group.generation < scope.generations:
         yield seated(prepared(seated(group, me, known=True)), me, waiting_join=True), IDLE
 
 
-@rule("removed", "unknown")
+@rule("removed", "unknown", when=requested("leave"))
 def on_leave(me, group, link, scope):
-    if link.request == "leave":
-        if group.seats[me].known and group.generation < scope.generations:
-            gone = seated(group, me, known=False, waiting_join=False, waiting_sync=False, share=0)
-            yield "removed", empty_if_deserted(prepared(gone)), answer("ok")
-        else:
-            yield "unknown", group, IDLE
+    if group.seats[me].known and group.generation < scope.generations:
+        gone = seated(group, me, known=False, waiting_join=False, waiting_sync=False, share=0)
+        yield "removed", empty_if_deserted(prepared(gone)), answer("ok")
+    else:
+        yield "unknown", group, IDLE
 
 
-@rule("ok", "unknown", "illegal", "rebalance")
+@rule("ok", "unknown", "illegal", "rebalance", when=requested("heartbeat"))
 def on_heartbeat(me, group, link):
-    if link.request == "heartbeat":
-        if not group.seats[me].known:
-            yield "unknown", group, answer("unknown")
-        elif link.generation != group.generation:
-            yield "illegal", group, answer("illegal")
-        elif group.phase == Phase.PREPARING:
-            yield "rebalance", group, answer("rebalance")
-        else:
-            yield "ok", group, answer("ok")
+    if not group.seats[me].known:
+        yield "unknown", group, answer("unknown")
+    elif link.generation != group.generation:
+        yield "illegal", group, answer("illegal")
+    elif group.phase == Phase.PREPARING:
+        yield "rebalance", group, answer("rebalance")
+    else:
+        yield "ok", group, answer("ok")
 
 
-@rule("parked", "stable", "unknown", "illegal", "rebalance")
+@rule("parked", "stable", "unknown", "illegal", "rebalance", when=requested("sync"))
 def on_sync(me, group, link):
-    if link.request != "sync":
-        return
     if not group.seats[me].known:
         yield "unknown", group, answer("unknown")
     elif link.generation != group.generation:
@@ -199,16 +197,16 @@ def on_sync(me, group, link):
 # -- coordinator: answers to parked requests, and timers
 
 
-@rule
+@rule(when=lambda link: link == IDLE)
 def reply_join(me, group, link):
-    if group.phase in (Phase.COMPLETING, Phase.STABLE) and group.seats[me].waiting_join and link == IDLE:
+    if group.phase in (Phase.COMPLETING, Phase.STABLE) and group.seats[me].waiting_join:
         roster = tuple([i for i, s in enumerate(group.seats) if s.known]) if me == group.leader else ()
         yield seated(group, me, waiting_join=False), answer("join", generation=group.generation, roster=roster)
 
 
-@rule
+@rule(when=lambda link: link == IDLE)
 def reply_sync(me, group, link):
-    if group.phase == Phase.STABLE and group.seats[me].waiting_sync and link == IDLE:
+    if group.phase == Phase.STABLE and group.seats[me].waiting_sync:
         yield seated(group, me, waiting_sync=False), answer("sync", share=group.seats[me].share)
 
 
