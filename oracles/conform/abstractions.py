@@ -15,6 +15,7 @@ ABSTRACTIONS = {
     "plan written twice": "A leader that asks again while its plan is in flight has it written a second time; the model knows one record.",
     "timer of 0 ms": "The round of a group that has lost its last member and waits for an id alone has a timeout of 0: it ends in the step "
     "that began it.",
+    "timer of a rejected id": "The timer of an id that was rejected for group.max.size stays armed, and finds nobody to remove when it fires.",
     "due times": "Which timers are armed is compared, not when they are due. A member's timer that fires while its request is parked does nothing: no row.",
     "replication": "A record survives a fail-over from its append on, or only from its commit on. Both are executed: fail-overs that keep "
     "everything, or what is committed.",

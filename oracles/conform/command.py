@@ -13,7 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groupcheck.oracles.conform.conformance import Conformance, conform, difference_shown, progress_line, scope_shown
+from groupcheck.oracles.conform.conformance import Conformance, conform, difference_shown, finding_shown, progress_line, scope_shown
 from groupcheck.oracles.conform.tour import Counts
 from groupcheck.oracles.document import as_text
 from groupcheck.oracles.kafka.versions import known
@@ -66,7 +66,7 @@ def view(result: Conformance) -> RenderableType:
         if result.differing > SHOWN
         else []
     )
-    return Group(headline, Padding(table, (0, 0, 0, 2)), *told, *more)
+    return Group(headline, Padding(table, (0, 0, 0, 2)), *told, *more, *_findings(result))
 
 
 def facts(result: Conformance) -> list[tuple[str, str]]:
@@ -94,3 +94,15 @@ def _difference(k: int, told: Mapping[str, Any]) -> Group:
         *(Text(f"   real: {what}") for what in told["differs"]),
         *(Text(f"   {line}") for line in told["transcript"]),
     )
+
+
+def _findings(result: Conformance) -> list[Text]:
+    if result.asked is None:
+        return []
+    out = [Text(f"\nPromises asked of the real memory {result.asked:,} times; broken in {len(result.findings)} ways.", "bold")]
+    for told in map(finding_shown, result.findings):
+        out += [
+            Text(f"\n{told['promise']} ({told['kind']}): {told['statement']}", "bold red"),
+            *(Text(f"   {line}") for line in told["transcript"]),
+        ]
+    return out

@@ -116,7 +116,7 @@ def _memory(memory: Memory, at: Standing, real: ClassicMemory, scope: Scope) -> 
         if m.member in known:
             for what, model, seen in _member(known[m.member], m, core, scope):
                 yield f"{what} of {m.member}", model, seen
-    yield "timers", _timers(core, known, scope), _armed(real, core, scope)
+    yield "timers", _timers(core, known, scope), _armed(real, core, known, scope)
 
 
 def _member(seat: Seat, real: ClassicMember, core: Core, scope: Scope) -> Iterator[tuple[str, Any, Any]]:
@@ -139,9 +139,11 @@ def _timers(core: Core, known: Mapping[str, Seat], scope: Scope) -> set[str]:
     return timers
 
 
-def _armed(real: ClassicMemory, core: Core, scope: Scope) -> set[str]:
+def _armed(real: ClassicMemory, core: Core, known: Mapping[str, Seat], scope: Scope) -> set[str]:
     keys = {t.key for t in real.timers if t.key.startswith(OF_THE_GROUP)}
     forgotten = core.phase == Phase.STABLE and not scope.has("sync_timeout")  # a dead value of the model: nothing in the scope reads it
+    if scope.max_size is not None:  # the timer of an id that was rejected for the size stays; when it fires there is nobody to remove
+        keys -= {key for key in keys if key.startswith("heartbeat-g-") and key.removeprefix("heartbeat-g-") not in known}
     return keys - {"sync-g"} if forgotten else keys
 
 

@@ -12,6 +12,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.variants.registry import load
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
+from groupcheck.oracles.conform.promises import PROMISES, Finding
 from groupcheck.oracles.conform.rows import COORDINATOR, FAULTS, Asks, Fires, Input, Rows
 from groupcheck.oracles.conform.tour import Counts, Difference, Tour
 from groupcheck.oracles.conform.transcript import lines, model_seen
@@ -40,6 +41,8 @@ class Conformance:
     unrealizable: Mapping[str, int]
     reason: str
     seconds: float
+    asked: int | None
+    findings: tuple[Finding, ...]
 
     @property
     def verdict(self) -> str:
@@ -82,6 +85,7 @@ class Conformance:
             "commands": c.commands,
             "seconds": round(self.seconds, 3),
             "abstractions": ABSTRACTIONS,
+            **({} if self.asked is None else {"asked": self.asked, "findings": [finding_shown(f) for f in self.findings]}),
             "differences": [difference_shown(d) for d in self.differences],
         }
 
@@ -109,6 +113,11 @@ def difference_shown(d: Difference) -> dict[str, Any]:
     }
 
 
+def finding_shown(f: Finding) -> dict[str, Any]:
+    """A promise that the real coordinator breaks, with the shortest schedule that shows it."""
+    return {"promise": f.promise, "statement": PROMISES[f.promise], "kind": f.kind, "transcript": lines(f.transcript)}
+
+
 def input_shown(given: Input) -> str:
     """`member 1 sends SyncGroup(id=0, generation=1)`."""
     if isinstance(given, Asks):
@@ -129,13 +138,14 @@ def conform(
     settings: Mapping[str, str] | None = None,
     max_rows: int | None = None,
     seed: int = 0,
+    findings: bool = False,
     driver: Driver | None = None,
     progress: Callable[[Counts], None] | None = None,
 ) -> Conformance:
     """Executes every row of the variant's coordinator at the scope on the coordinator of that Kafka version.
 
     `faults`: those that may happen, any number of times (all of the coordinator's, if None). `max_rows`: give up (unknown) after so many.
-    Raises `UserError` for what does not exist, and where there is no JDK.
+    `findings`: what the coordinator promises is asked of the real memory after each row. Raises `UserError` for what does not exist, and where there is no JDK.
     """
     variant_named(variant)
     if max_rows is not None and max_rows < 1:
@@ -152,14 +162,14 @@ def conform(
     began = time.perf_counter()
     own = driver or Driver(known(kafka))
     try:
-        tour = Tour(rows, own, seed=seed, max_rows=max_rows, progress=progress)
+        tour = Tour(rows, own, seed=seed, max_rows=max_rows, progress=progress, asks=findings)
         tour.run()
     finally:
         if driver is None:
             own.close()
     return Conformance(
         variant, scope, chosen, kafka, mutation, seed, tour.counts, tour.differing, tuple(tour.differences), tour.unrealizable, tour.reason,
-        time.perf_counter() - began,
+        time.perf_counter() - began, tour.asked if findings else None, tuple(f for _, f in sorted(tour.findings.items())) if findings else (),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from groupcheck.model.protocol.rounds import shares
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.kafka import commands
-from groupcheck.oracles.kafka.commands import AutoCommit, Command, FailOver, Fire
+from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, FailOver, Fire
 
 TOPIC = "t"
 INITIAL_DELAY_MS = 3000  # group.initial.rebalance.delay.ms
@@ -28,7 +28,8 @@ class Standing:
     `made`: ids that the coordinator has made. `parked`: the number of the request that waits, for each process that has one.
     `append`: the number of the leader's SyncGroup in flight. `held`: appends are not replicated until the schedule says so.
     `owed`: requests whose answers wait for an append that was begun before them. `extended`: how often the running initial delay was
-    extended. `seed`: of the hash orders with which it leads there.
+    extended. `seed`: of the hash orders with which it leads there. `written`, `replicated`: how many records the log has, and how many of them
+    the other brokers.
     """
 
     seed: int = 0
@@ -41,6 +42,8 @@ class Standing:
     held: bool = False
     extended: int = 0
     owed: tuple[int, ...] = ()
+    written: int = 1
+    replicated: int = 1
 
     def name(self, member: int, id: int) -> str:
         """What the driver calls that id."""
@@ -162,9 +165,9 @@ def _replicates(at: Standing, before: Memory, given: Input, outcome: Outcome, sc
     A plan that was overtaken is replicated after all where the model says so (`recorded`), or with the next group record.
     """
     now = outcome.after.core
-    if now.appending or (not at.held and not before.core.appending):
-        return ()
-    if isinstance(given, Fires) and given.rule == "append_committed":
+    if unwritten(before, outcome):
+        return (CommitAppends(to=at.written),) if before.core.recorded else ()
+    if now.appending or not at.held or (isinstance(given, Fires) and given.rule == "append_committed"):
         return ()
     failed_over = isinstance(given, Fires) and given.rule == "fail_over"
     found = before.core.recorded or not scope.has("fail_over")
@@ -212,6 +215,7 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
         held,
         _extended(at, before, outcome),
         owed,
+        *_logged(at, before, given, moved, outcome, held),
     )
 
 
@@ -219,3 +223,15 @@ def _extended(at: Standing, before: Memory, outcome: Outcome) -> int:
     if not outcome.after.core.initial:
         return 0
     return at.extended + (outcome.rules[0] == "initial_delay:extended")
+
+
+def _logged(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outcome, held: bool) -> tuple[int, int]:
+    """Records written and replicated after the move."""
+    written = at.written + (leads_with(before.core, given) or outcome.stored or empties(before, outcome))
+    replicated = at.replicated
+    for command in moved.commands:
+        if isinstance(command, FailOver):
+            written = replicated = written if command.keep == "all" else replicated
+        elif isinstance(command, CommitAppends) and command.to is not None:
+            replicated = command.to
+    return written, replicated if held else written

@@ -13,11 +13,13 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.oracles.conform.comparing import Observed, differences, memory_differs
+from groupcheck.oracles.conform.promises import Finding, broken, probe
 from groupcheck.oracles.conform.rows import Fires, Input, Memory, Outcome, Rows
 from groupcheck.oracles.conform.standing import INITIAL_DELAY_MS, Move, Standing, after, move, unwritten
 from groupcheck.oracles.kafka.commands import AutoCommit, Command, JoinGroup, Look, ReadLog, Reset
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Transcript
+from groupcheck.oracles.kafka.records import GroupRecord, Record
+from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step, Transcript
 
 SEEDS = 64  # hash orders that are tried before an outcome counts as not seen
 KEPT = 20  # differences whose transcripts are kept
@@ -44,6 +46,7 @@ class Job:
     """Rows for one schedule: one, or several that leave the memory as it is. `checks`: is the memory before looked at, too?
 
     `again`: the number of a try with another seed. `lost`: the record of the group that becomes Empty is not replicated. `twice`: the timer is fired twice.
+    `probes`: the append fails at once; asked for promises only.
     """
 
     rows: tuple[Row, ...]
@@ -54,6 +57,7 @@ class Job:
     again: int = 0
     lost: bool = False
     twice: bool = False
+    probes: bool = False
 
     def schedule(self, config: tuple[tuple[str, int], ...], partitions: int) -> Schedule:
         commands: list[Command] = list(self.at.commands)
@@ -61,12 +65,12 @@ class Job:
             commands.append(LOOK)
         for moved in self.moves:
             commands += [*moved.first, LOOK]
-        commands += self.moves[-1].then or RELEASE
+        commands += [*self.moves[-1].then, RELEASE]
         return Schedule([*commands, READ], Reset(seed=self.at.seed, topics=(("t", partitions),), config=config), Looks.NEVER)
 
 
 LOOK, READ = Look(), ReadLog()
-RELEASE = (AutoCommit(on=True),)  # at last, what was held back is replicated, and the answers behind it are given
+RELEASE = AutoCommit(on=True)  # at last, what was held back is replicated, and the answers behind it are given
 
 
 @frozen
@@ -100,8 +104,21 @@ Progress = Callable[[Counts], None]
 class Tour:
     """One run; `counts`, `differences` and `unrealizable` (reason -> rows) are its result."""
 
-    def __init__(self, rows: Rows, driver: Driver, *, seed: int = 0, max_rows: int | None = None, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        driver: Driver,
+        *,
+        seed: int = 0,
+        max_rows: int | None = None,
+        progress: Progress | None = None,
+        asks: bool = False,
+    ) -> None:
+        """`asks`: what the coordinator promises is asked of its memory, too."""
         self.counts = Counts()
+        self.findings: dict[tuple[str, str], Finding] = {}
+        self.asked = 0
+        self._asks = asks
         self._executed: set[int] = set()
         self._differing: set[int] = set()
         self.differences: list[Difference] = []  # the first `KEPT`, which have the shortest schedules
@@ -216,18 +233,23 @@ class Tour:
     def _judge(self, job: Job, result: Transcript | Lost) -> list[Job]:
         """Compares; returns the jobs that are to be run because of what was seen."""
         if isinstance(result, Lost) or result.refused:
+            if job.probes:
+                return []
             return self._broken(job, result)
         steps, place = result.steps, len(job.at.commands)
         log = steps[-1].records or ()
+        if job.probes:
+            return self._ask(job, result)
         if job.checks:
             if any(memory_differs(job.rows[0].before, job.at, steps[place].memory, self._rows.scope)):
                 return self._next_seeds(job)
             place += 1
-        again: list[Job] = []
+        again = self._ask(job, result) if self._asks and not job.checks else []
+        released = tuple(a for s in steps[-len(job.moves[-1].then) - 2 :] for a in s.answered)
         for row, moved, at in zip(job.rows, job.moves, job.standings):
             ended = place + len(moved.first)
             end = steps[place - 1].end if place else 0
-            real = Observed(steps[place:ended], steps[ended].memory, tuple(r for r in log if r.offset >= end), steps[-2].answered)
+            real = Observed(steps[place:ended], steps[ended].memory, tuple(r for r in log if r.offset >= end), released)
             matched, what = self._matches(row, job.lost, at, moved, real)
             if matched:
                 self._agrees(row, job, matched, moved, at)
@@ -294,6 +316,29 @@ class Tour:
         seeds = range(first, first + AT_ONCE)
         return [self._job(job.rows, attrs.evolve(job.at, seed=self._seed + k), again=k, lost=job.lost) for k in seeds]
 
+    def _ask(self, job: Job, result: Transcript) -> list[Job]:
+        """Asks for the promises after each row. What breaks in company is done again alone, so that its schedule is the shortest."""
+        steps, place, again = result.steps, len(job.at.commands), []
+        log, company, known = steps[-1].records or (), len(job.rows) > 1, set(self.findings)
+        for row, moved, at in zip(job.rows, job.moves, job.standings):
+            ended = place + len(moved.first)
+            until = steps[:ended] if company else steps[:-1]
+            in_flight = any(o.after.core.appending for o in row.outcomes) if not company else at.held
+            records = tuple(r for r in log if r.offset < until[-1].end)
+            found = set(broken(until, moved.first[-1], steps[ended].memory, records, in_flight and not job.probes))
+            self.asked += 1
+            for promise, kind in sorted(found - known):
+                if company:
+                    again.append(self._alone(row, job.at))
+                else:
+                    self.findings[promise, kind] = Finding(promise, kind, result)
+            known |= found
+            place = ended + 1
+        if not company and not job.probes and not job.lost and any(isinstance(r, GroupRecord) for r in _of_last(job, steps, log)):
+            moved = attrs.evolve(job.moves[0], first=probe(job.moves[0].first), then=())
+            again.append(attrs.evolve(job, moves=(moved,), probes=True))
+        return again
+
     def _broken(self, job: Job, result: Transcript | Lost) -> list[Job]:
         if len(job.rows) > 1:
             return [self._alone(row, job.at) for row in job.rows]
@@ -306,9 +351,10 @@ class Tour:
     def _differs(self, row: Row, job: Job, what: tuple[str, ...], result: Transcript) -> list[Job]:
         if isinstance(row.given, Fires) and row.given.rule == "initial_delay" and not job.twice:
             at = after(job.at, row.before, row.given, job.moves[0], row.outcomes[0])
-            look = result.steps[len(result.steps) - 3].memory
+            look = result.steps[-len(job.moves[-1].then) - 3].memory
             if not any(memory_differs(row.before, at, look, self._rows.scope)):
                 self.counts.stutters += 1
+                self.findings.setdefault(("delay", "Fire join"), Finding("delay", "Fire join", result))
                 return [self._alone(row, job.at, lost=job.lost, twice=True)]
         self._note(row, what, result)
         return []
@@ -338,3 +384,9 @@ def _impatient(at: Standing) -> Standing:
     timeout = INITIAL_DELAY_MS * (at.extended + 1)
     commands = tuple(attrs.evolve(c, rebalance_timeout_ms=timeout) if isinstance(c, JoinGroup) else c for c in at.commands)
     return attrs.evolve(at, commands=commands)
+
+
+def _of_last(job: Job, steps: tuple[Step, ...], log: tuple[Record, ...]) -> tuple[Record, ...]:
+    """The records that the job's only row wrote."""
+    begun = steps[len(job.at.commands) - 1].end
+    return tuple(r for r in log if r.offset >= begun)

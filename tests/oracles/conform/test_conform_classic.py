@@ -99,3 +99,17 @@ def test_json_is_one_document(capsys: pytest.CaptureFixture[str]):
     code = run(["conform", "classic", "--members", "1", "--generations", "1", "--max-rows", "10", "--json"])
     document = json.loads(capsys.readouterr().out)
     assert (code, document["schema"], document["rows"], document["executed"]) == (3, "groupcheck.conform/1", 10, 10)
+
+
+def test_promises_that_the_real_coordinator_breaks_are_found_with_their_shortest_schedule(coordinator: Driver):
+    found = ask(coordinator, **ONE, findings=True)
+    assert found.verdict == "agrees" and found.asked is not None and found.asked > found.counts.rows
+    kinds = {(f.promise, f.kind) for f in found.findings}
+    assert ("answered", "JoinGroup of a member that asks again") in kinds
+    assert ("answered", "SyncGroup of a member that is gone") in kinds
+    assert ("leaving", "LeaveGroup") in kinds
+    assert ("refused_plan", "answered 15") in kinds
+    assert ("delay", "Fire join") in kinds
+    (leaving,) = [f for f in found.document()["findings"] if f["promise"] == "leaving"]
+    assert leaving["transcript"][5:7] == ["  6  FailAppends", "  7  LeaveGroup member=m2  -> 15"]
+    assert "= Empty" in leaving["transcript"][7]
