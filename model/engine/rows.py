@@ -7,6 +7,7 @@ and must not change the values that it is given.
 
 from __future__ import annotations
 
+import functools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.tables import Instance, Table, Tables
 
 Numbers = Sequence[int]
+NONE: Numbers = ()
 WATCHED = 64  # calls of each rule that are checked for determinism and for changed input
 
 
@@ -49,7 +51,7 @@ class Member:
         self.order = [table.inputs.index(k) for k in self.where]  # where each of its slots stands among the table's inputs
         self.back = [self.where.index(k) for k in table.inputs]
         self.is_plain = self.order == list(range(len(self.order)))
-        self.head = (self.me,) if r.takes_me else ()
+        self.call = functools.partial(r.call, self.me) if r.takes_me else r.call
         self.tail = (see.spec.scope,) if r.takes_scope else ()
         self.labels = {label: numbering[name] for label, name in zip(r.labels, r.names)}
         self.label = None if r.labels else numbering[r.name]
@@ -58,12 +60,13 @@ class Member:
         self.guard: GuardValues | None = None
         self.guard_at = r.slots.index(r.guard.slot) if r.guard else 0
 
-        self.prepare()
+        self.shared: dict[tuple[int, ...], Sequence[int]] | None = None  # rows of rules that cannot know their index
+        self.is_uniform = self.is_trusted = False
 
-    def prepare(self) -> None:
-        """Before a batch: what its pools hold by now."""
+    def prepare(self, watched: int) -> None:
+        """Before a batch: what its pools hold by now, and whether the rule has been watched long enough."""
         self.is_uniform = all(pool.is_uniform for pool in self.pools)
-        self.is_frozen = all(pool.is_frozen for pool in self.pools)
+        self.is_trusted = watched >= WATCHED and all(pool.is_frozen for pool in self.pools)
 
 
 class Checks:
@@ -101,9 +104,10 @@ class Rows:
         for member in (m for row in self.members for m in row):
             member.checks = list(self._checks(member))
         self._watched = {r.name: 0 for r in tables.see.spec.rules}
-        self._shared: dict[str, dict[tuple[int, ...], list[int]]] = {
-            r.name: {} for r in tables.see.spec.rules if not r.takes_me and len(tables.see.spec.indexes(r)) > 1
-        }
+        shared: dict[str, dict[tuple[int, ...], Sequence[int]]] = {}
+        for member in (m for row in self.members for m in row):
+            if not member.rule.takes_me and len(tables.see.spec.indexes(member.rule)) > 1:
+                member.shared = shared.setdefault(member.rule.name, {})
         self.guards: dict[tuple[int, int, int], GuardValues] = {}
         for member in (m for row in self.members for m in row if m.rule.guard):
             assert member.rule.guard is not None
@@ -128,24 +132,31 @@ class Rows:
     def prepare(self, table: int) -> None:
         """Before a batch of rows of one table."""
         for member in self.members[table]:
-            member.prepare()
+            member.prepare(self._watched[member.rule.name])
 
-    def row(self, table: int, ids: Numbers, place: int, tape: list[int]) -> int:
+    def row(self, table: int, ids: tuple[int, ...], place: int, tape: list[int]) -> int:
         """Appends the row of a table for the numbers of its inputs; `place` is the state that asked for it. Returns how many outcomes it has."""
         at = len(tape) + 1
         tape.append(table)
         tape.append(0)
         tape.extend(ids)
         count = 0
-        urgent = table >= self.tables.ordinary
+        plain: list[Any] | None = None  # the arguments in the order of the inputs, which most rules share
         for member in self.members[table]:
-            mine = tuple(ids) if member.is_plain else tuple([ids[k] for k in member.order])
-            shared = self._shared.get(member.rule.name)
-            flat = shared.get(mine) if shared is not None else None
+            mine = ids if member.is_plain else tuple([ids[k] for k in member.order])
+            if member.guard is not None and not member.guard.open[mine[member.guard_at]]:
+                continue
+            flat = None if member.shared is None else member.shared.get(mine)
             if flat is None:
-                flat = self.outcomes(member, mine, place)
-                if shared is not None:
-                    shared[mine] = flat
+                if member.is_plain:
+                    args = plain = plain or [pool.values[i] for pool, i in zip(member.pools, mine)]
+                else:
+                    args = [pool.values[i] for pool, i in zip(member.pools, mine)]
+                flat = self._outcomes(member, mine, args, place)
+                if member.shared is not None:
+                    member.shared[mine] = flat
+            if not flat:
+                continue
             width = len(mine) + 1
             if member.is_plain:
                 tape.extend(flat)
@@ -154,32 +165,27 @@ class Rows:
                     tape.append(flat[o])
                     tape.extend([flat[o + 1 + k] for k in member.back])
             count += len(flat) // width
-            if urgent and flat:
+            if table >= self.tables.ordinary:
                 break
         if count >= 1 << 16:
-            raise UserError(
-                f"{count:,} outcomes from one combination of arguments", where=f"rule {self.members[table][0].rule.name}", do="split it"
-            )
+            what = f"{count:,} outcomes from one combination of arguments"
+            raise UserError(what, where=f"rule {self.members[table][0].rule.name}", do="split it")
         tape[at] = count
         return count
 
-    def outcomes(self, member: Member, ids: tuple[int, ...], place: int) -> list[int]:
+    def _outcomes(self, member: Member, ids: tuple[int, ...], args: list[Any], place: int) -> Sequence[int]:
         """Label and numbers of the new values for every outcome of one rule, side by side."""
         r = member.rule
-        guard = member.guard
-        if guard is not None and not guard.open[ids[member.guard_at]]:
-            return []
-        args = [pool.values[i] for pool, i in zip(member.pools, ids)]
         self.calls += 1
-        if self._watched[r.name] < WATCHED or not member.is_frozen or (guard is not None and ids[member.guard_at] in guard.raised):
+        if not member.is_trusted or (member.guard is not None and ids[member.guard_at] in member.guard.raised):
             return self._watched_outcomes(member, ids, args, place)
         try:
-            yielded = list(r.call(*member.head, *args, *member.tail) or ())
+            yielded = list(member.call(*args, *member.tail) or ())
         except UserError:
             raise
         except Exception as error:
             raise RuleError(r.name, f"raised {type(error).__name__}: {error}", dict(zip(r.slots, args))) from error
-        return self._numbered(member, ids, args, yielded, place)
+        return self._numbered(member, ids, args, yielded, place) if yielded else NONE
 
     def _numbered(self, member: Member, ids: tuple[int, ...], args: list[Any], yielded: Iterable[Any], place: int) -> list[int]:
         """The numbers of outcomes; anything unusual is left to `Semantics.outcome`, which says what is wrong with it."""
@@ -239,6 +245,7 @@ class Rows:
         """One call through the plain semantics, twice, with the arguments compared before and after."""
         r = member.rule
         self._watched[r.name] += 1
+        member.prepare(self._watched[r.name])
         shown = dict(zip(r.slots, args))
         before = [pool.fingerprint(a) for pool, a in zip(member.pools, args)]
         first = self.see.call(r, member.me, tuple(args))

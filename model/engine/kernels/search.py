@@ -257,24 +257,29 @@ def reaches(wide, ctx, k):
 
 
 @alone
-def reindex(wide, ctx, log, index, slots, bits, buffer, hashes, needs):
-    """A new index from the log. The states are distinct, so inserting them again writes each into its own place."""
+def reindex(wide, ctx, log, index, slots, bits, buffer, hashes):
+    """A new index from the log. Its states are distinct, so each takes the first free slot, and none needs to be compared."""
     W = U(len(wide))
+    high = FULL & ~((ONE << bits) - ONE)
     done, n = ctx[r.FROM], ctx[r.TO]
     while done < n:
         k = ZERO
         while k < ctx[r.BLOCK] and done + k < n:
             for w in range(len(wide)):
                 buffer[k * W + U(w)] = log[(done + k) * W + U(w)]
-            needs[k] = ZERO
             hashed(wide, ctx, buffer, hashes, k)
             prefetch(ctx[r.INDEX] + (home(hashes[k], slots) * INDEX_BYTES))
             k += ONE
-        reached = insert(wide, ctx, log, index, slots, bits, buffer, hashes, needs, k, done)
-        if reached != done + k:  # a state twice: no log of ours
-            break
-        done = reached
-    ctx[r.FOUND_AT] = done
+        i = ZERO
+        while i < k:
+            at = home(hashes[i], slots)
+            while index[at] != ZERO:
+                at += ONE
+                if at == slots:
+                    at = ZERO
+            index[at] = (hashes[i] & high) | (done + i + ONE)
+            i += ONE
+        done += k
 
 
 @alone
@@ -283,7 +288,7 @@ def search(wide, chained, ctx):
     buffer, hashes, needs = words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS])
     n, s, hi, mode = ctx[r.STATES], ctx[r.FROM], ctx[r.TO], ctx[r.MODE]
     if mode == REINDEX:
-        reindex(wide, ctx, log, index, slots, bits, buffer, hashes, needs)
+        reindex(wide, ctx, log, index, slots, bits, buffer, hashes)
         return
     if mode == RECHECK:
         while s < hi:
