@@ -74,10 +74,11 @@ def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
 @rule("heard", "unheard", when=lambda budget: budget.allows("poll_timeout"))
 def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
     """The application did not poll in time: the heartbeat thread leaves the group; the application holds its partitions until it polls again."""
-    if client.state not in (Member.COMPLETING, Member.STABLE) or client.prepare == Prepare.SYNC:
+    if client.state not in (Member.COMPLETING, Member.STABLE):
         return
     spent = budget.spend("poll_timeout")
-    yield "heard", reset(client, True), send(link, LeaveGroup(client.id)), spent
+    if client.prepare != Prepare.SYNC:  # nothing overtakes the SyncGroup, but both may be lost
+        yield "heard", reset(client, True), send(link, LeaveGroup(client.id)), spent
     if spent.allows("lose_request"):
         yield "unheard", reset(client, True), Link(late=link.late), spent.spend("lose_request")
 
@@ -97,10 +98,12 @@ def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> It
 
 @rule(when=lambda budget: budget.allows("lose_response"))
 def lose_response(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
-    """A request is handled, its answer lost with the connection."""
+    """A request is handled, its answer lost with the connection; so is what stands unread behind one that was parked."""
     if link.idle:
         for after, request in sends(client, scope):
             yield _unanswered(client, after, request), send_into_the_void(link, request), budget.spend("lose_response")
+    elif link.parked is None:
+        yield client, Link(late=link.late), budget.spend("lose_response")
 
 
 @rule(when=lambda budget: budget.allows("disconnect"))

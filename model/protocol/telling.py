@@ -99,6 +99,8 @@ def subject(firing: Firing) -> str:
 
 def _does(step: Step, after: Mapping[str, Any]) -> str:
     name, me = step.firing.name, step.firing.me
+    if name == "lose_response" and not any(f.name.partition(":")[0] in REQUESTS for f in step.urgent):
+        return "loses its connection with what stands unread on it"
     if name in ("lose_response", "delay_request"):
         request = sent(step, after)
         lost = "whose answer is lost with the connection" if name == "lose_response" else "which is held up on the way; it connects anew"

@@ -203,6 +203,17 @@ def test_a_lost_response_is_a_request_handled_over_a_connection_that_is_gone(cli
     assert (link.request, link.live) == (request_, False)
 
 
+def test_with_the_answer_of_a_parked_request_what_stands_behind_it_may_be_lost() -> None:
+    behind = Link(queue=(LeaveGroup(0),))
+    assert [y[:2] for y in outcomes(lose_response, FRESH, behind)] == [(FRESH, Link())]
+    assert outcomes(lose_response, FRESH, but(behind, parked=SyncGroup(0, 2))) == [], "that is a disconnect"
+
+
+def test_poll_timeout_between_join_answer_and_sync_is_heard_by_nobody() -> None:
+    ((label, after, link, _),) = outcomes(poll_timeout, but(SYNCING, prepare=Prepare.SYNC))
+    assert (label, after.state, after.id, link) == ("unheard", Member.UNJOINED, -1, Link())
+
+
 def test_the_commit_before_revoking_can_be_lost_and_the_member_goes_on_without() -> None:
     ((label, after, link, _),) = outcomes(lose_request, but(TOLD, dirty=True))
     assert (label, after.prepare, link) == ("commit", Prepare.COMMITTED, Link())

@@ -195,8 +195,8 @@ def lose_request(client: Client, link: Link, wire: Wire, budget: Budget) -> Iter
 
 @rule(when=lambda budget: budget.allows("lose_response"))
 def lose_response(client: Client, link: Link, wire: Wire, budget: Budget) -> Iterator[Any]:
-    """Answers are lost on their way back, that of a parked request too, and all that is unread with them."""
-    if wire.answers or link.parked is not None:
+    """Answers are lost on their way back, that of a parked request too (with more behind it, that is `disconnect`), and what is unread."""
+    if wire.answers or (link.parked is not None and not link.queue):
         yield cut_off(client, link, wire), *anew(link), budget.spend("lose_response")
 
 
