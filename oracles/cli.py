@@ -124,7 +124,7 @@ def bugs(ids: Sequence[str], as_json: bool) -> int:
 
 
 @command.command(short_help="The model against Apache Kafka's own coordinator, row by row.")
-@click.argument("variant")
+@click.argument("variant", default="classic")
 @click.option("--members", type=COUNT, metavar="N", help="Members at once.")
 @click.option("--generations", type=COUNT, metavar="N", help="Generations after which the scope ends.")
 @click.option(
@@ -142,6 +142,7 @@ def bugs(ids: Sequence[str], as_json: bool) -> int:
 @click.option("--mutation", metavar="ID", help="A known bug of the coordinator to put into the model; see `list mutations`.")
 @click.option("--max-rows", type=COUNT, metavar="N", help="Give up (unknown) after N rows.")
 @click.option("--seed", type=COUNT, default=0, show_default=True, metavar="N", help="Of the ids, and with them of every hash order.")
+@click.option("--diff", nargs=2, metavar="OLD NEW", help="Two Kafka versions instead: what differs between their coordinators.")
 @click.option("--findings", is_flag=True, help="Also ask the real memory for what the coordinator promises.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1).")
 def conform(**options: Any) -> int:

@@ -13,7 +13,16 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groupcheck.oracles.conform.conformance import Conformance, conform, difference_shown, finding_shown, progress_line, scope_shown
+from groupcheck.oracles.conform.conformance import (
+    Conformance,
+    VersionDiff,
+    conform,
+    difference_shown,
+    finding_shown,
+    progress_line,
+    scope_shown,
+    versions_differ,
+)
 from groupcheck.oracles.conform.tour import Counts
 from groupcheck.oracles.document import as_text
 from groupcheck.oracles.kafka.versions import known
@@ -23,17 +32,39 @@ SHOWN = 3  # differences that the report tells in full
 COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow"}
 
 
-def run(variant: str, *, kafka: str, as_json: bool, **options: Any) -> int:
+def run(variant: str, *, kafka: str, as_json: bool, diff: tuple[str, str] | None = None, **options: Any) -> int:
     """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some differ, 3 not all were executed."""
+    if diff:
+        with _meter() as progress:
+            return _show(compared := versions_differ(variant, *diff, progress=progress, **options), diff_view(compared), as_json)
     with _meter() as progress:
         result = conform(variant, kafka=known(kafka), progress=progress, **options)
+    return _show(result, view(result), as_json)
+
+
+def _show(result: Conformance | VersionDiff, shown: RenderableType, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(as_text(result.document()))
     elif sys.stdout.isatty():
-        Console(highlight=False).print(view(result))
+        Console(highlight=False).print(shown)
     else:
-        sys.stdout.write(as_plain(view(result)))
+        sys.stdout.write(as_plain(shown))
     return result.exit_code
+
+
+def diff_view(result: VersionDiff) -> RenderableType:
+    """What changed between two versions, each change with its shortest schedule as both carried it out."""
+    old, new = result.versions
+    c = result.tour.counts
+    said = f"{len(result.changes)} changes" if result.changes else "no difference"
+    out = [Text(f"{said}  {result.tour.variant}, Kafka {old} and {new}  {result.tour.reason}".rstrip(), "bold")]
+    out.append(Text(f"  {c.executed:,} rows executed in {c.schedules:,} schedules on both, {result.changed:,} of them end differently"))
+    for change in result.changes:
+        told = change.shown(result.versions)
+        out.append(Text(f"\nafter {told['after']}: {', '.join(told['differs'])}", "bold red"))
+        for version, transcript in told["transcripts"].items():
+            out += [Text(f"   Kafka {version}", "bold"), *(Text(f"   {line}") for line in transcript)]
+    return Group(*out)
 
 
 @contextmanager

@@ -16,11 +16,13 @@ from groupcheck.oracles.conform.promises import PROMISES, Finding
 from groupcheck.oracles.conform.rows import COORDINATOR, FAULTS, Asks, Fires, Input, Rows
 from groupcheck.oracles.conform.tour import Counts, Difference, Tour
 from groupcheck.oracles.conform.transcript import lines, model_seen
+from groupcheck.oracles.conform.versions_differ import Change, VersionTour
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.subject import one_of, subject, variant_named
 
 SCHEMA = "groupcheck.conform/1"
+DIFF_SCHEMA = "groupcheck.conform-diff/1"
 MEMBERS, GENERATIONS = 2, 2
 ANY = 99  # a fault that may happen may happen any number of times
 
@@ -141,6 +143,7 @@ def conform(
     findings: bool = False,
     driver: Driver | None = None,
     progress: Callable[[Counts], None] | None = None,
+    tour: Callable[..., Tour] = Tour,
 ) -> Conformance:
     """Executes every row of the variant's coordinator at the scope on the coordinator of that Kafka version.
 
@@ -162,15 +165,60 @@ def conform(
     began = time.perf_counter()
     own = driver or Driver(known(kafka))
     try:
-        tour = Tour(rows, own, seed=seed, max_rows=max_rows, progress=progress, asks=findings)
-        tour.run()
+        made = tour(rows, own, seed=seed, max_rows=max_rows, progress=progress, asks=findings)
+        made.run()
     finally:
         if driver is None:
             own.close()
     return Conformance(
-        variant, scope, chosen, kafka, mutation, seed, tour.counts, tour.differing, tuple(tour.differences), tour.unrealizable, tour.reason,
-        time.perf_counter() - began, tour.asked if findings else None, tuple(f for _, f in sorted(tour.findings.items())) if findings else (),
+        variant, scope, chosen, kafka, mutation, seed, made.counts, made.differing, tuple(made.differences), made.unrealizable, made.reason,
+        time.perf_counter() - began, made.asked if findings else None, tuple(f for _, f in sorted(made.findings.items())) if findings else (),
     )  # fmt: skip
+
+
+@frozen
+class VersionDiff:
+    """What changed between two versions, `old` and `new`, within the scope of the tour that `tour` tells of."""
+
+    versions: tuple[str, str]
+    tour: Conformance
+    changed: int
+    changes: tuple[Change, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """0 where nothing changed, 1 where something did, 3 where not every row was executed."""
+        return 1 if self.changes else 3 if self.tour.reason else 0
+
+    def document(self) -> dict[str, Any]:
+        """All that `--diff --json` prints."""
+        c = self.tour.counts
+        return {
+            "schema": DIFF_SCHEMA,
+            "variant": self.tour.variant,
+            "scope": scope_shown(self.tour.scope, self.tour.faults),
+            "versions": list(self.versions),
+            "reason": self.tour.reason,
+            "rows": c.rows,
+            "executed": c.executed,
+            "schedules": c.schedules,
+            "schedules_that_differ": self.changed,
+            "changes": [change.shown(self.versions) for change in self.changes],
+            "seconds": round(self.tour.seconds, 3),
+        }
+
+
+def versions_differ(variant: str, old: str, new: str, *, progress: Callable[[Counts], None] | None = None, **options: Any) -> VersionDiff:
+    """Executes the rows of the variant's coordinator on two Kafka versions and lists what differs. `options`: as for `conform`."""
+    with Driver(known(old)) as older, Driver(known(new)) as newer:
+        begun: list[VersionTour] = []
+
+        def tour(rows: Rows, driver: Driver, **how: Any) -> Tour:
+            begun.append(VersionTour(rows, driver, **how).beside(older))
+            return begun[0]
+
+        told = conform(variant, kafka=new, driver=newer, progress=progress, tour=tour, **options)
+    return VersionDiff((old, new), told, begun[0].changed, tuple(begun[0].changes.values()))
 
 
 def _faults(given: Mapping[str, int] | None) -> tuple[str, ...]:

@@ -1,0 +1,94 @@
+"""What changed between two Kafka versions: the schedules of the tour on both coordinators, answer by answer, memory by memory, record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from attrs import fields, frozen
+
+from groupcheck.oracles.conform.promises import name
+from groupcheck.oracles.conform.tour import Job, Tour
+from groupcheck.oracles.conform.transcript import lines
+from groupcheck.oracles.kafka.commands import Look
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.memory import ClassicMemory, Memory
+from groupcheck.oracles.kafka.schedule import Lost, Step, Transcript
+
+TOGETHER = 256  # schedules that each version gets in turn
+KEPT = 20
+
+Result = Transcript | Lost
+
+
+@frozen
+class Change:
+    """A behaviour that differs: after which command, in what; and the shortest schedule that shows it, as each version carried it out."""
+
+    after: str
+    what: tuple[str, ...]
+    old: Result
+    new: Result
+
+    def shown(self, versions: tuple[str, str]) -> dict[str, Any]:
+        """The change as plain JSON."""
+        transcripts = {version: lines(result) for version, result in zip(versions, (self.old, self.new))}
+        return {"after": self.after, "differs": list(self.what), "transcripts": transcripts}
+
+
+class VersionTour(Tour):
+    """A tour led by the coordinator of the newer version; every schedule goes to the older one, too."""
+
+    def beside(self, older: Driver) -> VersionTour:
+        """Sets the other version. `changes` holds the first schedule for each kind of change, `changed` counts schedules."""
+        self._older = older
+        self.changed = 0
+        self.changes: dict[tuple[str, tuple[str, ...]], Change] = {}
+        return self
+
+    def _execute(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
+        waiting = iter(jobs)
+        partitions = self._rows.scope.partition_count
+        while some := list(islice(waiting, TOGETHER)):
+            results = list(super()._execute(some))
+            older = self._older.run_all([job.schedule(self._config, partitions) for job in some])
+            for (_, new), old in zip(results, list(older)):
+                self._compare(old, new)
+            yield from results
+
+    def _compare(self, old: Result, new: Result) -> None:
+        found = difference(old, new)
+        if found is None:
+            return
+        self.changed += 1
+        if found not in self.changes and len(self.changes) < KEPT:
+            self.changes[found] = Change(*found, old, new)
+
+
+def difference(old: Result, new: Result) -> tuple[str, tuple[str, ...]] | None:
+    """The first step in which two transcripts of one schedule differ: its command, and the names of what differs."""
+    if isinstance(old, Lost) or isinstance(new, Lost):
+        return None if isinstance(old, Lost) and isinstance(new, Lost) else ("the driver", ("one version broke",))
+    last = "nothing"
+    for a, b in zip(old.steps, new.steps):
+        if not isinstance(a.command, Look):
+            last = name(a.command)
+        if a != b:
+            return last, tuple(_names(a, b))
+    return None if len(old.steps) == len(new.steps) else (last, ("one version refuses the next command",))
+
+
+def _names(a: Step, b: Step) -> Iterator[str]:
+    if dict(a.answered) != dict(b.answered):
+        yield "answers"
+    if a.memory != b.memory:
+        yield from _in_memory(a.memory, b.memory)
+    yield from (f.name for f in fields(Step) if f.name not in ("answered", "memory") and getattr(a, f.name) != getattr(b, f.name))
+
+
+def _in_memory(a: Memory | None, b: Memory | None) -> Iterator[str]:
+    if isinstance(a, ClassicMemory) and isinstance(b, ClassicMemory):
+        yield from (f"memory: {f.name.replace('_', ' ')}" for f in fields(ClassicMemory) if getattr(a, f.name) != getattr(b, f.name))
+    else:
+        yield "memory"
