@@ -380,6 +380,11 @@ def _report(replay: Replay, forced: str | None) -> FileReport:
             decisive.verdict,
             f"group {decisive.group}: {decisive.reason}" if decisive.verdict != HOLDS else "every line is explained",
         )
+    if verdict == HOLDS and (log.strange or replay.too_many):
+        verdict, reason = (
+            UNKNOWN,
+            f"{log.strange + replay.too_many:,} of the coordinator's lines were not followed; all others are explained",
+        )
     anomalies = list(replay.anomalies)
     if log.backwards:
         anomalies.append(

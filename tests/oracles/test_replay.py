@@ -200,3 +200,17 @@ def test_on_a_phone_each_cell_says_what_it_is(tmp_path: Path) -> None:
     cells = re.findall(r"<td[^>]*>", table)
     assert cells and all("data-name=" in cell for cell in cells)
     assert "attr(data-name)" in html[: html.index("</style>")]
+
+
+def test_a_log_with_lines_that_were_not_followed_does_not_hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "f.log"
+    whole = SCALE.read_text()
+    path.write_text(whole)
+    assert replay_file(str(path)).verdict == "holds"
+    strange = whole.splitlines()[0].partition("] ")[0] + "] INFO [GroupCoordinator id=1] The group g does what no version prints.\n"
+    path.write_text(whole + strange)
+    told = replay_file(str(path))
+    assert (told.verdict, told.strange) == ("unknown", 1) and "1 of the coordinator's lines" in told.reason
+    path.write_text(whole)
+    monkeypatch.setattr("groupcheck.traces.replay.GROUPS_KEPT", 1)
+    assert replay_file(str(path)).verdict == "unknown"
