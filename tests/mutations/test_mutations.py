@@ -28,7 +28,7 @@ DEPTHS = {
     "joined_twice_counted_twice": 4,
     "keeps_partitions_on_rejoin": 14,
     "keeps_partitions_when_lost": 13,
-    "leader_forgotten": 6,
+    "leader_forgotten": 5,
     "leave_leaves_round_waiting": 7,
     "member_without_id": 1,
     "newcomer_timer_kept": 3,

@@ -1,0 +1,101 @@
+"""The healthy classic model keeps every promise, and what fires and is met at a scope is exactly what the table of needs says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from groupcheck.invariants.reach import NEEDS
+from groupcheck.invariants.registry import for_variant
+from groupcheck.model.engine import Spec, reference
+from groupcheck.model.engine.explore import explore
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN
+from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.variants import load
+
+
+def promised(**fields: Any) -> Spec:
+    scope = Scope(**fields)
+    promises = for_variant("classic")
+    spec = load("classic").spec(scope)
+    return attrs.evolve(spec, invariants=promises.invariants, goals=promises.goals, views=promises.views, cannot=promises.cannot(scope))
+
+
+SCOPES: list[dict[str, Any]] = [
+    {"members": 1},
+    {"members": 1, "generations": 1, "any_faults": 2},
+    {"members": 1, "generations": 4, "any_faults": 3},
+    {"members": 2, "generations": 1},
+    {"members": 2, "any_faults": 1},
+    {"members": 2, "any_faults": 2},
+    {"members": 2, "generations": 4, "faults": {"crash": 1, "session_timeout": 1}},
+    {"members": 2, "faults": {"delay_request": 1, "append_failure": 1}},
+    {"members": 2, "generations": 2, "faults": {"sync_timeout": 2, "poll_timeout": 1}},
+    {"members": 2, "generations": 1, "faults": {"sync_timeout": 2}},
+    {"members": 2, "any_faults": 1, "two_step": False},
+    {"members": 2, "any_faults": 1, "autocommit": False, "atomic_complete": False},
+    {"members": 2, "any_faults": 1, "records": 0, "two_step": False},
+    {"members": 2, "any_faults": 1, "records": 3, "generations": 2},
+    {"members": 2, "any_faults": 1, "partitions": 3},
+    {"members": 2, "any_faults": 1, "partitions": 1, "autocommit": False},
+    {"members": 2, "any_faults": 1, "max_size": 1},
+    {"members": 2, "any_faults": 1, "max_size": 2, "generations": 2},
+    {"members": 2, "any_faults": 1, "protocols": "range,sticky|sticky,range"},
+    {"members": 2, "any_faults": 1, "protocols": "range,sticky|sticky"},
+    {"members": 2, "any_faults": 1, "protocols": "range|sticky", "generations": 2},
+    {"members": 3},
+    {"members": 3, "generations": 2, "faults": {"rebalance_timeout": 1}},
+    {"members": 3, "generations": 2, "faults": {"close": 1}, "max_size": 2},
+]
+
+
+@pytest.mark.parametrize("fields", SCOPES, ids=str)
+def test_every_promise_holds_and_just_what_the_scope_leaves_room_for_happens(fields: dict[str, Any]) -> None:
+    """`holds` says all of it: no violation, no deadlock, nothing declared impossible happened, nothing else stayed away."""
+    verdict = explore(promised(**fields))
+    assert (verdict.verdict, verdict.reason, verdict.violations) == (HOLDS, "every state of the scope was explored", ())
+
+
+def test_the_judge_says_the_same() -> None:
+    spec = promised(members=2, generations=2, faults={"close": 1})
+    assert attrs.evolve(reference.explore(spec), seconds=0, rule_calls=0, bytes_per_state=0) == attrs.evolve(
+        explore(spec), seconds=0, rule_calls=0, bytes_per_state=0
+    )
+
+
+def test_a_situation_that_the_table_wrongly_expects_or_wrongly_excludes_is_seen() -> None:
+    healthy = promised(members=2, generations=1)
+    expecting = {name: why for name, why in healthy.cannot.items() if name != "crash"}
+    verdict = explore(attrs.evolve(healthy, cannot=expecting))
+    assert (verdict.verdict, verdict.reason) == (UNKNOWN, "never fired: crash")
+    verdict = explore(attrs.evolve(healthy, cannot={**healthy.cannot, "send_sync": "a lie"}))
+    assert (verdict.verdict, verdict.reason) == (UNKNOWN, "happened although the scope says that it cannot: send_sync")
+
+
+def test_every_outcome_and_every_goal_stands_in_the_table() -> None:
+    spec = promised()
+    names = {name for r in spec.rules for name in r.names} | {g.name for g in spec.goals}
+    assert set(NEEDS.least) == names
+    assert {name for rows in NEEDS.changes.values() for name in rows} <= names
+    assert set(NEEDS.changes) == set(NEEDS.options)
+
+
+def test_no_promise_needs_the_whole_state_at_once() -> None:
+    """Such a predicate would be evaluated in Python for every state."""
+    promises = for_variant("classic")
+    assert not [p.name for p in (*promises.invariants, *promises.goals) if getattr(p, "whole", False)]
+
+
+def test_every_promise_says_what_it_promises_why_and_where_it_stands() -> None:
+    for promise in for_variant("classic").invariants:
+        first = promise.statement.partition("\n")[0]
+        assert first.endswith("."), promise.name
+        assert promise.source, promise.name
+        assert "Why: " in promise.statement or promise.name in ("size_cap", "answered_at_most_once"), promise.name
+
+
+def test_a_variant_without_promises_has_none() -> None:
+    nothing = for_variant("nobody's variant")
+    assert (nothing.invariants, nothing.goals, nothing.views, dict(nothing.cannot(None))) == ((), (), (), {})
