@@ -21,7 +21,7 @@ def at(*faults: str, **scope: Any) -> Scope:
 SIZES = [  # scope, states, transitions, levels
     (at(members=1), 9, 12, 9),
     (at(members=1, any_faults=1, faults={}), 161, 311, 15),
-    (at(members=1, any_faults=2, generations=2, faults={}), 1393, 3440, 18),
+    (at(members=1, any_faults=2, generations=2, faults={}), 1393, 3444, 18),
     (at(), 142, 328, 16),
     (at(assignor="range"), 224, 470, 16),
     (at(assignor="range", partitions=3), 336, 705, 16),
