@@ -302,7 +302,17 @@ class Spec:
 
     def __attrs_post_init__(self) -> None:
         sizes = {slot.size for slot in self.slots.values() if slot.size is not None}
+        for name, slot in self.slots.items():
+            try:
+                hash(slot.initial)
+            except TypeError:
+                kind = type(slot.initial).__name__
+                raise SpecError(
+                    f"the initial value is a {kind}, which cannot be hashed", where=f"slot {name}", do="use frozen values"
+                ) from None
         for r in self.rules:
+            if not isinstance(r, Rule):
+                raise SpecError(f"{r!r} is no rule", where=self.name, do="decorate the function with @rule or @urgent")
             for name in r.slots:
                 if name not in self.slots:
                     raise SpecError(f"{name!r} is no slot; slots are {', '.join(self.slots)}", where=f"rule {r.name}")

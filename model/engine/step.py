@@ -207,7 +207,11 @@ class Semantics:
         numbers = [[rest for _, _, rest in self.starts()].index(path.initial)]
         state = path.initial
         for step in path.steps:
-            numbers.append([s for s, _ in self.steps(state)].index(step))
+            number = next((n for n, (s, _) in enumerate(self.steps(state)) if s == step), None)
+            if number is None:
+                rule = step.firing.name.partition(":")[0]
+                raise RuleError(rule, "did not yield again what it had yielded: it is not deterministic", self.named(state))
+            numbers.append(number)
             state = step.state
         return "gc1-" + ".".join(map(str, numbers))
 
