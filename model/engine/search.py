@@ -20,10 +20,10 @@ from groupcheck.model.engine.store import Words, address
 from groupcheck.model.engine.tables import tables_of
 from groupcheck.model.engine.verdict import DEADLOCK
 
-BLOCK = 192  # successors expanded before they are inserted: what the cache can load ahead
+BLOCK = 512  # successors expanded before they are inserted: what the cache can load ahead
 STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
 QUEUE = 1 << 16
-SIEVE_BITS = 16  # states met a moment ago: what fits the inner caches
+SIEVE_BITS = 15  # states met a moment ago: what fits the inner caches
 
 
 class Search:

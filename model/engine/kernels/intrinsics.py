@@ -107,7 +107,7 @@ gather = _gather_by_instruction if _has_quick_pext() else _gather_by_runs
 
 @alone
 def mix(x):
-    """Spreads the bits of a word over its upper half; without the last step of Murmur's finalizer, which only serves the lower half."""
+    """Murmur's finalizer: spreads the bits of a word over the whole word. 0 stays 0."""
     x ^= x >> uint64(33)
     x *= uint64(0xFF51AFD7ED558CCD)
     x ^= x >> uint64(33)

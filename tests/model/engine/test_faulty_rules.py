@@ -5,7 +5,20 @@ import itertools
 import attrs
 import pytest
 
-from groupcheck.model.engine import RuleError, Spec, explore, goal, invariant, reference, rule, single, step_invariant, urgent, view
+from groupcheck.model.engine import (
+    RuleError,
+    Spec,
+    SpecError,
+    explore,
+    goal,
+    invariant,
+    reference,
+    rule,
+    single,
+    step_invariant,
+    urgent,
+    view,
+)
 from groupcheck.model.engine.step import Semantics
 
 
@@ -179,3 +192,10 @@ def test_a_predicate_that_raises_is_named(more, name):
     error = error_of(spec(**more))
     assert error.rule == name
     assert error.key
+
+
+def test_what_is_no_rule_and_what_cannot_be_hashed_is_said():
+    with pytest.raises(SpecError, match="is no rule"):
+        Spec("x", {"a": single(0)}, (print,))
+    with pytest.raises(SpecError, match="slot a: the initial value is a list"):
+        Spec("x", {"a": single([])}, ())
