@@ -53,7 +53,7 @@ def _overview(r: FileReport) -> Table:
     """How many groups ended how, and which kinds of anomalies they have."""
     verdicts = Counter(g.verdict for g in r.groups)
     kinds = Counter(kind for g in r.groups for kind in {a.kind for a in g.anomalies})
-    pairs = [(verdict, f"{n:,} groups") for verdict, n in sorted(verdicts.items())]
+    pairs: list[tuple[str, str]] = [(verdict, f"{n:,} groups") for verdict, n in sorted(verdicts.items())]
     pairs += [(kind, f"in {n:,} groups") for kind, n in kinds.most_common()]
     return _facts(iter(pairs))
 
