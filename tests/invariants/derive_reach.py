@@ -1,8 +1,8 @@
 """Writes the table of `groupcheck.invariants.reach` anew: `python tests/invariants/derive_reach.py [FOLDER]` (some 15 minutes on two cores).
 
 With the default options every set of at most two faults is explored for one and two members (three for one); of each option, every single
-fault for two members and every two faults for one. What an option changes is what differs at those sizes. That three members bring nothing
-new is what the tests show. Finished searches are kept in FOLDER, if given, and not done again.
+fault for two members and every two faults for one. What an option changes is what differs at those sizes. Every single fault for three
+members is left to the fast engine. Finished searches are kept in FOLDER, if given, and not done again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,14 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
+import attrs
 from reaching import FOREVER, Faults, Need, Reaching, smallest, within
+
+from groupcheck.invariants.registry import for_variant
+from groupcheck.model.engine.explore import explore as explore_fast
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS
+from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.variants import load
 
 Found = tuple[str, Faults, int, int]  # name, faults, members, generations
 
@@ -59,6 +66,23 @@ def explore(job: tuple[Path | None, dict[str, Any], int, int, int]) -> tuple[lis
     if kept:
         kept.write_text(json.dumps([names, found]))
     return names, found
+
+
+def three_members(folder: Path | None, generations: int) -> list[Found]:
+    """What happens with three members and no fault or one, by the fast engine."""
+    kept = folder / f"3-{generations}-fast.json" if folder else None
+    if kept and kept.exists():
+        return [(name, tuple(faults), m, g) for name, faults, m, g in json.loads(kept.read_text())]
+    promises, variant = for_variant("classic"), load("classic")
+    found: list[Found] = []
+    for faults in ((), *((fault,) for fault in CLASSIC_FAULTS)):
+        spec = variant.spec(Scope(members=3, generations=generations, faults=dict.fromkeys(faults, 1)))
+        verdict = explore_fast(attrs.evolve(spec, goals=promises.goals, views=promises.views))
+        happened = [n for n, times in verdict.rules.items() if times] + [n for n, depth in verdict.goals.items() if depth is not None]
+        found += [(name, faults, 3, generations) for name in happened]
+    if kept:
+        kept.write_text(json.dumps(found))
+    return found
 
 
 def table(found: Iterable[Found]) -> dict[str, tuple[Need, ...]]:
@@ -133,7 +157,7 @@ def searches(folder: Path | None) -> tuple[list[str], dict[str, list[Found]]]:
 def main(place: Path, folder: Path | None) -> None:
     names, found = searches(folder)
     base = found.pop("")
-    large = table(base)
+    large = table([*base, *(row for g in GENERATIONS for row in three_members(folder, g))])
     least = [line for name in names for line in lines(name, large.get(name, ()), "    ")]
     (place / "least.py").write_text(
         written("LEAST", "Rows", "What each outcome and goal of the classic protocol needs, with default options.", least)

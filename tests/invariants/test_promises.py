@@ -47,6 +47,8 @@ SCOPES: list[dict[str, Any]] = [
     {"members": 2, "any_faults": 1, "protocols": "range|sticky", "generations": 2},
     {"members": 3},
     {"members": 3, "generations": 2, "faults": {"rebalance_timeout": 1}},
+    {"members": 3, "generations": 2, "faults": {"late_commit": 1}},
+    {"members": 3, "generations": 1, "faults": {"new_member_timeout": 1, "close": 1}},
     {"members": 3, "generations": 2, "faults": {"close": 1}, "max_size": 2},
 ]
 
