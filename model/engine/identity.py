@@ -61,7 +61,8 @@ class _Reader:
         return True
 
     def _is_foreign(self, value: Any) -> bool:
-        module = getattr(value, "__module__", None) or ""
+        # What a function's globals say: attrs shares one `__replace__` among all classes, and renames it for each.
+        module = (value.__globals__.get("__name__") if isinstance(value, types.FunctionType) else getattr(value, "__module__", None)) or ""
         return module.partition(".")[0] in _FOREIGN or module.startswith("groupcheck.model.engine.")
 
     def _code(self, code: types.CodeType) -> None:
@@ -70,7 +71,7 @@ class _Reader:
             self.read(constant)
 
     def _function(self, function: types.FunctionType) -> None:
-        self.note("function", function.__qualname__)
+        self.note("function", function.__code__.co_qualname)
         if not self._once(function) or self._is_foreign(function):
             return
         self._code(function.__code__)

@@ -15,6 +15,7 @@ from two_phase_commit import two_phase_commit
 
 from groupcheck.model.engine import CheckpointError, Limits, Spec, explore, rule, single
 from groupcheck.model.engine.checkpoint import FILE, MAGIC
+from groupcheck.model.engine.identity import identity
 
 SPEC = small_group(2, 2, 3, 1, 1)
 
@@ -77,6 +78,12 @@ explore(small_group(2, 2, 3, 1, 1), progress=lambda p: p.level == 15 and os._exi
     assert subprocess.run([sys.executable, "-c", code], timeout=240, check=False).returncode == 9
     assert [p.name for p in tmp_path.iterdir()] == [FILE]
     assert answer(explore.explore(SPEC, resume=tmp_path)) == whole
+
+
+def test_a_model_is_the_same_after_other_classes_were_made():
+    before = identity(SPEC)
+    attrs.make_class("MadeLater", ["x"], frozen=True)
+    assert identity(SPEC) == before
 
 
 @pytest.fixture(scope="module")
