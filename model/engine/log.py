@@ -43,7 +43,9 @@ class Log:
 
     def ids(self, place: int) -> list[int]:
         """The numbers of the values in the state at a place."""
-        return [column[0] for column in self.packed.ids(self.packed_states(place, place + 1))]
+        w = self.packed.words
+        words = self.memory.words[place * w : (place + 1) * w].tolist()
+        return [(words[f.word] >> f.shift) & f.mask for f in self.packed.fields[: len(self.packed.pools)]]
 
     def append(self, ids: list[int]) -> None:
         """A state known to be new, before the index is made."""

@@ -59,9 +59,12 @@ class Predicates:
     says that the combination was seen.
     """
 
-    def __init__(self, tables: Tables, packed: Packed, view_pools: Sequence[Pool], findings: Findings) -> None:
-        self.tables, self.packed, self.view_pools, self.findings = tables, packed, view_pools, findings
+    def __init__(
+        self, tables: Tables, packed: Packed, view_pools: Sequence[Pool], findings: Findings, state_of: Callable[[int], State]
+    ) -> None:
+        self.tables, self.packed, self.view_pools, self.findings, self.state_of = tables, packed, view_pools, findings, state_of
         self.see: Semantics = tables.see
+        self.met: dict[tuple[int, tuple[str, ...], Sequence[int]], Any] = {}  # one evaluation serves all indexes
         self.refresh()
 
     def refresh(self) -> None:
@@ -75,21 +78,28 @@ class Predicates:
                 mask |= 1 << group_of(k, len(self.tables.predicates))
         self.packed.registers[r.LIVE] = mask
 
-    def row(self, number: int, ids: Sequence[int], state: State, place: int, tape: list[int]) -> None:
+    def row(self, number: int, ids: Sequence[int], place: int, tape: list[int]) -> None:
         """Appends the row of a view or predicate table for one combination of inputs."""
         table = self.tables.all[number]
         cell = r.NOTHING
         if table.view is not None:
             binding: dict[str, Any] = {} if table.view.index is None else {"i": table.view.index}
-            value = self.see.evaluate(table.view.view, binding, state)
+            value = self._once(table.view.view, binding, ids, place)
             try:
                 cell += self.view_pools[number - self.tables.urgent].number(value)
             except TypeError as error:
                 raise RuleError(table.view.view.name, f"gave a {type(value).__name__}, which cannot be hashed", {}) from error
         for p, of in table.bound:
-            if not self.findings.is_known(p) and bool(self.see.evaluate(p, dict(of), state)) == self.findings.is_goal(p):
+            if not self.findings.is_known(p) and bool(self._once(p, dict(of), ids, place)) == self.findings.is_goal(p):
                 self.findings.note(p, place)
         tape += (number, DIRECT | cell, *ids)
+
+    def _once(self, p: Predicate, binding: dict[str, int], ids: Sequence[int], place: int) -> Any:
+        """The value of a predicate or view, evaluated once for the same values of its inputs, whatever the indexes; only their order counts."""
+        key = (id(p), tuple(sorted(binding, key=binding.__getitem__)) if len(binding) > 1 else (), ids)
+        if key not in self.met:
+            self.met[key] = self.see.evaluate(p, binding, self.state_of(place))
+        return self.met[key]
 
     def arrive(self, state: State, place: int, predicates: Sequence[Predicate]) -> None:
         """Evaluates predicates on one state in Python."""

@@ -44,7 +44,7 @@ class Search:
         starts = self._starts()
         self.packed = Packed(self.tables, self.rows, self.pools, self.view_pools)
         self.registers = self.packed.registers
-        self.predicates = Predicates(self.tables, self.packed, self.view_pools, self.findings)
+        self.predicates = Predicates(self.tables, self.packed, self.view_pools, self.findings, self.state)
         self.ends = Ends(self.tables, self.packed, self.state)
         self.log = Log(self.packed)
         self.peak = 0
@@ -253,7 +253,7 @@ class Search:
             for number, rows, places in work:
                 if number >= self.tables.urgent:
                     for ids, place in zip(rows, places):
-                        self.predicates.row(number, ids, self.state(place), place, tape)
+                        self.predicates.row(number, ids, place, tape)
                     continue
                 self.rows.prepare(number)
                 row, most = self.rows.row, self.packed.most[number]
