@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import frozen
+from attrs import Factory, field, frozen
 
 
 @frozen
@@ -14,10 +14,7 @@ class Field:
     word: int
     shift: int
     width: int
-
-    @property
-    def mask(self) -> int:
-        return (1 << self.width) - 1
+    mask: int = field(init=False, default=Factory(lambda self: (1 << self.width) - 1, takes_self=True))
 
 
 def width_of(values: int) -> int:

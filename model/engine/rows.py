@@ -216,7 +216,8 @@ class Rows:
                 if checks.good is not None and key in checks.good:
                     continue
                 name = self.tables.labels[flat[-1 - size]]
-                broken = [p.name for p in checks.promises if not self.see.step_holds(p, r, name, tuple(args), values)]
+                sides = self.see.sides(checks.promises[0], r, args, values)
+                broken = [p.name for p in checks.promises if not self.see.promise_holds(p, r, name, args, sides)]
                 for promise in broken:
                     self.broken(promise, place)
                 if checks.good is not None and not broken:

@@ -6,7 +6,7 @@ Everything else (the fast engine, paths, replays) must agree with this file; it 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -109,9 +109,20 @@ class Semantics:
             broken = tuple(p for p in self.checks[r.name] if not self.step_holds(p, r, name, args, values))
             yield Firing(name, me if r.name in self.indexed else None, choice), tuple(after), broken
 
+    @staticmethod
+    def sides(p: StepInvariant, r: Rule, before: Sequence[Any], after: Sequence[Any]) -> tuple[SimpleNamespace, SimpleNamespace]:
+        """What a step invariant sees of one outcome: its slots before and after, as attributes."""
+        at = [(s, r.slots.index(s)) for s in p.slots]
+        return SimpleNamespace(**{s: before[k] for s, k in at}), SimpleNamespace(**{s: after[k] for s, k in at})
+
     def step_holds(self, p: StepInvariant, r: Rule, name: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
-        at = [r.slots.index(s) for s in p.slots]
-        args: list[Any] = [SimpleNamespace(**{s: values[k] for s, k in zip(p.slots, at)}) for values in (before, after)]
+        return self.promise_holds(p, r, name, before, self.sides(p, r, before, after))
+
+    def promise_holds(
+        self, p: StepInvariant, r: Rule, name: str, before: Sequence[Any], sides: tuple[SimpleNamespace, SimpleNamespace]
+    ) -> bool:
+        """Like `step_holds`, with `sides` that several invariants over the same slots may share."""
+        args: list[Any] = [*sides]
         if p.takes_label:
             args.append(name.partition(":")[2])
         if p.takes_scope:
