@@ -273,7 +273,7 @@ class Search:
 
         try:
             return self.see.key(path_to(self, place))
-        except Exception:
+        except RuleError:
             return ""
 
     def _relay(self) -> None:
