@@ -1,4 +1,4 @@
-"""Builds the driver with Maven on first use, into a cache folder; later uses need neither Maven nor the network.
+"""Builds a program of ours against Kafka with Maven on first use, into a cache folder; later uses need neither Maven nor the network.
 
 The folder's name holds the Kafka version and a hash of the sources, so a new groupcheck builds anew and several versions live side by side. It
 appears whole or not at all; two processes that need it at once build it once.
@@ -16,13 +16,27 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from attrs import frozen
+
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka.versions import known
 
-SOURCES = Path(__file__).parent / "driver"
 GOALS = ("compiler:compile", "jar:jar", "dependency:copy-dependencies")
 NEEDED = "install a JDK 17 or newer and Maven (on Debian: apt-get install default-jdk-headless maven)"
 BUILD_S = 600.0
+
+
+@frozen
+class Program:
+    """A Maven module that a Kafka version is compiled into. `title` is what messages call it, `place` its folder in the cache."""
+
+    title: str
+    sources: Path
+    jar: str
+    place: str
+
+
+DRIVER = Program("the driver of Kafka's coordinator", Path(__file__).parent / "driver", "driver.jar", "kafka")
 
 
 def tell(message: str) -> None:
@@ -30,27 +44,25 @@ def tell(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
 
 
-def classpath(version: str, say: Callable[[str], None] = tell) -> str:
-    """The driver's class path for a Kafka version, built now if it was not yet. Raises `UserError` where that cannot be done."""
-    home = folder(known(version))
+def classpath(version: str, say: Callable[[str], None] = tell, program: Program = DRIVER) -> str:
+    """A program's class path for a Kafka version, built now if it was not yet. Raises `UserError` where that cannot be done."""
+    home = folder(known(version), program)
     if not home.is_dir():
-        tools()
-        with locked(home):
+        tools(program)
+        with locked(home, program):
             if not home.is_dir():
-                _build(version, home, say)
-    return f"{home / 'driver.jar'}{os.pathsep}{home / 'jars' / '*'}"
+                _build(version, home, say, program)
+    return f"{home / program.jar}{os.pathsep}{home / 'jars' / '*'}"
 
 
-def java() -> str:
+def java(program: Program = DRIVER) -> str:
     """The Java launcher: of JAVA_HOME, or on the path."""
-    return _tool("java", "the driver of Kafka's coordinator runs on Java")
+    return _tool("java", f"{program.title} runs on Java")
 
 
-def tools() -> tuple[str, str]:
+def tools(program: Program = DRIVER) -> tuple[str, str]:
     """Maven and the Java compiler; a `UserError` names what is missing and what to install."""
-    return _tool("mvn", "the driver of Kafka's coordinator is built with Maven"), _tool(
-        "javac", "the driver of Kafka's coordinator is compiled"
-    )
+    return _tool("mvn", f"{program.title} is built with Maven"), _tool("javac", f"{program.title} is compiled")
 
 
 def _tool(name: str, why: str) -> str:
@@ -62,22 +74,22 @@ def _tool(name: str, why: str) -> str:
     return found
 
 
-def folder(version: str) -> Path:
-    """Where the driver for that version is, or will be."""
+def folder(version: str, program: Program = DRIVER) -> Path:
+    """Where the program for that version is, or will be."""
     digest = hashlib.sha256()
-    for path in sorted(p for p in SOURCES.rglob("*") if p.is_file()):
-        digest.update(f"{path.relative_to(SOURCES)}\0".encode() + path.read_bytes() + b"\0")
+    for path in sorted(p for p in program.sources.rglob("*") if p.is_file()):
+        digest.update(f"{path.relative_to(program.sources)}\0".encode() + path.read_bytes() + b"\0")
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "groupcheck" / "kafka" / f"{version}-{digest.hexdigest()[:16]}"
+    return Path(cache) / "groupcheck" / program.place / f"{version}-{digest.hexdigest()[:16]}"
 
 
 @contextmanager
-def locked(home: Path) -> Iterator[None]:
+def locked(home: Path, program: Program = DRIVER) -> Iterator[None]:
     """Only one process at a time; the lock falls with its process."""
     try:
         import fcntl
     except ImportError:
-        raise UserError("the driver of Kafka's coordinator runs on Linux and macOS only") from None
+        raise UserError(f"{program.title} runs on Linux and macOS only") from None
     try:
         home.parent.mkdir(parents=True, exist_ok=True)
         file = (home.parent / f"{home.name}.lock").open("w")
@@ -90,10 +102,10 @@ def locked(home: Path) -> Iterator[None]:
         yield
 
 
-def _build(version: str, home: Path, say: Callable[[str], None]) -> None:
-    say(f"building the driver of Kafka {version}'s group coordinator with Maven (first use only, some 20 s)")
+def _build(version: str, home: Path, say: Callable[[str], None], program: Program) -> None:
+    say(f"building {program.title} for Kafka {version} with Maven (first use only, some 20 s)")
     with tempfile.TemporaryDirectory(dir=home.parent, prefix=".building-") as place:
-        shutil.copytree(SOURCES, place, dirs_exist_ok=True)
+        shutil.copytree(program.sources, place, dirs_exist_ok=True)
         jars, log = Path(place, "built", "jars"), home.parent / f"{home.name}.log"
         options = [f"-Dkafka={version}", f"-DoutputDirectory={jars}", "-DincludeScope=runtime"]
         command = [tools()[0], "--batch-mode", "--no-transfer-progress", *options, *GOALS]
@@ -108,14 +120,16 @@ def _build(version: str, home: Path, say: Callable[[str], None]) -> None:
                 raise UserError(f"Maven did not end within {BUILD_S:.0f} s", where=str(log)) from None
         if ended.returncode:
             raise UserError(
-                _why(log.read_text(errors="replace")), where=str(log), do="Maven needs the network on first use, and a JDK 17 or newer"
+                _why(log.read_text(errors="replace"), program),
+                where=str(log),
+                do="Maven needs the network on first use, and a JDK 17 or newer",
             )
-        shutil.copy(Path(place, "target", "driver.jar"), jars.parent)
+        shutil.copy(Path(place, "target", program.jar), jars.parent)
         jars.parent.replace(home)
         log.unlink()
 
 
-def _why(log: str) -> str:
+def _why(log: str, program: Program) -> str:
     errors = [line.removeprefix("[ERROR]").strip() for line in log.splitlines() if line.startswith("[ERROR]")]
     first = next(filter(None, errors), "it said nothing")
-    return f"Maven could not build the driver: {first[:300]}"
+    return f"Maven could not build {program.title}: {first[:300]}"

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import pytest
 
 from groupcheck.model.engine import UserError
@@ -106,15 +107,15 @@ def test_a_cache_that_cannot_be_written_is_named(bench: Path, monkeypatch: pytes
         install.classpath("4.3.0", silent)
 
 
-def test_other_sources_and_other_versions_have_folders_of_their_own(bench: Path, monkeypatch: pytest.MonkeyPatch):
+def test_other_sources_and_other_versions_have_folders_of_their_own(bench: Path):
     folders = {install.folder(version) for version in VERSIONS}
     assert len(folders) == len(VERSIONS) == 4
     changed = bench / "driver"
-    shutil.copytree(install.SOURCES, changed)
-    monkeypatch.setattr(install, "SOURCES", changed)
-    assert install.folder("4.3.0") in folders
+    shutil.copytree(install.DRIVER.sources, changed)
+    copied = attrs.evolve(install.DRIVER, sources=changed)
+    assert install.folder("4.3.0", copied) in folders
     (changed / "src" / "groupcheck" / "kafka" / "Main.java").write_text("class Main {}")
-    assert install.folder("4.3.0") not in folders
+    assert install.folder("4.3.0", copied) not in folders
 
 
 def test_a_version_without_a_driver_is_refused(bench: Path):
