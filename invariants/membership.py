@@ -1,4 +1,4 @@
-"""Who is in the group: the leader, the generation, the size, and the counts that the coordinator keeps."""
+"""Who is in the group: the leader, the generation, the size."""
 
 from __future__ import annotations
 
@@ -6,22 +6,46 @@ from typing import Any
 
 from groupcheck.model.engine import invariant, step_invariant
 from groupcheck.model.protocol.client import NOTHING, Client, Member
-from groupcheck.model.protocol.group import Core, Pass, Phase, Seats, is_member
+from groupcheck.model.protocol.group import Core, Pass, Phase, is_member
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 from groupcheck.model.protocol.scope import Scope
 
 
-@step_invariant("core", "seats", rules=("send_back", "answer_joins", "answer_syncs"), source="ClassicGroup.maybeElectNewJoinedLeader")
+@step_invariant(
+    "core",
+    "seats",
+    rules=("join_group", "leave_group", "session_timeout", "new_member_timeout"),
+    source="ClassicGroup.maybeElectNewJoinedLeader",
+)
 def leader_is_a_member(before: Any, after: Any) -> bool:
-    """Whoever leads the group is a member of it, and a generation with members has a leader.
+    """Whoever leads the group is a member of it. If its JoinGroup is said to be parked, it is.
 
-    Looked at where the coordinator passes the leader's process, in every round and every assignment; every removal starts one or the other.
-    Why: a leader that is gone is replaced when a member is removed, or at the latest when the round completes.
+    Looked at where somebody comes or goes. Why: a leader that is gone is replaced when it is removed, or at the latest when the round completes.
     """
-    walk, core = before.core.walk, after.core
-    if core.leader is not None and core.leader[0] == walk.at and not is_member(after.seats[core.leader[1]]):
-        return False
-    return core.phase != Phase.COMPLETING or core.members == 0 or core.leader is not None
+    leader = after.seats.leader
+    if leader is None:
+        return True
+    seat = after.seats[leader]
+    return bool(after.core.led and is_member(seat) and (not after.core.leader_parked or seat.join))
+
+
+@step_invariant("walk", "seats", source="ClassicGroup.maybeElectNewJoinedLeader, remove")
+def elected_is_a_member(before: Any, after: Any) -> bool:
+    """Whoever leads the group after a round has begun or completed, or after it was loaded from the log, is a member of it.
+
+    Why: the leader is chosen among the members that are there; a record names the leader of the plan that it holds.
+    """
+    leader = after.seats.leader
+    return leader is None or is_member(after.seats[leader])
+
+
+@invariant(source="ClassicGroup.initNextGeneration")
+def generation_is_led(core: Core) -> bool:
+    """A generation that waits for its plan has a leader who will send it.
+
+    Why: a round that completes with members and without its old leader chooses one of those who joined.
+    """
+    return core.phase != Phase.COMPLETING or core.led
 
 
 @step_invariant("core", source="ClassicGroup.initNextGeneration; KIP-134")
@@ -30,8 +54,8 @@ def generation_only_grows(before: Any, after: Any) -> bool:
 
     Why: a completed round begins the next one; a new coordinator goes on from the last record, and may so use an unwritten number again.
     """
-    walk = after.core.walk
-    if walk is not None and walk.kind == Pass.RELOAD:
+    begun = after.core.walk
+    if begun is not None and begun.kind == Pass.RELOAD:
         return bool(after.core.generation >= before.core.durable[0])
     remembered = "fail_over" in after.core.keeps
     written = not remembered or after.core.durable[0] >= before.core.durable[0]
@@ -66,63 +90,8 @@ def joined_with_identity(client: Client) -> bool:
     return not joined or (client.id != NO_ID and client.generation != NO_GENERATION)
 
 
-def _members(seats: Seats) -> tuple[int, int]:
-    """How many ids of one process are members, and how many were only handed out."""
-    members = sum(seat.member for _, seat in seats)
-    return members, len(seats.ids) - members
-
-
-@step_invariant("core", "seats", source="ClassicGroup.add, remove, addPendingMember")
-def members_counted(before: Any, after: Any) -> bool:
-    """The coordinator's counts of members and of ids handed out follow what it adds and removes.
-
-    Why: they decide when a round is full. (A new coordinator begins to count when it loads the group.)
-    """
-    core, then = after.core, before.core
-    if then.walk is not None and then.walk.kind == Pass.RELOAD:
-        return bool(core.members - then.members == _members(after.seats)[0] and core.pending == 0)
-    (was, waited), (now, waits) = _members(before.seats), _members(after.seats)
-    return bool(core.members - then.members == now - was and core.pending - then.pending == waits - waited)
-
-
-def _parked(core: Core) -> int:
-    """How many members' JoinGroups wait, as the coordinator counts: while it answers them, those that are still to be passed."""
-    return core.walk.left if core.walk is not None and core.walk.kind == Pass.COMPLETE else core.parked
-
-
-@step_invariant("core", "seats", source="ClassicGroup.numAwaitingJoinResponse; sarama#2290")
-def joins_counted(before: Any, after: Any) -> bool:
-    """The coordinator's count of parked JoinGroups follows the members whose JoinGroup is parked, each once.
-
-    Why: a round is full when this count reaches the number of members; a member counted twice would take the place of one that is missing.
-    """
-    if before.core.walk is not None and before.core.walk.kind == Pass.RELOAD:
-        return bool(after.core.parked == 0)
-    waited, waits = (sum(seat.join for _, seat in side.seats) for side in (before, after))
-    return bool(_parked(after.core) - _parked(before.core) == waits - waited)
-
-
-@step_invariant("core", "seats", source="ClassicGroup.pendingSyncMembers")
-def syncs_counted(before: Any, after: Any) -> bool:
-    """The coordinator's count of members that have not sent SyncGroup follows the members that have not.
-
-    Why: the sync timer runs as long as there are any. At the end of a round all members are due, at the start of the next none.
-    """
-    core, walk = after.core, before.core.walk
-    due = sum(seat.due for _, seat in after.seats)
-    if "sync_timeout" not in core.keeps and (core.phase == Phase.STABLE or (walk is not None and walk.kind == Pass.ASSIGN)):
-        return bool(core.phase != Phase.STABLE or core.due == 0)  # the model forgets it: nobody would look at it any more
-    if walk is not None and walk.kind == Pass.COMPLETE:
-        return bool(due == _members(after.seats)[0] and (core.phase != Phase.COMPLETING or core.due == core.members))
-    if walk is not None and walk.kind in (Pass.RESTART, Pass.RELOAD):
-        return bool(due == 0 and (core.walk is not None or core.due == 0))
-    started = core.walk is not None and core.walk.kind == Pass.RESTART  # the count is void until the round has begun
-    return bool(started or core.due - before.core.due == due - sum(seat.due for _, seat in before.seats))
-
-
 INVARIANTS = {
     "classic": (
-        leader_is_a_member, generation_only_grows, size_cap, id_before_membership, joined_with_identity,
-        members_counted, joins_counted, syncs_counted,
+        leader_is_a_member, elected_is_a_member, generation_is_led, generation_only_grows, size_cap, id_before_membership, joined_with_identity,
     )
 }  # fmt: skip

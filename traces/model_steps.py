@@ -13,21 +13,22 @@ from functools import cache
 
 from groupcheck.model.engine import Rule, but
 from groupcheck.model.protocol.coordinator import sync_group
-from groupcheck.model.protocol.group import Core, Phase, Seat, Seats
+from groupcheck.model.protocol.group import REST, Core, Phase, Seat, Seats, Walk
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import SyncGroup
-from groupcheck.model.protocol.rounds import ROUND_RULES, after_removal, complete, prepare
+from groupcheck.model.protocol.rounds import after_removal, complete, prepare
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.protocol.timers import append_committed
+from groupcheck.model.protocol.walks import WALK_RULES
 
 _SCOPE = Scope(members=1, generations=2)
-_LEADER = (0, 0)
-_Case = tuple[Core, Seats, Link]
+_LEADER = 0
+_Case = tuple[Core, Walk, Seats, Link]
 
 
 def _fire(rule: Rule, case: _Case) -> Iterator[tuple[str, _Case]]:
     """The outcomes of a rule: its label (empty, if it has none) and what it leaves."""
-    there = dict(zip(("core", "seats", "link"), case, strict=True))
+    there = dict(zip(("core", "walk", "seats", "link"), case, strict=True))
     if rule.guard is not None and not rule.guard.allows(0, there[rule.guard.slot]):
         return
     given = [*([0] if rule.takes_me else []), *(there[name] for name in rule.slots), *([_SCOPE] if rule.takes_scope else [])]
@@ -35,16 +36,16 @@ def _fire(rule: Rule, case: _Case) -> Iterator[tuple[str, _Case]]:
         values = outcome if isinstance(outcome, tuple) else (outcome,)
         label, values = (values[0], values[1:]) if rule.labels else ("", values)
         after = there | dict(zip(rule.slots, values, strict=True))
-        core, seats, link = after["core"], after["seats"], after["link"]
-        assert isinstance(core, Core) and isinstance(seats, Seats) and isinstance(link, Link)
-        yield label, (core, seats, link)
+        core, walk, seats, link = after["core"], after["walk"], after["seats"], after["link"]
+        assert isinstance(core, Core) and isinstance(walk, Walk) and isinstance(seats, Seats) and isinstance(link, Link)
+        yield label, (core, walk, seats, link)
 
 
 def _settled(case: _Case) -> set[Core]:
     """Takes the walk over all seats to its end, whatever it chooses on its way."""
-    if case[0].walk is None:
+    if case[0].walk is None and case[1] == REST:
         return {_plain(case[0])}
-    return {core for rule in ROUND_RULES for _, after in _fire(rule, case) for core in _settled(after)}
+    return {core for rule in WALK_RULES for _, after in _fire(rule, case) for core in _settled(after)}
 
 
 def _plain(core: Core) -> Core:
@@ -55,10 +56,10 @@ def _plain(core: Core) -> Core:
 def _group(core: Core, *, joined: bool = False) -> _Case:
     """The group in this world, with one member; `joined`: its JoinGroup is parked."""
     if core.phase == Phase.EMPTY:
-        return core, Seats(), Link()
+        return core, REST, Seats(), Link()
     seat = Seat(member=True, join=joined, due=core.phase in (Phase.COMPLETING, Phase.STABLE))
-    counted = but(core, members=1, parked=int(joined), due=int(seat.due), leader=_LEADER, leader_parked=joined)
-    return counted, Seats(((0, seat),)), Link()
+    counted = but(core, members=1, parked=int(joined), due=int(seat.due), led=True, leader_parked=joined)
+    return counted, REST, Seats(((_LEADER, seat),), leader=_LEADER), Link()
 
 
 def _only(outcomes: set[Core]) -> int:
@@ -89,8 +90,8 @@ def start_round(world: World) -> World | None:
     """A rebalance begins; None where one is already running."""
     if PHASE[world] == Phase.PREPARING:
         return None
-    group, seats, link = _group(_EVERY[world])
-    return _only(_settled((prepare(group), seats, link)))
+    group, walk, seats, link = _group(_EVERY[world])
+    return _only(_settled((prepare(group), walk, seats, link)))
 
 
 @cache
@@ -98,18 +99,18 @@ def end_round(world: World, anybody: bool) -> World | None:
     """The join phase ends, with members or with none; None where no round is running."""
     if PHASE[world] != Phase.PREPARING:
         return None
-    group, seats, link = _group(_EVERY[world], joined=True) if anybody else (_EVERY[world], Seats(), Link())
+    group, walk, seats, link = _group(_EVERY[world], joined=True) if anybody else (_EVERY[world], REST, Seats(), Link())
     after = complete(group, _SCOPE)
     assert after.generation == group.generation + 1
-    return _only(_settled((after, seats, link)))
+    return _only(_settled((after, walk, seats, link)))
 
 
 @cache
 def leader_syncs(world: World) -> World | None:
     """The leader's SyncGroup arrives in a group that waits for it: its assignment is being appended. None where nobody waits for it."""
-    group, seats, _ = _group(_EVERY[world])
-    outcomes = list(_fire(sync_group, (group, seats, Link(request=SyncGroup(0, 0)))))
-    ((label, (after, _, _)),) = outcomes
+    group, walk, seats, _ = _group(_EVERY[world])
+    outcomes = list(_fire(sync_group, (group, walk, seats, Link(request=SyncGroup(0, 0)))))
+    ((label, (after, *_)),) = outcomes
     return _NUMBER[_plain(after)] if label in ("led", "parked") else None
 
 
@@ -125,5 +126,5 @@ def must_restart(world: World) -> bool:
     """Does the loss of a member start a rebalance here (and not end a running one, or concern an Empty group)?"""
     if PHASE[world] == Phase.PREPARING:
         return False
-    group, seats, link = _group(_EVERY[world])
-    return any(core.phase == Phase.PREPARING for core in _settled((after_removal(group, _SCOPE), seats, link)))
+    group, walk, seats, link = _group(_EVERY[world])
+    return any(core.phase == Phase.PREPARING for core in _settled((after_removal(group, _SCOPE), walk, seats, link)))

@@ -164,6 +164,7 @@ LEAST: Rows = {
     "commit_answer:ignored": (),
     "leave_answer": (("close", 1, 1), ("poll_timeout", 1, 1),),
     "closed": (("close", 1, 1),),
+    "begin_walk": (("", 1, 1),),
     "send_back": (
         ("", 2, 1), ("append_failure", 1, 1), ("close", 1, 1), ("crash", 1, 1), ("delay_request", 1, 1), ("disconnect", 1, 1), ("fail_over", 1, 1),
         ("lose_request", 1, 1), ("lose_response", 1, 1), ("poll_timeout", 1, 1), ("session_timeout", 1, 1), ("sync_timeout", 1, 1),
@@ -189,6 +190,7 @@ LEAST: Rows = {
     "answer_syncs": (("", 1, 1),),
     "record_plan": (("fail_over", 1, 1),),
     "reload": (("fail_over", 1, 1),),
+    "end_walk": (("", 1, 1),),
     "close_books": (("fail_over", 1, 1), ("new_member_timeout", 1, 1), ("sync_timeout", 1, 1),),
     "forget": (("fail_over", 1, 1), ("new_member_timeout", 1, 1), ("sync_timeout", 1, 1),),
     "store_offset:forwards": (("", 1, 1),),

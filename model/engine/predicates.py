@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from groupcheck.model.engine.spec import Predicate, StepInvariant
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.store import Words
 from groupcheck.model.engine.tables import Tables, group_of
+
+Binding = tuple[tuple[str, int], ...]  # index variables and their values
 
 
 class Findings:
@@ -53,18 +56,26 @@ class Findings:
 
 
 class Predicates:
-    """Rows of views and predicates, evaluated with the whole state of the place that asked.
+    """Rows of views and predicates, evaluated on the values of their inputs.
 
     Who asks for a row is the first state with these inputs: what is broken or met there is known from then on. So a predicate's cell only
     says that the combination was seen.
     """
 
     def __init__(
-        self, tables: Tables, packed: Packed, view_pools: Sequence[Pool], findings: Findings, state_of: Callable[[int], State]
+        self,
+        tables: Tables,
+        packed: Packed,
+        pools: Sequence[Pool],
+        view_pools: Sequence[Pool],
+        findings: Findings,
+        state_of: Callable[[int], State],
     ) -> None:
-        self.tables, self.packed, self.view_pools, self.findings, self.state_of = tables, packed, view_pools, findings, state_of
+        self.tables, self.packed, self.findings, self.state_of = tables, packed, findings, state_of
+        self.pools, self.view_pools = pools, view_pools
         self.see: Semantics = tables.see
         self.met: dict[tuple[int, tuple[str, ...], Sequence[int]], Any] = {}  # one evaluation serves all indexes
+        self.plans: dict[tuple[int, str, Binding], list[tuple[list[Any], int]] | None] = {}
         self.refresh()
 
     def refresh(self) -> None:
@@ -83,23 +94,53 @@ class Predicates:
         table = self.tables.all[number]
         cell = r.NOTHING
         if table.view is not None:
-            binding: dict[str, Any] = {} if table.view.index is None else {"i": table.view.index}
-            value = self._once(table.view.view, binding, ids, place)
+            value = self._once(number, table.view.view, () if table.view.index is None else (("i", table.view.index),), ids, place)
             try:
                 cell += self.view_pools[number - self.tables.urgent].number(value)
             except TypeError as error:
                 raise RuleError(table.view.view.name, f"gave a {type(value).__name__}, which cannot be hashed", {}) from error
         for p, of in table.bound:
-            if not self.findings.is_known(p) and bool(self._once(p, dict(of), ids, place)) == self.findings.is_goal(p):
+            if not self.findings.is_known(p) and bool(self._once(number, p, of, ids, place)) == self.findings.is_goal(p):
                 self.findings.note(p, place)
         tape += (number, DIRECT | cell, *ids)
 
-    def _once(self, p: Predicate, binding: dict[str, int], ids: Sequence[int], place: int) -> Any:
+    def _once(self, number: int, p: Predicate, of: Binding, ids: Sequence[int], place: int) -> Any:
         """The value of a predicate or view, evaluated once for the same values of its inputs, whatever the indexes; only their order counts."""
-        key = (id(p), tuple(sorted(binding, key=binding.__getitem__)) if len(binding) > 1 else (), ids)
+        key = (id(p), tuple([var for var, _ in sorted(of, key=itemgetter(1))]) if len(of) > 1 else (), ids)
         if key not in self.met:
-            self.met[key] = self.see.evaluate(p, binding, self.state_of(place))
+            self.met[key] = self._evaluated(number, p, of, ids, place)
         return self.met[key]
+
+    def _evaluated(self, number: int, p: Predicate, of: Binding, ids: Sequence[int], place: int) -> Any:
+        plan = self.plans.get((number, p.name, of), ())
+        if plan == ():
+            plan = self.plans[number, p.name, of] = self._arguments(number, p, dict(of))
+        if plan is None:
+            return self.see.evaluate(p, dict(of), self.state_of(place))
+        return self.see.asked(p, [values[ids[at]] for values, at in plan])
+
+    def _arguments(self, number: int, p: Predicate, binding: dict[str, int]) -> list[tuple[list[Any], int]] | None:
+        """For each argument of a predicate the values that it takes and its place among the inputs of its table; None: it is no input itself."""
+        only = next(iter(binding.values())) if len(binding) == 1 else None
+        inputs = self.tables.all[number].inputs
+        found = []
+        for name, var in p.places:
+            index = binding.get(var or "i", only)
+            at = next((at for at, k in enumerate(inputs) if self._stands_for(k, name, index)), None)
+            if at is None:
+                return None
+            found.append((self._pool(inputs[at]).values, at))
+        return found
+
+    def _stands_for(self, k: int, name: str, index: int | None) -> bool:
+        """Is this input of a table that slot or view at that index?"""
+        beyond = k - len(self.see.places)
+        there, of = self.see.places[k] if beyond < 0 else (self.tables.instances[beyond].view.name, self.tables.instances[beyond].index)
+        return there == name and of in (None, index)
+
+    def _pool(self, k: int) -> Pool:
+        beyond = k - len(self.see.places)
+        return self.pools[k] if beyond < 0 else self.view_pools[beyond]
 
     def arrive(self, state: State, place: int, predicates: Sequence[Predicate]) -> None:
         """Evaluates predicates on one state in Python."""

@@ -44,7 +44,7 @@ class Search:
         starts = self._starts()
         self.packed = Packed(self.tables, self.rows, self.pools, self.view_pools)
         self.registers = self.packed.registers
-        self.predicates = Predicates(self.tables, self.packed, self.view_pools, self.findings, self.state)
+        self.predicates = Predicates(self.tables, self.packed, self.pools, self.view_pools, self.findings, self.state)
         self.ends = Ends(self.tables, self.packed, self.state)
         self.log = Log(self.packed)
         self.peak = 0

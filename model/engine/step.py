@@ -191,7 +191,10 @@ class Semantics:
     def evaluate(self, p: Predicate, binding: dict[str, Any], state: State) -> Any:
         """The value of a predicate or view for one binding of its index variables."""
         only = next(iter(binding.values())) if len(binding) == 1 else None
-        args = [self.argument(name, binding.get(var or "i", only), state) for name, var in p.places]
+        return self.asked(p, [self.argument(name, binding.get(var or "i", only), state) for name, var in p.places])
+
+    def asked(self, p: Predicate, args: list[Any]) -> Any:
+        """The value of a predicate or view for these arguments. Raises `RuleError`."""
         try:
             return p.call(*args, *([self.spec.scope] if p.takes_scope else []))
         except UserError:

@@ -38,14 +38,14 @@ def _beats_in_a_round(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]
 
 
 @seeded(coordinator.sync_group)
-def _any_generation_syncs(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+def _any_generation_syncs(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     request = link.request
     assert isinstance(request, SyncGroup)
     if not is_member(seats[request.id]):
-        yield from coordinator.sync_group.call(me, core, seats, link, scope)
+        yield from coordinator.sync_group.call(core, seats, link, scope)
         return
     taken = but(link, request=but(request, generation=core.generation))
-    for label, after, known, left in coordinator.sync_group.call(me, core, seats, taken, scope):
+    for label, after, known, left in coordinator.sync_group.call(core, seats, taken, scope):
         answer = but(left.answer, request=request) if left.answer and left.answer != link.answer else left.answer
         yield label, after, known, but(left, answer=answer)
 

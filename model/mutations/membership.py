@@ -9,65 +9,65 @@ import attrs
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
-from groupcheck.model.protocol import coordinator, failover, rounds, timers
+from groupcheck.model.protocol import coordinator, failover, timers, walks
 from groupcheck.model.protocol.coordinator import Outcome
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.group import Core, Seats
+from groupcheck.model.protocol.group import Core, Seats, Walk
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup
 from groupcheck.model.protocol.scope import Scope
 
 
 @seeded(coordinator.leave_group)
-def _leader_stays(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    for label, after, left, answered in coordinator.leave_group.call(me, core, seats, link, scope):
-        yield label, but(after, leader=core.leader), left, answered
+def _leader_stays(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    for label, after, left, answered in coordinator.leave_group.call(core, seats, link, scope):
+        yield label, but(after, led=core.led), but(left, leader=seats.leader), answered
 
 
 @seeded(coordinator.join_group)
-def _one_too_many(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+def _one_too_many(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     if scope.max_size is not None:
         scope = attrs.evolve(scope, max_size=scope.max_size + 1)
-    yield from coordinator.join_group.call(me, core, seats, link, scope)
+    yield from coordinator.join_group.call(core, seats, link, scope)
 
 
 @seeded(coordinator.join_group)
-def _member_at_once(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    labels = coordinator.join_group.call(me, core, seats, link, attrs.evolve(scope, two_step=False))
+def _member_at_once(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    labels = coordinator.join_group.call(core, seats, link, attrs.evolve(scope, two_step=False))
     yield from labels
 
 
 @seeded(coordinator.join_group)
-def _counted_twice(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+def _counted_twice(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     request = link.request
     assert isinstance(request, JoinGroup)
     seat = seats[request.id]
     known = seats if seat is None else seats.put(request.id, but(seat, join=False))
-    yield from coordinator.join_group.call(me, core, known, link, scope)
+    yield from coordinator.join_group.call(core, known, link, scope)
 
 
 @seeded(timers.session_timeout)
-def _still_pending(me: int, core: Core, seats: Seats, budget: Budget, scope: Scope) -> Iterator[Any]:
-    for label, after, left, spent in timers.session_timeout.call(me, core, seats, budget, scope):
+def _still_pending(core: Core, seats: Seats, budget: Budget, scope: Scope) -> Iterator[Any]:
+    for label, after, left, spent in timers.session_timeout.call(core, seats, budget, scope):
         yield label, but(after, pending=core.pending), left, spent
 
 
-@seeded(rounds.send_back)
-def _sync_forgotten(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, kept, _ in rounds.send_back.call(me, core, seats, link, scope):
+@seeded(walks.send_back)
+def _sync_forgotten(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, kept, _ in walks.send_back.call(walk, seats, link, scope):
         yield after, kept, link
 
 
-@seeded(rounds.answer_joins)
-def _superseded_answered(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+@seeded(walks.answer_joins)
+def _superseded_answered(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
     if isinstance(link.parked, JoinGroup):
         link = but(link, orphaned=False)
-    yield from rounds.answer_joins.call(me, core, seats, link, scope)
+    yield from walks.answer_joins.call(walk, seats, link, scope)
 
 
-@seeded(rounds.answer_syncs)
-def _nobody_told(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, shared, _ in rounds.answer_syncs.call(me, core, seats, link, scope):
+@seeded(walks.answer_syncs)
+def _nobody_told(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, shared, _ in walks.answer_syncs.call(walk, seats, link, scope):
         for id, seat in seats:
             stored = shared[id]
             assert stored is not None
@@ -76,8 +76,8 @@ def _nobody_told(me: int, core: Core, seats: Seats, link: Link, scope: Scope) ->
 
 
 @seeded(coordinator.sync_group)
-def _still_awaited(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    for label, after, known, answered in coordinator.sync_group.call(me, core, seats, link, scope):
+def _still_awaited(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    for label, after, known, answered in coordinator.sync_group.call(core, seats, link, scope):
         yield label, but(after, due=core.due, deadline=core.deadline), known, answered
 
 

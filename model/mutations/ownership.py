@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
 from groupcheck.model.protocol import client as member
-from groupcheck.model.protocol import client_faults, rounds
+from groupcheck.model.protocol import client_faults, walks
 from groupcheck.model.protocol.client import Client, Member, Prepare, install
 from groupcheck.model.protocol.client_faults import Labelled, Outcome
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.group import Core, Seats
+from groupcheck.model.protocol.group import Seats, Walk
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_GENERATION, SyncGroup
 from groupcheck.model.protocol.scope import Scope
@@ -67,12 +67,10 @@ def _completes_after_leaving(client: Client, link: Link, budget: Budget) -> Iter
         yield label, but(after, granted=client.granted), sent, spent
 
 
-@seeded(rounds.answer_syncs)
-def _assigned_twice(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Core, Seats, Link]]:
-    for after, shared, answered in rounds.answer_syncs.call(me, core, seats, link, scope):
-        if after.walk is not None:
-            after = but(after, walk=but(after.walk, free=(1 << scope.partition_count) - 1))
-        yield after, shared, answered
+@seeded(walks.answer_syncs)
+def _assigned_twice(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Walk, Seats, Link]]:
+    for after, shared, answered in walks.answer_syncs.call(walk, seats, link, scope):
+        yield but(after, free=(1 << scope.partition_count) - 1), shared, answered
 
 
 MUTATIONS = (

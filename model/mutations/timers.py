@@ -9,10 +9,10 @@ import attrs
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import Mutation, seeded
-from groupcheck.model.protocol import coordinator, rounds, timers
+from groupcheck.model.protocol import coordinator, timers, walks
 from groupcheck.model.protocol.coordinator import Outcome
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.group import Core, Phase, Seat, Seats
+from groupcheck.model.protocol.group import Core, Phase, Seat, Seats, Walk
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.scope import Scope
 
@@ -31,27 +31,27 @@ def _at_the_edge(core: Core, scope: Scope) -> Scope:
     return attrs.evolve(scope, generations=max(core.generation, 1))
 
 
-@seeded(rounds.answer_joins)
-def _newcomer_without_timer(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, kept, answered in rounds.answer_joins.call(me, core, seats, link, scope):
+@seeded(walks.answer_joins)
+def _newcomer_without_timer(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, kept, answered in walks.answer_joins.call(walk, seats, link, scope):
         yield after, _each(kept, seats, lambda was, now: but(now, armed=now.armed and not was.new)), answered
 
 
-@seeded(rounds.answer_joins)
-def _newcomer_timer_kept(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, kept, answered in rounds.answer_joins.call(me, core, seats, link, scope):
+@seeded(walks.answer_joins)
+def _newcomer_timer_kept(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, kept, answered in walks.answer_joins.call(walk, seats, link, scope):
         yield after, _each(kept, seats, lambda was, now: but(now, new=was.new)), answered
 
 
-@seeded(rounds.answer_joins)
-def _no_deadline(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, kept, answered in rounds.answer_joins.call(me, core, seats, link, scope):
-        yield but(after, deadline=False), kept, answered
+@seeded(walks.end_walk)
+def _no_deadline(core: Core, walk: Walk, scope: Scope) -> Iterator[Any]:
+    for after, rest in walks.end_walk.call(core, walk, scope):
+        yield but(after, deadline=False), rest
 
 
 @seeded(coordinator.join_group)
-def _id_without_timer(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    for label, after, known, answered in coordinator.join_group.call(me, core, seats, link, scope):
+def _id_without_timer(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    for label, after, known, answered in coordinator.join_group.call(core, seats, link, scope):
         for id, seat in known:
             if label == "id_required" and seats[id] is None:
                 known = known.put(id, but(seat, armed=False))
@@ -59,17 +59,17 @@ def _id_without_timer(me: int, core: Core, seats: Seats, link: Link, scope: Scop
 
 
 @seeded(timers.session_timeout)
-def _expiry_looks_away(me: int, core: Core, seats: Seats, budget: Budget, scope: Scope) -> Iterator[Any]:
+def _expiry_looks_away(core: Core, seats: Seats, budget: Budget, scope: Scope) -> Iterator[Any]:
     if core.phase == Phase.PREPARING:
         scope = _at_the_edge(core, scope)
-    yield from timers.session_timeout.call(me, core, seats, budget, scope)
+    yield from timers.session_timeout.call(core, seats, budget, scope)
 
 
 @seeded(coordinator.leave_group)
-def _leaving_looks_away(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+def _leaving_looks_away(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     if core.phase == Phase.PREPARING:
         scope = _at_the_edge(core, scope)
-    yield from coordinator.leave_group.call(me, core, seats, link, scope)
+    yield from coordinator.leave_group.call(core, seats, link, scope)
 
 
 MUTATIONS = (

@@ -18,11 +18,10 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.failover import write_record
 from groupcheck.model.protocol.group import Core, Phase, Seat, Seats, is_member, remove, supported
 from groupcheck.model.protocol.link import Link, deliver, mentions, orphan, park, reply
 from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, Store, SyncGroup
-from groupcheck.model.protocol.rounds import after_removal, attempt, prepare, succeed
+from groupcheck.model.protocol.rounds import after_removal, attempt, prepare, succeed, write_record
 from groupcheck.model.protocol.scope import Scope
 
 Outcome = tuple[str, Core, Seats, Link]
@@ -54,14 +53,14 @@ def accepts(core: Core, seat: Seat | None, scope: Scope) -> bool:
     "too_many", "inconsistent", "id_required", "added", "unknown", "parked", "unchanged", "restarted",
     when=lambda link: isinstance(link.request, JoinGroup),
 )  # fmt: skip
-def join_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     """A member wants to be in the group. First without an id: it is given one and must come again (KIP-394). Then it waits for the round."""
     request = link.request
     assert isinstance(request, JoinGroup)
     seat = seats[request.id]
     if not accepts(core, seat, scope):
-        yield from _too_many(me, core, seats, link, scope)
-    elif not agrees(core, me, scope):
+        yield from _too_many(core, seats, link, scope)
+    elif not agrees(core, seats, scope):
         yield "inconsistent", core, seats, reply(link, Answer(request, INCONSISTENT_GROUP_PROTOCOL))
     elif request.id == NO_ID:
         id = _new_id(seats, link)
@@ -69,53 +68,53 @@ def join_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> I
             seats = seats.put(id, Seat())
             yield "id_required", but(core, pending=core.pending + 1), seats, reply(link, Answer(request, MEMBER_ID_REQUIRED, id))
         else:
-            yield _add(me, core, seats, link, id, JoinGroup(id, request.claimed), scope)
+            yield _add(core, seats, link, id, JoinGroup(id, request.claimed), scope)
     elif seat is None or (seat.member and core.phase == Phase.EMPTY):
         yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
     elif not seat.member:
-        yield _add(me, but(core, pending=core.pending - 1), seats, link, request.id, request, scope)
+        yield _add(but(core, pending=core.pending - 1), seats, link, request.id, request, scope)
     else:
-        yield from _join_again(me, core, seats, link, seat, scope)
+        yield from _join_again(core, seats, link, seat, scope)
 
 
-def agrees(core: Core, me: int, scope: Scope) -> bool:
+def agrees(core: Core, seats: Seats, scope: Scope) -> bool:
     """The protocol rule (supportsProtocols): some assignor of the joiner's list is supported by all members; an Empty group takes any."""
-    if not scope.lists or core.phase == Phase.EMPTY:
+    if not core.support or core.phase == Phase.EMPTY:
         return True
-    return any(n == core.members and name in scope.lists[me] for n, name in zip(core.support, scope.assignors_listed, strict=True))
+    return any(n == core.members and name in seats.listed for n, name in zip(core.support, scope.assignors_listed, strict=True))
 
 
-def _too_many(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+def _too_many(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     request = link.request
     assert isinstance(request, JoinGroup)
     if seats[request.id] is not None:
-        core, seats = remove(core, seats, me, request.id, scope)
+        core, seats = remove(core, seats, request.id, scope)
         core = succeed(core)
     yield "too_many", core, seats, reply(link, Answer(request, GROUP_MAX_SIZE_REACHED))
 
 
-def _add(me: int, core: Core, seats: Seats, link: Link, id: int, request: JoinGroup, scope: Scope) -> Outcome:
+def _add(core: Core, seats: Seats, link: Link, id: int, request: JoinGroup, scope: Scope) -> Outcome:
     """addMemberAndRebalance: the newcomer is parked with the five-minute timer; the round starts, or may now complete. The first one leads."""
     if not core.members:
-        core = but(core, leader=(me, id), leader_parked=True)
+        core, seats = but(core, led=True, leader_parked=True), but(seats, leader=id)
     seat = Seat(True, new="new_member_timeout" in core.keeps, join=True, claimed=request.claimed)
-    core = supported(but(core, members=core.members + 1, parked=core.parked + 1), me, 1, scope)
+    core = but(core, members=core.members + 1, parked=core.parked + 1, support=supported(core.support, seats, 1, scope))
     core = attempt(but(core, extended=core.initial), scope) if core.phase == Phase.PREPARING else prepare(core)
     return "added", core, seats.put(id, seat), park(link, request)
 
 
-def _join_again(me: int, core: Core, seats: Seats, link: Link, seat: Seat, scope: Scope) -> Iterator[Outcome]:
+def _join_again(core: Core, seats: Seats, link: Link, seat: Seat, scope: Scope) -> Iterator[Outcome]:
     """A known member: parked in a running round; answered at once if nothing changed; otherwise (or if it leads a Stable group) a new round."""
     request = link.request
     assert isinstance(request, JoinGroup)
-    leads = core.leader == (me, request.id)
-    same = seat.claimed == request.claimed and not (seat.loaded and len(scope.lists[me]) > 1)
+    leads = seats.leader == request.id
+    same = seat.claimed == request.claimed and not (seat.loaded and len(seats.listed) > 1)
     unchanged = same and (core.phase == Phase.COMPLETING or not leads)
     if core.phase != Phase.PREPARING and unchanged:
         yield "unchanged", core, seats, reply(link, Answer(request, NONE, request.id, core.generation))
         return
     if seat.loaded:
-        core = supported(supported(core, me, -1, scope, True), me, 1, scope)
+        core = but(core, support=supported(supported(core.support, seats, -1, scope, core.assignor), seats, 1, scope))
     core = but(core, parked=core.parked + (not seat.join), leader_parked=core.leader_parked or leads)
     seats = seats.put(request.id, but(seat, join=True, claimed=request.claimed, loaded=False))
     if core.phase == Phase.PREPARING:
@@ -128,7 +127,7 @@ def _join_again(me: int, core: Core, seats: Seats, link: Link, seat: Seat, scope
     "unknown", "illegal_generation", "rebalancing", "stable", "led", "parked",
     when=lambda link: isinstance(link.request, SyncGroup),
 )  # fmt: skip
-def sync_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     """A member asks for its share: it waits until the leader's plan is written, or has it at once in a Stable group."""
     request = link.request
     assert isinstance(request, SyncGroup)
@@ -146,7 +145,7 @@ def sync_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> I
             seats = seats.put(request.id, but(seat, due=False))
             yield "stable", core, seats, reply(link, Answer(request, NONE, request.id, request.generation, seat.share))
         else:
-            leads = core.leader == (me, request.id) and not core.appending
+            leads = seats.leader == request.id and not core.appending
             seats = seats.put(request.id, but(seat, sync=True, due=False))
             core = but(core, appending=core.appending or leads)
             yield "led" if leads else "parked", core, seats, park(link, request)
@@ -170,7 +169,7 @@ def heartbeat(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
 
 
 @urgent("unknown", "pending", "left", when=lambda link: isinstance(link.request, LeaveGroup))
-def leave_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+def leave_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     """A member leaves. In the new coordinator the leaving of an id that never joined counts as well and starts a round in a Stable group."""
     request = link.request
     assert isinstance(request, LeaveGroup)
@@ -178,7 +177,7 @@ def leave_group(me: int, core: Core, seats: Seats, link: Link, scope: Scope) -> 
     if seat is None:
         yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
         return
-    core, seats = remove(core, seats, me, request.id, scope)
+    core, seats = remove(core, seats, request.id, scope)
     link = _forget(link, seat, request.id)
     yield "left" if seat.member else "pending", after_removal(core, scope), seats, reply(link, Answer(request))
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from groupcheck.model.engine import but, urgent
 from groupcheck.model.protocol.faults import REMEMBERED, Budget
-from groupcheck.model.protocol.group import Core, Pass, Phase, Seats, Walk
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.group import Core, Pass, Phase, Walk
 
 
 def kept_for(budget: Budget) -> tuple[str, ...]:
@@ -23,24 +22,11 @@ def kept_for(budget: Budget) -> tuple[str, ...]:
 @urgent(when=lambda budget: budget.closing)
 def close_books(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
     """The last fault of its kind has happened: a walk forgets what was remembered for it."""
-    if core.walk is None:
-        core = but(core, keeps=kept_for(budget), walk=Walk(Pass.FORGET))
-        if "fail_over" not in core.keeps:
-            core = but(core, durable=(0, None, None), recorded=False)
-        if core.phase == Phase.STABLE and "sync_timeout" not in core.keeps:
-            core = but(core, due=0, deadline=False)
-        yield core, but(budget, closing=False)
-
-
-@urgent(when=lambda me, core: core.walk is not None and core.walk.at == me and core.walk.kind == Pass.FORGET)
-def forget(me: int, core: Core, seats: Seats, scope: Scope) -> Iterator[tuple[Core, Seats]]:
-    """One process's part of the walk."""
-    durable = seats.durable if "fail_over" in core.keeps else ()
-    settled = core.phase == Phase.STABLE and "sync_timeout" not in core.keeps
-    newcomers = "new_member_timeout" in core.keeps
-    ids = tuple((id, but(seat, due=seat.due and not settled, new=seat.new and newcomers)) for id, seat in seats)
-    walk = but(core.walk, at=me + 1) if me + 1 < scope.members else None
-    yield but(core, walk=walk), Seats(ids, durable)
-
-
-FORGET_RULES = (close_books, forget)
+    keeps = kept_for(budget)
+    settled = core.phase == Phase.STABLE and "sync_timeout" not in keeps
+    core = but(core, keeps=keeps, walk=Walk(Pass.FORGET, 0, keeps=keeps, settled=settled))
+    if "fail_over" not in keeps:
+        core = but(core, durable=(0, False, None), recorded=False)
+    if settled:
+        core = but(core, due=0, deadline=False)
+    yield core, but(budget, closing=False)

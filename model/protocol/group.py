@@ -6,7 +6,7 @@ pendingSyncMembers); they are functions of the seats and add no state. Values th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import IntEnum
 
 from attrs import frozen
@@ -15,8 +15,9 @@ from groupcheck.model.engine import but
 from groupcheck.model.protocol.messages import NO_GENERATION
 from groupcheck.model.protocol.scope import Scope
 
+Record = tuple[tuple[int, int, int], ...]  # (id, share, claimed) of the members of one process
 Leader = tuple[int, int]  # (index of the process, id)
-Durable = tuple[int, Leader | None, int | None]  # generation, leader, assignor
+Durable = tuple[int, bool, int | None]  # generation, whether somebody leads, assignor
 
 
 class Phase(IntEnum):
@@ -34,38 +35,58 @@ class Phase(IntEnum):
 
 
 class Pass(IntEnum):
-    """What a walk over all seats does; see `rounds`."""
+    """What a walk over all seats does; see `walks`."""
 
-    RESTART = 0
-    COMPLETE = 1
-    ASSIGN = 2
-    VOTE = 3
-    RECORD = 4
-    RELOAD = 5
-    FORGET = 7
-    ELECT = 6
+    NONE = 0
+    RESTART = 1
+    COMPLETE = 2
+    ELECT = 3
+    VOTE = 4
+    ASSIGN = 5
+    RECORD = 6
+    RELOAD = 7
+    FORGET = 8
 
     __hash__ = int.__hash__
 
 
+ENDED = -1  # `Walk.at` of a walk that has passed all seats, or of none
+
+
 @frozen
 class Walk:
-    """A walk over all seats inside one step: `at` is the next index. `code` answers parked syncs, `expel` removes who has not synced.
+    """A walk over all seats inside one step: `at` is the next index. It carries what it needs of the group, and what it has found.
 
-    `unwritten`: the group becomes Empty, but a fail-over will not find that in the log (see `failover`).
-    `left` counts the members still to be passed, `free` is the mask of partitions still to be given, `rank` the members already passed,
-    `votes` what each assignor has got so far.
+    `members`: of the group when it began; `change`: how many have come (or gone, negative) since. `left` counts the members still to be
+    passed. `code` answers parked syncs, `expel` removes who has not synced. `generation` begins. `led`: somebody leads, where the walk may lose
+    or find the leader; `leader_parked` is that one's. `clears`: nobody is left, and a fail-over will find that in the log (see `failover`).
+    `free` is the mask of partitions still to be given, `rank` the members already passed, `again`: the shares are those of the record.
+    `votes` is what each assignor has got so far, `support` and `assignor` are the group's. `keeps`, as the group's: of what the walk could
+    forget. `settled`: nobody is awaited any more.
     """
 
-    kind: Pass
-    at: int = 0
+    kind: Pass = Pass.NONE
+    at: int = ENDED
+    members: int = 0
+    change: int = 0
+    left: int = 0
     code: int = 0
     expel: bool = False
-    unwritten: bool = False
-    left: int = 0
-    rank: int = 0
+    generation: int = 0
+    led: bool = False
+    leader_parked: bool = False
+    clears: bool = False
     free: int = 0
+    rank: int = 0
+    again: bool = False
     votes: tuple[int, ...] = ()
+    support: tuple[int, ...] = ()
+    assignor: int | None = None
+    keeps: tuple[str, ...] = ()
+    settled: bool = False
+
+
+REST = Walk()
 
 
 @frozen
@@ -73,18 +94,19 @@ class Core:
     """The group without its members. `initial`: PreparingRebalance was entered from Empty, the initial delay runs (KIP-134).
 
     `extended`: a member was added during the initial delay (newMemberAdded). `parked`: members whose JoinGroup waits. `due`: members that
-    have not sent SyncGroup (pendingSync), `deadline`: the sync timer runs. `leader_parked`: the leader is among the parked.
+    have not sent SyncGroup (pendingSync), `deadline`: the sync timer runs. `led`: there is a leader, `leader_parked`: its JoinGroup waits, too.
     `appending`: the leader's assignment is written, but not yet committed. `support`: how many members list each assignor, and `assignor`
-    the number of the one that was voted for (both only where the scope's members differ in what they list). `durable`: generation, leader, assignor
+    the number of the one that was voted for (both only where the scope's members differ in what they list). `durable`: generation, leader or none, assignor
     of the last record that a fail-over would load, `recorded`: the assignment in flight is that record already.
     `keeps`: the faults still possible for whose sake something is remembered that nobody else reads (see `faults.REMEMBERED`).
+    `walk`: one over all seats is to begin.
     """
 
     phase: Phase = Phase.EMPTY
     generation: int = 0
     initial: bool = False
     extended: bool = False
-    leader: Leader | None = None
+    led: bool = False
     leader_parked: bool = False
     members: int = 0
     parked: int = 0
@@ -94,7 +116,7 @@ class Core:
     appending: bool = False
     support: tuple[int, ...] = ()
     assignor: int | None = None
-    durable: Durable = (0, None, None)
+    durable: Durable = (0, False, None)
     recorded: bool = False
     keeps: tuple[str, ...] = ()
     walk: Walk | None = None
@@ -126,10 +148,17 @@ class Seat:
 
 @frozen
 class Seats:
-    """The ids of one process: (id, seat) in ascending order. `durable`: its members in the last group record, as (id, share, claimed)."""
+    """The ids of one process: (id, seat) in ascending order. `leader`: the id of the group's leader, if it is one of them.
+
+    `durable`: its members in the last group record, as (id, share, claimed), and `durable_leader` the record's leader. `listed`: the assignors
+    that the process lists, where that differs between processes.
+    """
 
     ids: tuple[tuple[int, Seat], ...] = ()
-    durable: tuple[tuple[int, int, int], ...] = ()
+    leader: int | None = None
+    durable: Record = ()
+    durable_leader: int | None = None
+    listed: tuple[str, ...] = ()
 
     def __getitem__(self, id: int) -> Seat | None:
         for k, seat in self.ids:
@@ -144,37 +173,40 @@ class Seats:
         return self.now(tuple(sorted([(k, s) for k, s in self.ids if k != id] + [(id, seat)], key=lambda pair: pair[0])))
 
     def drop(self, id: int) -> Seats:
-        return self.now(tuple((k, s) for k, s in self.ids if k != id))
+        return but(self, ids=tuple([(k, s) for k, s in self.ids if k != id]), leader=None if self.leader == id else self.leader)
 
     def now(self, ids: tuple[tuple[int, Seat], ...]) -> Seats:
         """The same record with other ids in memory."""
-        return Seats(ids, self.durable)
+        return but(self, ids=ids)
 
 
 def is_member(seat: Seat | None) -> bool:
     return seat is not None and seat.member
 
 
-def supported(core: Core, me: int, by: int, scope: Scope, loaded: bool = False) -> Core:
-    """The group after `by` (1 or -1) members of process `me` came or went, as far as assignors are concerned (`loaded`: see `Seat`)."""
-    if not scope.lists:
-        return core
-    mine = scope.lists[me]
-    if loaded:
-        assert core.assignor is not None
-        mine = (scope.assignors_listed[core.assignor],)
-    return but(core, support=tuple(n + by * (name in mine) for n, name in zip(core.support, scope.assignors_listed, strict=True)))
+def leader_of(seats: Iterable[Seats]) -> Leader | None:
+    """Who leads the group."""
+    return next(((me, mine.leader) for me, mine in enumerate(seats) if mine.leader is not None), None)
 
 
-def remove(core: Core, seats: Seats, me: int, id: int, scope: Scope) -> tuple[Core, Seats]:
+def supported(support: tuple[int, ...], seats: Seats, by: int, scope: Scope, only: int | None = None) -> tuple[int, ...]:
+    """How many list each assignor, after `by` (1 or -1) members of a process came or went; `only`: the one that the log holds (see `Seat`)."""
+    if not support:
+        return support
+    mine = seats.listed if only is None else (scope.assignors_listed[only],)
+    return tuple([n + by * (name in mine) for n, name in zip(support, scope.assignors_listed, strict=True)])
+
+
+def remove(core: Core, seats: Seats, id: int, scope: Scope) -> tuple[Core, Seats]:
     """Takes an id out of the group's memory, its timer with it. Who waited for an answer is the caller's business."""
     seat = seats[id]
     assert seat is not None
     if seat.member:
         core = but(core, members=core.members - 1, parked=core.parked - seat.join, due=core.due - seat.due)
-        core = supported(core, me, -1, scope, seat.loaded)
+        if core.support:
+            core = but(core, support=supported(core.support, seats, -1, scope, core.assignor if seat.loaded else None))
     else:
         core = but(core, pending=core.pending - 1)
-    if core.leader == (me, id):
-        core = but(core, leader=None, leader_parked=False)
+    if seats.leader == id:
+        core = but(core, led=False, leader_parked=False)
     return core, seats.drop(id)

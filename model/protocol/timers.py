@@ -63,25 +63,23 @@ def sync_timeout(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
 
 
 @rule("member", "pending", when=lambda budget: budget.allows("session_timeout"))
-def session_timeout(me: int, core: Core, seats: Seats, budget: Budget, scope: Scope) -> Iterator[tuple[str, Core, Seats, Budget]]:
+def session_timeout(core: Core, seats: Seats, budget: Budget, scope: Scope) -> Iterator[tuple[str, Core, Seats, Budget]]:
     """Nothing was heard from a member, or from an id that was handed out: it is removed. A parked request counts as a sign of life."""
     for id, seat in seats:
         if seat.armed and not seat.join and not seat.sync:
             label = "member" if seat.member else "pending"
-            left, without = remove(core, seats, me, id, scope)
+            left, without = remove(core, seats, id, scope)
             if seat.member or core.phase == Phase.PREPARING:
                 left = after_removal(left, scope, expiry=True)
             yield label, left, without, budget.spend("session_timeout")
 
 
 @rule(when=lambda seats: any(seat.new for _, seat in seats))
-def new_member_timeout(
-    me: int, core: Core, seats: Seats, link: Link, budget: Budget, scope: Scope
-) -> Iterator[tuple[Core, Seats, Link, Budget]]:
+def new_member_timeout(core: Core, seats: Seats, link: Link, budget: Budget, scope: Scope) -> Iterator[tuple[Core, Seats, Link, Budget]]:
     """A new member has waited for five minutes: it is removed although its JoinGroup is parked, which is answered 25."""
     for id, seat in seats:
         if seat.new and seat.armed and budget.allows("new_member_timeout"):
-            left, without = remove(core, seats, me, id, scope)
+            left, without = remove(core, seats, id, scope)
             request = link.parked if isinstance(link.parked, JoinGroup) else JoinGroup(id)
             told = deliver(link, JoinGroup, id, Answer(request, UNKNOWN_MEMBER_ID))
             yield after_removal(left, scope, expiry=True), without, told, budget.spend("new_member_timeout")

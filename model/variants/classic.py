@@ -8,20 +8,20 @@ from groupcheck.model.protocol.client import ANSWER_RULES, POLL_RULES, Client
 from groupcheck.model.protocol.client_faults import FAULT_RULES
 from groupcheck.model.protocol.coordinator import REQUEST_RULES
 from groupcheck.model.protocol.ends import ENDS
-from groupcheck.model.protocol.failover import RECORD_RULES, fail_over
+from groupcheck.model.protocol.failover import fail_over
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
-from groupcheck.model.protocol.forgetting import FORGET_RULES, kept_for
-from groupcheck.model.protocol.group import Core, Seats
+from groupcheck.model.protocol.forgetting import close_books, kept_for
+from groupcheck.model.protocol.group import REST, Core, Seats
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.offsets import OFFSET_RULES, Offsets
-from groupcheck.model.protocol.rounds import ROUND_RULES
 from groupcheck.model.protocol.scope import ASSIGNORS, Scope
 from groupcheck.model.protocol.telling import tell
 from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.protocol.variant import Variant
+from groupcheck.model.protocol.walks import WALK_RULES
 
 # Inside a step: answers are received, walks go on, commits are stored; only then is the next request read.
-URGENT_RULES = (*ANSWER_RULES, *ROUND_RULES, *RECORD_RULES, *FORGET_RULES, OFFSET_RULES[0], *REQUEST_RULES)
+URGENT_RULES = (*ANSWER_RULES, *WALK_RULES, close_books, OFFSET_RULES[0], *REQUEST_RULES)
 RULES = (*TIMER_RULES, fail_over, *POLL_RULES, *OFFSET_RULES[1:], *FAULT_RULES, *QUEUE_RULES, *URGENT_RULES)
 
 
@@ -31,12 +31,14 @@ def spec(scope: Scope) -> Spec:
         "core": single(Core(support=(0,) * len(scope.assignors_listed), keeps=kept_for(scope.budget))),
         "budget": single(scope.budget),
         "offsets": single(Offsets()),
+        "walk": single(REST),
         "seats": array(scope.members, Seats()),
         "client": array(scope.members, Client()),
         "link": array(scope.members, Link()),
     }
+    listed = {"seats": tuple(Seats(listed=names) for names in scope.lists)} if scope.lists else {}
     watched = range(scope.partition_count if scope.assignor == "range" and scope.records else 1)
-    return Spec("classic", slots, RULES, scope, ends=ENDS, initial=[{"offsets": Offsets(watched=p)} for p in watched])
+    return Spec("classic", slots, RULES, scope, ends=ENDS, initial=[{"offsets": Offsets(watched=p), **listed} for p in watched])
 
 
 VARIANT = Variant(

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.group import Core, Phase, Seat
+from groupcheck.model.protocol.group import Core, Phase, Seat, leader_of
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.oracles.conform.rows import Input, Memory, Outcome, Told
 from groupcheck.oracles.conform.standing import Move, Standing, empties, leads_with, partitions_of
@@ -72,7 +72,7 @@ def _code(told: Told) -> int:
 
 
 def _answer(told: Told, memory: Memory, now: Standing, real: Answer) -> Iterator[tuple[str, Any, Any]]:
-    answer, core = told.answer, memory.core
+    answer = told.answer
     error = real.members[0] if isinstance(real, LeaveAnswer) and not real.error and real.members else real.error
     yield "error", answer.code, error
     if isinstance(real, JoinAnswer) and isinstance(answer.request, messages.JoinGroup):
@@ -80,7 +80,7 @@ def _answer(told: Told, memory: Memory, now: Standing, real: Answer) -> Iterator
             yield "id", f"m{now.made}", real.member
         if answer.code == 0 and error == 0:
             member = now.name(told.member, answer.id)
-            leader = "" if core.leader is None else now.name(*core.leader)
+            leader = _leader(memory, now) or ""
             everybody = {now.name(me, id) for me, seats in enumerate(memory.seats) for id, seat in seats if seat.member}
             yield "member", member, real.member
             yield "generation", answer.generation, real.generation
@@ -105,7 +105,7 @@ def _memory(memory: Memory, at: Standing, real: ClassicMemory, scope: Scope) -> 
     known = {at.name(me, id): seat for me, seats in enumerate(memory.seats) for id, seat in seats}
     yield "state", States[core.phase], real.state
     yield "generation", core.generation, real.generation
-    yield "leader", None if core.leader is None else at.name(*core.leader), real.leader
+    yield "leader", _leader(memory, at), real.leader
     yield "ids handed out", {name for name, seat in known.items() if not seat.member}, set(real.pending_join)
     yield "members", {name for name, seat in known.items() if seat.member}, {m.member for m in real.members}
     yield "awaiting join", core.parked, real.awaiting_join
@@ -159,12 +159,16 @@ def _appended(before: Memory, given: Input, outcome: Outcome, now: Standing) -> 
     core = outcome.after.core
     if outcome.stored:
         return [("offset", 1)]
-    if leads_with(before.core, given):
-        leader = None if core.leader is None else now.name(*core.leader)
-        return [("group", core.generation, leader, sorted(_members(outcome.after, now)))]
+    if leads_with(before, given):
+        return [("group", core.generation, _leader(outcome.after, now), sorted(_members(outcome.after, now)))]
     if empties(before, outcome):
         return [("group", core.generation, None, [])]
     return []
+
+
+def _leader(memory: Memory, at: Standing) -> str | None:
+    leader = leader_of(memory.seats)
+    return None if leader is None else at.name(*leader)
 
 
 def _members(memory: Memory, now: Standing) -> Iterator[str]:

@@ -18,9 +18,9 @@ from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.spec import Rule
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.protocol.coordinator import REQUEST_RULES
-from groupcheck.model.protocol.failover import RECORD_RULES, fail_over
+from groupcheck.model.protocol.failover import fail_over
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.forgetting import FORGET_RULES
+from groupcheck.model.protocol.forgetting import close_books
 from groupcheck.model.protocol.group import Core, Phase, Seats
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
@@ -34,11 +34,11 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.model.protocol.offsets import Offsets, store_offset
-from groupcheck.model.protocol.rounds import ROUND_RULES
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.protocol.timers import TIMER_RULES
+from groupcheck.model.protocol.walks import WALK_RULES
 
-COORDINATOR = (*TIMER_RULES, fail_over, *ROUND_RULES, *RECORD_RULES, *FORGET_RULES, store_offset, *REQUEST_RULES)
+COORDINATOR = (*TIMER_RULES, fail_over, *WALK_RULES, close_books, store_offset, *REQUEST_RULES)
 FAULTS = ("append_failure", "fail_over", "session_timeout", "rebalance_timeout", "sync_timeout", "new_member_timeout")
 OF_ONE_ID = ("session_timeout", "new_member_timeout")
 STRANGER = 50  # an id that the coordinator does not know (any more)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.group import Core, Pass, Phase, Seats, Walk
+from groupcheck.model.protocol.group import Core, Phase, Seats, Walk
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.model.protocol.rounds import shares
 from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.walks import shares
 from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.kafka import commands
 from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, FailOver, Fire
@@ -71,7 +71,7 @@ class Move:
 def move(at: Standing, before: Memory, given: Input, outcome: Outcome, scope: Scope, patience_ms: int = PATIENCE_MS) -> Move:
     """The commands for an input; `outcome` is one that the model allows."""
     then = _replicates(at, before, given, outcome, scope)
-    leads = leads_with(before.core, given)
+    leads = leads_with(before, given)
     holds = (leads or unwritten(before, outcome)) and not at.held
     prelude: tuple[Command, ...] = (AutoCommit(on=False),) if holds else ()
     if isinstance(given, Fires):
@@ -89,15 +89,15 @@ def empties(before: Memory, outcome: Outcome) -> bool:
 def unwritten(before: Memory, outcome: Outcome) -> bool:
     """Does the group become Empty in memory, while a fail-over would not find the record of it?"""
     now = outcome.after.core
-    return "fail_over" in now.keeps and empties(before, outcome) and now.durable != (now.generation, None, None)
+    return "fail_over" in now.keeps and empties(before, outcome) and now.durable != (now.generation, False, None)
 
 
-def leads_with(core: Core, given: Input) -> bool:
+def leads_with(before: Memory, given: Input) -> bool:
     """Does the leader bring its plan? (Twice, if it asks again before the append has ended: then the plan is written twice.)"""
     if not isinstance(given, Asks) or not isinstance(given.request, messages.SyncGroup):
         return False
-    request = given.request
-    return core.phase == Phase.COMPLETING and core.leader == (given.member, request.id) and request.generation == core.generation
+    request, core = given.request, before.core
+    return core.phase == Phase.COMPLETING and before.seats[given.member].leader == request.id and request.generation == core.generation
 
 
 def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: bool, patience_ms: int) -> Command:
@@ -133,7 +133,7 @@ def plan(at: Standing, seats: tuple[Seats, ...], scope: Scope) -> tuple[tuple[st
     members = [(me, id) for me, some in enumerate(seats) for id, seat in some if seat.member]
     planned = []
     for rank, (me, id) in enumerate(members):
-        (share,) = shares(Walk(Pass.ASSIGN, rank=rank), len(members), scope)
+        (share,) = shares(Walk(members=len(members), rank=rank), scope)
         planned.append((at.name(me, id), partitions_of(share)))
     return tuple(planned)
 
@@ -227,7 +227,7 @@ def _extended(at: Standing, before: Memory, outcome: Outcome) -> int:
 
 def _logged(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outcome, held: bool) -> tuple[int, int]:
     """Records written and replicated after the move."""
-    written = at.written + (leads_with(before.core, given) or outcome.stored or empties(before, outcome))
+    written = at.written + (leads_with(before, given) or outcome.stored or empties(before, outcome))
     replicated = at.replicated
     for command in moved.commands:
         if isinstance(command, FailOver):

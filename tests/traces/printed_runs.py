@@ -16,7 +16,7 @@ from attrs import Factory, define, frozen
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
-from groupcheck.model.protocol.group import Core, Phase, Seats
+from groupcheck.model.protocol.group import REST, Core, Leader, Phase, Seats, leader_of
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.variants.classic import spec
 
@@ -58,6 +58,8 @@ class Printer:
     lines: list[str] = Factory(list)
     clock: int = 0
     late: str = ""
+    leader: Leader | None = None  # before the step at hand
+    resting: bool = True  # no walk over all members is on its way
     foreign: bool = False  # a step that the old coordinator does not take
 
     def memory(self, state: State) -> tuple[Core, dict[tuple[int, int], Any]]:
@@ -88,15 +90,17 @@ class Printer:
     def fired(self, firing: Firing, before: State, after: State) -> None:
         """Prints what one firing does."""
         core, seats = self.memory(before)
+        self.leader = leader_of(before[self.semantics.at["seats", i]] for i in range(self.members))
         then, left = self.memory(after)
         for who in left.keys() - seats.keys():
             self.names[who] = f"client-{who[0]}-{uuid.UUID(int=self.random.getrandbits(128), version=4)}"
+        self.resting = then.walk is None and after[self.semantics.at["walk", None]] == REST
         self._rule(firing, core, seats, then, left)
         if self.style.debug and then.generation == core.generation and core.phase == Phase.PREPARING:
             self._still_open(firing.name, then)
         if then.generation == core.generation + 1:
             self._completion(core, seats, then, left)
-        if self.late and then.walk is None:
+        if self.late and self.resting:
             self.say(self.late)
             self.late = ""
 
@@ -120,10 +124,10 @@ class Printer:
         settled = core.phase in (Phase.COMPLETING, Phase.STABLE)
         if name == "join_group":
             self._join(label, core, seats, left)
-        elif name == "sync_group" and core.phase == Phase.COMPLETING and core.leader is not None and label in ("led", "parked"):
+        elif name == "sync_group" and core.phase == Phase.COMPLETING and self.leader is not None and label in ("led", "parked"):
             synced = [who for who in left if left[who].sync and not seats[who].sync]
-            if label == "led" or synced == [core.leader]:
-                said = f"Assignment received from leader {self.name(core.leader)} for group g for generation {core.generation}."
+            if label == "led" or synced == [self.leader]:
+                said = f"Assignment received from leader {self.name(self.leader)} for group g for generation {core.generation}."
                 self.say(f"{said} The group has {core.members} members, 0 of which are static.")
         elif name == "leave_group" and label in ("left", "pending"):
             self._leave(label, core, gone[0], settled)
@@ -135,9 +139,9 @@ class Printer:
             late = [self.name(who) for who in seats if seats[who].due]
             self._prepare(core, f"Removing {self._collection(late)} on pending sync request expiration")
         elif name == "append_failed":
-            assert core.leader is not None
+            assert self.leader is not None
             self._prepare(
-                core, f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {self.name(core.leader)})"
+                core, f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {self.name(self.leader)})"
             )
         elif name == "fail_over":
             where = (
@@ -148,7 +152,7 @@ class Printer:
             self.say(f"{where} {core.generation}{'' if self.style.scala else '.'}")
             loaded = f"Loading group metadata for g with generation {then.generation}"
             self.late = loaded if self.style.scala else "loaded"
-        if self.late == "loaded" and then.walk is None:
+        if self.late == "loaded" and self.resting:
             self.late = f"Loaded classic group g with {then.members} members."
 
     def _join(self, label: str, core: Core, seats: dict[Any, Any], left: dict[Any, Any]) -> None:
@@ -173,7 +177,7 @@ class Printer:
                 self._prepare(core, f"Adding new member {self.name(who)} with group instance id {none}; client reason: not provided")
         elif label == "restarted":
             (who,) = [who for who in left if left[who].join and not seats[who].join]
-            leads = core.leader == who and core.phase == Phase.STABLE
+            leads = self.leader == who and core.phase == Phase.STABLE
             what = f"Leader {self.name(who)} re-joining group" if leads else f"Updating metadata for member {self.name(who)}"
             self._prepare(core, f"{what} during {core.phase}; client reason: not provided")
 

@@ -13,10 +13,10 @@ import attrs
 from groupcheck.model.engine import but
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.protocol.coordinator import REQUEST_RULES
-from groupcheck.model.protocol.failover import RECORD_RULES, fail_over
+from groupcheck.model.protocol.failover import fail_over
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
-from groupcheck.model.protocol.forgetting import FORGET_RULES
-from groupcheck.model.protocol.group import Core, Leader, Phase, Seat, Seats
+from groupcheck.model.protocol.forgetting import close_books
+from groupcheck.model.protocol.group import Core, Leader, Phase, Seat, Seats, leader_of
 from groupcheck.model.protocol.link import Link, send
 from groupcheck.model.protocol.messages import (
     NO_GENERATION,
@@ -30,12 +30,12 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.model.protocol.offsets import Offsets, store_offset
-from groupcheck.model.protocol.rounds import ROUND_RULES
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
+from groupcheck.model.protocol.walks import WALK_RULES
 from groupcheck.model.variants.classic import spec
 
-COORDINATOR = (*TIMER_RULES, fail_over, *QUEUE_RULES, *ROUND_RULES, *RECORD_RULES, *FORGET_RULES, store_offset, *REQUEST_RULES)
+COORDINATOR = (*TIMER_RULES, fail_over, *QUEUE_RULES, *WALK_RULES, close_books, store_offset, *REQUEST_RULES)
 
 
 @attrs.frozen
@@ -49,6 +49,10 @@ class World:
     links: tuple[Link, ...]
     offsets: Offsets
     state: State = attrs.field(repr=False)
+
+    @property
+    def leader(self) -> Leader | None:
+        return leader_of(self.seats)
 
     def code(self, member: int) -> int:
         """The error code that a member was answered; `KeyError` if it was not."""
@@ -85,7 +89,7 @@ class Group:
 
     @property
     def leader(self) -> Leader | None:
-        return self.core.leader
+        return self.now.leader
 
     @property
     def offsets(self) -> Offsets:

@@ -70,7 +70,7 @@ def test_in_a_running_round_a_known_member_that_comes_after_the_cap_is_filled_is
     group.leave(1)
     group.enter(1)
     group.enter(2)
-    assert group.join(0, 0, claimed=1, pick=lambda w: w.core.leader == (2, 0)).code(0) == GROUP_MAX_SIZE_REACHED
+    assert group.join(0, 0, claimed=1, pick=lambda w: w.leader == (2, 0)).code(0) == GROUP_MAX_SIZE_REACHED
     assert group.seat(0) is None
     assert (group.phase, group.core.all_joined) == (Phase.PREPARING, True)
     assert group.rebalance_timeout().codes == {1: NONE, 2: NONE}
@@ -93,8 +93,8 @@ def test_the_leader_that_is_dropped_for_the_cap_is_followed_by_one_who_is_there(
     group.leave(1)
     group.enter(1)
     group.enter(2)
-    group.join(0, 0, claimed=1, pick=lambda w: w.core.leader == (2, 0))
-    assert {w.core.leader for w in group.worlds} == {(1, group.now.seats[1].ids[0][0]), (2, 0)}
+    group.join(0, 0, claimed=1, pick=lambda w: w.leader == (2, 0))
+    assert {w.leader for w in group.worlds} == {(1, group.now.seats[1].ids[0][0]), (2, 0)}
     group.rebalance_timeout()
     assert group.leader == (2, 0)
 

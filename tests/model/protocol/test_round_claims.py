@@ -114,8 +114,8 @@ def test_if_the_leader_has_not_joined_any_who_has_leads() -> None:  # [T3]
     group = stable(3)
     for i in (1, 2):
         group.join(i, 0, claimed=1)
-    group.rebalance_timeout(lambda w: w.core.leader == (1, 0))
-    assert {w.core.leader for w in group.worlds} == {(1, 0), (2, 0)}
+    group.rebalance_timeout(lambda w: w.leader == (1, 0))
+    assert {w.leader for w in group.worlds} == {(1, 0), (2, 0)}
 
 
 def test_if_nobody_has_joined_the_timeout_empties_the_group() -> None:

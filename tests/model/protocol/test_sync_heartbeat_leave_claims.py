@@ -232,7 +232,7 @@ def test_a_leave_of_a_pending_id_leaves_an_empty_group_empty() -> None:
 
 def test_the_parked_join_of_a_member_that_leaves_is_answered() -> None:  # [L3]
     group = preparing(3)
-    assert group.leave(0, elsewhere=True, pick=lambda w: w.core.leader == (1, 0)).codes == {0: UNKNOWN_MEMBER_ID}
+    assert group.leave(0, elsewhere=True, pick=lambda w: w.leader == (1, 0)).codes == {0: UNKNOWN_MEMBER_ID}
     assert group.core.parked == 0
 
 
@@ -246,8 +246,8 @@ def test_the_parked_sync_of_a_member_that_leaves_is_never_answered() -> None:  #
 
 def test_when_the_leader_leaves_another_member_leads_at_once() -> None:  # [L4]
     group = stable(3)
-    group.leave(0, pick=lambda w: w.core.leader == (1, 0))
-    assert {w.core.leader for w in group.worlds} == {(1, 0), (2, 0)}
+    group.leave(0, pick=lambda w: w.leader == (1, 0))
+    assert {w.leader for w in group.worlds} == {(1, 0), (2, 0)}
 
 
 def test_who_joins_after_the_leader_has_gone_does_not_lead() -> None:

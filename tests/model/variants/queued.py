@@ -21,16 +21,16 @@ from groupcheck.model.protocol import client as member
 from groupcheck.model.protocol import client_faults as faulty
 from groupcheck.model.protocol.client import Client, Member, Prepare
 from groupcheck.model.protocol.coordinator import REQUEST_RULES
-from groupcheck.model.protocol.failover import RECORD_RULES, fail_over, reload
+from groupcheck.model.protocol.failover import fail_over
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.forgetting import FORGET_RULES
-from groupcheck.model.protocol.group import Core, Seats
+from groupcheck.model.protocol.forgetting import close_books
+from groupcheck.model.protocol.group import Seats, Walk
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, Request, Store, SyncGroup
 from groupcheck.model.protocol.offsets import OFFSET_RULES
-from groupcheck.model.protocol.rounds import ROUND_RULES
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
+from groupcheck.model.protocol.walks import WALK_RULES, reload
 from groupcheck.model.variants.classic import spec as atomic
 
 
@@ -227,16 +227,16 @@ def late_commit(client: Client, link: Link, wire: Wire, budget: Budget, scope: S
 
 
 @urgent(when=reload.guard.call if reload.guard else None)
-def reload_and_notice(me: int, core: Core, seats: Seats, link: Link, client: Client, wire: Wire, scope: Scope) -> Iterator[Any]:
-    for after, loaded, fresh in reload.call(me, core, seats, link, scope):
+def reload_and_notice(walk: Walk, seats: Seats, link: Link, client: Client, wire: Wire, scope: Scope) -> Iterator[Any]:
+    for after, loaded, fresh in reload.call(walk, seats, link, scope):
         yield after, loaded, fresh, cut_off(client, link, wire), Wire()
 
 
 def spec(scope: Scope) -> Spec:
     """The queued model at a scope of the atomic one."""
     there = atomic(scope)
-    messages = [r for r in RECORD_RULES if r.name != "reload"]
-    urgents = (post, *ROUND_RULES, *messages, reload_and_notice, *FORGET_RULES, closed, OFFSET_RULES[0], *REQUEST_RULES)
+    walks = [reload_and_notice if r is reload else r for r in WALK_RULES]
+    urgents = (post, *walks, close_books, closed, OFFSET_RULES[0], *REQUEST_RULES)
     sending = (
         send_join,
         _sends(member.send_sync, {SyncGroup}),

@@ -19,8 +19,8 @@ from groupcheck.model.protocol.group import Core, Seats
 from groupcheck.model.protocol.link import Link, reply
 from groupcheck.model.protocol.messages import Answer, Store
 from groupcheck.model.protocol.offsets import Offsets, fetch_offset, process_record, store_offset
-from groupcheck.model.protocol.rounds import send_back
 from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.walks import send_back
 from groupcheck.model.variants.classic import spec
 
 Outcomes = Iterator[Any]
@@ -57,10 +57,10 @@ def rebuilt(base: Spec, rules: Sequence[Rule], more: Sequence[Rule] = (), **slot
 def with_ids_never_used_again(scope: Scope) -> Spec:
     """Every id that a process is given has a number that it never had before: a slot counts them."""
 
-    def call(me: int, core: Core, seats: Seats, link: Link, issued: int, scope: Scope) -> Outcomes:
+    def call(core: Core, seats: Seats, link: Link, issued: int, scope: Scope) -> Outcomes:
         usual, coordinator._new_id = coordinator._new_id, lambda seats, link: issued
         try:
-            outcomes = list(join_group.call(me, core, seats, link, scope))
+            outcomes = list(join_group.call(core, seats, link, scope))
         finally:
             coordinator._new_id = usual
         for label, after, known, way in outcomes:

@@ -13,17 +13,15 @@ from groupcheck.model.protocol.messages import NO_GENERATION
 
 def renumbered(core: Core, seats: tuple[Seats, ...]) -> tuple[Any, ...]:
     """The same memory with the ids of each process numbered anew, in an order that their numbers do not decide."""
-    leader, new = core.leader, []
-    for i, known in enumerate(seats):
+    new = []
+    for known in seats:
         written = {id: rest for id, *rest in known.durable}
-        order = sorted(known, key=lambda pair: (repr(pair[1]), (i, pair[0]) == core.leader, str(written.get(pair[0]))))
+        order = sorted(known, key=lambda pair: (repr(pair[1]), pair[0] == known.leader, str(written.get(pair[0]))))
         names = {id: k for k, (id, _) in enumerate(order)}
-        if core.leader is not None and core.leader[0] == i:
-            leader = (i, names[core.leader[1]])
         durable = sorted((names.get(id, -1), *rest) for id, rest in written.items())
-        new.append((tuple(seat for _, seat in order), tuple(durable)))
-    generation, led_by, assignor = core.durable
-    return (but(core, leader=leader, durable=(generation, led_by and (led_by[0], 0), assignor)), *new)
+        leaders = (known.leader is not None and names[known.leader], known.durable_leader is not None)
+        new.append((tuple(seat for _, seat in order), tuple(durable), leaders))
+    return (core, *new)
 
 
 def memories(space: Space) -> set[tuple[Any, ...]]:
@@ -43,10 +41,10 @@ def live_memories(space: Space) -> set[tuple[Any, ...]]:
     """The same without dead values: what is remembered for a fault that cannot happen, or will be overwritten before it is read."""
     found = set()
     for core, *seats in space.seen("core", "seats"):
-        bare = but(core, keeps=(), durable=(0, None, None), recorded=False, extended=False)
+        bare = but(core, keeps=(), durable=(0, False, None), recorded=False, extended=False)
         if core.phase == Phase.STABLE:
             bare = but(bare, due=0, deadline=False)
-        found.add(renumbered(bare, tuple(Seats(tuple((id, _alive(core, seat)) for id, seat in known)) for known in seats)))
+        found.add(renumbered(bare, tuple(Seats(tuple((id, _alive(core, seat)) for id, seat in known), known.leader) for known in seats)))
     return found
 
 

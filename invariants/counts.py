@@ -1,0 +1,90 @@
+"""The counts that the coordinator keeps of its members: how many there are, whose JoinGroup is parked, who has not sent SyncGroup."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupcheck.model.engine import step_invariant
+from groupcheck.model.protocol.group import ENDED, Pass, Phase, Seats
+
+
+def _members(seats: Seats) -> tuple[int, int]:
+    """How many ids of one process are members, and how many were only handed out."""
+    members = sum(seat.member for _, seat in seats)
+    return members, len(seats.ids) - members
+
+
+def _joins(seats: Seats) -> int:
+    return sum(seat.join for _, seat in seats)
+
+
+def _due(seats: Seats) -> int:
+    return sum(seat.due for _, seat in seats)
+
+
+@step_invariant("core", "seats", source="ClassicGroup.add, remove, addPendingMember")
+def members_counted(before: Any, after: Any) -> bool:
+    """The coordinator's counts of members and of ids handed out follow what it adds and removes.
+
+    Why: they decide when a round is full.
+    """
+    (was, waited), (now, waits) = _members(before.seats), _members(after.seats)
+    core, then = after.core, before.core
+    return bool(core.members - then.members == now - was and core.pending - then.pending == waits - waited)
+
+
+@step_invariant("core", "seats", source="ClassicGroup.numAwaitingJoinResponse; sarama#2290")
+def joins_counted(before: Any, after: Any) -> bool:
+    """The coordinator's count of parked JoinGroups follows the members whose JoinGroup is parked, each once.
+
+    Why: a round is full when this count reaches the number of members; a member counted twice would take the place of one that is missing.
+    """
+    return bool(after.core.parked - before.core.parked == _joins(after.seats) - _joins(before.seats))
+
+
+@step_invariant("core", "seats", source="ClassicGroup.pendingSyncMembers")
+def syncs_counted(before: Any, after: Any) -> bool:
+    """The coordinator's count of members that have not sent SyncGroup follows the members that have not.
+
+    Why: the sync timer runs as long as there are any. Where a round starts, the count is void until the walk has told everybody.
+    """
+    core = after.core
+    if core.walk is not None and core.walk.kind == Pass.RESTART:
+        return True
+    if "sync_timeout" not in core.keeps and core.phase == Phase.STABLE:
+        return bool(core.due == 0)  # the model forgets it: nobody would look at it any more
+    return bool(core.due - before.core.due == _due(after.seats) - _due(before.seats))
+
+
+@step_invariant("walk", "seats", source="ClassicGroup.remove, completeJoinFuture; GroupMetadataManager.replay")
+def passed_are_counted(before: Any, after: Any) -> bool:
+    """What a walk over all members counts is what it does: members removed or loaded, JoinGroups answered.
+
+    Why: the group goes on with these counts. After a round has completed, every member is due to send SyncGroup; after the start of one, nobody.
+    """
+    walk, then = after.walk, before.walk
+    (was, waited), (now, waits) = _members(before.seats), _members(after.seats)
+    if then.kind == Pass.RELOAD:
+        return bool(walk.change - then.change == now and waits == _joins(after.seats) == _due(after.seats) == 0)
+    if walk.change - then.change != now - was or waits != waited:
+        return False
+    answered = then.left - walk.left if then.kind == Pass.COMPLETE else 0
+    if answered != _joins(before.seats) - _joins(after.seats):
+        return False
+    return bool(_due(after.seats) == {Pass.COMPLETE: now, Pass.RESTART: 0}.get(then.kind, _due(after.seats)))
+
+
+@step_invariant("core", "walk", rules=("end_walk",), source="ClassicGroup.initNextGeneration, transitionTo")
+def rounds_are_counted(before: Any, after: Any) -> bool:
+    """A round that has completed has nobody parked and everybody due; one that starts has nobody due.
+
+    Why: every parked JoinGroup is answered, and SyncGroup is what each of them sends next.
+    """
+    assert before.walk.at == ENDED
+    core = after.core
+    if before.walk.kind == Pass.COMPLETE:
+        return bool(core.parked == 0 and (core.phase == Phase.EMPTY) == (core.members == 0) and core.due == core.members)
+    return bool(before.walk.kind != Pass.RESTART or core.due == 0)
+
+
+INVARIANTS = {"classic": (members_counted, joins_counted, syncs_counted, passed_are_counted, rounds_are_counted)}
