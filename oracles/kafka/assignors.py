@@ -5,38 +5,25 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
-from typing import Any
 
-from attrs import field, frozen
+from attrs import frozen
 
+from groupcheck.model.assignors import Assignment, Group, Member, partitions
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.kafka.values import Assignments, Pairs, Partitions, by_topic, pairs, partitions
+from groupcheck.oracles.kafka.values import by_topic
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative-sticky", "uniform", "server-range")
 BATCH = 200  # problems a line
 
 
 @frozen
-class Claimant:
-    """A member as its assignor sees it. `owned` and `generation`: what it claims from before; for the coordinator's assignors its last target."""
-
-    member: str
-    topics: tuple[str, ...] = field(converter=tuple)
-    owned: Partitions = field(default=frozenset(), converter=partitions)
-    generation: int = -1
-    instance: str | None = None
-    rack: str | None = None
-
-
-@frozen
 class Problem:
-    """Members to share the partitions of topics (name: number of partitions). `racks`: for each topic the replicas' racks of each partition."""
+    """A group to be shared out by an assignor."""
 
     assignor: str
-    topics: Pairs = field(converter=pairs)
-    members: tuple[Claimant, ...] = field(converter=tuple)
-    racks: Pairs = field(default=(), converter=pairs)
+    group: Group
 
 
 @frozen
@@ -47,8 +34,8 @@ class NotSolved:
     reason: str
 
 
-def solve(driver: Driver, problems: Iterable[Problem]) -> Iterator[Assignments | NotSolved]:
-    """What each member gets, sorted by member, for one problem after the other."""
+def solve(driver: Driver, problems: Iterable[Problem]) -> Iterator[Assignment | NotSolved]:
+    """What each member gets, for one problem after the other."""
     asked: deque[list[Problem]] = deque()
     for answers in driver.assign_all(_batches(problems, asked)):
         for problem, answer in zip(asked.popleft(), answers):
@@ -64,14 +51,22 @@ def _batches(problems: Iterable[Problem], asked: deque[list[Problem]]) -> Iterat
 
 
 def _text(problem: Problem) -> str:
-    members = {m.member: _member(m) for m in problem.members}
-    return json.dumps({"assignor": problem.assignor, "topics": dict(problem.topics), "members": members, "racks": dict(problem.racks)})
+    members = ",".join(map(_member, problem.group.members))
+    return f'{{"assignor":{json.dumps(problem.assignor)},"members":{{{members}}},{_topics(problem.group.topics, problem.group.racks)}}}'
 
 
-def _member(m: Claimant) -> dict[str, Any]:
-    given: dict[str, Any] = {"topics": m.topics, "owned": by_topic(m.owned), "generation": m.generation}
-    return given | {name: value for name, value in (("instance", m.instance), ("rack", m.rack)) if value is not None}
+@lru_cache(maxsize=1 << 12)  # the members and topics of one problem are mostly those of the last
+def _member(m: Member) -> str:
+    given = {"topics": sorted(m.topics), "owned": by_topic(m.owned), "generation": m.generation}
+    optional = (("told", m.told), ("instance", m.instance), ("rack", m.rack))
+    return f"{json.dumps(m.id)}:{json.dumps(given | {name: value for name, value in optional if value is not None})}"
 
 
-def _read(assignment: dict[str, dict[str, list[int]]]) -> Assignments:
-    return tuple(sorted((member, partitions(assigned)) for member, assigned in assignment.items()))
+@lru_cache(maxsize=1 << 12)
+def _topics(topics: tuple[tuple[str, int], ...], racks: tuple[tuple[str, tuple[frozenset[str], ...]], ...]) -> str:
+    sorted_racks = {topic: [sorted(of_partition) for of_partition in of_topic] for topic, of_topic in racks}
+    return f'"topics":{json.dumps(dict(topics))},"racks":{json.dumps(sorted_racks)}'
+
+
+def _read(assignment: dict[str, dict[str, list[int]]]) -> Assignment:
+    return {member: partitions(assigned) for member, assigned in assignment.items()}

@@ -7,7 +7,8 @@ from itertools import product
 
 import pytest
 
-from groupcheck.oracles.kafka.assignors import ASSIGNORS, Claimant, NotSolved, Problem, solve
+from groupcheck.model.assignors import Group, Member
+from groupcheck.oracles.kafka.assignors import ASSIGNORS, NotSolved, Problem, solve
 from groupcheck.oracles.kafka.driver import Driver
 
 HAND_MADE = {
@@ -22,40 +23,40 @@ HAND_MADE = {
 
 @pytest.mark.parametrize("assignor", ("range", "roundrobin", "server-range"))
 def test_an_assignor_without_memory_answers_as_its_documentation_says(driver: Driver, assignor: str):
-    members = [Claimant("A", ("t", "u")), Claimant("B", ("t", "u"))]
-    (answer,) = solve(driver, [Problem(assignor, {"t": 3, "u": 2}, members)])
-    assert dict(answer) == HAND_MADE[assignor]  # type: ignore[arg-type]
+    members = [Member("A", ("t", "u")), Member("B", ("t", "u"))]
+    (answer,) = solve(driver, [Problem(assignor, Group({"t": 3, "u": 2}, members))])
+    assert answer == HAND_MADE[assignor]
 
 
 @pytest.mark.parametrize("assignor", ("sticky", "cooperative-sticky", "uniform"))
 def test_a_sticky_assignor_leaves_everybody_what_it_owns_in_balance(driver: Driver, assignor: str):
     owned = HAND_MADE[assignor]
-    members = [Claimant(name, ("t", "u"), owned[name], generation=3) for name in "AB"]
-    (answer,) = solve(driver, [Problem(assignor, {"t": 3, "u": 2}, members)])
-    assert dict(answer) == owned  # type: ignore[arg-type]
+    members = [Member(name, ("t", "u"), owned[name], generation=3) for name in "AB"]
+    (answer,) = solve(driver, [Problem(assignor, Group({"t": 3, "u": 2}, members))])
+    assert answer == owned
 
 
 def test_the_cooperative_assignor_withholds_what_another_still_owns(driver: Driver):
-    members = [Claimant("A", ("t",), {"t": [0, 1]}, generation=1), Claimant("B", ("t",))]
-    (cooperative, eager) = solve(driver, [Problem(name, {"t": 2}, members) for name in ("cooperative-sticky", "sticky")])
-    assert sorted(len(assigned) for _, assigned in cooperative) == [0, 1]  # type: ignore[union-attr]
-    assert sorted(len(assigned) for _, assigned in eager) == [1, 1]  # type: ignore[union-attr]
+    members = [Member("A", ("t",), {"t": [0, 1]}, generation=1), Member("B", ("t",))]
+    (cooperative, eager) = solve(driver, [Problem(name, Group({"t": 2}, members)) for name in ("cooperative-sticky", "sticky")])
+    assert sorted(len(assigned) for assigned in cooperative.values()) == [0, 1]
+    assert sorted(len(assigned) for assigned in eager.values()) == [1, 1]
 
 
 def test_every_assignor_gives_every_partition_to_one_subscriber(driver: Driver):
     kinds = (("t",), ("t", "u"), ("u",))
-    groups = [[Claimant(f"m{k}", topics) for k, topics in enumerate(subscribed)] for subscribed in product(kinds, repeat=3)]
-    problems = [Problem(assignor, {"t": 2, "u": 3}, members) for assignor, members in product(ASSIGNORS, groups)]
+    groups = [[Member(f"m{k}", topics) for k, topics in enumerate(subscribed)] for subscribed in product(kinds, repeat=3)]
+    problems = [Problem(assignor, Group({"t": 2, "u": 3}, members)) for assignor, members in product(ASSIGNORS, groups)]
     answers = list(solve(driver, problems))
     assert len(answers) == len(problems) == 6 * 27
     for problem, answer in zip(problems, answers):
         assert not isinstance(answer, NotSolved), answer
         wanted = sorted(
-            (topic, p) for topic, size in problem.topics for p in range(size) if any(topic in m.topics for m in problem.members)
+            (topic, p) for topic, size in problem.group.topics for p in range(size) if any(topic in m.topics for m in problem.group.members)
         )
-        assert sorted(p for _, assigned in answer for p in assigned) == wanted
-        topics = {m.member: m.topics for m in problem.members}
-        assert all(topic in topics[member] for member, assigned in answer for topic, _ in assigned)
+        assert sorted(p for assigned in answer.values() for p in assigned) == wanted
+        topics = {m.id: m.topics for m in problem.group.members}
+        assert all(topic in topics[member] for member, assigned in answer.items() for topic, _ in assigned)
 
 
 @pytest.mark.parametrize("assignor", ("sticky", "cooperative-sticky"))
@@ -65,14 +66,14 @@ def test_a_sticky_assignor_gives_partitions_to_a_first_member_that_subscribes_to
     A consumer whose pattern matches no topic joins with such a subscription.
     """
     (first, last) = solve(
-        driver, [Problem(assignor, {"t": 2}, [Claimant("A", a), Claimant("B", b)]) for a, b in (((), ("t",)), (("t",), ()))]
+        driver, [Problem(assignor, Group({"t": 2}, [Member("A", a), Member("B", b)])) for a, b in (((), ("t",)), (("t",), ()))]
     )
-    assert first == (("A", {("t", 0)}), ("B", {("t", 1)}))
-    assert last == (("A", {("t", 0), ("t", 1)}), ("B", set()))
+    assert first == {"A": {("t", 0)}, "B": {("t", 1)}}
+    assert last == {"A": {("t", 0), ("t", 1)}, "B": set()}
 
 
 def test_an_assignor_nobody_has_is_not_solved(driver: Driver):
-    problem = Problem("random", {"t": 1}, [Claimant("A", ("t",))])
+    problem = Problem("random", Group({"t": 1}, [Member("A", ("t",))]))
     (answer,) = solve(driver, [problem])
     assert isinstance(answer, NotSolved) and answer.problem == problem and "no assignor random" in answer.reason
 
@@ -86,6 +87,6 @@ for line in sys.stdin:
     print(json.dumps([{"assignment": {}} for _ in asked and asked["assign"]]), flush=True)
 """
     with Driver(command=(sys.executable, "-c", script)) as driver:
-        first, lost, last = solve(driver, [Problem(name, {}, ()) for name in ("range", "deadly", "range")])
-        assert first == last == ()
+        first, lost, last = solve(driver, [Problem(name, Group({}, ())) for name in ("range", "deadly", "range")])
+        assert first == last == {}
         assert isinstance(lost, NotSolved) and "died (exit code 3)" in lost.reason

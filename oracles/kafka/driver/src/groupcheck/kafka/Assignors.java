@@ -7,7 +7,7 @@ import org.apache.kafka.common.TopicPartition;
 import java.util.Collection;
 import java.util.Map;
 
-/** An assignor's problem: assignor, topics {"t": 3}, members {"A": {topics, owned, generation, instance, rack}}, racks {"t": [["r1"], ["r2"]]}. */
+/** An assignor's problem: assignor, topics {"t": 3}, members {"A": {topics, owned, generation, told, instance, rack}}, racks {"t": [["r1"], ["r2"]]}. */
 final class Assignors {
     private Assignors() { }
 

@@ -48,7 +48,7 @@ final class ClientAssignors {
         };
     }
 
-    /** The subscription as the leader gets it, through the bytes of the consumer protocol. */
+    /** The subscription as the leader gets it, through the bytes of the consumer protocol. "told": its own generation, if not that of the claim. */
     private static Subscription subscription(String name, String member, JsonNode given) {
         List<String> topics = Json.texts(given.path("topics"));
         List<TopicPartition> owned = Json.partitions(given.get("owned"));
@@ -59,8 +59,8 @@ final class ClientAssignors {
             own.onAssignment(new Assignment(owned), new ConsumerGroupMetadata("g", generation, member, Optional.empty()));
             user = own.subscriptionUserData(new HashSet<>(topics));
         }
-        boolean inUserData = name.equals("sticky");
-        Subscription sent = new Subscription(topics, user, inUserData ? List.of() : owned, inUserData ? -1 : generation,
+        int told = given.path("told").asInt(generation);
+        Subscription sent = new Subscription(topics, user, name.equals("sticky") ? List.of() : owned, told,
             Optional.ofNullable(Json.text(given, "rack", null)));
         Subscription received = ConsumerProtocol.deserializeSubscription(ConsumerProtocol.serializeSubscription(sent));
         received.setGroupInstanceId(Optional.ofNullable(Json.text(given, "instance", null)));

@@ -54,7 +54,8 @@ final class ServerAssignors {
         subscriptions.add(subscribed);
         Map<Uuid, Set<Integer>> owned = new HashMap<>();
         for (TopicPartition p : Json.partitions(given.get("owned"))) {
-            owned.computeIfAbsent(topics.id(p.topic()), id -> new HashSet<>()).add(p.partition());
+            owned.putIfAbsent(topics.id(p.topic()), new HashSet<>());     // computeIfAbsent would put it before others of its bucket
+            owned.get(topics.id(p.topic())).add(p.partition());
             owners.computeIfAbsent(topics.id(p.topic()), id -> new HashMap<>()).put(p.partition(), member);
         }
         members.put(member, new MemberSubscriptionAndAssignmentImpl(Optional.ofNullable(Json.text(given, "rack", null)),

@@ -1,0 +1,94 @@
+"""Who owned what before, as the sticky assignors make it out of the members' claims (AbstractStickyAssignor.allSubscriptionsEqual, KIP-341)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from attrs import frozen
+
+from groupcheck.model.assignors.group import NO_GENERATION, Group, Member, Partition, Partitions
+
+NOTHING: Partitions = frozenset()
+ClaimOf = Callable[[Member], tuple[Partitions, int]]
+"""What a member claims, and of which generation; -1: it does not say."""
+
+
+def eager_claim(member: Member) -> tuple[Partitions, int]:
+    """`StickyAssignor` reads partitions and generation from the user data, which a member has that was assigned something before."""
+    return (member.owned, member.generation) if member.generation > NO_GENERATION else (NOTHING, NO_GENERATION)
+
+
+def cooperative_claim(member: Member) -> tuple[Partitions, int]:
+    """`CooperativeStickyAssignor` reads the subscription: its partitions always, its generation unless there is only the user data's."""
+    return member.owned, member.in_subscription if member.in_subscription > NO_GENERATION else max(member.generation, NO_GENERATION)
+
+
+@frozen
+class Claims:
+    """`owned`: what each member still has, in order of the members. `contested`: partitions that two claimed of the same generation.
+
+    `newest`: the highest generation of any member. `older`: who claimed a partition of a lower generation last (the first of several).
+    """
+
+    owned: Mapping[str, set[Partition]]
+    contested: set[Partition]
+    newest: int
+    older: Mapping[Partition, str]
+
+
+def resolved(group: Group, topics: Mapping[str, int], claim_of: ClaimOf) -> Claims:
+    """Claims one after the other, in the order of `group.members`: a newer one replaces an older one, equal ones cancel each other.
+
+    The generation of the earlier claimant is taken from its subscription, that of the later one from its claim: where the two are not the
+    same (`Member.told`), the outcome depends on the order. A partition that a topic does not have, or no longer has, stays claimed.
+    """
+    owned: dict[str, set[Partition]] = {}
+    owner: dict[Partition, Member] = {}
+    contested: set[Partition] = set()
+    newest = NO_GENERATION
+    for member in group.members:
+        claimed, generation = claim_of(member)
+        newest = max(newest, generation)
+        mine = owned[member.id] = set()
+        for partition in claimed:
+            if partition[0] not in topics:
+                continue
+            other = owner.get(partition)
+            if other is not None:
+                told = max(other.in_subscription, NO_GENERATION)
+                if generation < told:
+                    continue
+                owned[other.id].discard(partition)
+            owner[partition] = member
+            if other is not None and generation == told:
+                contested.add(partition)
+            else:
+                mine.add(partition)
+    return Claims(owned, contested, newest, _older(group, newest, claim_of))
+
+
+def _older(group: Group, newest: int, claim_of: ClaimOf) -> dict[Partition, str]:
+    """GeneralAssignmentBuilder.prepopulateCurrentAssignments."""
+    found: dict[Partition, tuple[int, str]] = {}
+    for member in group.members:
+        claimed, generation = claim_of(member)
+        if generation < newest:
+            for partition in claimed:
+                if partition not in found or generation > found[partition][0]:
+                    found[partition] = generation, member.id
+    return {partition: member for partition, (_, member) in found.items()}
+
+
+def not_assigned(partitions: list[Partition], assigned: list[Partition]) -> list[Partition]:
+    """The partitions that are not among those assigned, both lists sorted alike.
+
+    As in Kafka's getUnassignedPartitions both are walked side by side; one that is assigned but does not exist is never met, and whatever
+    stands behind it counts as not assigned, although it is.
+    """
+    left, at = [], 0
+    for partition in partitions:
+        if at < len(assigned) and assigned[at] == partition:
+            at += 1
+        else:
+            left.append(partition)
+    return left
