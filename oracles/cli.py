@@ -20,7 +20,7 @@ from groupcheck.oracles.quantities import BUDGET, COUNT, SECONDS, SETTING, SIZE
 
 UNKNOWN = 3
 _ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
-KINDS = ("variants", "invariants", "rules", "goals", "faults", "assignors", "formats", "mutations")
+KINDS = ("variants", "invariants", "rules", "goals", "faults", "assignors", "formats", "mutations", "scenarios")
 FILE = click.Path(path_type=Path)
 
 
@@ -150,6 +150,27 @@ def conform(**options: Any) -> int:
     from groupcheck.oracles.commands import conform
 
     return conform(**options)
+
+
+@command.command(short_help="Record real clients on a real broker, for `replay`.")
+@click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
+@click.option("--scenario", metavar="NAME", help="A built-in scenario instead of a command; see `list scenarios`.")
+@click.option("--client", metavar="NAME", help="Of a scenario: kafka-python (the default), aiokafka, confluent-kafka or java.")
+@click.option("--out", type=FILE, metavar="DIR", help="The folder for the recording; a new one, named after the time, if left out.")
+@click.option("--name", metavar="NAME", help="How its files begin; the scenario's or the program's name if left out.")
+@click.option("--kafka", default="4.3.0", show_default=True, metavar="VERSION", help="The Kafka version of the broker.")
+@click.option(
+    "--topic", "topics", type=BUDGET, multiple=True, metavar="NAME=N", help="A topic with N partitions, made before the command runs."
+)
+@click.option("--set", "settings", type=SETTING, multiple=True, metavar="NAME=VALUE", help="A property of the broker.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.record/1).")
+def record(**options: Any) -> int:
+    """Start a broker of Apache Kafka, run COMMAND (its address is in KAFKA_BOOTSTRAP_SERVERS and GROUPCHECK_BOOTSTRAP) or a scenario, and keep
+    what its groups did. Exits with COMMAND's exit code.
+    """
+    from groupcheck.oracles.commands import record
+
+    return record(**options)
 
 
 @command.command("list")

@@ -83,6 +83,14 @@ def conform(**options: Any) -> int:
     return run(faults=faults, settings=_once(options.pop("settings"), "--set"), **options)
 
 
+def record(**options: Any) -> int:
+    """`groupcheck record`: see `groupcheck.oracles.record.command`."""
+    from groupcheck.oracles.record.command import run
+
+    topics, settings = _once(options.pop("topics"), "--topic"), _once(options.pop("settings"), "--set")
+    return run(options.pop("command"), topics=topics, settings=settings, **options)
+
+
 def list_(kind: str, variant: str | None, as_json: bool) -> int:
     """`groupcheck list`: what there is of a kind."""
     from groupcheck.oracles.listing import listing, view

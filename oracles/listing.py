@@ -1,4 +1,4 @@
-"""What there is, by kind, as plain rows: variants, invariants, rules, goals, faults, assignors, formats, mutations."""
+"""What there is, by kind, as plain rows: variants, invariants, rules, goals, faults, assignors, formats, mutations, scenarios."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import names
 from groupcheck.oracles.printable import printable, sentence
+from groupcheck.oracles.record.scenarios import SCENARIOS
 from groupcheck.oracles.subject import every_mutation, promises, variant_named
 from groupcheck.traces.formats import NAMED, REPLAYED
 
@@ -24,6 +25,8 @@ def listing(kind: str, variant: str | None = None) -> list[Row]:
     chosen = [variant_named(name) for name in ([variant] if variant else names())]
     if kind == "formats":
         return list(_formats())
+    if kind == "scenarios":
+        return list(_scenarios())
     if kind == "mutations":
         return [_mutation(m) for m in every_mutation() if m.variant in {v.name for v in chosen}]
     return [row for v in chosen for row in _ROWS[kind](v)]
@@ -72,6 +75,11 @@ def _formats() -> Iterator[Row]:
     for known, replayed in ((REPLAYED, True), (NAMED, False)):
         for name, doc in known.items():
             yield {"name": name, "replayed": replayed, "doc": doc}
+
+
+def _scenarios() -> Iterator[Row]:
+    for scenario in SCENARIOS.values():
+        yield {"name": scenario.name, "doc": scenario.doc}
 
 
 EXPLANATIONS = ("title", "statement", "doc")  # on a line of their own

@@ -1,0 +1,184 @@
+"""What the request log says by itself: who asked what, what was refused, who joined which generation, what was committed.
+
+Plain reading of the recorder's own recordings, kept apart from what replays logs (`groupcheck.traces`), so that the one can be compared with the other.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+
+from groupcheck.oracles.record.beliefs import Owned
+from groupcheck.oracles.record.selection import stamp
+
+Event = Mapping[str, Any]
+_PREPARES = re.compile(
+    r"Preparing to rebalance group (\S+) in state \w+ with old generation (-?\d+) \(reason: (.*)\)\. \(org\.apache\.kafka\.coordinator\.group\."
+)
+_BUMPS = re.compile(r"\[GroupId (\S+)\].* [Bb]umped group epoch to (\d+)")
+_TOPIC_ID = re.compile(r"Replayed TopicRecord for topic (\S+) with topic ID (\S+?)\.? ")
+BEGIN = "Completed request:"
+GRACE_MS = 20  # between the broker's clock reading and the member's
+
+
+@frozen
+class Exchange:
+    """A request and its answer: when it came and was answered (Unix ms), which program asked, and both texts as objects."""
+
+    arrived: int
+    answered: int
+    run: str
+    api: str
+    request: Event
+    response: Event
+
+
+def exchanges(lines: Iterable[str]) -> Iterator[Exchange]:
+    """The lines of a request log in their order, which is that of the answers. A line that is no exchange is left out (an end that was cut off)."""
+    for line in lines:
+        at = stamp(line)
+        begin, end = line.find(BEGIN), line.rfind("} (kafka.request.logger)")
+        if at is None or begin < 0 or end < 0:
+            continue
+        try:
+            said = json.loads(line[begin + len(BEGIN) : end + 1])
+        except ValueError:
+            continue
+        header = said["requestHeader"]
+        # In a scenario a program's name is its client.id.
+        yield Exchange(
+            round(at - said["totalTimeMs"]), at, header["clientId"], header["requestApiKeyName"], said["request"], said["response"]
+        )
+
+
+def counted(found: Iterable[Exchange]) -> dict[str, int]:
+    """Requests of each API."""
+    counts: dict[str, int] = {}
+    for one in found:
+        counts[one.api] = counts.get(one.api, 0) + 1
+    return counts
+
+
+def refused(found: Iterable[Exchange]) -> dict[str, dict[str, int]]:
+    """`API CODE` -> program -> how many of its requests were answered with that error."""
+    counts: dict[str, dict[str, int]] = {}
+    for one in found:
+        for code in sorted(_codes(one.response) - {0}):
+            by_run = counts.setdefault(f"{one.api} {code}", {})
+            by_run[one.run] = by_run.get(one.run, 0) + 1
+    return {name: dict(sorted(by_run.items())) for name, by_run in sorted(counts.items())}
+
+
+def _codes(value: Any) -> set[int]:
+    """Every error code in an answer, at any depth."""
+    if isinstance(value, list):
+        return {code for item in value for code in _codes(item)}
+    if not isinstance(value, dict):
+        return set()
+    own = {value["errorCode"]} if isinstance(value.get("errorCode"), int) else set()
+    return own.union(*(_codes(item) for item in value.values()))
+
+
+def member_ids(found: Iterable[Exchange], run: str) -> list[str]:
+    """The member ids that a program was given, in order."""
+    ids = [one.response.get("memberId") for one in found if one.run == run and one.api in ("JOIN_GROUP", "CONSUMER_GROUP_HEARTBEAT")]
+    return list(dict.fromkeys(id for id in ids if id))
+
+
+def generations(found: Iterable[Exchange]) -> list[dict[str, Any]]:
+    """Each generation of a classic group: who joined it, when that JoinGroup came and was answered, who led it, who kept it waiting."""
+    by_key: dict[tuple[str, int], dict[str, Any]] = {}
+    for one in found:
+        if one.api != "JOIN_GROUP" or one.response["errorCode"]:
+            continue
+        group, generation = one.request["groupId"], one.response["generationId"]
+        about = by_key.setdefault(
+            (group, generation), {"group": group, "generation": generation, "protocol": one.response["protocolName"], "joins": []}
+        )
+        about["joins"].append([one.run, one.arrived, one.answered])
+        if one.response["leader"] == one.response["memberId"]:
+            about["leader"] = one.run
+    for about in by_key.values():
+        completed = min(answered for _, _, answered in about["joins"])
+        joins = sorted(about["joins"], key=lambda j: j[1])
+        in_time = [j for j in joins if j[1] <= completed]
+        about["joins"] = in_time
+        about |= {
+            "completed": completed,
+            "first_join_arrived": in_time[0][1],
+            "last_join_arrived": in_time[-1][1],
+            "slowest": in_time[-1][0],
+        }
+        if late := [j for j in joins if j[1] > completed]:
+            about["joined_without_rebalance"] = late
+    return sorted(by_key.values(), key=lambda g: g["completed"])
+
+
+def epochs(found: Iterable[Exchange]) -> list[dict[str, Any]]:
+    """Each epoch of a KIP-848 group: when each program was first told of it, and who was last."""
+    by_key: dict[tuple[str, int], dict[str, Any]] = {}
+    for one in found:
+        if one.api == "CONSUMER_GROUP_HEARTBEAT" and not one.response["errorCode"] and one.response["memberEpoch"] > 0:
+            group, epoch = one.request["groupId"], one.response["memberEpoch"]
+            about = by_key.setdefault((group, epoch), {"group": group, "epoch": epoch, "reached": {}})
+            about["reached"].setdefault(one.run, one.answered)
+    for about in by_key.values():
+        about["slowest"] = max(about["reached"], key=about["reached"].__getitem__)
+    return [about for _, about in sorted(by_key.items())]
+
+
+def rebalance_starts(broker_lines: Iterable[str]) -> list[dict[str, Any]]:
+    """Each time that a group began a rebalance: the coordinator's own reason, or the new group epoch."""
+    found: list[dict[str, Any]] = []
+    for line in broker_lines:
+        at = stamp(line)
+        if match := _PREPARES.search(line):
+            found.append({"t": at, "group": match[1], "old_generation": int(match[2]), "reason": match[3]})
+        elif match := _BUMPS.search(line):
+            found.append({"t": at, "group": match[1], "group_epoch": int(match[2])})
+    return found
+
+
+def topic_ids(broker_lines: Iterable[str]) -> dict[str, str]:
+    """Topic -> id, from the broker's log of its metadata."""
+    return {match[1]: match[2] for line in broker_lines if (match := _TOPIC_ID.search(line))}
+
+
+def commits(
+    found: Iterable[Exchange], spans: Mapping[str, Sequence[Owned]], names: Mapping[str, str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Of the accepted commits: those that set an offset back, and those of a program that did not own the partition. `names`: topic id -> topic."""
+    last: dict[tuple[str, str], tuple[int, str]] = {}
+    back: list[dict[str, Any]] = []
+    foreign: list[dict[str, Any]] = []
+    for one in found:
+        if one.api != "OFFSET_COMMIT":
+            continue
+        group = one.request["groupId"]
+        for partition, offset in _accepted(one, names):
+            about = {"t": one.answered, "group": group, "partition": partition, "by": one.run}
+            before = last.get((group, partition))
+            if before and offset < before[0]:
+                back.append(about | {"committed": offset, "was": before[0], "was_by": before[1]})
+            last[group, partition] = (offset, one.run)
+            own = spans.get(one.run, ())
+            if not any(name == partition and a - GRACE_MS <= one.arrived <= b + GRACE_MS for name, a, b, _ in own):
+                foreign.append(about | {"offset": offset})
+    return back, foreign
+
+
+def _accepted(one: Exchange, names: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    def partitions(topics: list[Event]) -> Iterator[tuple[str, Event]]:
+        for topic in topics:
+            name = topic.get("name") or names.get(topic.get("topicId", ""), topic.get("topicId", ""))
+            for partition in topic["partitions"]:
+                yield f"{name}-{partition['partitionIndex']}", partition
+
+    granted = {name for name, p in partitions(one.response["topics"]) if not p["errorCode"]}
+    for name, p in partitions(one.request["topics"]):
+        if name in granted:
+            yield name, p["committedOffset"]

@@ -1,0 +1,134 @@
+"""A real broker: one Java process with Apache Kafka's own server, an administrator and a producer in it (java/src/.../Broker.java)."""
+
+from __future__ import annotations
+
+import queue
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.kafka import install
+from groupcheck.oracles.kafka.install import Program
+from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.record.settings import HOST, properties
+
+JAVA = Path(__file__).parent / "java"
+RECORDER = Program("the broker that is recorded", JAVA, "recorder.jar", "broker")
+# Short lives: the first compiler alone, one collector thread, little memory.
+OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Duser.timezone=UTC", "-Djava.awt.headless=true")
+BOOT_S, ANSWER_S, STOP_S = 120.0, 60.0, 30.0
+ATTEMPTS = 3  # to find ports that nobody takes before the broker does
+TAIL = 20_000
+
+
+class Broker:
+    """One node in a folder of its own. Its logs are `broker.log` and `requests.log` there."""
+
+    def __init__(self, place: Path, version: str, given: Mapping[str, str], processes: Processes, say: Callable[[str], None]) -> None:
+        self.place, self.version = place, version
+        self._given, self._processes, self._say = given, processes, say
+        self._command = [install.java(RECORDER), "-Xmx400m", *OPTIONS, f"-Dlog4j2.configurationFile={JAVA / 'broker-log.properties'}"]
+        self._command += ["-cp", install.classpath(version, say, RECORDER), "groupcheck.record.Broker"]
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answers: queue.Queue[str | None] = queue.Queue()
+        self.address = ""
+
+    def start(self) -> None:
+        """Starts it and waits until it serves. Raises `UserError` where it does not come up, with the reason that it wrote."""
+        for attempt in range(1, ATTEMPTS + 1):
+            fresh = not self.address
+            if fresh:
+                broker_port, controller_port = free_ports(2)
+                self.address = f"{HOST}:{broker_port}"
+                (self.place / "server.properties").write_text(properties(broker_port, controller_port, self._given))
+            self._launch()
+            said = self._answer(BOOT_S)
+            if said == "> ok":
+                return
+            why = self._why()
+            self._end()
+            if not (fresh and ("BindException" in why or "already in use" in why) and attempt < ATTEMPTS):
+                break
+            self.address = ""
+            (self.place / "broker.log").unlink(missing_ok=True)
+        raise UserError(f"the broker of Kafka {self.version} does not start: {why or said or 'it gave no reason'}")
+
+    def _launch(self) -> None:
+        with (self.place / "broker.out").open("ab") as output:
+            self._process = self._processes.start(
+                [*self._command, "server.properties", self.address],
+                cwd=self.place,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=output,
+            )
+        self._answers = queue.Queue()
+        threading.Thread(target=_read, args=(self._process, self._answers), daemon=True).start()
+
+    def _answer(self, patience_s: float) -> str | None:
+        try:
+            return self._answers.get(timeout=patience_s)
+        except queue.Empty:
+            return f"no answer for {patience_s:.0f} s"
+
+    def _why(self) -> str:
+        """The first error that it wrote, in one line."""
+        for name in ("broker.log", "broker.out"):
+            path = self.place / name
+            lines = path.read_text("utf-8", "replace")[-TAIL:].splitlines() if path.is_file() else []
+            for line in lines:
+                if any(sign in line for sign in ("Exception: ", "] ERROR", "] FATAL", "Error: ")):
+                    return line.strip()[:300]
+        return ""
+
+    def ask(self, *words: str | int) -> None:
+        """Has it carry out a command of Broker.java's. Raises `UserError` with its answer where it cannot."""
+        assert self._process and self._process.stdin
+        try:
+            self._process.stdin.write((" ".join(map(str, words)) + "\n").encode())
+            self._process.stdin.flush()
+        except OSError:
+            raise UserError(f"the broker has ended: {self._why()}") from None
+        said = self._answer(ANSWER_S)
+        if said != "> ok":
+            raise UserError(f"the broker could not carry out {words[0]}: {(said or self._why()).removeprefix('> error ')[:300]}")
+
+    def stop(self) -> None:
+        """Stops it in order, as an administrator does; it can be started again."""
+        self._end(STOP_S)
+
+    def end(self) -> None:
+        """Ends it at once, when all that it answered is in its log."""
+        self.ask("flush")
+        self._end()
+
+    def _end(self, patience_s: float = 0.0) -> None:
+        assert self._process
+        self._processes.end(self._process, patience_s)
+        self._process = None
+
+
+def _read(process: subprocess.Popen[bytes], answers: queue.Queue[str | None]) -> None:
+    assert process.stdout
+    try:
+        for line in process.stdout:
+            if line.startswith(b"> "):
+                answers.put(line.decode(errors="replace").strip())
+    except (OSError, ValueError):  # closed while it was read
+        pass
+    answers.put(None)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback that nobody listens on now. Held together, so that they differ; somebody else may still be quicker."""
+    held = [socket.socket() for _ in range(count)]
+    try:
+        for one in held:
+            one.bind((HOST, 0))
+        return [one.getsockname()[1] for one in held]
+    finally:
+        for one in held:
+            one.close()

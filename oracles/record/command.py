@@ -1,0 +1,95 @@
+"""`groupcheck record` at the terminal: what is asked for, progress on stderr, what was written where, the exit code."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.document import as_text
+from groupcheck.oracles.kafka.versions import known as known_version
+from groupcheck.oracles.printable import printable
+from groupcheck.oracles.record import clients, scenarios
+from groupcheck.oracles.record.recording import Recorded, Recording, folder, name_of, record_command, record_scenario
+from groupcheck.oracles.record.settings import checked
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+MOST_PARTITIONS = 1000
+
+
+def run(
+    command: Sequence[str],
+    *,
+    scenario: str | None,
+    client: str | None,
+    out: Path | None,
+    name: str | None,
+    kafka: str,
+    topics: Mapping[str, int],
+    settings: Mapping[str, str],
+    as_json: bool,
+) -> int:
+    """Records a command or a scenario and gives the exit code: the command's own; of a scenario 0, or 3 where it did not come about."""
+    if bool(command) == bool(scenario):
+        raise UserError("what is to be recorded?", where="record", do="give either `-- COMMAND...` or `--scenario NAME`")
+    _alone(bool(scenario), client, topics)
+    if name is not None and not NAME.fullmatch(name):
+        raise UserError(f"{name[:40]!r} is no name for files", where="--name", do="letters, digits, dots, dashes and underscores")
+    given, version = checked(settings), known_version(kafka)
+    if scenario:
+        what, whose = scenarios.known(scenario), clients.known(client or clients.DEFAULT)
+        whose.installed(version)
+    elif shutil.which(command[0]) is None:
+        raise UserError(f"there is no program {command[0][:200]}", where="COMMAND")
+    place = folder(out or Path(f"record-{datetime.now():%Y%m%d-%H%M%S}"))
+    about = Recording(name or scenario or name_of(command), place, version, given)
+    if scenario:
+        done = record_scenario(about, what, whose, _say)
+    else:
+        echo = sys.stderr if as_json else sys.stdout
+        done = record_command(about, command, topics, getattr(echo, "buffer", None), _say)
+    _show(done, as_json)
+    return done.exit_code
+
+
+def _alone(scenario: bool, client: str | None, topics: Mapping[str, int]) -> None:
+    if client and not scenario:
+        raise UserError("a command brings its own clients", where="--client", do="leave it out, or give --scenario")
+    if topics and scenario:
+        raise UserError("a scenario has a topic of its own", where="--topic", do="leave it out")
+    for topic, partitions in topics.items():
+        if not NAME.fullmatch(topic):
+            raise UserError(f"{topic[:40]!r} is no name of a topic", where="--topic")
+        if not 1 <= partitions <= MOST_PARTITIONS:
+            raise UserError(f"{topic} needs 1 to {MOST_PARTITIONS} partitions", where="--topic", do="--topic NAME=N")
+
+
+def _say(message: str) -> None:
+    """Progress, on stderr."""
+    print(f"groupcheck: {printable(message)}", file=sys.stderr, flush=True)
+
+
+def _show(done: Recorded, as_json: bool) -> None:
+    if as_json:
+        sys.stdout.write(as_text(done.document()))
+        return
+    # A command's own output is on stdout; what a scenario gave is the answer.
+    out = sys.stdout if done.scenario else sys.stderr
+    for line in summary(done):
+        print(printable(line), file=out)
+
+
+def summary(done: Recorded) -> list[str]:
+    """What was recorded, in a few lines."""
+    about = done.recording
+    said = [f"not staged  {about.name}: {done.reason}"] if done.reason else []
+    lines = ", ".join(f"{count:,} {kind} lines" for kind, count in done.lines.items())
+    said.append(f"recorded  {about.name}, Kafka {about.kafka}{f', {done.client}' if done.client else ''}: {lines}, {done.seconds:.1f} s")
+    if done.facts:
+        said.append("  " + ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in done.facts.items()))
+    said += [f"  {path}" for path in done.files.values()]
+    return said

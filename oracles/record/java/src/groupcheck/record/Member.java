@@ -1,0 +1,196 @@
+package groupcheck.record;
+
+import static groupcheck.record.Events.fields;
+import static groupcheck.record.Events.tell;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+/**
+ * One Java consumer that tells what it sees. Arguments: topic, commit interval in ms, whether to commit in the revoked callback, then NAME=VALUE consumer properties.
+ * Lines in: {@code stop}, {@code sleep MS}. When the input ends the process ends at once: whoever started it is gone.
+ */
+public final class Member implements ConsumerRebalanceListener {
+    private static final Duration POLL = Duration.ofMillis(50);
+    private static final Duration COMMIT = Duration.ofSeconds(5);
+
+    private final KafkaConsumer<byte[], byte[]> consumer;
+    private final long commitMs;
+    private final boolean commitOnRevoke;
+    private final TreeSet<String> own = new TreeSet<>();
+    private final TreeMap<String, Long> position = new TreeMap<>();
+    /** partition -> first offset, last offset, first time, last time, of an unbroken run of records. */
+    private final TreeMap<String, long[]> runs = new TreeMap<>();
+    private final BlockingQueue<String> commands = new LinkedBlockingQueue<>();
+
+    private Member(long commitMs, boolean commitOnRevoke, Properties properties) {
+        this.commitMs = commitMs;
+        this.commitOnRevoke = commitOnRevoke;
+        this.consumer = new KafkaConsumer<>(properties, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        Properties properties = new Properties();
+        for (int i = 3; i < arguments.length; i++) {
+            String[] pair = arguments[i].split("=", 2);
+            properties.put(pair[0], pair[1]);
+        }
+        Member member = new Member(Long.parseLong(arguments[1]), Boolean.parseBoolean(arguments[2]), properties);
+        member.listen();
+        member.consumer.subscribe(List.of(arguments[0]), member);
+        tell("subscribed", fields("topics", List.of(arguments[0])));
+        tell("started", fields("version", "java"));
+        member.live();
+    }
+
+    private void listen() {
+        Thread reader = new Thread(() -> {
+            try (BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
+                lines.lines().forEach(commands::add);
+            } catch (IOException gone) {
+                // As the end.
+            }
+            Runtime.getRuntime().halt(1);
+        });
+        reader.setDaemon(true);
+        reader.start();
+    }
+
+    private void live() throws InterruptedException {
+        long committed = System.currentTimeMillis();
+        while (true) {
+            String command = commands.poll();
+            if (command != null) {
+                tell("command", fields("do", command));
+                if (command.equals("stop")) {
+                    break;
+                }
+                if (command.startsWith("sleep ")) {
+                    Thread.sleep(Long.parseLong(command.substring("sleep ".length())));
+                    tell("woke", fields());
+                }
+            }
+            poll();
+            if (System.currentTimeMillis() - committed > commitMs) {
+                committed = System.currentTimeMillis();
+                commit("periodic", position.keySet());
+                flush();
+            }
+        }
+        try {
+            consumer.close();
+        } catch (KafkaException failed) {
+            tell("close_error", fields("error", failed.getClass().getSimpleName(), "text", failed.getMessage()));
+        }
+        flush();
+        own.clear();
+        tell("closed", fields("own", own));
+    }
+
+    private void poll() throws InterruptedException {
+        try {
+            for (ConsumerRecord<byte[], byte[]> found : consumer.poll(POLL)) {
+                seen(new TopicPartition(found.topic(), found.partition()).toString(), found.offset());
+            }
+        } catch (KafkaException failed) {
+            tell("poll_error", fields("error", failed.getClass().getSimpleName(), "text", failed.getMessage()));
+            Thread.sleep(200);
+        }
+    }
+
+    private void seen(String partition, long offset) {
+        long now = System.currentTimeMillis();
+        long[] run = runs.get(partition);
+        if (run != null && run[1] + 1 == offset) {
+            run[1] = offset;
+            run[3] = now;
+        } else {
+            if (run != null) {
+                flush();
+            }
+            runs.put(partition, new long[] {offset, offset, now, now});
+        }
+        position.put(partition, offset + 1);
+    }
+
+    private void flush() {
+        if (!runs.isEmpty()) {
+            tell("consumed", fields("runs", new TreeMap<>(runs)));
+            runs.clear();
+        }
+    }
+
+    private void commit(String why, Collection<String> partitions) {
+        TreeMap<String, Long> offsets = new TreeMap<>(position);
+        offsets.keySet().retainAll(new ArrayList<>(partitions));
+        if (offsets.isEmpty()) {
+            return;
+        }
+        Map<TopicPartition, OffsetAndMetadata> sent = new HashMap<>();
+        offsets.forEach((name, offset) -> {
+            int dash = name.lastIndexOf('-');
+            sent.put(new TopicPartition(name.substring(0, dash), Integer.parseInt(name.substring(dash + 1))), new OffsetAndMetadata(offset));
+        });
+        Map<String, Object> told = fields("why", why, "sent", System.currentTimeMillis(), "offsets", offsets);
+        try {
+            consumer.commitSync(sent, COMMIT);
+            tell("commit_ok", told);
+        } catch (KafkaException failed) {
+            told.put("error", failed.getClass().getSimpleName());
+            told.put("text", failed.getMessage());
+            tell("commit_rejected", told);
+        }
+    }
+
+    @Override
+    public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+        own.addAll(names(partitions));
+        tell("assigned", fields("parts", names(partitions), "own", own));
+    }
+
+    @Override
+    public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+        gone("revoked", partitions);
+    }
+
+    @Override
+    public void onPartitionsLost(Collection<TopicPartition> partitions) {
+        gone("lost", partitions);
+    }
+
+    private void gone(String how, Collection<TopicPartition> partitions) {
+        List<String> names = names(partitions);
+        tell(how + "_begin", fields("parts", names));
+        if (how.equals("revoked") && commitOnRevoke) {
+            commit("on_revoke", names);
+        }
+        flush();
+        names.forEach(own::remove);
+        names.forEach(position::remove);
+        tell(how, fields("parts", names, "own", own));
+    }
+
+    private static List<String> names(Collection<TopicPartition> partitions) {
+        return partitions.stream().map(TopicPartition::toString).sorted().toList();
+    }
+}

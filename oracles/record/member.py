@@ -1,0 +1,159 @@
+"""One consumer in a process of its own that tells what it sees: `python -m groupcheck.oracles.record.member JSON`.
+
+The JSON object has `client` (a name in `CLIENTS`), `bootstrap`, `client_id`, `group`, `topic`, `commit_ms`, `commit_on_revoke` and
+`options` (the library's own). Lines in: `stop`, `sleep MS` (no poll meanwhile). When the input ends the process ends at once: whoever
+started it is gone. Lines out: one JSON event each, with the time `t` in Unix ms and the kind `ev`. stderr: the library's own log. A member
+owns a partition from the start of its assigned callback to the end of its revoked or lost callback; `own` in an event is all that it owns then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+POLL_MS = 50
+LONGEST_TEXT = 200
+
+
+class Member:
+    """What happens to one consumer: the callbacks of its library come here, and its loop is `live`."""
+
+    def __init__(self, client: Any, commit_ms: int, commit_on_revoke: bool) -> None:
+        self._client, self._commit_ms, self._commit_on_revoke = client, commit_ms, commit_on_revoke
+        self._lock = threading.RLock()  # a library may call back from a thread of its own
+        self._own: set[str] = set()
+        self._position: dict[str, int] = {}
+        self._runs: dict[str, list[int]] = {}  # partition -> first and last offset, first and last time, of an unbroken run
+        self._commands: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        for line in sys.stdin:
+            self._commands.put(line.strip())
+        os._exit(1)
+
+    def tell(self, kind: str, **fields: Any) -> None:
+        """Writes an event."""
+        with self._lock:
+            sys.stdout.write(json.dumps({"t": now(), "ev": kind, **fields}) + "\n")
+            sys.stdout.flush()
+
+    def failed(self, kind: str, error: Exception, **fields: Any) -> None:
+        """Writes an event about an error of the library's."""
+        self.tell(kind, **fields, error=type(error).__name__, text=str(error)[:LONGEST_TEXT])
+
+    async def assigned(self, partitions: Iterable[str]) -> None:
+        """The library's callback: these are its own from now on."""
+        parts = sorted(partitions)
+        with self._lock:
+            self._own |= set(parts)
+            self.tell("assigned", parts=parts, own=sorted(self._own))
+
+    async def gone(self, how: str, partitions: Iterable[str]) -> None:
+        """The library's callback: these were its own (`how` is revoked or lost)."""
+        parts = sorted(partitions)
+        self.tell(f"{how}_begin", parts=parts)
+        if how == "revoked" and self._commit_on_revoke:
+            await self._commit("on_revoke", parts)
+        with self._lock:
+            self._flush()
+            self._own -= set(parts)
+            for name in parts:
+                self._position.pop(name, None)
+            self.tell(how, parts=parts, own=sorted(self._own))
+
+    def _seen(self, partition: str, offset: int) -> None:
+        with self._lock:
+            run, at = self._runs.get(partition), now()
+            if run and run[1] + 1 == offset:
+                run[1], run[3] = offset, at
+            else:
+                if run:
+                    self._flush()
+                self._runs[partition] = [offset, offset, at, at]
+            self._position[partition] = offset + 1
+
+    def _flush(self) -> None:
+        with self._lock:
+            if self._runs:
+                self.tell("consumed", runs=dict(sorted(self._runs.items())))
+                self._runs = {}
+
+    async def _commit(self, why: str, partitions: Iterable[str]) -> None:
+        with self._lock:
+            offsets = {name: self._position[name] for name in sorted(partitions) if name in self._position}
+        if not offsets:
+            return
+        sent = now()
+        try:
+            await self._client.commit(offsets)
+        except Exception as error:
+            self.failed("commit_rejected", error, why=why, sent=sent, offsets=offsets)
+        else:
+            self.tell("commit_ok", why=why, sent=sent, offsets=offsets)
+
+    async def live(self, topic: str) -> None:
+        """Subscribes, polls, commits now and then, and does what it is told, until `stop`."""
+        await self._client.start(topic, self)
+        self.tell("subscribed", topics=[topic])
+        self.tell("started", version=self._client.version)
+        committed = time.monotonic()
+        while await self._told():
+            try:
+                for partition, offset in await self._client.poll(POLL_MS):
+                    self._seen(partition, offset)
+            except Exception as error:
+                self.failed("poll_error", error)
+                await asyncio.sleep(0.2)
+            if time.monotonic() - committed > self._commit_ms / 1000:
+                committed = time.monotonic()
+                await self._commit("periodic", list(self._position))
+                self._flush()
+        try:
+            await self._client.close()
+        except Exception as error:
+            self.failed("close_error", error)
+        self._flush()
+        self._own = set()
+        self.tell("closed", own=[])
+
+    async def _told(self) -> bool:
+        """Carries out the next command, if there is one. False: it was `stop`."""
+        try:
+            command = self._commands.get_nowait()
+        except queue.Empty:
+            return True
+        self.tell("command", do=command)
+        if command.startswith("sleep "):
+            await asyncio.sleep(int(command.split()[1]) / 1000)
+            self.tell("woke")
+        return command != "stop"
+
+
+def now() -> int:
+    """Unix ms."""
+    return time.time_ns() // 1_000_000
+
+
+def run(told: Mapping[str, Any]) -> None:
+    """Lives the life of the member that is described."""
+    from groupcheck.oracles.record.libraries import CLIENTS
+
+    async def whole() -> None:
+        client = CLIENTS[told["client"]](told["bootstrap"], told["client_id"], told["group"], told["options"])
+        await Member(client, told["commit_ms"], told["commit_on_revoke"]).live(told["topic"])
+
+    asyncio.run(whole())
+
+
+if __name__ == "__main__":
+    run(json.loads(sys.argv[1]))
+    sys.stdout.flush()
+    os._exit(0)  # threads of a library do not hold it back

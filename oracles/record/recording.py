@@ -1,0 +1,184 @@
+"""One recording, from the start of the broker to the files: of a command, or of a built-in scenario."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from attrs import evolve, frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.files import write
+from groupcheck.oracles.record.answers import topic_ids
+from groupcheck.oracles.record.broker import Broker
+from groupcheck.oracles.record.clients import GROUP, Client
+from groupcheck.oracles.record.interrupts import Interrupts
+from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.record.scenarios import Scenario
+from groupcheck.oracles.record.selection import of_a_coordinator, of_a_group, select_file
+from groupcheck.oracles.record.settings import HASTY
+from groupcheck.oracles.record.shown import run_command
+from groupcheck.oracles.record.stage import PARTITIONS, TOPIC, NotStaged, Stage, now
+from groupcheck.oracles.record.truth import Played, Program, as_lines, truth
+
+SCHEMA = "groupcheck.record/1"
+NOT_STAGED = 3
+Say = Callable[[str], None]
+
+
+@frozen
+class Recording:
+    """What is asked for: the name and folder of its files, the Kafka version, and the user's settings of the broker."""
+
+    name: str
+    folder: Path
+    kafka: str
+    settings: Mapping[str, str] = {}
+
+    def file(self, kind: str) -> Path:
+        """The file of a kind: `broker.log` is FOLDER/NAME.broker.log."""
+        return self.folder / f"{self.name}.{kind}"
+
+
+@frozen
+class Recorded:
+    """What became of it. `files`: kind -> path; `lines`: how many were selected; `facts`: how often what happened, of a scenario."""
+
+    recording: Recording
+    exit_code: int
+    seconds: float
+    files: Mapping[str, Path]
+    lines: Mapping[str, int]
+    reason: str = ""
+    command: Sequence[str] | None = None
+    scenario: str | None = None
+    client: str | None = None
+    facts: Mapping[str, int] = {}
+
+    def document(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return {
+            "schema": SCHEMA,
+            "name": self.recording.name,
+            "folder": str(self.recording.folder),
+            "kafka": self.recording.kafka,
+            "command": None if self.command is None else list(self.command),
+            "scenario": self.scenario,
+            "client": self.client,
+            "exit_code": self.exit_code,
+            "reason": self.reason,
+            "seconds": round(self.seconds, 3),
+            "files": {kind: str(path) for kind, path in self.files.items()},
+            "lines": dict(self.lines),
+            "facts": dict(self.facts),
+        }
+
+
+def name_of(command: Sequence[str]) -> str:
+    """The name of a recording of a command: that of its program."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", Path(command[0]).name)[:60].strip("._-") or "command"
+
+
+def folder(path: Path) -> Path:
+    """The folder of a recording, made if it is not there. Raises `UserError` where that cannot be done."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path):
+            return path
+    except OSError as error:
+        raise UserError(f"cannot write to {path}: {error.strerror}", where="--out") from None
+
+
+@contextmanager
+def _running(about: Recording, settings: Mapping[str, str], say: Say) -> Iterator[tuple[Broker, Processes, Path]]:
+    """A broker that serves, in a folder that is gone afterwards; whatever was started then is ended."""
+    began = time.monotonic()
+    with (
+        Interrupts() as interrupts,
+        tempfile.TemporaryDirectory(prefix="groupcheck-record-", ignore_cleanup_errors=True) as place,
+        Processes(interrupts) as processes,
+    ):
+        broker = Broker(Path(place), about.kafka, settings, processes, say)
+        say(f"starting a broker of Kafka {about.kafka}")
+        broker.start()
+        say(f"the broker serves on {broker.address} after {time.monotonic() - began:.1f} s")
+        yield broker, processes, Path(place)
+
+
+def record_command(about: Recording, command: Sequence[str], topics: Mapping[str, int], echo: BinaryIO | None, say: Say) -> Recorded:
+    """Runs a command against a broker of its own and keeps what the broker logged meanwhile. `topics` are made before: name -> partitions."""
+    began = time.monotonic()
+    with _running(about, about.settings, say) as (broker, processes, place):
+        for topic, partitions in topics.items():
+            broker.ask("topic", topic, partitions)
+        # Looked for once, so that the command does not wait for the offsets topic to be made.
+        broker.ask("group", GROUP)
+        from_ms, log = now(), about.file("command.log")
+        say(f"running {' '.join(command)}")
+        code = run_command(command, broker.address, log, echo, processes)
+        say(f"it ended with {code}")
+        broker.end()
+        files, lines = _kept(about, place, from_ms, None)
+    return Recorded(about, code, time.monotonic() - began, {**files, "command": log}, lines, command=command)
+
+
+def record_scenario(about: Recording, scenario: Scenario, client: Client, say: Say) -> Recorded:
+    """Plays a scenario with members of one library, and writes the truth beside what the broker logged."""
+    began = time.monotonic()
+    kind = client.installed(about.kafka)
+    settings = HASTY | dict(about.settings)
+    with _running(about, settings, say) as (broker, processes, place):
+        stage = Stage(place, broker, client, processes, say)
+        reason = ""
+        try:
+            stage.prepare()
+            from_ms = now()
+            scenario.play(stage)
+            stage.close()
+            broker.ask("flush")
+        except (NotStaged, UserError) as error:
+            reason = f"the scenario did not come about: {error}"
+        to_ms = now()
+        processes.end_all()
+        files, lines = _kept(about, place, from_ms, to_ms)
+        for run in stage.runs:
+            files[f"client.{run}"] = about.file(f"client.{run}.log")
+            files[f"client.{run}"].write_bytes((place / f"{run}.log").read_bytes())
+        programs = {
+            run.name: Program(_told_kind(run.events, kind), run.options, run.program, tuple(run.events)) for run in stage.runs.values()
+        }
+        played = Played(
+            about.name, scenario.doc, about.kafka, GROUP, {TOPIC: PARTITIONS}, settings, tuple(stage.actions), programs, from_ms, to_ms
+        )
+        with (place / "broker.log").open(encoding="utf-8", errors="replace") as log:
+            ids = topic_ids(log)
+    document = truth(played, _lines(files["requests"]), _lines(files["broker"]), ids)
+    files["truth"] = about.file("truth.json")
+    write(files["truth"], as_lines(document) + "\n")
+    done = Recorded(about, NOT_STAGED if reason else 0, time.monotonic() - began, files, lines, reason)
+    return evolve(done, scenario=scenario.name, client=kind, facts=_counts(document["facts"]))
+
+
+def _kept(about: Recording, place: Path, from_ms: int, to_ms: int | None) -> tuple[dict[str, Path], dict[str, int]]:
+    files = {"broker": about.file("broker.log"), "requests": about.file("requests.log")}
+    wanted = {"broker": of_a_coordinator, "requests": of_a_group}
+    return files, {kind: select_file(place / f"{kind}.log", path, wanted[kind], from_ms, to_ms) for kind, path in files.items()}
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text("utf-8", "replace").splitlines(keepends=True)
+
+
+def _told_kind(events: Sequence[Mapping[str, Any]], otherwise: str) -> str:
+    """The library and version as the member itself told it."""
+    told = next((event["version"] for event in events if event["ev"] == "started"), otherwise)
+    return otherwise if told == "java" else str(told)
+
+
+def _counts(facts: Mapping[str, Any]) -> dict[str, int]:
+    return {name: len(facts[name]) for name in ("generations", "epochs", "rebalance_starts", "two_owners", "processed_twice")}

@@ -1,0 +1,55 @@
+"""Which lines of the broker's logs a recording keeps. They are selected, never changed."""
+
+from __future__ import annotations
+
+import calendar
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+APIS = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP", "OFFSET_COMMIT", "OFFSET_FETCH", "CONSUMER_GROUP_HEARTBEAT")
+OUR_CLIENTS = ("groupcheck-admin", "groupcheck-feed")
+_STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] ")
+_API = re.compile(r'"requestApiKeyName":"([A-Z_]+)"')
+_COORDINATOR = re.compile(r"\] [A-Z]+ \[GroupCoordinator id=|\(org\.apache\.kafka\.coordinator\.group\.[\w.$]+\)\s*$")
+
+
+def stamp(line: str) -> int | None:
+    """The time at the begin of a line in Unix ms; the broker writes UTC. None: the line goes on with the one before."""
+    match = _STAMP.match(line)
+    return calendar.timegm(time.strptime(match[1], "%Y-%m-%d %H:%M:%S")) * 1000 + int(match[2]) if match else None
+
+
+def of_a_coordinator(line: str) -> bool:
+    """Did the group coordinator write it, or its runtime? (The share coordinator has the same runtime.)"""
+    return bool(_COORDINATOR.search(line))
+
+
+def of_a_group(line: str) -> bool:
+    """Is it a request of the group APIs with its answer, and not one of the recorder's own?"""
+    match = _API.search(line)
+    return bool(match and match[1] in APIS) and not any(f'"clientId":"{name}"' in line for name in OUR_CLIENTS)
+
+
+def selected(lines: Iterable[str], keep: Callable[[str], bool], from_ms: int = 0, to_ms: int | None = None) -> Iterator[str]:
+    """The lines of a window of time that `keep` wants, each with those that go on with it (a stack trace)."""
+    keeping = False
+    for line in lines:
+        at = stamp(line)
+        if at is not None:
+            keeping = from_ms <= at and (to_ms is None or at <= to_ms) and keep(line)
+        if keeping:
+            yield line
+
+
+def select_file(source: Path, target: Path, keep: Callable[[str], bool], from_ms: int = 0, to_ms: int | None = None) -> int:
+    """Writes what is selected of a file to another one, byte for byte; gives how many lines. A file that is not there is empty."""
+    count = 0
+    with target.open("w", encoding="utf-8", errors="surrogateescape", newline="") as out:
+        if source.is_file():
+            with source.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
+                for line in selected(lines, keep, from_ms, to_ms):
+                    out.write(line)
+                    count += 1
+    return count

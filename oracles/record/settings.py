@@ -1,0 +1,75 @@
+"""What the recorded broker is told: one node, on loopback, and whatever the user sets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from groupcheck.model.engine import UserError
+
+HOST = "127.0.0.1"
+
+# One replica of everything, and as few threads as will do. A single network thread answers all connections in turn (see Broker.java).
+SINGLE = {
+    "offsets.topic.num.partitions": "5",
+    "offsets.topic.replication.factor": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "log.cleaner.enable": "false",
+    "num.io.threads": "2",
+    "num.network.threads": "1",
+}
+
+# A group's timers as short as a scenario needs them; else they are Kafka's own.
+HASTY = {
+    "auto.create.topics.enable": "false",
+    "group.initial.rebalance.delay.ms": "200",
+    "group.min.session.timeout.ms": "100",
+    "group.consumer.min.session.timeout.ms": "200",
+    "group.consumer.session.timeout.ms": "3000",
+    "group.consumer.min.heartbeat.interval.ms": "50",
+    "group.consumer.heartbeat.interval.ms": "500",
+}
+
+OURS = (
+    "process.roles",
+    "node.id",
+    "broker.id",
+    "controller.",
+    "listener",
+    "advertised.listeners",
+    "inter.broker",
+    "log.dir",
+    "num.network.threads",
+)
+
+
+def properties(broker_port: int, controller_port: int, given: Mapping[str, str]) -> str:
+    """The text of the broker's properties file; `given` is checked by `checked`."""
+    own = {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@{HOST}:{controller_port}",
+        "listeners": f"PLAINTEXT://{HOST}:{broker_port},CONTROLLER://{HOST}:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{HOST}:{broker_port}",
+        "controller.listener.names": "CONTROLLER",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "log.dirs": "data",
+    }
+    return "".join(f"{name}={value}\n" for name, value in (SINGLE | dict(given) | own).items())
+
+
+def checked(given: Mapping[str, str]) -> dict[str, str]:
+    """The user's own settings, if they may be set. Raises `UserError` for what is no property, or belongs to the recorder."""
+    for name, value in given.items():
+        if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", name):
+            raise UserError(f"{name[:40]!r} is no name of a broker's property", where="--set")
+        if not value.isascii() or not value.isprintable() or "\\" in value or len(value) > 200:
+            raise UserError(f"the value of {name} is not plain text", where="--set")
+        if name.startswith(OURS):
+            raise UserError(f"{name} belongs to the recorder", where="--set", do="it has to be one node on loopback")
+    return dict(given)

@@ -1,0 +1,78 @@
+"""A command under recording: run with the broker's address in its environment, its output both shown and kept, its end bounded in time."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from groupcheck.oracles.record.processes import Processes, tell_group
+
+ADDRESS = ("KAFKA_BOOTSTRAP_SERVERS", "GROUPCHECK_BOOTSTRAP")
+GRACE_S = 10.0  # after Ctrl-C
+CHUNK = 1 << 16
+TICK_MS = 100
+
+
+def run_command(command: Sequence[str], address: str, log: Path, echo: BinaryIO | None, processes: Processes) -> int:
+    """Runs a command to its end and gives its exit code, 128 + N where signal N ended it (as shells do).
+
+    What it prints goes to `log` and to `echo`. Ctrl-C is passed on to it once, then it and whatever it started in its session is ended. Raises
+    `UserError` where it cannot be started.
+    """
+    reading, writing = os.pipe()
+    try:
+        environment = os.environ | dict.fromkeys(ADDRESS, address)
+        process = processes.start(command, session=True, stdout=writing, stderr=subprocess.STDOUT, env=environment)
+    except BaseException:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
+    ended = threading.Event()
+    pump = threading.Thread(target=_pump, args=(reading, log, echo, ended), daemon=True)
+    pump.start()
+    try:
+        _await(process)
+    finally:
+        processes.end(process)
+        ended.set()
+        pump.join()
+        os.close(reading)
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode
+
+
+def _await(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait()
+    except KeyboardInterrupt:
+        tell_group(process, signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):  # a second Ctrl-C: at once
+            process.wait(GRACE_S)
+
+
+def _pump(reading: int, log: Path, echo: BinaryIO | None, ended: threading.Event) -> None:
+    """Copies until the other side is closed; or, when the command has ended, until nothing comes (a process that fled may hold the pipe open)."""
+    poll = select.poll()
+    poll.register(reading, select.POLLIN)
+    with log.open("wb") as kept:
+        while poll.poll(TICK_MS) or not ended.is_set():
+            if not poll.poll(0):
+                continue
+            chunk = os.read(reading, CHUNK)
+            if not chunk:
+                return
+            kept.write(chunk)
+            kept.flush()
+            if echo is not None:
+                try:
+                    echo.write(chunk)
+                    echo.flush()
+                except (OSError, ValueError):  # nobody looks any more
+                    echo = None

@@ -1,0 +1,222 @@
+"""What a scenario can do: start members, stop, kill, freeze and wake them, restart the broker, add partitions, and wait until something is so.
+
+Every action is written down with its time.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from groupcheck.oracles.record.broker import Broker
+from groupcheck.oracles.record.clients import GROUP, Client
+from groupcheck.oracles.record.processes import POLL_S, Processes, tell_group
+from groupcheck.oracles.record.timing import Timing
+
+TOPIC, PARTITIONS = "orders", 6
+LIMIT_S = 60.0  # for something to come about; a busy machine is slow
+CLOSE_S = 20.0
+LONGEST_RUN = 200_000  # events that are kept of a member
+
+Event = dict[str, Any]
+
+
+class NotStaged(Exception):
+    """The scenario did not come about; the text says what was waited for."""
+
+
+@frozen(eq=False)
+class Run:
+    """A member's process, its events so far, and how it was started."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    options: dict[str, Any]
+    program: dict[str, Any]
+    events: list[Event] = field(factory=list)
+
+    @property
+    def own(self) -> frozenset[str]:
+        """What it says that it owns."""
+        for event in reversed(self.events):
+            if "own" in event:
+                return frozenset(event["own"])
+        return frozenset()
+
+    def told(self, kind: str) -> list[Event]:
+        """Its events of a kind."""
+        return [event for event in list(self.events) if event["ev"] == kind]
+
+
+class Stage:
+    """The place where one scenario is played, with members of one library in the group `g1` on the topic `orders`."""
+
+    def __init__(self, place: Path, broker: Broker, client: Client, processes: Processes, say: Callable[[str], None]) -> None:
+        self._place, self._broker, self._client, self._processes, self._say = place, broker, client, processes, say
+        self.runs: dict[str, Run] = {}
+        self.actions: list[Event] = []
+        self.partitions = PARTITIONS
+        self._readers: dict[str, threading.Thread] = {}
+
+    def prepare(self) -> None:
+        """The topic, its records, and the group's coordinator are there before the first member."""
+        self._broker.ask("topic", TOPIC, PARTITIONS)
+        self._broker.ask("group", GROUP)
+        self._broker.ask("feed", TOPIC)
+
+    def _act(self, who: str, do: str, **more: Any) -> None:
+        self.actions.append({"t": now(), "who": who, "do": do, **more})
+        self._say(" ".join((who, do)))
+
+    def start(self, name: str, timing: Timing = Timing(), commit_ms: int = 1000, commit_on_revoke: bool = True) -> None:
+        """Starts a member; its name is its client.id."""
+        program = {"commit_ms": commit_ms, "commit_on_revoke": commit_on_revoke and self._client.commits_on_revoke}
+        self._act(name, "start")
+        with (self._place / f"{name}.log").open("wb") as log:
+            process = self._processes.start(
+                self._client.command(self._broker.address, self._broker.version, TOPIC, name, timing, program),
+                cwd=self._place,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        run = self.runs[name] = Run(name, process, self._client.options(timing), program)
+        self._readers[name] = threading.Thread(target=_read, args=(run,), daemon=True)
+        self._readers[name].start()
+
+    def tell(self, name: str, command: str) -> None:
+        """Sends a member a command: `sleep MS` or `stop`."""
+        self._act(name, f"command {command}")
+        stdin = self.runs[name].process.stdin
+        assert stdin
+        try:
+            stdin.write(f"{command}\n".encode())
+            stdin.flush()
+        except OSError:
+            raise NotStaged(f"{name} has ended") from None
+
+    def stop(self, name: str) -> None:
+        """Lets a member leave and end; kills it if it cannot."""
+        self.tell(name, "stop")
+        run = self.runs[name]
+        try:
+            run.process.wait(CLOSE_S)
+        except subprocess.TimeoutExpired:
+            self._act(name, "hung in close, SIGKILL")
+            tell_group(run.process, signal.SIGKILL)
+        self._ended(run)
+
+    def kill(self, name: str) -> None:
+        """SIGKILL: it says nothing to anybody."""
+        tell_group(self.runs[name].process, signal.SIGKILL)
+        self._act(name, "SIGKILL")
+        self._ended(self.runs[name])
+
+    def _ended(self, run: Run) -> None:
+        code = run.process.wait()
+        self._readers[run.name].join(CLOSE_S)
+        self._processes.end(run.process)
+        self._act(run.name, "ended", rc=code)
+
+    def freeze(self, name: str) -> None:
+        """SIGSTOP: it stands still and does not know it."""
+        tell_group(self.runs[name].process, signal.SIGSTOP)
+        self._act(name, "SIGSTOP")
+
+    def wake(self, name: str) -> None:
+        """SIGCONT: it goes on where it stood."""
+        tell_group(self.runs[name].process, signal.SIGCONT)
+        self._act(name, "SIGCONT")
+
+    def restart_broker(self) -> None:
+        """Stops the broker in order and starts it again, at the same address, with the same data."""
+        self._act("broker", "stop")
+        self._broker.stop()
+        self._act("broker", "ended")
+        self._act("broker", "start")
+        self._broker.start()
+        self._broker.ask("feed", TOPIC)
+
+    def add_partitions(self, total: int) -> None:
+        """The topic has `total` partitions from now on."""
+        self._act("admin", f"create_partitions {TOPIC} {total}")
+        self._broker.ask("partitions", TOPIC, total)
+        self.partitions = total
+
+    def shared_by(self, *names: str) -> None:
+        """Waits until these members own all partitions together, each some and none twice."""
+        everything = {f"{TOPIC}-{p}" for p in range(self.partitions)}
+
+        def so() -> bool:
+            owned = [self.runs[name].own for name in names]
+            return all(owned) and sum(map(len, owned)) == len(everything) and frozenset().union(*owned) == everything
+
+        self.until(so, f"{' and '.join(names)} share the {self.partitions} partitions", names)
+
+    def until(self, so: Callable[[], bool], what: str, alive: tuple[str, ...] = (), limit_s: float = LIMIT_S) -> None:
+        """Waits for a condition; the members in `alive` must not end meanwhile. Raises `NotStaged`."""
+        self._say(f"waiting until {what}")
+        end = time.monotonic() + limit_s
+        while not so():
+            for name in alive:
+                if (code := self.runs[name].process.poll()) is not None:
+                    raise NotStaged(f"{name} ended with {code}: {self._last_words(name)}")
+            if time.monotonic() > end:
+                raise NotStaged(f"after {limit_s:.0f} s it is not so that {what}")
+            time.sleep(POLL_S)
+
+    def _last_words(self, name: str) -> str:
+        lines = (self._place / f"{name}.log").read_text("utf-8", "replace").splitlines()
+        return lines[-1][:200] if lines else "it wrote nothing"
+
+    def commits(self, name: str, more: int = 1) -> None:
+        """Waits until a member had so many more commits accepted."""
+        enough = len(self.runs[name].told("commit_ok")) + more
+        self.until(lambda: len(self.runs[name].told("commit_ok")) >= enough, f"{name} commits", (name,))
+
+    def learned(self, name: str) -> None:
+        """Waits until a member that was woken has been told that its partitions are not its own any more, or that its commit is refused."""
+        woken = max(action["t"] for action in self.actions if action["who"] == name and action["do"] == "SIGCONT")
+        kinds = ("lost", "revoked", "commit_rejected")
+
+        def so() -> bool:
+            return any(event["t"] >= woken for kind in kinds for event in self.runs[name].told(kind))
+
+        self.until(so, f"{name} learns of it", (name,))
+
+    def pause(self, seconds: float) -> None:
+        """Lets time pass."""
+        time.sleep(seconds)
+
+    def close(self) -> None:
+        """The members that still run leave one after the other, in the order of their names."""
+        for name in sorted(self.runs):
+            if self.runs[name].process.poll() is None:
+                self.stop(name)
+
+
+def _read(run: Run) -> None:
+    assert run.process.stdout
+    try:
+        for line in run.process.stdout:
+            try:
+                event = json.loads(line)
+            except ValueError:  # the last line of one that was killed
+                continue
+            if isinstance(event, dict) and "ev" in event and len(run.events) < LONGEST_RUN:
+                run.events.append(event)
+    except (OSError, ValueError):
+        pass
+
+
+def now() -> int:
+    """Unix ms."""
+    return time.time_ns() // 1_000_000
