@@ -1,0 +1,315 @@
+"""One line of the broker's request log (`kafka.request.logger`, JSON since 2.8, KIP-673) as an exchange.
+
+Source of the fields: RequestConvertToJson and RequestChannel of Kafka; names are those of the message schemas in lower camel case, bytes are
+base64, and what the version of a request does not have is absent. Lines before 2.8 are no JSON and hide the bytes: they are not understood.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+from groupcheck.traces.envelope import unwrap
+from groupcheck.traces.exchanges import (
+    FROM_OUTSIDE,
+    CommitExchange,
+    EpochExchange,
+    Exchange,
+    FetchExchange,
+    HeartbeatExchange,
+    JoinExchange,
+    LeaveExchange,
+    Leaver,
+    SyncExchange,
+)
+from groupcheck.traces.timestamps import parse_time
+
+MARK = "Completed request:"
+_DECODE = json.JSONDecoder().raw_decode
+_LONGEST_MS = 1e9
+_LARGEST = 1 << 63
+
+Fields = dict[str, Any]
+
+
+class NotUnderstood(ValueError):
+    """A line of the request log that does not have the form that its API prints."""
+
+
+def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
+    """What a line tells: one exchange (several for an OffsetFetch of several groups); None if it concerns no group. Raises `NotUnderstood`."""
+    at = line.find(MARK)
+    if at < 0 or '\\"requestHeader' in line:
+        unwrapped = unwrap(line)
+        line, at = unwrapped.line, unwrapped.line.find(MARK)
+        if at < 0:
+            return None
+    try:
+        record, _ = _DECODE(line, at + len(MARK))
+    except (ValueError, RecursionError):
+        start = line[at : at + 400]
+        if any(f'"requestApiKeyName":"{name}"' in start for name in _READERS):
+            raise NotUnderstood("the JSON is damaged or cut") from None
+        if "requestApiKeyName" in start:
+            return None
+        raise NotUnderstood("no JSON (a line of Kafka before 2.8?)") from None
+    header = _part(record, "requestHeader")
+    api = header.get("requestApiKeyName")
+    reader = _READERS.get(api) if isinstance(api, str) else None
+    if reader is None:
+        return None
+    time = parse_time(line[:at])
+    if time is None:
+        raise NotUnderstood("the line has no time")
+    shared = _shared(number, record, header, time) | {"api": api, "size": len(line)}
+    return reader(shared, _part(record, "request"), _part(record, "response"))
+
+
+def _shared(number: int, record: Fields, header: Fields, time: int) -> Fields:
+    """What all exchanges have. The parts of the time that are missing are taken for 0."""
+    total = _ms(record, "totalTimeMs")
+    waited, sending = _ms(record, "requestQueueTimeMs"), _ms(record, "responseQueueTimeMs") + _ms(record, "sendTimeMs")
+    arrived = time - total
+    began, given = arrived + waited, time - sending
+    if began > given:
+        began, given = arrived, float(time)
+    return {
+        "line": number,
+        "version": _int(header, "requestApiVersion", 0),
+        "client": _text(header, "clientId"),
+        "connection": _text(record, "connection"),
+        "correlation": _int(header, "correlationId", 0),
+        "arrived": arrived,
+        "began": began,
+        "given": given,
+        "answered": time,
+    }
+
+
+# -- values of a hostile file: each is what it should be, or the line is not understood
+
+
+def _part(record: Any, name: str) -> Fields:
+    value = record.get(name) if isinstance(record, dict) else None
+    if not isinstance(value, dict):
+        raise NotUnderstood(f"{name} is missing")
+    return value
+
+
+def _int(fields: Fields, name: str, default: int | None = None) -> int:
+    value = fields.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _LARGEST:
+        raise NotUnderstood(f"{name} is no number")
+    return value
+
+
+def _code(fields: Fields) -> int | None:
+    return _int(fields, "errorCode") if "errorCode" in fields else None
+
+
+def _ms(fields: Fields, name: str) -> float:
+    value = fields.get(name, 0.0)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (math.isfinite(value) and 0 <= value <= _LONGEST_MS):
+        raise NotUnderstood(f"{name} is no time")
+    return float(value)
+
+
+def _text(fields: Fields, name: str) -> str:
+    value = fields.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise NotUnderstood(f"{name} is no text")
+    return value
+
+
+def _maybe_text(fields: Fields, name: str) -> str | None:
+    return None if fields.get(name) is None else _text(fields, name)
+
+
+def _list(fields: Fields, name: str) -> list[Fields]:
+    value = fields.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        raise NotUnderstood(f"{name} is no list")
+    return value
+
+
+def _bytes(fields: Fields, name: str) -> bytes:
+    try:
+        return base64.b64decode(_text(fields, name), validate=True)
+    except (binascii.Error, ValueError):
+        raise NotUnderstood(f"{name} is no base64") from None
+
+
+def _topic(fields: Fields) -> str:
+    """Its name, or its id where the version has no names (OffsetCommit and OffsetFetch 10)."""
+    return _text(fields, "name") or _text(fields, "topicId")
+
+
+# -- one reader an API
+
+
+def _join(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, ...]:
+    session = _int(request, "sessionTimeoutMs", 0)
+    members = _list(response, "members")
+    return (
+        JoinExchange(
+            **shared,
+            group=_text(request, "groupId"),
+            member=_text(request, "memberId"),
+            instance=_maybe_text(request, "groupInstanceId"),
+            code=_int(response, "errorCode"),
+            session_ms=session,
+            rebalance_ms=_int(request, "rebalanceTimeoutMs", session),
+            protocol_type=_text(request, "protocolType"),
+            protocols=tuple((_text(p, "name"), _bytes(p, "metadata")) for p in _list(request, "protocols")),
+            reason=_maybe_text(request, "reason"),
+            to_generation=_int(response, "generationId", FROM_OUTSIDE),
+            chosen=_maybe_text(response, "protocolName"),
+            leader=_text(response, "leader"),
+            told=_text(response, "memberId"),
+            members=tuple((_text(m, "memberId"), _bytes(m, "metadata")) for m in members),
+            static_members=any(m.get("groupInstanceId") is not None for m in members),
+        ),
+    )
+
+
+def _sync(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, ...]:
+    return (
+        SyncExchange(
+            **shared,
+            group=_text(request, "groupId"),
+            member=_text(request, "memberId"),
+            instance=_maybe_text(request, "groupInstanceId"),
+            code=_int(response, "errorCode"),
+            generation=_int(request, "generationId"),
+            assignments=tuple((_text(a, "memberId"), _bytes(a, "assignment")) for a in _list(request, "assignments")),
+            share=_bytes(response, "assignment"),
+        ),
+    )
+
+
+def _heartbeat(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, ...]:
+    return (
+        HeartbeatExchange(
+            **shared,
+            group=_text(request, "groupId"),
+            member=_text(request, "memberId"),
+            instance=_maybe_text(request, "groupInstanceId"),
+            code=_int(response, "errorCode"),
+            generation=_int(request, "generationId"),
+        ),
+    )
+
+
+def _leave(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, ...]:
+    """Versions 0 to 2 name one member beside the group, newer ones a list, answered one by one."""
+    code = _int(response, "errorCode")
+    codes = [_code(m) for m in _list(response, "members")]
+    asked = _list(request, "members") or [request]
+    leavers = tuple(
+        Leaver(
+            member=_text(m, "memberId"),
+            instance=_maybe_text(m, "groupInstanceId"),
+            reason=_maybe_text(m, "reason"),
+            code=code if code or k >= len(codes) else codes[k],
+        )
+        for k, m in enumerate(asked)
+    )
+    first = leavers[0]
+    return (
+        LeaveExchange(**shared, group=_text(request, "groupId"), code=code, member=first.member, instance=first.instance, leavers=leavers),
+    )
+
+
+def _commit(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, ...]:
+    codes = {(_topic(t), _int(p, "partitionIndex")): _code(p) for t in _list(response, "topics") for p in _list(t, "partitions")}
+    offsets = tuple(
+        (_topic(t), (n := _int(p, "partitionIndex")), _int(p, "committedOffset"), codes.get((_topic(t), n)))
+        for t in _list(request, "topics")
+        for p in _list(t, "partitions")
+    )
+    return (
+        CommitExchange(
+            **shared,
+            group=_text(request, "groupId"),
+            member=_text(request, "memberId"),
+            instance=_maybe_text(request, "groupInstanceId"),
+            code=_of_all([code for _, _, _, code in offsets]),
+            generation=_int(request, "generationIdOrMemberEpoch", _int(request, "generationId", FROM_OUTSIDE)),
+            offsets=offsets,
+        ),
+    )
+
+
+def _of_all(codes: list[int | None]) -> int | None:
+    """The answer to the commit as a whole: 0 if some partition was stored, the one code of all, None if that is not to be told."""
+    given = {code for code in codes if code is not None}
+    if 0 in given:
+        return 0
+    return given.pop() if len(given) == 1 else None
+
+
+def _fetch(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, ...]:
+    """Version 8 asks for several groups at once; older ones for one."""
+    asked = _list(request, "groups")
+    answered = {_text(g, "groupId"): g for g in _list(response, "groups")} if asked else {_text(request, "groupId"): response}
+    found: list[Exchange] = []
+    for g in asked or [request]:
+        name = _text(g, "groupId")
+        answer = answered.get(name, {})
+        offsets = tuple(
+            (_topic(t), _int(p, "partitionIndex"), _int(p, "committedOffset"))
+            for t in _list(answer, "topics")
+            for p in _list(t, "partitions")
+        )
+        codes = {_code(p) for t in _list(answer, "topics") for p in _list(t, "partitions")}
+        found.append(
+            FetchExchange(
+                **shared,
+                group=name,
+                code=_code(answer),
+                member=_text(g, "memberId"),
+                offsets=offsets,
+                partition_codes=tuple(sorted(code for code in codes if code)),
+            )
+        )
+    return tuple(found)
+
+
+def _epochs(protocol: str) -> Callable[[Fields, Fields, Fields], tuple[Exchange, ...]]:
+    def read(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, ...]:
+        return (
+            EpochExchange(
+                **shared,
+                group=_text(request, "groupId"),
+                member=_text(response, "memberId") or _text(request, "memberId"),
+                instance=_maybe_text(request, "instanceId"),
+                code=_int(response, "errorCode"),
+                protocol=protocol,
+                epoch=_int(request, "memberEpoch", 0),
+                to_epoch=_int(response, "memberEpoch") if "memberEpoch" in response else None,
+            ),
+        )
+
+    return read
+
+
+_READERS: dict[str, Callable[[Fields, Fields, Fields], tuple[Exchange, ...]]] = {
+    "JOIN_GROUP": _join,
+    "SYNC_GROUP": _sync,
+    "HEARTBEAT": _heartbeat,
+    "LEAVE_GROUP": _leave,
+    "OFFSET_COMMIT": _commit,
+    "OFFSET_FETCH": _fetch,
+    "CONSUMER_GROUP_HEARTBEAT": _epochs("consumer"),
+    "SHARE_GROUP_HEARTBEAT": _epochs("share"),
+    "STREAMS_GROUP_HEARTBEAT": _epochs("streams"),
+}
+GROUP_APIS = tuple(_READERS)
