@@ -73,7 +73,7 @@ def _poll_timeout(stage: Stage) -> None:
 
 
 def _broker_restart(stage: Stage) -> None:
-    _two(stage, Timing(session=6000))
+    _two(stage, Timing(session=15_000, max_poll=20_000))
     stage.restart_broker()
     stage.commits("a", 2)
     stage.commits("b", 2)
@@ -110,7 +110,11 @@ SCENARIOS: dict[str, Scenario] = {
             "Member b does not poll for 8 s where 4 s are allowed: its library leaves the group for it, a takes over, b comes back.",
             _poll_timeout,
         ),
-        Scenario("broker_restart", "The broker is stopped and started again under two members, whose generation goes on.", _broker_restart),
+        Scenario(
+            "broker_restart",
+            "The broker is stopped and started again under two members, within their sessions of 15 s: the group is loaded and goes on.",
+            _broker_restart,
+        ),
         Scenario(
             "partitions_added", "The topic grows from 6 to 8 partitions; the leader sees it and the group rebalances.", _partitions_added
         ),

@@ -100,7 +100,7 @@ class Stage:
         try:
             stdin.write(f"{command}\n".encode())
             stdin.flush()
-        except OSError:
+        except (OSError, ValueError):  # nobody reads, or it was ended before
             raise NotStaged(f"{name} has ended") from None
 
     def stop(self, name: str) -> None:
@@ -161,9 +161,10 @@ class Stage:
 
         self.until(so, f"{' and '.join(names)} share the {self.partitions} partitions", names)
 
-    def until(self, so: Callable[[], bool], what: str, alive: tuple[str, ...] = (), limit_s: float = LIMIT_S) -> None:
+    def until(self, so: Callable[[], bool], what: str, alive: tuple[str, ...] = (), limit_s: float | None = None) -> None:
         """Waits for a condition; the members in `alive` must not end meanwhile. Raises `NotStaged`."""
         self._say(f"waiting until {what}")
+        limit_s = LIMIT_S if limit_s is None else limit_s
         end = time.monotonic() + limit_s
         while not so():
             for name in alive:
