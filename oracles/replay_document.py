@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Any
 
+from groupcheck.oracles.replay_facts import facts_document
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, unstable_share
 from groupcheck.traces.moments import Moment, Round, elapsed
 from groupcheck.traces.report import Anomaly, FileReport, GroupReport, worst_of
@@ -49,6 +50,7 @@ def _head(reports: Sequence[FileReport]) -> dict[str, Any]:
         "lines_understood": sum(r.understood for r in reports),
         "lines_of_others": sum(r.foreign for r in reports),
         "lines_not_understood": sum(r.strange for r in reports),
+        **_facts([g for r in reports for g in r.groups]),
         "files": [file_document(r) for r in reports],
     }
 
@@ -93,7 +95,14 @@ def group_document(g: GroupReport, r: FileReport) -> dict[str, Any]:
         "members_not_listed": t.members_dropped,
         "epochs": [{"epoch": epoch, "what": what, "time": _time(at), "line": at.line} for epoch, at, what in t.epochs],
         "anomalies": [anomaly_document(a) for a in g.anomalies],
+        **_facts([g]),
     }
+
+
+def _facts(groups: Sequence[GroupReport]) -> dict[str, Any]:
+    """What only a request log tells; nothing for other logs."""
+    facts = facts_document(groups)
+    return {} if facts is None else {"answers_judged": sum(g.requests.judged for g in groups if g.requests), "facts": facts}
 
 
 def time_document(t: Timeline) -> dict[str, Any]:

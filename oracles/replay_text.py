@@ -12,8 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.replay_facts import facts_lines
 from groupcheck.oracles.text import COLOUR
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, plural, seconds, unstable_share
+from groupcheck.traces.formats import REQUEST_LOG
 from groupcheck.traces.moments import Moment, Round, elapsed
 from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport
 from groupcheck.traces.timeline import Timeline
@@ -24,7 +26,7 @@ ROUNDS_SHOWN = 24
 EVIDENCE_SHOWN = 6
 NAMES_SHOWN = 3
 LONGEST_NAME = 32
-MUST_SEE = ("unexplained_line", "gap", "missing_lines", "generation_reset")
+MUST_SEE = ("unexplained_line", "partition_assigned_twice", "zombie_commit_accepted", "zombie", "gap", "missing_lines", "generation_reset")
 
 
 def replay_view(reports: Sequence[FileReport]) -> Group:
@@ -62,11 +64,15 @@ def file_facts(r: FileReport) -> Iterator[tuple[str, str]]:
     """The numbers of a file as (name, text)."""
     versions = f", Kafka {'; '.join(v.split(': ', 1)[1] for v in r.versions)}" if r.versions else ""
     yield "format", r.format + versions
-    yield "lines", f"{r.lines:,}: {r.understood:,} of a coordinator understood, {r.strange:,} not, {r.foreign:,} of others"
+    yield "lines", f"{r.lines:,}: {r.understood:,} of {_writer(r)} understood, {r.strange:,} not, {r.foreign:,} of others"
     for line, text in r.samples[:3]:
         yield "not understood", f"line {line}: {text}"
     for note in r.notes:
         yield "note", note
+
+
+def _writer(r: FileReport) -> str:
+    return "the group APIs" if r.format == REQUEST_LOG else "a coordinator"
 
 
 def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
@@ -90,6 +96,8 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
         yield "members", went + (f"; at most {t.largest} in a generation" if t.largest else "")
     if t.starts:
         yield "time", _time(t)
+    if g.requests is not None:
+        yield from facts_lines(g.requests)
     if g.unexplained_count or g.assumed_count:
         yield "unexplained", f"{g.unexplained_count:,} lines, and {g.assumed_count:,} that fit if lines were filtered out"
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import BinaryIO
 
 from attrs import Factory, define
 
@@ -83,6 +84,7 @@ class BrokerLog:
     """One file's stream of events, and its tallies (complete when the stream has ended)."""
 
     path: str
+    stream: BinaryIO | None = None
     notes: Notes = Factory(Notes)
     understood: int = 0
     strange: int = 0
@@ -96,7 +98,7 @@ class BrokerLog:
 
     def events(self) -> Iterator[tuple[Event, str]]:
         """Every event with the sentence that it was read from. Raises `TraceError` if the file cannot be read."""
-        with open_log(self.path) as stream:
+        with self.stream or open_log(self.path) as stream:
             for number, line in read_lines(stream, self.notes, _NEEDLES):
                 sentence = coordinator_sentence(line)
                 if sentence is None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-BROKER_SCALA, BROKER_JAVA, UNKNOWN_FORMAT = "broker-scala", "broker-java", "unknown"
+BROKER_SCALA, BROKER_JAVA, REQUEST_LOG, UNKNOWN_FORMAT = "broker-scala", "broker-java", "request-log", "unknown"
 REPLAYED = {
     "broker": "The group coordinator's log, old or new coordinator (the default).",
     BROKER_SCALA: "The old coordinator's log (kafka.coordinator.group, Kafka 0.9 to 3.9).",
     BROKER_JAVA: "The new coordinator's log (org.apache.kafka.coordinator.group, Kafka 3.6 on, the only one from 4.0).",
+    REQUEST_LOG: "The broker's request log (kafka.request.logger at DEBUG, JSON, Kafka 2.8 on).",
 }
 NAMED = {
-    "request-log": "The broker's request log (kafka.request.logger).",
     "offsets-dump": "A dump of __consumer_offsets (kafka-dump-log.sh --offsets-decoder).",
     "java-client": "Logs of the Java consumer, Kafka Connect or Kafka Streams.",
     "librdkafka": "librdkafka's debug log.",
@@ -26,7 +26,7 @@ NAMED = {
 _MARKS = [
     (BROKER_SCALA, re.compile(r"\[GroupCoordinator \d+\]: |\[GroupMetadataManager brokerId=\d+\]")),
     (BROKER_JAVA, re.compile(r"\[GroupCoordinator id=\d+")),
-    ("request-log", re.compile(r"Completed request:|kafka\.request\.logger")),
+    (REQUEST_LOG, re.compile(r"Completed request:|kafka\.request\.logger")),
     ("offsets-dump", re.compile(r"\bisvalid: |^\| offset: \d+ |baseOffset: \d+ lastOffset: ")),
     ("librdkafka", re.compile(r"%[0-7]\|\d{9,}\.\d+\||\brdkafka#(?:consumer|producer)-\d")),
     (

@@ -76,6 +76,12 @@ def open_log(path: str) -> BinaryIO:
     return stream
 
 
+def beginning(stream: BinaryIO) -> bytes:
+    """How an opened log begins; nothing is taken from it."""
+    assert isinstance(stream, io.BufferedReader)
+    return stream.peek(_SNIFF)
+
+
 def _refuse_binary(stream: BinaryIO, path: str) -> None:
     assert isinstance(stream, io.BufferedReader)
     try:

@@ -35,8 +35,10 @@ from groupcheck.traces.events import (
 )
 from groupcheck.traces.follow import Follower, Refusal
 from groupcheck.traces.gaps import SENTENCES
-from groupcheck.traces.reading import TraceError
+from groupcheck.traces.reading import TraceError, beginning, open_log
+from groupcheck.traces.replay_requests import replay_requests
 from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport, Unexplained
+from groupcheck.traces.request_log import RequestLog
 from groupcheck.traces.timeline import Timeline
 
 GROUPS_KEPT = 10_000
@@ -337,7 +339,10 @@ def replay_file(path: str, *, format: str | None = None, group: str | None = Non
         raise TraceError(f"no format {format!r}", where="--format", do="one of " + ", ".join((*formats.REPLAYED, *formats.NAMED)))
     if format in formats.NAMED:
         return _not_replayed(path, format, count_lines(path))
-    log = BrokerLog(path)
+    stream = open_log(path)
+    if format == formats.REQUEST_LOG or (format is None and formats.sniff(beginning(stream)) == formats.REQUEST_LOG):
+        return replay_requests(RequestLog(path, stream), group)
+    log = BrokerLog(path, stream)
     replay = Replay(log, group)
     replay.run()
     if log.format is None and not log.strange:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from attrs import Factory, frozen
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
+from groupcheck.traces.request_facts import RequestFacts
+from groupcheck.traces.request_owners import Owners
 from groupcheck.traces.timeline import Timeline
 
 RANK = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
@@ -40,8 +42,21 @@ class Unexplained:
 
 
 @frozen
+class Requests:
+    """What a request log adds: facts, who believed to own what, and how many answers were judged."""
+
+    facts: RequestFacts
+    owners: Owners
+    judged: int
+
+
+@frozen
 class GroupReport:
-    """One group on one coordinator. `coordinator` is the broker's id, `protocol` classic, consumer, share or streams."""
+    """One group on one coordinator. `coordinator` is the broker's id, None if the log does not tell.
+
+    `protocol`: classic, consumer, share or streams; a request log also tells cooperative, static, and the protocol type of what is no consumer.
+    `requests`: of a request log.
+    """
 
     group: str
     coordinator: int | None
@@ -55,6 +70,7 @@ class GroupReport:
     assumed_count: int
     lines: int
     begins: str
+    requests: Requests | None = None
 
 
 @frozen

@@ -28,6 +28,7 @@ MOST_WORLDS = 2000
 MOST_REFUSALS_IN_A_ROW = 3
 IDS_KEPT = 10_000
 RECENT_KEPT = 200
+TROUBLES_KEPT = 10
 STORY_KEPT = 500
 PLANS_KEPT = 64
 _SHOWS_LIFE = frozenset({NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED})
@@ -35,12 +36,15 @@ _SHOWS_LIFE = frozenset({NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED})
 
 @define
 class Refused:
-    """An answer that no world gives. `allowed`: the codes that it could have been; None: no answer yet, the request waits."""
+    """An answer that no world gives. `allowed`: the codes that it could have been at once, None: it had to wait. `due`: it waited, and no world
+    answers it now. `generations` that fit.
+    """
 
     e: Judged
-    why: str
     possible: str
+    due: bool
     allowed: frozenset[int | None] = frozenset()
+    generations: frozenset[int] = frozenset()
 
 
 class Lost(Exception):
@@ -67,6 +71,7 @@ class Follower:
     rounds: int = 0
     in_a_row: int = 0
     blind: bool = False
+    troubles: list[str] = Factory(list)
     _recent: deque[Judged] = field(factory=lambda: deque(maxlen=RECENT_KEPT))
     _due: list[tuple[float, int, Exchange]] = Factory(list)
     _told: Story | None = None
@@ -113,7 +118,7 @@ class Follower:
             for member in self._members(e):
                 taken.add(self._seat(member, taken))
         except Lost as why:
-            self._lose(str(why))
+            self._trouble(str(why))
             return
         name = e.told if isinstance(e, JoinExchange) and not e.member else e.member
         if isinstance(e, JoinExchange) and not e.member and len(self._given_ids) < IDS_KEPT:
@@ -175,7 +180,7 @@ class Follower:
                 ready = [w for w in self._closure(self.worlds, e.began, e) if before is None or not w.is_open(before)]
                 after = self._handled(ready, e)
             except Lost as why:
-                self._lose(str(why))
+                self._trouble(str(why))
                 return
             finally:
                 self.rules.lateness = LATENESS_MS
@@ -287,7 +292,7 @@ class Follower:
             try:
                 found = [w for w in self._closure(self.worlds, now, e) if not w.is_open(e.line)]
             except Lost as why:
-                self._lose(str(why))
+                self._trouble(str(why))
                 return
             finally:
                 self.rules.lateness = LATENESS_MS
@@ -303,7 +308,7 @@ class Follower:
         self.rules.open.pop(e.line, None)
         if self.blind:
             self.blind = False
-            self._lose("the coordinator was interrupted before a whole round had shown what its log holds")
+            self._trouble("the coordinator was interrupted before a whole round had shown what its log holds")
             return
         if self._from_before(e):
             self.begins = "the log begins in the middle: members from before take part"
@@ -316,7 +321,8 @@ class Follower:
             or "nothing: the request before it on this connection was not answered"
         )
         allowed = frozenset(code for w in worlds for code in self.rules.allowed(w, e)) if not parked else frozenset()
-        self.refuse(Refused(e, "", possible, allowed))
+        generations = frozenset(n for w in worlds if w.base is not None for n in (w.base, w.base + 1))
+        self.refuse(Refused(e, possible, parked, allowed, generations))
         still = [w for w in worlds if not w.is_open(e.line)]
         if not still or self.in_a_row >= MOST_REFUSALS_IN_A_ROW:
             self._lose("an answer before it cannot be explained")
@@ -335,6 +341,12 @@ class Follower:
         return self._strangers or (isinstance(e, JoinExchange) and not {id for id, _ in e.members} <= self._given_ids)
 
     # -- lost, and found again
+
+    def _trouble(self, why: str) -> None:
+        """The group cannot be followed, which is nobody's fault: from now on its verdict is at best unknown."""
+        if len(self.troubles) < TROUBLES_KEPT:
+            self.troubles.append(why)
+        self._lose(why)
 
     def _lose(self, why: str) -> None:
         self.lost = why
@@ -372,7 +384,7 @@ class Follower:
             for member in members:
                 taken.add(self._seat(member, taken))
         except Lost as why:
-            self.lost = str(why)
+            self._trouble(str(why))
             return
         coordinator, seating = self.rules.coordinator, self.rules.seating
         memory = coordinator.start()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from heapq import heappop, heappush
+from typing import BinaryIO
 
 from attrs import Factory, define
 
@@ -30,6 +31,7 @@ class RequestLog:
     """One file's exchanges, and its tallies (complete when the stream has ended). `late`: exchanges that came after their turn."""
 
     path: str
+    stream: BinaryIO | None = None
     notes: Notes = Factory(Notes)
     understood: int = 0
     foreign: int = 0
@@ -47,7 +49,7 @@ class RequestLog:
 
     def exchanges(self) -> Iterator[Exchange]:
         """Every exchange of a group API. Raises `TraceError` if the file cannot be read."""
-        with open_log(self.path) as stream:
+        with self.stream or open_log(self.path) as stream:
             for number, line in read_lines(stream, self.notes, (MARK.encode(),)):
                 self._take(number, line)
                 while self._held and (
