@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import re
 import socket
 import subprocess
 import threading
@@ -22,6 +23,7 @@ OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Duse
 BOOT_S, ANSWER_S, STOP_S = 120.0, 60.0, 30.0
 ATTEMPTS = 3  # to find ports that nobody takes before the broker does
 TAIL = 20_000
+_ERROR = re.compile(r"((?:\w+Exception|\w*Error): .*)|(?:\] (?:ERROR|FATAL) )(.*)")
 
 
 class Broker:
@@ -80,8 +82,8 @@ class Broker:
             path = self.place / name
             lines = path.read_text("utf-8", "replace")[-TAIL:].splitlines() if path.is_file() else []
             for line in lines:
-                if any(sign in line for sign in ("Exception: ", "] ERROR", "] FATAL", "Error: ")):
-                    return line.strip()[:300]
+                if match := _ERROR.search(line):
+                    return (match[1] or match[2]).strip()[:300]
         return ""
 
     def ask(self, *words: str | int) -> None:

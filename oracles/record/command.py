@@ -45,13 +45,13 @@ def run(
         whose.installed(version)
     elif shutil.which(command[0]) is None:
         raise UserError(f"there is no program {command[0][:200]}", where="COMMAND")
-    place = folder(out or Path(f"record-{datetime.now():%Y%m%d-%H%M%S}"))
-    about = Recording(name or scenario or name_of(command), place, version, given)
-    if scenario:
-        done = record_scenario(about, what, whose, _say)
-    else:
-        echo = sys.stderr if as_json else sys.stdout
-        done = record_command(about, command, topics, getattr(echo, "buffer", None), _say)
+    with folder(out or Path(f"record-{datetime.now():%Y%m%d-%H%M%S}")) as place:
+        about = Recording(name or scenario or name_of(command), place, version, given)
+        if scenario:
+            done = record_scenario(about, what, whose, _say)
+        else:
+            echo = sys.stderr if as_json else sys.stdout
+            done = record_command(about, command, topics, getattr(echo, "buffer", None), _say)
     _show(done, as_json)
     return done.exit_code
 

@@ -6,7 +6,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -84,14 +84,22 @@ def name_of(command: Sequence[str]) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", Path(command[0]).name)[:60].strip("._-") or "command"
 
 
-def folder(path: Path) -> Path:
-    """The folder of a recording, made if it is not there. Raises `UserError` where that cannot be done."""
+@contextmanager
+def folder(path: Path) -> Iterator[Path]:
+    """The folder of a recording, made if it is not there, and taken away again if nothing came into it. Raises `UserError` where it cannot be made."""
+    was_there = path.is_dir()
     try:
         path.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=path):
-            return path
+            pass
     except OSError as error:
         raise UserError(f"cannot write to {path}: {error.strerror}", where="--out") from None
+    try:
+        yield path
+    finally:
+        if not was_there:
+            with suppress(OSError):  # there is something in it
+                path.rmdir()
 
 
 @contextmanager
