@@ -10,67 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import attrs
-from attrs import field, frozen
+from attrs import frozen
 
-from groupcheck.oracles.conform.comparing import Observed, differences, memory_differs
+from groupcheck.oracles.conform.comparing import memory_differs
+from groupcheck.oracles.conform.jobs import Job, Row, config_of, job_of, matches, observed
 from groupcheck.oracles.conform.promises import Finding, broken, probe
-from groupcheck.oracles.conform.rows import Fires, Input, Memory, Outcome, Rows
-from groupcheck.oracles.conform.standing import INITIAL_DELAY_MS, Move, Standing, after, move, unwritten
-from groupcheck.oracles.kafka.commands import AutoCommit, Command, JoinGroup, Look, ReadLog, Reset
+from groupcheck.oracles.conform.rows import Fires, Memory, Outcome, Rows
+from groupcheck.oracles.conform.standing import INITIAL_DELAY_MS, Move, Standing, after, unwritten
+from groupcheck.oracles.kafka.commands import JoinGroup
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.records import GroupRecord, Record
-from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step, Transcript
+from groupcheck.oracles.kafka.schedule import Lost, Schedule, Step, Transcript
 
 SEEDS = 64  # hash orders that are tried before an outcome counts as not seen
 KEPT = 20  # differences whose transcripts are kept
 AT_ONCE = 8  # seeds tried together
-
-
-@frozen
-class Row:
-    """One row: what is remembered, what comes, what the model allows."""
-
-    before: Memory
-    given: Input
-    outcomes: tuple[Outcome, ...]
-    number: int = field(eq=False)
-
-    @property
-    def stays(self) -> bool:
-        """Is the memory left as it was?"""
-        return len(self.outcomes) == 1 and self.outcomes[0].after == self.before
-
-
-@frozen
-class Job:
-    """Rows for one schedule: one, or several that leave the memory as it is. `checks`: is the memory before looked at, too?
-
-    `again`: the number of a try with another seed. `lost`: the record of the group that becomes Empty is not replicated. `twice`: the timer is fired twice.
-    `probes`: the append fails at once; asked for promises only.
-    """
-
-    rows: tuple[Row, ...]
-    at: Standing
-    moves: tuple[Move, ...]
-    standings: tuple[Standing, ...]  # before each row
-    checks: bool = False
-    again: int = 0
-    lost: bool = False
-    twice: bool = False
-    probes: bool = False
-
-    def schedule(self, config: tuple[tuple[str, int], ...], partitions: int) -> Schedule:
-        commands: list[Command] = list(self.at.commands)
-        if self.checks:
-            commands.append(LOOK)
-        for moved in self.moves:
-            commands += [*moved.first, LOOK]
-        commands += [*self.moves[-1].then, RELEASE]
-        return Schedule([*commands, READ], Reset(seed=self.at.seed, topics=(("t", partitions),), config=config), Looks.NEVER)
-
-
-LOOK, READ = Look(), ReadLog()
-RELEASE = AutoCommit(on=True)  # at last, what was held back is replicated, and the answers behind it are given
 
 
 @frozen
@@ -125,8 +79,7 @@ class Tour:
         self.unrealizable: dict[str, int] = {}
         self.reason = ""
         self._rows, self._driver, self._seed, self._max, self._progress = rows, driver, seed, max_rows, progress
-        size = rows.scope.max_size
-        self._config = (("group.max.size", size),) if size is not None else ()
+        self._config = config_of(rows.scope)
         self._standing: dict[Memory, Standing] = {}
         self._waiting: dict[Memory, None] = {}
         self._left: dict[Row, dict[Outcome, None]] = {}  # outcomes not seen yet, of rows that have several
@@ -198,19 +151,7 @@ class Tour:
         return self._job([row], at, **how)
 
     def _job(self, rows: Iterable[Row], at: Standing, again: int = 0, lost: bool = False, twice: bool = False) -> Job:
-        rows, checks = tuple(rows), again > 0
-        moves, standings = [], []
-        here = attrs.evolve(at, commands=(*at.commands, LOOK)) if checks else at
-        for row in rows:
-            outcome = next((o for o in row.outcomes if unwritten(row.before, o) == lost), row.outcomes[0])
-            moved = move(here, row.before, row.given, outcome, self._rows.scope)
-            if twice:
-                moved = attrs.evolve(moved, first=moved.first * 2)
-            moves.append(moved)
-            standings.append(here)
-            there = after(here, row.before, row.given, moved, outcome)
-            here = attrs.evolve(there, commands=(*there.commands, LOOK))
-        return Job(rows, at, tuple(moves), tuple(standings), checks, again, lost, twice)
+        return job_of(tuple(rows), at, self._rows.scope, again=again, lost=lost, twice=twice)
 
     def _execute(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Transcript | Lost]]:
         sent: list[Job] = []
@@ -245,12 +186,11 @@ class Tour:
                 return self._next_seeds(job)
             place += 1
         again = self._ask(job, result) if self._asks and not job.checks else []
-        released = tuple(a for s in steps[-len(job.moves[-1].then) - 2 :] for a in s.answered)
+        released = job.released(result)
         for row, moved, at in zip(job.rows, job.moves, job.standings):
             ended = place + len(moved.first)
-            end = steps[place - 1].end if place else 0
-            real = Observed(steps[place:ended], steps[ended].memory, tuple(r for r in log if r.offset >= end), released)
-            matched, what = self._matches(row, job.lost, at, moved, real)
+            real = observed(steps, place, ended, log, released)
+            matched, what = matches(row, job.lost, at, moved, real, self._rows.scope)
             if matched:
                 self._agrees(row, job, matched, moved, at)
                 again += self._unseen(row, job)
@@ -260,23 +200,6 @@ class Tour:
                 again += self._differs(row, job, what, result)
             place = ended + 1
         return again
-
-    def _matches(
-        self, row: Row, lost: bool, at: Standing, moved: Move, real: Observed
-    ) -> tuple[list[tuple[Outcome, Standing]], tuple[str, ...]]:
-        """The outcomes that are as observed; or else what is different about the nearest."""
-        matched: list[tuple[Outcome, Standing]] = []
-        nearest: tuple[str, ...] = ()
-        for outcome in row.outcomes:
-            if unwritten(row.before, outcome) != lost:
-                continue
-            now = after(at, row.before, row.given, moved, outcome)
-            what = tuple(differences(row.before, row.given, outcome, moved, at, now, real, self._rows.scope))
-            if not what:
-                matched.append((outcome, now))
-            elif not nearest or len(what) < len(nearest):
-                nearest = what
-        return matched, nearest
 
     def _agrees(self, row: Row, job: Job, matched: list[tuple[Outcome, Standing]], moved: Move, at: Standing) -> None:
         self._done(row)

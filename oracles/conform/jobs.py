@@ -1,0 +1,114 @@
+"""Rows as schedules for the real coordinator, and what it made of them beside what the model allows."""
+
+from __future__ import annotations
+
+import attrs
+from attrs import field, frozen
+
+from groupcheck.model.protocol.scope import Scope
+from groupcheck.oracles.conform.comparing import Observed, differences
+from groupcheck.oracles.conform.rows import Input, Memory, Outcome
+from groupcheck.oracles.conform.standing import Move, Standing, after, move, unwritten
+from groupcheck.oracles.kafka.answers import Answer
+from groupcheck.oracles.kafka.commands import AutoCommit, Command, Look, ReadLog, Reset
+from groupcheck.oracles.kafka.records import Record
+from groupcheck.oracles.kafka.schedule import Looks, Schedule, Step, Transcript
+
+
+@frozen
+class Row:
+    """One row: what is remembered, what comes, what the model allows."""
+
+    before: Memory
+    given: Input
+    outcomes: tuple[Outcome, ...]
+    number: int = field(eq=False)
+
+    @property
+    def stays(self) -> bool:
+        """Is the memory left as it was?"""
+        return len(self.outcomes) == 1 and self.outcomes[0].after == self.before
+
+
+LOOK, READ = Look(), ReadLog()
+RELEASE = AutoCommit(on=True)  # at last, what was held back is replicated, and the answers behind it are given
+
+
+@frozen
+class Job:
+    """Rows for one schedule: one, or several that leave the memory as it is. `checks`: is the memory before looked at, too?
+
+    `again`: the number of a try with another seed. `lost`: the record of the group that becomes Empty is not replicated. `twice`: the timer is fired twice.
+    `probes`: the append fails at once; asked for promises only.
+    """
+
+    rows: tuple[Row, ...]
+    at: Standing
+    moves: tuple[Move, ...]
+    standings: tuple[Standing, ...]  # before each row
+    checks: bool = False
+    again: int = 0
+    lost: bool = False
+    twice: bool = False
+    probes: bool = False
+
+    def schedule(self, config: tuple[tuple[str, int], ...], partitions: int) -> Schedule:
+        commands: list[Command] = list(self.at.commands)
+        if self.checks:
+            commands.append(LOOK)
+        for moved in self.moves:
+            commands += [*moved.first, LOOK]
+        commands += [*self.moves[-1].then, RELEASE]
+        return Schedule([*commands, READ], Reset(seed=self.at.seed, topics=(("t", partitions),), config=config), Looks.NEVER)
+
+    def released(self, result: Transcript) -> tuple[tuple[int, Answer], ...]:
+        """The answers that were given at the very end, when what was held back was replicated."""
+        return tuple(a for s in result.steps[-len(self.moves[-1].then) - 2 :] for a in s.answered)
+
+
+def config_of(scope: Scope) -> tuple[tuple[str, int], ...]:
+    """The broker's settings for the scope."""
+    return (("group.max.size", scope.max_size),) if scope.max_size is not None else ()
+
+
+def job_of(rows: tuple[Row, ...], at: Standing, scope: Scope, again: int = 0, lost: bool = False, twice: bool = False) -> Job:
+    """Rows for one schedule that begins with the one that leads `at` their memory."""
+    checks = again > 0
+    moves, standings = [], []
+    here = attrs.evolve(at, commands=(*at.commands, LOOK)) if checks else at
+    for row in rows:
+        outcome = next((o for o in row.outcomes if unwritten(row.before, o) == lost), row.outcomes[0])
+        moved = move(here, row.before, row.given, outcome, scope)
+        if twice:
+            moved = attrs.evolve(moved, first=moved.first * 2)
+        moves.append(moved)
+        standings.append(here)
+        there = after(here, row.before, row.given, moved, outcome)
+        here = attrs.evolve(there, commands=(*there.commands, LOOK))
+    return Job(rows, at, tuple(moves), tuple(standings), checks, again, lost, twice)
+
+
+def observed(
+    steps: tuple[Step, ...], place: int, ended: int, log: tuple[Record, ...], released: tuple[tuple[int, Answer], ...]
+) -> Observed:
+    """What was seen of one row of a schedule: its steps are `place` to `ended`, where a look follows."""
+    end = steps[place - 1].end if place else 0
+    return Observed(steps[place:ended], steps[ended].memory, tuple(r for r in log if r.offset >= end), released)
+
+
+def matches(
+    row: Row, lost: bool, at: Standing, moved: Move, real: Observed, scope: Scope
+) -> tuple[list[tuple[Outcome, Standing]], tuple[str, ...]]:
+    """The outcomes that are as observed; or else what is different about the nearest."""
+    matched: list[tuple[Outcome, Standing]] = []
+    nearest: tuple[str, ...] = ()
+    for outcome in row.outcomes:
+        if unwritten(row.before, outcome) != lost:
+            continue
+        now = after(at, row.before, row.given, moved, outcome)
+        what = tuple(differences(row.before, row.given, outcome, moved, at, now, real, scope))
+        if not what:
+            matched.append((outcome, now))
+        elif not nearest or len(what) < len(nearest):
+            nearest = what
+    return matched, nearest
