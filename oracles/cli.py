@@ -140,13 +140,17 @@ def bugs(ids: Sequence[str], as_json: bool) -> int:
     "--kafka", default="4.3.0", show_default=True, metavar="VERSION", help="The Kafka version whose coordinator it is compared with."
 )
 @click.option("--mutation", metavar="ID", help="A known bug of the coordinator to put into the model; see `list mutations`.")
+@click.option("--assignor", "assignors", multiple=True, metavar="NAME", help="Of `assignors` this one; all, if none is given.")
 @click.option("--max-rows", type=COUNT, metavar="N", help="Give up (unknown) after N rows.")
 @click.option("--seed", type=COUNT, default=0, show_default=True, metavar="N", help="Of the ids, and with them of every hash order.")
 @click.option("--diff", nargs=2, metavar="OLD NEW", help="Two Kafka versions instead: what differs between their coordinators.")
 @click.option("--findings", is_flag=True, help="Also ask the real memory for what the coordinator promises.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1).")
 def conform(**options: Any) -> int:
-    """Execute every row of VARIANT's coordinator on the real one, in a JVM, and compare. Exits with 1 where they differ."""
+    """Execute every row of VARIANT's coordinator on the real one, in a JVM, and compare. Exits with 1 where they differ.
+
+    With `assignors` for VARIANT: the assignors against Kafka's classes, on all small inputs and 10,000 larger ones.
+    """
     from groupcheck.oracles.commands import conform
 
     return conform(**options)

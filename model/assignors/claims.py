@@ -1,4 +1,4 @@
-"""Who owned what before, as the sticky assignors make it out of the members' claims (AbstractStickyAssignor.allSubscriptionsEqual, KIP-341)."""
+"""Who owned what before, as the sticky assignors make it out of the members' claims (AbstractStickyAssignor, KIP-341)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,11 @@ def cooperative_claim(member: Member) -> tuple[Partitions, int]:
 class Claims:
     """`owned`: what each member still has, in order of the members. `contested`: partitions that two claimed of the same generation.
 
-    `newest`: the highest generation of any member. `older`: who claimed a partition of a lower generation last (the first of several).
+    `older`: who claimed a partition of a generation lower than the newest; of several the one of the highest, of these the first.
     """
 
     owned: Mapping[str, set[Partition]]
     contested: set[Partition]
-    newest: int
     older: Mapping[Partition, str]
 
 
@@ -42,41 +41,30 @@ def resolved(group: Group, topics: Mapping[str, int], claim_of: ClaimOf) -> Clai
     The generation of the earlier claimant is taken from its subscription, that of the later one from its claim: where the two are not the
     same (`Member.told`), the outcome depends on the order. A partition that a topic does not have, or no longer has, stays claimed.
     """
+    claims = [(member, *claim_of(member)) for member in group.members]
+    newest = max(generation for _, _, generation in claims)
     owned: dict[str, set[Partition]] = {}
     owner: dict[Partition, Member] = {}
     contested: set[Partition] = set()
-    newest = NO_GENERATION
-    for member in group.members:
-        claimed, generation = claim_of(member)
-        newest = max(newest, generation)
+    older: dict[Partition, tuple[int, str]] = {}
+    for member, claimed, generation in claims:
         mine = owned[member.id] = set()
         for partition in claimed:
+            if generation < newest and (partition not in older or generation > older[partition][0]):
+                older[partition] = generation, member.id
             if partition[0] not in topics:
                 continue
             other = owner.get(partition)
-            if other is not None:
+            if other is None:
+                mine.add(partition)
+            else:
                 told = max(other.in_subscription, NO_GENERATION)
                 if generation < told:
                     continue
                 owned[other.id].discard(partition)
+                (contested if generation == told else mine).add(partition)
             owner[partition] = member
-            if other is not None and generation == told:
-                contested.add(partition)
-            else:
-                mine.add(partition)
-    return Claims(owned, contested, newest, _older(group, newest, claim_of))
-
-
-def _older(group: Group, newest: int, claim_of: ClaimOf) -> dict[Partition, str]:
-    """GeneralAssignmentBuilder.prepopulateCurrentAssignments."""
-    found: dict[Partition, tuple[int, str]] = {}
-    for member in group.members:
-        claimed, generation = claim_of(member)
-        if generation < newest:
-            for partition in claimed:
-                if partition not in found or generation > found[partition][0]:
-                    found[partition] = generation, member.id
-    return {partition: member for partition, (_, member) in found.items()}
+    return Claims(owned, contested, {partition: member for partition, (_, member) in older.items()})
 
 
 def not_assigned(partitions: list[Partition], assigned: list[Partition]) -> list[Partition]:

@@ -36,6 +36,14 @@ def partitions(given: Mapping[str, Iterable[int]] | Iterable[Partition]) -> Part
     return frozenset(given)
 
 
+def _names(given: Iterable[str]) -> frozenset[str]:
+    return frozenset(given)
+
+
+def _members(given: Iterable[Member]) -> tuple[Member, ...]:
+    return tuple(given)
+
+
 def _sizes(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(given.items() if isinstance(given, Mapping) else given))
 
@@ -55,7 +63,7 @@ class Member:
     """
 
     id: str
-    topics: frozenset[str] = field(converter=frozenset)
+    topics: frozenset[str] = field(converter=_names)
     owned: Partitions = field(default=frozenset(), converter=partitions)
     generation: int = NO_GENERATION
     told: int | None = None
@@ -77,7 +85,7 @@ class Group:
     """
 
     topics: tuple[tuple[str, int], ...] = field(converter=_sizes)
-    members: tuple[Member, ...] = field(converter=tuple)
+    members: tuple[Member, ...] = field(converter=_members)
     racks: Racks = field(default=(), converter=_racks)
 
 

@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform.conformance import (
     Conformance,
     VersionDiff,
@@ -28,12 +29,20 @@ from groupcheck.oracles.document import as_text
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.text import as_plain
 
+ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # differences that the report tells in full
 COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow"}
 
 
 def run(variant: str, *, kafka: str, as_json: bool, diff: tuple[str, str] | None = None, **options: Any) -> int:
     """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some differ, 3 not all were executed."""
+    assignors = options.pop("assignors", ())
+    if variant == ASSIGNORS:
+        from groupcheck.oracles.conform.assignors_command import run
+
+        return run(kafka=kafka, as_json=as_json, diff=diff, assignors=assignors, **options)
+    if assignors:
+        raise UserError(f"{variant} is compared with the coordinator", where="--assignor", do=f"see `conform {ASSIGNORS}`")
     if diff:
         with _meter() as progress:
             return _show(compared := versions_differ(variant, *diff, progress=progress, **options), diff_view(compared), as_json)

@@ -1,0 +1,141 @@
+"""groupcheck's assignors against Kafka's own classes: a part of all small inputs, random larger ones, and what a difference looks like."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from itertools import islice
+
+import pytest
+
+from groupcheck.model.assignors import Group, Member, NoAssignment, range_, sticky
+from groupcheck.oracles import cli
+from groupcheck.oracles.conform import assignors_command
+from groupcheck.oracles.conform.assignors import (
+    AssignorConformance,
+    Inputs,
+    all_inputs,
+    answers,
+    compare,
+    difference,
+    ours,
+    thrown,
+)
+from groupcheck.oracles.conform.assignors_findings import Asked
+from groupcheck.oracles.conform.assignors_inputs import families, random_groups, shown, size
+from groupcheck.oracles.kafka.assignors import ASSIGNORS
+from groupcheck.oracles.kafka.driver import Driver
+
+STEPS = {"range": 151, "sticky": 307, "cooperative-sticky": 307, "roundrobin": 41, "server-range": 41, "uniform": 41}
+"""Of each family of inputs every so many is asked here; `groupcheck conform assignors` asks all."""
+
+
+def some_inputs(assignor: str) -> list[Inputs]:
+    thinned = [Inputs(family.bound, partial(family.groups, STEPS[assignor])) for family in families(assignor)]
+    return [*thinned, Inputs("random", lambda: random_groups(assignor, 200, seed=1))]
+
+
+def first_inputs(assignor: str, number: int) -> list[Inputs]:
+    return [Inputs("smallest", lambda: islice(families(assignor, 2)[0].groups(), number))]
+
+
+@pytest.fixture(scope="module")
+def compared(coordinator: Driver) -> AssignorConformance:
+    return compare(coordinator, ASSIGNORS, inputs=some_inputs, findings=True)
+
+
+@pytest.mark.parametrize("number", range(len(ASSIGNORS)), ids=ASSIGNORS)
+def test_kafkas_class_and_groupchecks_function_give_the_same(compared: AssignorConformance, number: int):
+    tally = compared.tallies[number]
+    assert tally.differences == {} and tally.differing == 0
+    assert tally.inputs > 1_000 and tally.threw < tally.inputs // 10 and all(inputs for _, inputs in tally.bounds)
+
+
+def test_assignors_without_memory_and_those_of_the_coordinator_break_no_promise(compared: AssignorConformance):
+    found = {tally.assignor: tally.asked.found for tally in compared.tallies if tally.asked}
+    assert {name for name, broken in found.items() if broken} == {"sticky", "cooperative-sticky"}
+
+
+def test_a_function_that_is_wrong_is_told_with_its_smallest_input(coordinator: Driver):
+    solvers = {**ours(coordinator.version), "sticky": lambda group: sticky(Group(group.topics, group.members[::-1]))}
+    result = compare(coordinator, ["sticky"], inputs=lambda name: first_inputs(name, 2_000), solvers=solvers)
+    (tally,) = result.tallies
+    assert result.exit_code == 1 and 0 < tally.differing < tally.inputs
+    smallest = min((example for _, example in tally.differences.values()), key=lambda example: size(example.group))
+    assert shown(smallest.group) == {"topics": {"t": 1}, "members": {"A": {"subscribes": []}, "B": {"subscribes": ["t"]}}}
+    assert smallest.answers == ({"A": {("t", 0)}, "B": frozenset()}, {"A": frozenset(), "B": {("t", 0)}})
+
+
+def test_what_changed_between_two_versions_is_found_without_a_model():
+    with Driver("4.0.0") as older, Driver("4.1.1") as newer:
+        result = compare(newer, ["roundrobin", "uniform"], inputs=lambda name: first_inputs(name, 400), older=older)
+    robin, uniform = result.tallies
+    assert result.sides == ("Kafka 4.1.1", "Kafka 4.0.0") and result.exit_code == 1
+    assert robin.differing == 0 and set(uniform.differences) == {"other numbers of partitions"}
+
+
+@pytest.mark.parametrize("assignor", ("sticky", "cooperative-sticky"))
+def test_of_the_sticky_assignors_three_causes_of_an_invalid_assignment_are_told_apart(coordinator: Driver, assignor: str):
+    causes = (
+        Group({"t": 1}, [Member("A", ()), Member("B", ("t",))]),
+        Group({"t": 2}, [Member("A", ("t",), {"t": [2]}, 1)]),
+        Group(
+            {"t": 2, "u": 2},
+            [Member("A", "tu", {"t": [0], "u": [0]}, 3), Member("B", "tu", {"u": [1]}, 3), Member("C", "u", {"t": [1]}, 2)],
+        ),
+    )
+    asked = Asked(assignor)
+    for group, answer in answers(coordinator, assignor, causes):
+        asked.ask(group, answer)
+    assert {(promise, why) for promise, why, _ in asked.least() if promise == "valid"} == {
+        ("valid", frozenset({"a member subscribes to nothing"})),
+        ("valid", frozenset({"a claimed partition does not exist"})),
+        ("valid", frozenset({"subscriptions differ", "claims are of different generations"})),
+    }
+
+
+def test_what_a_class_throws_is_an_answer_and_a_driver_that_died_is_not_that_answer():
+    wrong = NoAssignment("IllegalStateException", "")
+    assert difference(thrown("java.lang.IllegalStateException: No more"), wrong) is None
+    assert difference(thrown("the driver died (exit code 3)"), wrong) is not None
+    assert difference({"A": frozenset()}, wrong) == "throws nothing against IllegalStateException"
+
+
+def test_the_random_inputs_are_those_of_the_seed():
+    first, again, other = (list(random_groups("sticky", 20, seed)) for seed in (5, 5, 6))
+    assert first == again != other
+
+
+def test_the_table_and_the_document_say_how_many_agree(compared: AssignorConformance, capsys, monkeypatch):
+    monkeypatch.setattr(assignors_command, "compare", lambda *args, **options: compared)
+    assert cli.run(["conform", "assignors"]) == 0
+    table = capsys.readouterr().out
+    assert table.startswith("agrees  the assignors of groupcheck and of Kafka 4.3.0") and "valid is broken by" in table
+    assert cli.run(["conform", "assignors", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["verdict"] == "agrees" and [one["assignor"] for one in document["assignors"]] == list(ASSIGNORS)
+    assert all(one["agreeing"] == one["inputs"] == sum(b["inputs"] for b in one["bounds"]) for one in document["assignors"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["assignors", "--members", "4"], "--members: everything there is for 4 members is too much"),
+        (["assignors", "--assignor", "stick"], "stick"),
+        (["assignors", "--fault", "crash"], "--fault: the assignors have no such thing"),
+        (["assignors", "--max-rows", "7"], "--max-rows: the assignors have no such thing"),
+        (["classic", "--assignor", "range"], "--assignor: classic is compared with the coordinator"),
+    ],
+)
+def test_what_the_comparison_of_assignors_does_not_have_is_refused(arguments: list[str], complaint: str, capsys):
+    assert cli.run(["conform", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith("groupcheck: error: ") and complaint in told and told.count("\n") == 1
+
+
+def test_every_input_of_a_family_is_another_one():
+    for assignor in ASSIGNORS:
+        for inputs in all_inputs(assignor, 2, 0, 0):
+            groups = list(islice(inputs.groups(), 2_000))
+            assert len(set(groups)) == len(groups)
+    assert range_(Group({}, [])) == {}
