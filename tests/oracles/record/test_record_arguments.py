@@ -75,7 +75,7 @@ def test_a_setting_cannot_bring_another_one_with_it(value: str):
 
 
 def test_what_the_user_sets_stands_but_what_makes_it_one_node_stays():
-    text = settings.properties(1234, 1235, {"num.io.threads": "7"})
+    text = settings.properties(1234, 1235, {"num.io.threads": "7", "listeners": "PLAINTEXT://0.0.0.0:9"})
     lines = dict(line.split("=", 1) for line in text.splitlines())
     assert lines["num.io.threads"] == "7" and lines["offsets.topic.replication.factor"] == "1"
     assert lines["listeners"] == "PLAINTEXT://127.0.0.1:1234,CONTROLLER://127.0.0.1:1235"

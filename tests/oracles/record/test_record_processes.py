@@ -127,6 +127,20 @@ def test_what_a_command_leaves_in_the_background_neither_holds_the_recording_nor
     assert within(30, lambda: not alive(background))
 
 
+FLED = "import subprocess, sys; print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid, flush=True)"
+
+
+def test_one_that_fled_into_a_session_of_its_own_does_not_hold_the_recording(processes: Processes, tmp_path: Path):
+    log, codes = tmp_path / "log", list[int]()
+    waits = threading.Thread(
+        target=lambda: codes.append(run_command([sys.executable, "-c", FLED], "127.0.0.1:9", log, None, processes)), daemon=True
+    )
+    waits.start()
+    waits.join(60)
+    os.kill(int(log.read_text()), signal.SIGKILL)
+    assert codes == [0]
+
+
 def alive(pid: int) -> bool:
     try:
         return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text() if Path("/proc").is_dir() else os.kill(pid, 0) is None
