@@ -20,13 +20,18 @@ def moves(group: Group, assigned: Assigned) -> dict[Partition, tuple[str, str]]:
 
 
 def handed_over(group: Group, assigned: Assigned) -> Iterator[Violation]:
-    """Nobody gets a partition that it does not claim while another claims it: that one goes on until it hears of the assignment (KIP-429).
+    """Nobody gets a partition while its owner, another member, has not let go of it: that one goes on until it hears of the assignment (KIP-429).
 
-    Every claim counts, also one of an older generation: a member that claims a partition believes that it owns it.
+    A member that claims a partition believes that it owns it; its claim is its own leave to keep it, unless another's is of a higher generation.
     """
-    owned = {member.id: member.owned for member in group.members}
-    for member, partitions in assigned.items():
-        for partition in sorted(partitions - owned.get(member, frozenset())):
-            for other in (m.id for m in group.members if m.id != member and partition in m.owned):
-                words = f"{named(partition)} goes from {other} to {member} in one round: {other} has not let go of it"
-                yield Violation("handed over", words)
+    for member in group.members:
+        for partition in sorted(assigned.get(member.id, ())):
+            for other in group.members:
+                if other.id == member.id or partition not in other.owned:
+                    continue
+                if partition not in member.owned:
+                    words = f"{named(partition)} goes from {other.id} to {member.id} in one round: {other.id} has not let go of it"
+                    yield Violation("handed over", words)
+                elif other.generation > member.generation:
+                    words = f"{named(partition)} goes from {other.id}, whose claim is newer, to {member.id} in one round"
+                    yield Violation("handed over", words)
