@@ -116,7 +116,7 @@ class Rows:
         names = {r.name for r in COORDINATOR}
         slots = {name: slot for name, slot in spec.slots.items() if name != "client"}
         rules = [r for r in spec.rules if r.name in names]
-        self._see = Semantics(attrs.evolve(spec, rules=rules, slots=slots, scope=beyond, ends=(), invariants=(), initial=({},)))
+        self._see = Semantics(attrs.evolve(spec, rules=rules, slots=slots, scope=beyond, ends=(), invariants=(), initial=spec.initial[:1]))
         self._urgent = [(i, i[0].guard.call, i[0].guard.takes_me, self._place(i)) for i in self._see.urgent if i[0].guard]
         assert len(self._urgent) == len(self._see.urgent)
         self._budget: Budget = scope.budget
