@@ -10,6 +10,7 @@ import pytest
 
 from groupcheck.model.assignors import Group, Member, NoAssignment, range_, sticky
 from groupcheck.oracles import cli
+from groupcheck.oracles.assignment import handed_over
 from groupcheck.oracles.conform import assignors_command
 from groupcheck.oracles.conform.assignors import (
     AssignorConformance,
@@ -92,6 +93,21 @@ def test_of_the_sticky_assignors_three_causes_of_an_invalid_assignment_are_told_
         ("valid", frozenset({"a claimed partition does not exist"})),
         ("valid", frozenset({"subscriptions differ", "claims are of different generations"})),
     }
+
+
+def test_where_subscriptions_differ_an_older_claim_takes_a_partition_from_its_owner_in_one_cooperative_round(coordinator: Driver):
+    members = [Member("A", "t", {"t": [0]}, 1), Member("B", "tu", {"t": [0, 1]}, 2)]
+    ((group, answer),) = answers(coordinator, "cooperative-sticky", [Group({"t": 2}, members)])
+    assert answer == {"A": {("t", 0)}, "B": {("t", 1)}}
+    assert [violation.words for violation in handed_over(group, answer)] == ["t-0 goes from B, whose claim is newer, to A in one round"]
+
+
+@pytest.mark.parametrize("assignor", ("sticky", "cooperative-sticky"))
+def test_of_clients_that_do_not_tell_their_generation_the_later_claim_wins_whatever_its_generation(coordinator: Driver, assignor: str):
+    newer, older = (Member(name, "t", {"t": [0]}, generation, told=-1) for name, generation in (("A", 5), ("B", 4)))
+    groups = [Group({"t": 1}, members) for members in ((newer, older), (older, newer))]
+    owners = [max(answer, key=lambda member: len(answer[member])) for _, answer in answers(coordinator, assignor, groups)]
+    assert owners == ["B", "A"]
 
 
 def test_what_a_class_throws_is_an_answer_and_a_driver_that_died_is_not_that_answer():
