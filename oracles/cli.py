@@ -144,6 +144,8 @@ def bugs(ids: Sequence[str], as_json: bool) -> int:
 @click.option("--max-rows", type=COUNT, metavar="N", help="Give up (unknown) after N rows.")
 @click.option("--seed", type=COUNT, default=0, show_default=True, metavar="N", help="Of the ids, and with them of every hash order.")
 @click.option("--diff", nargs=2, metavar="OLD NEW", help="Two Kafka versions instead: what differs between their coordinators.")
+@click.option("--live", is_flag=True, help="Schedules of raw requests to a real broker instead, over the socket.")
+@click.option("--schedules", type=COUNT, metavar="N", help="How many, with --live; 300 if left out.")
 @click.option("--findings", is_flag=True, help="Also ask the real memory for what the coordinator promises.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1).")
 def conform(**options: Any) -> int:

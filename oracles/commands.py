@@ -76,11 +76,18 @@ def bugs(ids: Sequence[str], as_json: bool) -> int:
 
 
 def conform(**options: Any) -> int:
-    """`groupcheck conform`: see `groupcheck.oracles.conform.command`."""
+    """`groupcheck conform`: see `groupcheck.oracles.conform.command`, and `groupcheck.oracles.wire.command` for `--live`."""
+    faults, settings = _once(options.pop("faults"), "--fault") or None, _once(options.pop("settings"), "--set")
+    live, schedules = options.pop("live"), options.pop("schedules")
+    if live:
+        from groupcheck.oracles.wire.command import run as run_live
+
+        return run_live(faults=faults, settings=settings, schedules=schedules, **options)
+    if schedules is not None:
+        raise UserError("rows are executed, not schedules", where="--schedules", do="give --live too")
     from groupcheck.oracles.conform.command import run
 
-    faults = _once(options.pop("faults"), "--fault") or None
-    return run(faults=faults, settings=_once(options.pop("settings"), "--set"), **options)
+    return run(faults=faults, settings=settings, **options)
 
 
 def record(**options: Any) -> int:

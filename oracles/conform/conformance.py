@@ -154,7 +154,7 @@ def conform(
     if max_rows is not None and max_rows < 1:
         raise UserError(f"max rows is {max_rows}, not 1 or more")
     chosen = _faults(faults)
-    scope, rows = _rows(
+    scope, rows = rows_at(
         variant,
         MEMBERS if members is None else members,
         GENERATIONS if generations is None else generations,
@@ -230,9 +230,10 @@ def _faults(given: Mapping[str, int] | None) -> tuple[str, ...]:
     return tuple(name for name in FAULTS if given.get(name, 0) > 0)
 
 
-def _rows(
+def rows_at(
     variant: str, members: int, generations: int, faults: tuple[str, ...], mutation: str | None, settings: Mapping[str, str]
 ) -> tuple[Scope, Rows]:
+    """The scope and the rows of a variant's coordinator, perhaps with a mutation of it. Raises `UserError` for what does not exist or fit."""
     budgets = dict.fromkeys(faults, ANY)
     about = subject(
         variant, mutation=mutation, faults=budgets, settings=settings, members=members, generations=generations, assignor="range"

@@ -1,0 +1,161 @@
+"""`groupcheck conform --live`: schedules of raw requests against a real broker, made up by Hypothesis, each answer compared with what the model allows."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.model.protocol.scope import Scope
+from groupcheck.oracles.conform.conformance import rows_at
+from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.record.broker import Broker
+from groupcheck.oracles.record.interrupts import Interrupts
+from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.subject import variant_named
+from groupcheck.oracles.wire.asking import TOPIC
+from groupcheck.oracles.wire.sockets import Connections
+from groupcheck.oracles.wire.walk import PATIENCE_S, Disagreement, Seen, Walk
+
+SCHEMA = "groupcheck.conform-live/1"
+MEMBERS, GENERATIONS, SCHEDULES = 3, 12, 300
+SHRINK_S, HURRY_S = 30.0, 1.0  # to make the first disagreement shorter, and for an answer meanwhile
+# One thread at each place, so that what is sent first is carried out first; no waiting for more members.
+SETTINGS = {"group.initial.rebalance.delay.ms": "0", "num.io.threads": "1", "auto.create.topics.enable": "false"}
+Say = Callable[[str], None]
+
+
+@frozen
+class Live:
+    """What a run found. `disagreement`: the shortest one, if there is any."""
+
+    variant: str
+    scope: Scope
+    kafka: str
+    mutation: str | None
+    seed: int
+    wanted: int
+    seen: Seen
+    disagreement: Disagreement | None
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """`agrees`, `differs`, or `unknown` where fewer schedules were run than were asked for."""
+        return "differs" if self.disagreement else "unknown" if self.reason else "agrees"
+
+    @property
+    def reason(self) -> str:
+        """Why the verdict is unknown, else empty."""
+        short = not self.disagreement and self.seen.schedules < self.wanted
+        return f"{self.seen.schedules} of {self.wanted} schedules were run" if short else ""
+
+    @property
+    def exit_code(self) -> int:
+        return {"agrees": 0, "differs": 1, "unknown": 3}[self.verdict]
+
+    def document(self) -> dict[str, Any]:
+        """All that `--json` prints."""
+        rules = {rule for row in self.seen.rows for rule in row.rules}
+        return {
+            "schema": SCHEMA,
+            "variant": self.variant,
+            "scope": {"members": self.scope.members, "generations": self.scope.generations},
+            "kafka": self.kafka,
+            "mutation": self.mutation,
+            "seed": self.seed,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "schedules": self.seen.schedules,
+            "requests": self.seen.requests,
+            "rows": len({(row.before, row.given) for row in self.seen.rows}),
+            "rules": sorted(rules),
+            "refused_by_the_api": sorted(self.seen.refused),
+            "differs": list(self.disagreement.what) if self.disagreement else [],
+            "transcript": list(self.disagreement.transcript) if self.disagreement else [],
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def explore(rows: Rows, address: str, schedules: int, seed: int, say: Say) -> tuple[Seen, Disagreement | None]:
+    """Runs schedules, each with a group of its own; what they met, and the shortest disagreement. Raises `UserError` without Hypothesis."""
+    try:
+        import hypothesis
+        from hypothesis import strategies
+    except ImportError:
+        raise UserError("Hypothesis is not installed", do="pip install hypothesis") from None
+    total, found = Seen(), list[Disagreement]()
+    first = 0.0
+    connections = Connections(address)
+
+    def one(data: Any) -> None:
+        nonlocal first
+        if found and time.monotonic() - first > SHRINK_S:
+            hypothesis.reject()
+        try:
+            group = f"live-{seed}-{total.schedules}"
+            patience_s = HURRY_S if found else PATIENCE_S
+            Walk(rows, connections, group, lambda below: int(data.draw(strategies.integers(0, below - 1))), total, patience_s).run()
+        except Disagreement as disagreement:
+            first = first or time.monotonic()
+            found.append(disagreement)
+            raise
+        finally:
+            connections.abandon()
+        if total.schedules % 50 == 0:
+            say(f"{total.schedules} schedules, {total.requests} requests")
+
+    how = hypothesis.settings(
+        max_examples=schedules, database=None, deadline=None, suppress_health_check=list(hypothesis.HealthCheck),
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink), print_blob=False, verbosity=hypothesis.Verbosity.quiet,
+    )  # fmt: skip
+    try:
+        hypothesis.seed(seed)(how(hypothesis.given(strategies.data())(one)))()
+    except Exception:
+        # Also what Hypothesis says of a schedule that does not fail twice: ids are random, and with them hash orders.
+        if not found:
+            raise
+    finally:
+        connections.close()
+    return total, min(found, key=lambda d: len(d.transcript), default=None)
+
+
+def live(
+    variant: str,
+    *,
+    kafka: str,
+    members: int | None = None,
+    generations: int | None = None,
+    mutation: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    schedules: int = SCHEDULES,
+    seed: int = 0,
+    say: Say,
+) -> Live:
+    """Starts a broker of that Kafka version, runs the schedules, ends the broker."""
+    if schedules < 1:
+        raise UserError(f"schedules is {schedules}, not 1 or more")
+    version = known(kafka)
+    variant_named(variant)
+    _, rows = rows_at(
+        variant, MEMBERS if members is None else members, GENERATIONS if generations is None else generations, (), mutation, settings or {}
+    )
+    began = time.perf_counter()
+    with (
+        Interrupts() as interrupts,
+        tempfile.TemporaryDirectory(prefix="groupcheck-live-", ignore_cleanup_errors=True) as place,
+        Processes(interrupts) as processes,
+    ):
+        broker = Broker(Path(place), version, SETTINGS, processes, say)
+        say(f"starting a broker of Kafka {version}")
+        broker.start()
+        broker.ask("topic", TOPIC, 1)
+        broker.ask("group", "live")
+        seen, disagreement = explore(rows, broker.address, schedules, seed, say)
+    return Live(variant, rows.scope, version, mutation, seed, schedules, seen, disagreement, time.perf_counter() - began)

@@ -1,0 +1,205 @@
+"""One schedule: a group at the broker and in the model, request by request, until the schedule ends or the two are not in the same place."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from attrs import define, field, frozen
+
+from groupcheck.model.protocol import messages
+from groupcheck.oracles.conform.rows import Asks, Memory, Rows
+from groupcheck.oracles.wire import asking
+from groupcheck.oracles.wire.asking import Wire, refused, wire
+from groupcheck.oracles.wire.formats import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
+from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
+from groupcheck.oracles.wire.worlds import End, World, could, ends, fits, plan, problems, seen, shown
+
+PATIENCE_S = 10.0  # for an answer, and for a timer of 0 ms on a busy machine
+PAUSE_S = 0.005
+ROUND_TRIPS = 3
+STEPS = 40
+NOBODY = "nobody"
+
+Choose = Callable[[int], int]  # a number below the given one
+
+
+class Disagreement(Exception):
+    """The model does not allow what the broker did. `what`: where the nearest end of the step differs; `transcript`: the schedule so far."""
+
+    def __init__(self, what: Sequence[str], transcript: Sequence[str]) -> None:
+        self.what, self.transcript = tuple(what), tuple(transcript)
+        super().__init__("; ".join(what))
+
+
+@frozen
+class Row:
+    """A step that was taken: the model's memory before it, the request, and the rules that then fired."""
+
+    before: Memory
+    given: Asks
+    rules: tuple[str, ...]
+
+
+@define
+class Seen:
+    """What schedules have met, together: rows, answers by API and error, requests that the broker refused by itself, and how many in all."""
+
+    rows: set[Row] = field(factory=set)
+    answers: dict[str, int] = field(factory=dict)
+    refused: set[str] = field(factory=set)
+    schedules: int = 0
+    requests: int = 0
+
+
+class Walk:
+    """One group. `choose` decides what is done next; 0 is the simplest choice. In the transcript ids are m1, m2, ... in the order of their coming."""
+
+    def __init__(
+        self, rows: Rows, connections: Connections, group: str, choose: Choose, total: Seen, patience_s: float = PATIENCE_S
+    ) -> None:
+        self._rows, self._connections, self._group, self._choose, self._total = rows, connections, group, choose, total
+        self._patience_s = patience_s
+        self._short: dict[str, str] = {}
+        self._numbers: dict[int, int] = {}
+        self.transcript: list[str] = []
+        # An id that comes and goes makes the group (the model's group exists from the start).
+        first = self._ask(Wire(JOIN_GROUP, 5, {"group": group, **asking.joining()}, "makes the group"))
+        self._gone = str(self._answer(first)["member"])
+        self._answer(self._ask(Wire(LEAVE_GROUP, 3, {"group": group, "members": [{"member": self._gone}]})))
+        self.worlds = [World(rows.start(), self._gone)]
+
+    def run(self) -> None:
+        """Takes the steps of one schedule. Raises `Disagreement`."""
+        self._total.schedules += 1
+        for _ in range(1 + self._choose(STEPS)):
+            options = self._options()
+            if not options:
+                return
+            if self._choose(8) == 7:
+                self._refused()
+            else:
+                self._step(options[self._choose(len(options))])
+
+    def _options(self) -> list[Asks]:
+        """Requests that make a difference, in every world; what a member would do next comes first, and more often."""
+        asked = [
+            [given for given in self._rows.inputs(w.memory) if isinstance(given, Asks) and self._rows.outcomes(w.memory, given)]
+            for w in self.worlds
+        ]
+        every = [given for given in asked[0] if all(given in others for others in asked)]
+        usual = [given for given in every if natural(self.worlds[0].memory, given)]
+        return [*usual, *usual, *every]
+
+    def _step(self, given: Asks) -> None:
+        api = asking.api_of(given.request)
+        version = api.oldest + self._choose(api.newest - api.oldest + 1)
+        plans = {plan(self._rows, world, given) for world in self.worlds}
+        sent = {str(wire(self._group, world, given, version)) for world in self.worlds}
+        if len(plans) > 1 or len(sent) > 1:  # what it means depends on the world
+            return
+        number = self._ask(wire(self._group, self.worlds[0], given, version, next(iter(plans))), f"member {given.member} sends ")
+        before = self.worlds[0].memory
+        reached = self._follow(ends(self._rows, self.worlds, given, number), number)
+        self.worlds = list(dict.fromkeys(world for _, world in reached))
+        self._total.rows.add(Row(before, given, reached[0][0].rules))
+
+    def _refused(self) -> None:
+        kind, version = self._choose(asking.KINDS), self._choose(10)
+        request = refused(self._group, version, kind)
+        assert request.error is not None
+        number = self._ask(request)
+        answers = self._connections.gather(self._patience_s, number)
+        error = seen(answers[number])[0] if number in answers else None
+        self._told(answers)
+        if error != request.error or len(answers) > 1:
+            raise self._disagrees([f"request {number}: error is {error}, Kafka documents {request.error}"])
+        self._total.refused.add(f"{request.api.name}: {request.what}")
+
+    def _ask(self, request: Wire, who: str = "") -> int:
+        number = self._connections.send(request.api, request.version, request.values, request.cut)
+        self._numbers[number] = len(self._numbers) + 1
+        self.transcript.append(f"{self._numbers[number]}. {who}{self._shortened(str(request))}")
+        self._total.requests += 1
+        return number
+
+    def _answer(self, number: int) -> dict[str, object]:
+        """The answer to a request to which there is one, whatever the group is like."""
+        answer = self._connections.gather(self._patience_s, number).get(number)
+        if not isinstance(answer, dict):
+            raise self._disagrees([f"request {number} is not answered"])
+        self._told({number: answer})
+        return answer
+
+    def _follow(self, possible: Sequence[End], number: int) -> list[tuple[End, World]]:
+        """Gathers answers until they are all those of an end, when everything before them has been carried out."""
+        answers = self._connections.gather(PAUSE_S if any(_waits(end, number) for end in possible) else self._patience_s, number)
+        until = time.monotonic() + self._patience_s
+        while True:
+            answers |= self._barrier(number in answers)
+            reached = [(end, world) for end in possible if (world := fits(end, answers)) is not None]
+            if reached:
+                self._told(answers)
+                return reached
+            if time.monotonic() > until or not any(could(end, answers) for end in possible):
+                self._told(answers)
+                nearest = min((problems(end, answers) for end in possible), key=len, default=["the model has no such step"])
+                raise self._disagrees(nearest)
+            answers |= self._connections.gather(PAUSE_S)
+
+    def _barrier(self, answered: bool) -> dict[int, Answered]:
+        """Waits until the broker has carried out what it was sent, and has sent what it answers; gives the answers that came meanwhile.
+
+        A heartbeat of nobody waits for its turn behind all that the coordinator does with the group, and for what was appended before it. The first one
+        makes sure that the request has been read, the last one that answers of the same turn have been sent.
+        """
+        found: dict[int, Answered] = {}
+        for turn in count(1 if answered else 0):
+            if turn == ROUND_TRIPS:
+                return found
+            number = self._connections.send(HEARTBEAT, 3, {"group": self._group, "member": NOBODY})
+            found |= self._connections.gather(self._patience_s, number)
+            answer = found.pop(number, None)
+            if not isinstance(answer, dict) or answer["error"] != 25:
+                raise self._disagrees([f"the heartbeat of nobody is answered {answer}, in the model with error 25"])
+        return found
+
+    def _told(self, answers: dict[int, Answered]) -> None:
+        for number, answer in sorted(answers.items()):
+            error, fields = seen(answer)
+            if member := fields.get("member"):
+                self._short.setdefault(member, f"m{len(self._short) + 1}")
+            about = ", ".join(f"{name}={shown(value)}" for name, value in fields.items() if value not in ("", b"", frozenset()))
+            what = "closed" if isinstance(answer, Closed) else f"error {error}"
+            self.transcript.append(self._shortened(f"   {self._numbers[number]} <- {what} {about}".rstrip()))
+
+    def _shortened(self, text: str) -> str:
+        for member, short in self._short.items():
+            text = text.replace(member, short)
+        return text
+
+    def _disagrees(self, what: Sequence[str]) -> Disagreement:
+        said = [re.sub(r"(?<=request )\d+", lambda m: str(self._numbers.get(int(m[0]), m[0])), self._shortened(line)) for line in what]
+        return Disagreement(said, self.transcript)
+
+
+def _waits(end: End, number: int) -> bool:
+    return all(expected.number != number for expected in end.answers)
+
+
+def natural(memory: Memory, given: Asks) -> bool:
+    """Is it what a member does that follows the protocol?"""
+    request, core = given.request, memory.core
+    if isinstance(request, messages.JoinGroup) and request.id == messages.NO_ID:
+        return True
+    seat = memory.seats[given.member][request.id] if not isinstance(request, messages.Store) else None
+    if seat is None:
+        return False
+    match request:
+        case messages.JoinGroup():
+            return not seat.member or (str(core.phase) == "PreparingRebalance" and not seat.join)
+        case messages.SyncGroup():
+            return seat.due and not seat.sync and request.generation == core.generation
+    return False

@@ -1,0 +1,198 @@
+"""What the model allows next, over the wire: the worlds that fit what was seen, and the answers that each lets one expect.
+
+A world is a memory of the model's coordinator with what the broker calls its ids. Timers and appends are as on a real broker whose initial delay is 0 and whose
+log has one replica: what may happen freely happens before anybody asks again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import evolve, frozen
+
+from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
+from groupcheck.model.protocol.group import Walk, leader_of
+from groupcheck.model.protocol.messages import NO_ID
+from groupcheck.model.protocol.walks import shares
+from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Memory, Outcome, Rows, Told
+from groupcheck.oracles.conform.standing import leads_with
+from groupcheck.oracles.wire.sockets import Answered, Closed
+
+Name = tuple[tuple[int, int], str]  # (process, id), the broker's name of it
+# What happens by itself before anybody asks again. A round that began with members waits for longer than a schedule takes, whoever is left of them.
+BY_ITSELF = ("append_committed", "initial_delay")
+NEW = "?"  # before the name of an id that the answer will bring
+
+
+@frozen
+class World:
+    """`names`: of the ids in memory; `parked`: the number of the request that waits, for each process that has one; `gone`: an id that was forgotten."""
+
+    memory: Memory
+    gone: str
+    names: tuple[Name, ...] = ()
+    parked: tuple[tuple[int, int], ...] = ()
+
+    def name(self, member: int, id: int) -> str:
+        """What the broker calls that id."""
+        return "" if id == NO_ID else self.gone if id == STRANGER else dict(self.names)[member, id]
+
+
+@frozen
+class Expected:
+    """An answer: to the request of that number, with that error, and these fields."""
+
+    number: int
+    error: int
+    fields: tuple[tuple[str, Any], ...] = ()
+
+
+@frozen
+class End:
+    """Where a step may lead, by which rules, and all that is answered on the way."""
+
+    world: World
+    answers: tuple[Expected, ...]
+    rules: tuple[str, ...]
+
+
+def ends(rows: Rows, worlds: Sequence[World], given: Asks, number: int) -> list[End]:
+    """Every end of a step that begins with a request, in every world, when all has happened that happens by itself."""
+    found: dict[End, None] = {}
+    for world in worlds:
+        begun = [_after(world, given, outcome, number) for outcome in rows.outcomes(world.memory, given)]
+        for end in begun:
+            found |= dict.fromkeys(_settled(rows, end))
+    return list(found)
+
+
+def _settled(rows: Rows, begun: End) -> Iterator[End]:
+    stack, seen = [begun], {begun}
+    while stack:
+        end = stack.pop()
+        fires = [given for given in rows.inputs(end.world.memory) if isinstance(given, Fires) and given.rule in BY_ITSELF]
+        further = [(given, outcome) for given in fires for outcome in rows.outcomes(end.world.memory, given)]
+        if not further:
+            yield end
+        for given, outcome in further:
+            later = _after(end.world, given, outcome, 0)
+            grown = End(later.world, (*end.answers, *later.answers), (*end.rules, *later.rules))
+            if grown not in seen:
+                seen.add(grown)
+                stack.append(grown)
+
+
+def _after(world: World, given: Asks | Fires, outcome: Outcome, number: int) -> End:
+    waited, parked, names, gone = dict(world.parked), dict(world.parked), dict(world.names), world.gone
+    for told in outcome.told:
+        if told.parked:
+            parked.pop(told.member, None)
+    if isinstance(given, Asks) and all(told.parked for told in outcome.told):
+        parked[given.member] = number
+    for me, (was, now) in enumerate(zip(world.memory.seats, outcome.after.seats)):
+        for id, _ in was:
+            if now[id] is None:
+                gone = names.pop((me, id))
+        for id, _ in now:
+            names.setdefault((me, id), f"{NEW}{number}")
+        if not any(seat.join or seat.sync for _, seat in now):
+            parked.pop(me, None)
+    after = World(outcome.after, gone, tuple(sorted(names.items())), tuple(sorted(parked.items())))
+    answers = tuple(_expected(told, waited[told.member] if told.parked else number, world, after) for told in outcome.told)
+    return End(after, answers, outcome.rules)
+
+
+def _expected(told: Told, number: int, before: World, after: World) -> Expected:
+    answer, fields = told.answer, dict[str, Any]()
+    if isinstance(answer.request, messages.JoinGroup) and answer.code == MEMBER_ID_REQUIRED:
+        fields["member"] = f"{NEW}{number}"
+    elif isinstance(answer.request, messages.JoinGroup) and answer.code == NONE:
+        leader = leader_of(after.memory.seats)
+        member, leads = after.name(told.member, answer.id), leader is not None and leader == (told.member, answer.id)
+        fields = {"member": member, "generation": answer.generation, "leader": "" if leader is None else after.name(*leader)}
+        fields["members"] = members(after) if leads else frozenset()
+    elif isinstance(answer.request, messages.SyncGroup) and answer.code == NONE:
+        fields["assignment"] = share_bytes(answer.share)
+    return Expected(number, answer.code, tuple(fields.items()))
+
+
+def members(world: World) -> frozenset[str]:
+    """The broker's names of all members."""
+    return frozenset(world.name(me, id) for me, seats in enumerate(world.memory.seats) for id, seat in seats if seat.member)
+
+
+def share_bytes(share: int) -> bytes:
+    """A share (bit mask) as the bytes of an assignment; to the coordinator these are any bytes. Nothing is nothing."""
+    return share.to_bytes(4, "big") if share else b""
+
+
+def plan(rows: Rows, world: World, given: Asks) -> tuple[tuple[str, bytes], ...] | None:
+    """What the leader hands out, if it is the leader who asks: the range assignor's shares, members in the order of their index."""
+    if not leads_with(world.memory, given):
+        return None
+    every = [(me, id) for me, seats in enumerate(world.memory.seats) for id, seat in seats if seat.member]
+    planned = []
+    for rank, (me, id) in enumerate(every):
+        (share,) = shares(Walk(members=len(every), rank=rank), rows.scope)
+        planned.append((world.name(me, id), share_bytes(share)))
+    return tuple(planned)
+
+
+def seen(answer: Answered) -> tuple[int, dict[str, Any]]:
+    """An answer's error and the fields that are compared. The error of a LeaveGroup of version 3 and newer, and of an OffsetCommit, stands deeper."""
+    if isinstance(answer, Closed):
+        return -1, {}
+    error = answer.get("error", 0)
+    if "topics" in answer:
+        return int(answer["topics"][0]["partitions"][0]["error"]), {}
+    listed = answer.get("members", [])
+    if not error and listed and "error" in listed[0]:
+        error = listed[0]["error"]
+    fields = {name: answer[name] for name in ("member", "generation", "leader", "assignment") if name in answer}
+    return int(error), fields | {"members": frozenset(m["member"] for m in listed)}
+
+
+def unlike(expected: Expected, answer: Answered) -> list[str]:
+    """What of an answer is not as expected, in words."""
+    error, fields = seen(answer)
+    wrong = [f"error is {error}, in the model {expected.error}"] if error != expected.error else []
+    for name, value in expected.fields if not wrong else ():
+        if isinstance(value, str) and value.startswith(NEW):
+            wrong += [] if fields.get(name) else [f"{name} is empty, in the model a new id"]
+        elif fields.get(name) != value:
+            wrong.append(f"{name} is {shown(fields.get(name))}, in the model {shown(value)}")
+    return wrong
+
+
+def shown(value: Any) -> str:
+    """A field's value in words."""
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted(value)) + "}"
+    return repr(value)
+
+
+def fits(end: End, answers: Mapping[int, Answered]) -> World | None:
+    """The end's world, with the ids that the answers brought, if these are exactly the answers that it lets one expect."""
+    if {e.number for e in end.answers} != set(answers) or not could(end, answers):
+        return None
+    brought = {f"{NEW}{number}": seen(answer)[1].get("member", "") for number, answer in answers.items()}
+    names = tuple((key, brought.get(name, name)) for key, name in end.world.names)
+    return evolve(end.world, names=names, gone=brought.get(end.world.gone, end.world.gone))
+
+
+def could(end: End, answers: Mapping[int, Answered]) -> bool:
+    """Are these answers all among the expected ones? Others may be to come."""
+    expected = {e.number: e for e in end.answers}
+    return all(number in expected and not unlike(expected[number], answer) for number, answer in answers.items())
+
+
+def problems(end: End, answers: Mapping[int, Answered]) -> list[str]:
+    """What was seen and is not so at this end, in words."""
+    expected = {e.number: e for e in end.answers}
+    said = [f"request {n} gets no answer, in the model error {expected[n].error}" for n in sorted(set(expected) - set(answers))]
+    said += [
+        f"request {n} is answered with error {seen(answers[n])[0]}, in the model not at all" for n in sorted(set(answers) - set(expected))
+    ]
+    return said + [f"request {n}: {what}" for n in sorted(set(expected) & set(answers)) for what in unlike(expected[n], answers[n])]
