@@ -8,23 +8,22 @@ coordinator may do by itself what the time allows: end a wait, commit an append,
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 
 from attrs import Factory, define, evolve, field
 
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS
 from groupcheck.model.protocol.group import Phase
-from groupcheck.traces.exchanges import CommitExchange, Exchange, HeartbeatExchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.request_moves import JUDGED, Degree, Moves, TooMany, members_of, put
 from groupcheck.traces.request_seats import Full, Seating
 from groupcheck.traces.request_steps import MOST_MEMBERS, SIZES, Ask, Coordinator
 from groupcheck.traces.request_story import Entry, Story
-from groupcheck.traces.request_worlds import AWAY, GONE, LATENESS_MS, PATIENT_MS, SLACK_MS, Judged, Rules, World
+from groupcheck.traces.request_worlds import AWAY, LATENESS_MS, SLACK_MS, Judged, Rules, World
 
 HANDLED_WITHIN_MS = 50.0
 """A request that could be handled at once is handled at most so much later."""
-NEW_MEMBER_MS = 300_000.0
-MOST_WORLDS = 2000
 MOST_REFUSALS_IN_A_ROW = 3
 IDS_KEPT = 10_000
 RECENT_KEPT = 200
@@ -78,7 +77,6 @@ class Follower:
     _last_of: dict[str, int] = Factory(dict)
     _strangers: bool = False
     _given_ids: set[str] = Factory(set)
-    _before: float = float("-inf")
 
     # -- what arrives
 
@@ -94,7 +92,6 @@ class Follower:
         else:
             self._judge(e)
         heappush(self._due, (e.given + SLACK_MS, e.line, e))
-        self._before = e.began
         self._hand_on()
 
     def finish(self) -> None:
@@ -115,7 +112,7 @@ class Follower:
         """What the request tells of timers and ids, whatever comes of it."""
         try:
             taken: set[int] = set()
-            for member in self._members(e):
+            for member in members_of(e):
                 taken.add(self._seat(member, taken))
         except Lost as why:
             self._trouble(str(why))
@@ -137,16 +134,11 @@ class Follower:
         if isinstance(e, SyncExchange) and e.assignments:
             self._keep_plan(e)
 
-    def _members(self, e: Judged) -> tuple[str, ...]:
-        if isinstance(e, LeaveExchange):
-            return tuple(x.member for x in e.leavers)
-        return (e.told if isinstance(e, JoinExchange) and not e.member else e.member,)
-
     def _seat(self, member: str, taken: Iterable[int] = ()) -> int:
         """The index of a member, who need not have been seen before; `taken`: indexes that no world knows yet."""
         used = {*taken} | {i for w in self.worlds for i in w.memory.used}
         for e in self.rules.open.values():
-            used |= {self.rules.seating.index(m) for m in self._members(e) if self.rules.seating.knows(m)}  # type: ignore[arg-type]
+            used |= {self.rules.seating.index(m) for m in members_of(e) if self.rules.seating.knows(m)}  # type: ignore[arg-type]
         try:
             return self.rules.seating.seat(member, used)
         except Full:
@@ -174,16 +166,14 @@ class Follower:
         if len(self._last_of) > 10_000:
             self._last_of.clear()
         self.rules.open[e.line] = e
-        for lateness in (LATENESS_MS, PATIENT_MS):
-            self.rules.lateness = lateness
+        ready: list[World] = []
+        for degree in Degree:
             try:
-                ready = [w for w in self._closure(self.worlds, e.began, e) if before is None or not w.is_open(before)]
+                ready = [w for w in self._moved(e.began, e, degree) if before is None or not w.is_open(before)]
                 after = self._handled(ready, e)
-            except Lost as why:
+            except TooMany as why:
                 self._trouble(str(why))
                 return
-            finally:
-                self.rules.lateness = LATENESS_MS
             if after:
                 self.worlds = after
                 self.in_a_row = 0
@@ -192,79 +182,25 @@ class Follower:
                 return
         self._refused(e, ready)
 
+    def _moved(self, now: float, e: Exchange, degree: Degree) -> list[World]:
+        moves = Moves(self.rules, self.synced > 0)
+        found = moves.closure(self.worlds, now, e, degree)
+        self.blind = self.blind or moves.blind
+        return found
+
     def _handled(self, worlds: list[World], e: Judged) -> list[World]:
+        """The worlds in which the request has been handled, and those in which it will be in a moment."""
         found: dict[World, World] = {}
         for w in worlds:
             turned, fits = False, False
             for after in self.rules.handle(w, e, e.began):
                 fits = True
-                turned = turned or after.memory.phase != w.memory.phase or after.memory.pending != w.memory.pending or after.base != w.base
-                _put(found, after)
+                turned = turned or _turned(w, after) or (e.code != NONE and after.is_open(e.line))
+                put(found, after)
             if turned or not fits:
                 until = e.given + SLACK_MS
-                _put(found, evolve(w, waiting=(*w.waiting, (e.line, min(until, e.began + HANDLED_WITHIN_MS) if fits else until))))
-        # A request that fits nowhere now may fit in a moment, but not if that moment is over.
+                put(found, evolve(w, waiting=(*w.waiting, (e.line, min(until, e.began + HANDLED_WITHIN_MS) if fits else until))))
         return list(found.values())
-
-    def _closure(self, worlds: Iterable[World], now: float, e: Exchange) -> list[World]:
-        """The worlds with all that may have happened by now without a request."""
-        found: dict[World, World] = {}
-        stack = []
-        for w in worlds:
-            if _put(found, w):
-                stack.append(w)
-        while stack:
-            w = stack.pop()
-            for after in self._next(w, now, e):
-                if _put(found, after):
-                    stack.append(after)
-            if len(found) > MOST_WORLDS:
-                raise Lost(f"more than {MOST_WORLDS:,} possibilities fit")
-        return [w for w in found.values() if all(until >= now for _, until in w.waiting)]
-
-    def _next(self, w: World, now: float, e: Exchange) -> Iterator[World]:
-        for k, (request, _) in enumerate(w.waiting):
-            waiting = self.rules.open[request]
-            if waiting is not e:
-                yield from self.rules.handle(evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :])), waiting, now)  # type: ignore[arg-type]
-        memory = w.memory
-        if memory.appending:
-            yield from self.rules.fire(w, "append_committed", None, now, e)
-            yield from self.rules.fire(w, "append_failed", None, now, e)
-        if memory.phase == Phase.PREPARING:
-            if memory.initial:
-                yield from self.rules.fire(w, "initial_delay", None, now, e)
-            elif memory.members <= memory.joining or now >= w.since + self._shortest(w) - SLACK_MS:
-                yield from self.rules.fire(w, "rebalance_timeout", None, now, e)
-        if memory.due and now >= w.since + self._shortest(w) - SLACK_MS:
-            yield from self.rules.fire(w, "sync_timeout", None, now, e)
-        yield from self._expiries(w, now, e)
-        yield from self._fail_over(w, now)
-
-    def _shortest(self, w: World) -> float:
-        """The rebalance timeout, at the least."""
-        return min((self.rules.seating.life(i).rebalance_ms for i in w.memory.members), default=0.0)
-
-    def _expiries(self, w: World, now: float, e: Exchange) -> Iterator[World]:
-        memory, life = w.memory, self.rules.seating.life
-        silent = (memory.members | memory.pending) - memory.joining - memory.syncing
-        over = sorted((life(i).expires, i) for i in silent if life(i).expires <= now + SLACK_MS)
-        if memory.phase == Phase.PREPARING and self.rules.lateness == LATENESS_MS:
-            del over[1:]  # the others follow; their order makes no difference
-        for at, i in over:
-            yield from self.rules.fire(w, "session_timeout", i, min(now, max(at, self._before)), e)
-        for i in memory.new & memory.joining:
-            if life(i).parked_since + NEW_MEMBER_MS <= now + SLACK_MS:
-                yield from self.rules.fire(w, "new_member_timeout", i, now, e)
-
-    def _fail_over(self, w: World, now: float) -> Iterator[World]:
-        sent_away = any(self.rules.open[r].code in GONE for _, r in w.parked)
-        if not sent_away and not w.reloaded < self.rules.interrupted <= now + SLACK_MS:
-            return
-        if self.synced and w.kept_plan is None:
-            self.blind = True  # what the log of the group holds was written before this log begins
-            return
-        yield from self.rules.fail_over(w, now)
 
     # -- answers that are due
 
@@ -287,20 +223,17 @@ class Follower:
                 self._hand_on()
 
     def _must_be_answered(self, e: Exchange, now: float) -> None:
-        for lateness in (LATENESS_MS, PATIENT_MS):
-            self.rules.lateness = lateness
+        for degree in Degree:
             try:
-                found = [w for w in self._closure(self.worlds, now, e) if not w.is_open(e.line)]
-            except Lost as why:
+                found = [w for w in self._moved(now, e, degree) if not w.is_open(e.line)]
+            except TooMany as why:
                 self._trouble(str(why))
                 return
-            finally:
-                self.rules.lateness = LATENESS_MS
             if found:
                 self.worlds = found
                 del self.rules.open[e.line]
                 return
-        assert isinstance(e, JoinExchange | SyncExchange | HeartbeatExchange | LeaveExchange | CommitExchange)
+        assert isinstance(e, JUDGED)
         self._refused(e, self.worlds, parked=True)
 
     def _refused(self, e: Judged, worlds: list[World], parked: bool = False) -> None:
@@ -329,9 +262,9 @@ class Follower:
             return
         found: dict[World, World] = {}
         for w in still:
-            _put(found, w)
+            put(found, w)
             for after in self.rules.despite(w, e):
-                _put(found, after)
+                put(found, after)
         self.worlds = list(found.values())
 
     def _from_before(self, e: Judged) -> bool:
@@ -373,6 +306,7 @@ class Follower:
                 return
             self._answers_due(x.began)
             self.unjudged -= 1
+            self._signs(x)
             self._judge(x)
             heappush(self._due, (x.given + SLACK_MS, x.line, x))
 
@@ -416,14 +350,8 @@ class Follower:
         self.worlds = [evolve(w, story=story) for w in self.worlds]
 
 
-def _put(found: dict[World, World], w: World) -> bool:
-    """Adds a world; of two equal ones, the earlier since is kept."""
-    known = found.get(w)
-    if known is None:
-        found[w] = w
-        return True
-    if w.since < known.since or w.reloaded > known.reloaded:
-        del found[w]
-        kept = evolve(known, since=min(w.since, known.since), reloaded=max(w.reloaded, known.reloaded))
-        found[kept] = kept
-    return False
+def _turned(before: World, after: World) -> bool:
+    """Would others be answered otherwise now? (An id that was handed out is waited for while a round runs.)"""
+    memory, now = before.memory, after.memory
+    waited = memory.pending != now.pending and Phase.PREPARING in (memory.phase, now.phase)
+    return memory.phase != now.phase or before.base != after.base or waited

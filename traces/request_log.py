@@ -17,7 +17,7 @@ from groupcheck.traces.exchanges import Exchange, JoinExchange
 from groupcheck.traces.reading import Notes, open_log, read_lines
 from groupcheck.traces.request_line import MARK, NotUnderstood, exchanges
 
-LEAST_HELD_MS = 60_000.0
+LEAST_HELD_MS = 900_000.0
 MOST_HELD_MS = 1_800_000.0
 MOST_HELD = 50_000
 MOST_HELD_CHARS = 64_000_000

@@ -266,11 +266,17 @@ class _Driven:
     def settle(self, state: State) -> Iterator[tuple[tuple[str, ...], State]]:
         """`Semantics.settle`, with the guards asked first."""
         stack: list[tuple[tuple[str, ...], State]] = [((), state)]
+        shut: list[object] = [self] * len(self.urgent)  # the value for which a guard was shut when it was asked last
         while stack:
             chain, now = stack.pop()
-            for instance, place in self.urgent:
-                r, me, _ = instance
-                if r.guard is not None and not r.guard.allows(me, now[place]):
+            for k, (instance, place) in enumerate(self.urgent):
+                value = now[place]
+                if shut[k] is value:
+                    continue
+                guard = instance[0].guard
+                assert guard is not None
+                if not (guard.call(instance[1], value) if guard.takes_me else guard.call(value)):
+                    shut[k] = value
                     continue
                 outcomes = list(self.see.firings(instance, now))
                 if outcomes:

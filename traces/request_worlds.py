@@ -42,6 +42,7 @@ AWAY = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_C
 OF_THE_GROUP = frozenset({NONE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED, GROUP_MAX_SIZE_REACHED})
 """Answers for which the group's memory is asked; all others are given for the request's own sake (sizes, rights, versions) and change nothing."""
 FAILED_APPEND = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, -1})
+_UNSEEN = -2  # the number of a subscription that no line shows
 GONE = frozenset({*AWAY, -1})
 
 
@@ -171,15 +172,14 @@ class Rules:
             plan = world.plan if not outcome.on else world.kept_plan
             yield evolve(moved, plan=plan, kept_plan=plan, unseen=frozenset(), reloaded=now)
 
-    def unseen_join(self, world: World, index: int, now: float) -> Iterator[World]:
+    def unseen_join(self, world: World, index: int, now: float, e: Exchange) -> Iterator[World]:
         """A JoinGroup over a connection that broke while it was parked: a later one takes its place, and it is never answered."""
-        memory = world.memory
-        ask = Ask("join", index, claimed=-2)
-        for outcome in self.coordinator.unheard(memory, ask):
-            if index in outcome.after.joining and index not in memory.joining:
+        for outcome in self.coordinator.unheard(world.memory, Ask("join", index, claimed=_UNSEEN)):
+            if index in outcome.after.joining and index not in world.memory.joining:
                 found = self._told(world, outcome, now, dict(world.parked))
                 if found is not None:
-                    yield evolve(self._moved(world, outcome, *found, now, None), unseen=world.unseen | {index})
+                    moved = self._moved(world, outcome, *found, now, e, self.seating.name(index))
+                    yield evolve(moved, unseen=world.unseen | {index}, since=world.since)
 
     # -- one outcome
 
