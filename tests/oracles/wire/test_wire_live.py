@@ -1,0 +1,81 @@
+"""Raw requests to a real broker: what it answers is among what the model allows, and a mistake in the model is seen, with a short schedule."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from groupcheck.oracles import cli
+from groupcheck.oracles.conform.conformance import rows_at
+from groupcheck.oracles.record.broker import Broker
+from groupcheck.oracles.record.interrupts import Interrupts
+from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.wire import asking
+from groupcheck.oracles.wire.asking import refused
+from groupcheck.oracles.wire.live import GENERATIONS, MEMBERS, SETTINGS, explore
+from groupcheck.oracles.wire.sockets import Connections
+from groupcheck.oracles.wire.worlds import seen
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """One broker for these tests."""
+    with tempfile.TemporaryDirectory(prefix="groupcheck-test-") as place, Interrupts() as interrupts, Processes(interrupts) as processes:
+        broker = Broker(Path(place), "4.3.0", SETTINGS, processes, lambda message: None)
+        broker.start()
+        broker.ask("topic", asking.TOPIC, 1)
+        broker.ask("group", "live")
+        yield broker.address
+
+
+def quiet(message: str) -> None:
+    pass
+
+
+def test_a_broker_answers_as_the_model_allows(address: str):
+    total, disagreement = explore(rows_at("classic", MEMBERS, GENERATIONS, (), None, {})[1], address, 15, 1, quiet)
+    assert disagreement is None
+    assert total.schedules >= 15 and len(total.rows) > 40
+    fired = {rule for row in total.rows for rule in row.rules}
+    assert fired >= {"join_group:id_required", "join_group:added", "sync_group:led", "append_committed", "initial_delay:over"}
+
+
+def test_a_model_with_a_mistake_is_told_from_the_broker_by_a_short_schedule(address: str):
+    rows = rows_at("classic", MEMBERS, GENERATIONS, (), "heartbeat_ignores_generation", {})[1]
+    _, disagreement = explore(rows, address, 200, 0, quiet)
+    assert disagreement is not None
+    (what,) = disagreement.what
+    assert what.endswith("error is 22, in the model 0")
+    sent = [line for line in disagreement.transcript if "<-" not in line]
+    assert "Heartbeat" in sent[-1] and len(sent) < 25
+
+
+@pytest.mark.parametrize("kind", range(asking.KINDS))
+def test_what_the_broker_refuses_by_itself_it_refuses_as_documented(address: str, kind: int):
+    connections = Connections(address)
+    try:
+        for version in range(10):
+            request = refused("somebody", version, kind)
+            number = connections.send(request.api, request.version, request.values, request.cut)
+            assert seen(connections.gather(60, number)[number])[0] == request.error, str(request)
+    finally:
+        connections.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--live", "--fault", "fail_over"], "no fault can be brought about over the wire"),
+        (["--live", "--findings"], "--findings: it does not go with --live"),
+        (["--live", "--diff", "4.0.0", "4.3.0"], "--diff: it does not go with --live"),
+        (["--live", "--schedules", "0"], "schedules is 0"),
+        (["--live", "--kafka", "2.8.0"], "no driver for Kafka '2.8.0'"),
+        (["--schedules", "5"], "give --live too"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]):
+    assert cli.run(["conform", *arguments]) == 2
+    assert said in capsys.readouterr().err
