@@ -7,7 +7,8 @@ import re
 import socket
 import subprocess
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from groupcheck.model.engine import UserError
@@ -27,12 +28,26 @@ _ERROR = re.compile(r"((?:\w+Exception|\w*Error): .*)|(?:\] (?:ERROR|FATAL) )(.*
 
 
 class Broker:
-    """One node in a folder of its own. Its logs are `broker.log` and `requests.log` there."""
+    """One node in a folder of its own. Its logs are `broker.log` and `requests.log` there. `options`: of the Java machine, beside the usual ones."""
 
-    def __init__(self, place: Path, version: str, given: Mapping[str, str], processes: Processes, say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        place: Path,
+        version: str,
+        given: Mapping[str, str],
+        processes: Processes,
+        say: Callable[[str], None],
+        options: Sequence[str] = (),
+    ) -> None:
         self.place, self.version = place, version
-        self._given, self._processes, self._say = given, processes, say
-        self._command = [install.java(RECORDER), "-Xmx400m", *OPTIONS, f"-Dlog4j2.configurationFile={JAVA / 'broker-log.properties'}"]
+        self._given, self._processes = given, processes
+        self._command = [
+            install.java(RECORDER),
+            "-Xmx400m",
+            *OPTIONS,
+            *options,
+            f"-Dlog4j2.configurationFile={JAVA / 'broker-log.properties'}",
+        ]
         self._command += ["-cp", install.classpath(version, say, RECORDER), "groupcheck.record.Broker"]
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.Queue[str | None] = queue.Queue()
@@ -105,6 +120,14 @@ class Broker:
     def end(self) -> None:
         """Ends it at once, when all that it answered is in its log."""
         self.ask("flush")
+        self._end()
+
+    def leave(self, patience_s: float) -> None:
+        """Lets it end by itself, as it does when its input ends, within that time."""
+        assert self._process and self._process.stdin
+        self._process.stdin.close()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(patience_s)
         self._end()
 
     def _end(self, patience_s: float = 0.0) -> None:

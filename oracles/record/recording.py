@@ -15,10 +15,8 @@ from attrs import evolve, frozen
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.files import write
 from groupcheck.oracles.record.answers import topic_ids
-from groupcheck.oracles.record.broker import Broker
 from groupcheck.oracles.record.clients import GROUP, Client
-from groupcheck.oracles.record.interrupts import Interrupts
-from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.record.running import running
 from groupcheck.oracles.record.scenarios import Scenario
 from groupcheck.oracles.record.selection import of_a_coordinator, of_a_group, select_file
 from groupcheck.oracles.record.settings import HASTY
@@ -102,26 +100,11 @@ def folder(path: Path) -> Iterator[Path]:
                 path.rmdir()
 
 
-@contextmanager
-def _running(about: Recording, settings: Mapping[str, str], say: Say) -> Iterator[tuple[Broker, Processes, Path]]:
-    """A broker that serves, in a folder that is gone afterwards; whatever was started then is ended."""
-    began = time.monotonic()
-    with (
-        Interrupts() as interrupts,
-        tempfile.TemporaryDirectory(prefix="groupcheck-record-", ignore_cleanup_errors=True) as place,
-        Processes(interrupts) as processes,
-    ):
-        broker = Broker(Path(place), about.kafka, settings, processes, say)
-        say(f"starting a broker of Kafka {about.kafka}")
-        broker.start()
-        say(f"the broker serves on {broker.address} after {time.monotonic() - began:.1f} s")
-        yield broker, processes, Path(place)
-
-
 def record_command(about: Recording, command: Sequence[str], topics: Mapping[str, int], echo: BinaryIO | None, say: Say) -> Recorded:
     """Runs a command against a broker of its own and keeps what the broker logged meanwhile. `topics` are made before: name -> partitions."""
     began = time.monotonic()
-    with _running(about, about.settings, say) as (broker, processes, place):
+    with running(about.kafka, about.settings, say) as on:
+        broker, processes, place = on.broker, on.processes, on.place
         for topic, partitions in topics.items():
             broker.ask("topic", topic, partitions)
         # Looked for once, so that the command does not wait for the offsets topic to be made.
@@ -140,7 +123,8 @@ def record_scenario(about: Recording, scenario: Scenario, client: Client, say: S
     began = time.monotonic()
     kind = client.installed(about.kafka)
     settings = HASTY | dict(about.settings)
-    with _running(about, settings, say) as (broker, processes, place):
+    with running(about.kafka, settings, say) as on:
+        broker, processes, place = on.broker, on.processes, on.place
         stage = Stage(place, broker, client, processes, say)
         reason = ""
         try:

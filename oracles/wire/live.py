@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from attrs import frozen
@@ -15,9 +13,7 @@ from groupcheck.model.protocol.scope import Scope
 from groupcheck.oracles.conform.conformance import rows_at
 from groupcheck.oracles.conform.rows import Rows
 from groupcheck.oracles.kafka.versions import known
-from groupcheck.oracles.record.broker import Broker
-from groupcheck.oracles.record.interrupts import Interrupts
-from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.record.running import running
 from groupcheck.oracles.subject import variant_named
 from groupcheck.oracles.wire.asking import TOPIC
 from groupcheck.oracles.wire.sockets import Connections
@@ -147,15 +143,8 @@ def live(
         variant, MEMBERS if members is None else members, GENERATIONS if generations is None else generations, (), mutation, settings or {}
     )
     began = time.perf_counter()
-    with (
-        Interrupts() as interrupts,
-        tempfile.TemporaryDirectory(prefix="groupcheck-live-", ignore_cleanup_errors=True) as place,
-        Processes(interrupts) as processes,
-    ):
-        broker = Broker(Path(place), version, SETTINGS, processes, say)
-        say(f"starting a broker of Kafka {version}")
-        broker.start()
-        broker.ask("topic", TOPIC, 1)
-        broker.ask("group", "live")
-        seen, disagreement = explore(rows, broker.address, schedules, seed, say)
+    with running(version, SETTINGS, say) as on:
+        on.broker.ask("topic", TOPIC, 1)
+        on.broker.ask("group", "live")
+        seen, disagreement = explore(rows, on.broker.address, schedules, seed, say)
     return Live(variant, rows.scope, version, mutation, seed, schedules, seen, disagreement, time.perf_counter() - began)

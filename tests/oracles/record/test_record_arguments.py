@@ -21,7 +21,7 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     def started(*_: object) -> None:
         raise AssertionError("a broker was started")
 
-    monkeypatch.setattr(recording, "Broker", started)
+    monkeypatch.setattr(recording, "running", started)
     monkeypatch.chdir(tmp_path)
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.conformance import rows_at
-from groupcheck.oracles.record.broker import Broker
-from groupcheck.oracles.record.interrupts import Interrupts
-from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.record.running import running
 from groupcheck.oracles.wire import asking
 from groupcheck.oracles.wire.asking import refused
 from groupcheck.oracles.wire.live import GENERATIONS, MEMBERS, SETTINGS, explore
@@ -23,12 +19,10 @@ from groupcheck.oracles.wire.worlds import seen
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """One broker for these tests."""
-    with tempfile.TemporaryDirectory(prefix="groupcheck-test-") as place, Interrupts() as interrupts, Processes(interrupts) as processes:
-        broker = Broker(Path(place), "4.3.0", SETTINGS, processes, lambda message: None)
-        broker.start()
-        broker.ask("topic", asking.TOPIC, 1)
-        broker.ask("group", "live")
-        yield broker.address
+    with running("4.3.0", SETTINGS, quiet) as on:
+        on.broker.ask("topic", asking.TOPIC, 1)
+        on.broker.ask("group", "live")
+        yield on.broker.address
 
 
 def quiet(message: str) -> None:

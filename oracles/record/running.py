@@ -1,0 +1,89 @@
+"""A broker for as long as it is needed: started, quicker from the second time on, and ended with everything that was started beside it.
+
+Most of the start of a broker is the loading of its classes. The first use of a version keeps them in an archive of the Java machine's own
+(dynamic class data sharing, JEP 350), beside the jars in the cache; a Java that does not take it starts as it would without.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from attrs import frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.kafka import install
+from groupcheck.oracles.record.broker import RECORDER, Broker
+from groupcheck.oracles.record.interrupts import Interrupts
+from groupcheck.oracles.record.processes import Processes
+
+ARCHIVING_S = 120.0
+Say = Callable[[str], None]
+
+
+@frozen
+class Running:
+    """A broker that serves, what ends it and all else, and its folder."""
+
+    broker: Broker
+    processes: Processes
+    place: Path
+
+
+@contextmanager
+def running(version: str, settings: Mapping[str, str], say: Say) -> Iterator[Running]:
+    """A broker of that Kafka version. Raises `UserError` where it does not start."""
+    with (
+        Interrupts() as interrupts,
+        tempfile.TemporaryDirectory(prefix="groupcheck-broker-", ignore_cleanup_errors=True) as place,
+        Processes(interrupts) as processes,
+    ):
+        install.java(RECORDER)
+        install.classpath(version, say, RECORDER)
+        options = sharing(version, processes, say)
+        began = time.monotonic()
+        broker = Broker(Path(place), version, settings, processes, say, options)
+        say(f"starting a broker of Kafka {version}")
+        broker.start()
+        say(f"it serves on {broker.address} after {time.monotonic() - began:.1f} s")
+        yield Running(broker, processes, Path(place))
+
+
+def sharing(version: str, processes: Processes, say: Say) -> tuple[str, ...]:
+    """The option with which Java takes the classes from the archive, which is made now if it is not there. Nothing where it cannot be made."""
+    home = install.folder(version, RECORDER)
+    archive = home / f"classes-{_machine()}.jsa"
+    if not archive.exists():
+        with install.locked(home, RECORDER):
+            if not archive.exists():
+                say("keeping the broker's classes for quicker starts (first use only, some 10 s)")
+                _keep(version, archive, processes)
+    return (f"-XX:SharedArchiveFile={archive}",) if archive.stat().st_size else ()
+
+
+def _machine() -> str:
+    """A name for the Java machine: an archive belongs to one."""
+    java = Path(install.java(RECORDER)).resolve()
+    about = java.stat()
+    return hashlib.sha256(f"{java} {about.st_size} {about.st_mtime_ns}".encode()).hexdigest()[:12]
+
+
+def _keep(version: str, archive: Path, processes: Processes) -> None:
+    """Runs a broker once and has Java write down the classes that it has loaded. An empty file says that this Java cannot."""
+    with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".keeping-", ignore_cleanup_errors=True) as place:
+        written = Path(place, "classes.jsa")
+        try:
+            broker = Broker(Path(place), version, {}, processes, lambda message: None, (f"-XX:ArchiveClassesAtExit={written}",))
+            broker.start()
+            for words in (("topic", "t", 1), ("feed", "t"), ("group", "g")):
+                broker.ask(*words)
+            broker.leave(ARCHIVING_S)
+        except UserError:  # without this option it may start all the same
+            processes.end_all()
+        if not written.is_file():
+            written.write_bytes(b"")
+        written.replace(archive)
