@@ -45,11 +45,13 @@ def broken(assignor: str, group: Group, answer: Assigned) -> Iterator[Violation]
 def circumstances(group: Group) -> frozenset[str]:
     """What is unusual about an input: it tells findings of one cause from those of another."""
     sizes = dict(group.topics)
+    newest = max((member.generation for member in group.members), default=0)
     claims = [partition for member in group.members for partition in member.owned]
     strange = {
         "a member subscribes to nothing": any(not member.topics for member in group.members),
         "subscriptions differ": len({member.topics for member in group.members if member.topics}) > 1,
-        "claims are of different generations": len({member.generation for member in group.members if member.owned}) > 1,
+        "a claim is of an older generation": any(member.owned and member.generation < newest for member in group.members),
+        "a claimed topic is not subscribed to": any(topic not in member.topics for member in group.members for topic, _ in member.owned),
         "a partition is claimed twice": len(claims) > len(set(claims)),
         "a claimed partition does not exist": any(number >= sizes.get(topic, 0) for topic, number in claims),
         "a generation is told that is not the claim's": any(m.told not in (None, m.generation) for m in group.members),

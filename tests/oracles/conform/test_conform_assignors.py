@@ -76,23 +76,30 @@ def test_what_changed_between_two_versions_is_found_without_a_model():
 
 
 @pytest.mark.parametrize("assignor", ("sticky", "cooperative-sticky"))
-def test_of_the_sticky_assignors_three_causes_of_an_invalid_assignment_are_told_apart(coordinator: Driver, assignor: str):
+def test_of_the_sticky_assignors_four_causes_of_a_broken_promise_are_told_apart(coordinator: Driver, assignor: str):
     causes = (
         Group({"t": 1}, [Member("A", ()), Member("B", ("t",))]),
         Group({"t": 2}, [Member("A", ("t",), {"t": [2]}, 1)]),
-        Group(
-            {"t": 2, "u": 2},
-            [Member("A", "tu", {"t": [0], "u": [0]}, 3), Member("B", "tu", {"u": [1]}, 3), Member("C", "u", {"t": [1]}, 2)],
-        ),
+        Group({"t": 2, "u": 1}, [Member("A", "u", {"t": [1]}, 1), Member("B", "tu", {"u": [0]}, 1), Member("C", "t", (), 2)]),
+        Group({"t": 2}, [Member("A", "t"), Member("B", "", {"t": [0]}, 1), Member("C", "t", {"t": [0, 1]}, 2)]),
     )
     asked = Asked(assignor)
     for group, answer in answers(coordinator, assignor, causes):
         asked.ask(group, answer)
-    assert {(promise, why) for promise, why, _ in asked.least() if promise == "valid"} == {
-        ("valid", frozenset({"a member subscribes to nothing"})),
-        ("valid", frozenset({"a claimed partition does not exist"})),
-        ("valid", frozenset({"subscriptions differ", "claims are of different generations"})),
-    }
+    words = {promise: [found.words for name, _, found in asked.least() if name == promise] for promise in ("valid", "answers")}
+    assert sorted(words["valid"]) == [
+        "A gets t-0, but does not subscribe to t",
+        "A gets t-1, but does not subscribe to t",
+        "A gets t-2, which does not exist (t has 2 partitions)",
+    ]
+    assert [said[:28] for said in words["answers"]] == ["throws NullPointerException:"]
+
+
+@pytest.mark.parametrize("assignor", ("sticky", "cooperative-sticky"))
+def test_after_a_topic_was_made_anew_with_fewer_partitions_one_of_another_topic_is_given_twice(coordinator: Driver, assignor: str):
+    group = Group({"t": 1, "u": 1}, [Member("A", "u"), Member("B", "tu", {"t": [1], "u": [0]}, 1)])
+    ((_, answer),) = answers(coordinator, assignor, [group])
+    assert answer == {"A": {("u", 0)}, "B": {("t", 0), ("t", 1), ("u", 0)}}
 
 
 def test_where_subscriptions_differ_an_older_claim_takes_a_partition_from_its_owner_in_one_cooperative_round(coordinator: Driver):
