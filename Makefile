@@ -2,7 +2,7 @@
 RUN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test lint format bench clean
+.PHONY: help setup demo test lint format bench nightly clean
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -28,6 +28,9 @@ lint: $(READY) ## ruff, mypy --strict, import contracts
 bench: $(READY) ## speed and memory beside Spin and a C loop, as ratios; about 10 minutes (BENCH=--quick: the smaller scope alone)
 	@.ci/need "make bench" gcc spin
 	@$(RUN)/python tests/bench/bench.py $(BENCH)
+
+nightly: $(READY) ## what takes hours: 20,000 random schedules on the real coordinator
+	@$(RUN)/pytest tests/oracles/conform/test_conform_random.py --hypothesis-profile=nightly
 
 format: $(READY) ## ruff format, and what ruff can mend
 	@$(RUN)/ruff format --quiet .

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import attrs
 from attrs import field, frozen
 
@@ -57,9 +59,18 @@ class Job:
         if self.checks:
             commands.append(LOOK)
         for moved in self.moves:
-            commands += [*moved.first, LOOK]
-        commands += [*self.moves[-1].then, RELEASE]
+            commands += [*moved.first, LOOK, *moved.then]
+        commands.append(RELEASE)
         return Schedule([*commands, READ], Reset(seed=self.at.seed, topics=(("t", partitions),), config=config), Looks.NEVER)
+
+    @property
+    def places(self) -> Iterator[tuple[int, int]]:
+        """For each row where its steps begin, and where the look after it stands."""
+        place = len(self.at.commands) + self.checks
+        for moved in self.moves:
+            ended = place + len(moved.first)
+            yield place, ended
+            place = ended + 1 + len(moved.then)
 
     def released(self, result: Transcript) -> tuple[tuple[int, Answer], ...]:
         """The answers that were given at the very end, when what was held back was replicated."""
@@ -78,14 +89,20 @@ def job_of(rows: tuple[Row, ...], at: Standing, scope: Scope, again: int = 0, lo
     here = attrs.evolve(at, commands=(*at.commands, LOOK)) if checks else at
     for row in rows:
         outcome = next((o for o in row.outcomes if unwritten(row.before, o) == lost), row.outcomes[0])
-        moved = move(here, row.before, row.given, outcome, scope)
-        if twice:
-            moved = attrs.evolve(moved, first=moved.first * 2)
+        moved = move_of(row, here, outcome, scope, twice and row is rows[-1])
         moves.append(moved)
         standings.append(here)
         there = after(here, row.before, row.given, moved, outcome)
-        here = attrs.evolve(there, commands=(*there.commands, LOOK))
+        # The look stands before the commands that replicate what the step has written.
+        before_look = len(there.commands) - len(moved.then)
+        here = attrs.evolve(there, commands=(*there.commands[:before_look], LOOK, *there.commands[before_look:]))
     return Job(rows, at, tuple(moves), tuple(standings), checks, again, lost, twice)
+
+
+def move_of(row: Row, at: Standing, outcome: Outcome, scope: Scope, twice: bool = False) -> Move:
+    """The commands for a row; `twice`: its timer is fired twice."""
+    moved = move(at, row.before, row.given, outcome, scope)
+    return attrs.evolve(moved, first=moved.first * 2) if twice else moved
 
 
 def observed(

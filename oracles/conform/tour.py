@@ -181,14 +181,11 @@ class Tour:
         log = steps[-1].records or ()
         if job.probes:
             return self._ask(job, result)
-        if job.checks:
-            if any(memory_differs(job.rows[0].before, job.at, steps[place].memory, self._rows.scope)):
-                return self._next_seeds(job)
-            place += 1
+        if job.checks and any(memory_differs(job.rows[0].before, job.at, steps[place].memory, self._rows.scope)):
+            return self._next_seeds(job)
         again = self._ask(job, result) if self._asks and not job.checks else []
         released = job.released(result)
-        for row, moved, at in zip(job.rows, job.moves, job.standings):
-            ended = place + len(moved.first)
+        for row, moved, at, (place, ended) in zip(job.rows, job.moves, job.standings, job.places):
             real = observed(steps, place, ended, log, released)
             matched, what = matches(row, job.lost, at, moved, real, self._rows.scope)
             if matched:
@@ -198,7 +195,6 @@ class Tour:
                 return [*again, *(self._alone(r, job.at) for r in job.rows[job.rows.index(row) :])]
             else:
                 again += self._differs(row, job, what, result)
-            place = ended + 1
         return again
 
     def _agrees(self, row: Row, job: Job, matched: list[tuple[Outcome, Standing]], moved: Move, at: Standing) -> None:
@@ -241,10 +237,9 @@ class Tour:
 
     def _ask(self, job: Job, result: Transcript) -> list[Job]:
         """Asks for the promises after each row. What breaks in company is done again alone, so that its schedule is the shortest."""
-        steps, place, again = result.steps, len(job.at.commands), []
+        steps, again = result.steps, list[Job]()
         log, company, known = steps[-1].records or (), len(job.rows) > 1, set(self.findings)
-        for row, moved, at in zip(job.rows, job.moves, job.standings):
-            ended = place + len(moved.first)
+        for row, moved, at, (_, ended) in zip(job.rows, job.moves, job.standings, job.places):
             until = steps[:ended] if company else steps[:-1]
             in_flight = any(o.after.core.appending for o in row.outcomes) if not company else at.held
             records = tuple(r for r in log if r.offset < until[-1].end)
@@ -256,7 +251,6 @@ class Tour:
                 else:
                     self.findings[promise, kind] = Finding(promise, kind, result)
             known |= found
-            place = ended + 1
         if not company and not job.probes and not job.lost and any(isinstance(r, GroupRecord) for r in _of_last(job, steps, log)):
             moved = attrs.evolve(job.moves[0], first=probe(job.moves[0].first), then=())
             again.append(attrs.evolve(job, moves=(moved,), probes=True))

@@ -1,0 +1,124 @@
+"""One schedule made up step by step: model and real coordinator go together where no exhaustive scope reaches.
+
+After every step the real coordinator must be where one of the outcomes that the model allows leads; from there it goes on. The schedule
+is run from its beginning for each step, so what it shows depends on nothing but itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine import Spec
+from groupcheck.model.protocol.scope import Scope
+from groupcheck.oracles.conform.comparing import memory_differs
+from groupcheck.oracles.conform.jobs import Row, config_of, job_of, matches, move_of, observed
+from groupcheck.oracles.conform.rows import Fires, Input, Memory, Outcome, Rows
+from groupcheck.oracles.conform.standing import Move, Standing, after, unwritten
+from groupcheck.oracles.conform.transcript import lines
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.schedule import Lost, Transcript
+
+MOST_WAITING = 12  # steps that are made up before the real coordinator takes them
+
+
+@frozen
+class Disagreement(Exception):
+    """The model does not allow what the real coordinator did: what differs beside the nearest outcome, and the transcript."""
+
+    given: Input
+    what: tuple[str, ...]
+    transcript: Transcript | Lost
+
+    def __str__(self) -> str:
+        told = [f"after {self.given!r} the real coordinator is where the model cannot be:", *(f"  {what}" for what in self.what)]
+        return "\n".join([*told, *lines(self.transcript)])
+
+
+class RandomWalk:
+    """A group at both. `steps`: inputs that happened; `stutters`: fires of the initial delay that only reset a flag left over (see FINDINGS).
+
+    Steps for which the model allows one outcome alone wait until one comes where the real coordinator must be asked: then all go together.
+    """
+
+    def __init__(self, driver: Driver, scope: Scope, spec: Callable[[Scope], Spec], seed: int = 0) -> None:
+        self.scope, self._driver = scope, driver
+        # A JoinGroup of version 3 and older is answered in one step: the same rows, with that scope.
+        self._scopes = {two_step: attrs.evolve(scope, two_step=two_step) for two_step in (True, False)}
+        self._rows = {two_step: Rows(of, spec(of)) for two_step, of in self._scopes.items()}
+        self.memory: Memory = self._rows[True].start()
+        self._at = self._ahead = Standing(seed=seed)  # where it stands, and where it should stand after what waits
+        self._waiting: list[Row] = []
+        self.steps = self.stutters = 0
+
+    def fires(self) -> Iterator[Fires]:
+        """Timers and ends of appends that can happen now."""
+        rows = self._rows[True]
+        return (given for given in rows.inputs(self.memory) if isinstance(given, Fires) and rows.outcomes(self.memory, given))
+
+    def step(self, given: Input, *, two_step: bool = True, lost: bool = False) -> bool:
+        """The input happens at both; False where the model says that it cannot happen now. `lost`: the record of a group that becomes Empty is.
+
+        Raises `Disagreement`, perhaps for a step of before.
+        """
+        outcomes = self._rows[two_step].outcomes(self.memory, given)
+        if not outcomes:
+            return False
+        if not two_step or self._ahead.held:
+            self.catch_up()
+        row = Row(self.memory, given, outcomes, self.steps)
+        delay = isinstance(given, Fires) and given.rule == "initial_delay"
+        self.steps += 1
+        self.memory = outcomes[0].after
+        self._waiting.append(row)
+        moved = move_of(row, self._ahead, outcomes[0], self._scopes[two_step])
+        self._ahead = after(self._ahead, row.before, given, moved, outcomes[0])
+        # While appends are held back, an answer may wait for a later step; so each is looked at before the next.
+        if len(outcomes) > 1 or delay or not two_step or self._ahead.held or len(self._waiting) == MOST_WAITING:
+            fates = {unwritten(row.before, o) for o in outcomes}
+            self.catch_up(self._scopes[two_step], lost if lost in fates else not lost)
+        return True
+
+    def catch_up(self, scope: Scope | None = None, lost: bool = False) -> None:
+        """The real coordinator takes the steps that wait; the last one decides where the model goes on. Raises `Disagreement`."""
+        rows, self._waiting = tuple(self._waiting), []
+        if rows:
+            self._follow(rows, lost, scope or self.scope)
+
+    def _follow(self, rows: tuple[Row, ...], lost: bool, scope: Scope, twice: bool = False) -> None:
+        job = job_of(rows, self._at, scope, lost=lost, twice=twice)
+        result = self._driver.run(job.schedule(config_of(self.scope), self.scope.partition_count))
+        if isinstance(result, Lost) or result.refused:
+            raise Disagreement(
+                rows[-1].given, (str(result) if isinstance(result, Lost) else f"the driver refuses: {result.refused}",), result
+            )
+        chosen: list[Outcome] = []
+        for k, (row, moved, at, (place, ended)) in enumerate(zip(rows, job.moves, job.standings, job.places)):
+            is_last = row is rows[-1]
+            real = observed(result.steps, place, ended, result.steps[-1].records or (), job.released(result) if is_last else ())
+            matched, what = matches(row, lost and is_last, at, moved, real, scope)
+            if matched:
+                chosen.append(matched[0][0])
+            elif not is_last:
+                self._follow(rows[: k + 1], False, scope)  # it raises, with nothing in the transcript that came later
+                raise Disagreement(row.given, (*what, "only where something follows"), result)
+            elif twice or not self._stutters(row, at, moved, result, ended):
+                raise Disagreement(row.given, what, result)
+            else:
+                self.stutters += 1
+                self._follow(rows, lost, scope, twice=True)
+                return
+        for row, outcome in zip(rows, chosen):
+            moved = move_of(row, self._at, outcome, scope, twice and row is rows[-1])
+            self._at = after(self._at, row.before, row.given, moved, outcome)
+        self._ahead = self._at
+        self.memory = chosen[-1].after
+
+    def _stutters(self, row: Row, at: Standing, moved: Move, result: Transcript, ended: int) -> bool:
+        """Has the initial delay been extended for a member of an earlier round, and nothing else? Then it must be over at its next fire."""
+        if not isinstance(row.given, Fires) or row.given.rule != "initial_delay":
+            return False
+        now = after(at, row.before, row.given, moved, row.outcomes[0])
+        return not any(memory_differs(row.before, now, result.steps[ended].memory, self.scope))
