@@ -8,8 +8,9 @@ from typing import Any
 
 from attrs import fields, frozen
 
+from groupcheck.oracles.conform.jobs import Job
 from groupcheck.oracles.conform.promises import name
-from groupcheck.oracles.conform.tour import Job, Tour
+from groupcheck.oracles.conform.tour import Tour
 from groupcheck.oracles.conform.transcript import lines
 from groupcheck.oracles.kafka.commands import Look
 from groupcheck.oracles.kafka.driver import Driver
