@@ -53,12 +53,13 @@ class Moves:
         """The worlds with all that may have happened by now. `e`: what the log shows next. Raises `TooMany`."""
         self.rules.lateness = PATIENT_MS if degree == Degree.ANYTHING else LATENESS_MS
         found: dict[World, World] = {}
-        stack = [w for w in worlds if put(found, w)]
+        stack = [new for w in worlds if (new := put(found, w)) is not None]
         while stack:
             w = stack.pop()
             for after in self._next(w, now, e, degree):
-                if put(found, after):
-                    stack.append(after)
+                new = put(found, after)
+                if new is not None:
+                    stack.append(new)
             if len(found) > MOST_WORLDS:
                 raise TooMany(f"more than {MOST_WORLDS:,} possibilities fit")
         return [w for w in found.values() if all(until >= now for _, until in w.waiting)]
@@ -73,14 +74,15 @@ class Moves:
         if memory.appending:
             yield from rules.fire(w, "append_committed", None, now, e)
             yield from rules.fire(w, "append_failed", None, now, e)
-        overdue = now >= w.since + self._shortest(w) - SLACK_MS
+        ends = w.since + self._shortest(w)
+        overdue = now >= ends - SLACK_MS
         if memory.phase == Phase.PREPARING:
             if memory.initial:
                 yield from rules.fire(w, "initial_delay", None, now, e)
             elif overdue or memory.members <= memory.joining:
                 yield from rules.fire(w, "rebalance_timeout", None, now, e)
         if memory.due and overdue and (memory.phase != Phase.STABLE or degree > Degree.LIKELY):
-            yield from rules.fire(w, "sync_timeout", None, now, e)
+            yield from rules.fire(w, "sync_timeout", None, now if isinf(ends) else min(now, ends), e)
         yield from self._expiries(w, now, e, degree)
         yield from self._fail_over(w, now)
         if degree == Degree.ANYTHING:
@@ -135,14 +137,13 @@ def _tells(e: Exchange) -> bool:
     return e.code == UNKNOWN_MEMBER_ID or (isinstance(e, LeaveExchange) and any(x.code == UNKNOWN_MEMBER_ID for x in e.leavers))
 
 
-def put(found: dict[World, World], w: World) -> bool:
-    """Adds a world; of two equal ones, what is more permissive is kept."""
+def put(found: dict[World, World], w: World) -> World | None:
+    """Adds a world; of two equal ones, what is more permissive is kept. Gives what is new to `found`, None if nothing is."""
     known = found.get(w)
-    if known is None:
-        found[w] = w
-        return True
-    if w.since < known.since or w.reloaded > known.reloaded:
-        del found[w]
-        kept = evolve(known, since=min(w.since, known.since), reloaded=max(w.reloaded, known.reloaded))
-        found[kept] = kept
-    return False
+    if known is not None:
+        if w.since >= known.since and w.reloaded <= known.reloaded:
+            return None
+        w = evolve(known, since=min(w.since, known.since), reloaded=max(w.reloaded, known.reloaded))
+        del found[known]
+    found[w] = w
+    return w

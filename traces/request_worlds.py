@@ -187,6 +187,9 @@ class Rules:
         parked = dict(world.parked)
         if outcome.own is None and index in parked:
             return None  # the one that waits would never be answered, but the log shows its answer
+        if outcome.own is None and isinstance(e, JoinExchange) and e.code == UNKNOWN_MEMBER_ID and self.lateness < PATIENT_MS:
+            if e.given - e.began < 2 * SLACK_MS:
+                return None  # parked, and its member removed in the same moment: only if nothing else explains it
         found = self._told(world, outcome, now, parked, e if outcome.own is None else None, index)
         if found is None:
             return None
