@@ -85,10 +85,7 @@ class Walk:
 
     def _options(self) -> list[Asks]:
         """Requests that make a difference, in every world; what a member would do next comes first, and more often."""
-        asked = [
-            [given for given in self._rows.inputs(w.memory) if isinstance(given, Asks) and self._rows.outcomes(w.memory, given)]
-            for w in self.worlds
-        ]
+        asked = [[given for given in self._rows.inputs(world.memory) if isinstance(given, Asks)] for world in self.worlds]
         every = [given for given in asked[0] if all(given in others for others in asked)]
         usual = [given for given in every if natural(self.worlds[0].memory, given)]
         return [*usual, *usual, *every]
@@ -98,7 +95,8 @@ class Walk:
         version = api.oldest + self._choose(api.newest - api.oldest + 1)
         plans = {plan(self._rows, world, given) for world in self.worlds}
         sent = {str(wire(self._group, world, given, version)) for world in self.worlds}
-        if len(plans) > 1 or len(sent) > 1:  # what it means depends on the world
+        possible = all(self._rows.outcomes(world.memory, given) for world in self.worlds)
+        if not possible or len(plans) > 1 or len(sent) > 1:  # or what it means depends on the world
             return
         number = self._ask(wire(self._group, self.worlds[0], given, version, next(iter(plans))), f"member {given.member} sends ")
         before = self.worlds[0].memory
