@@ -113,7 +113,10 @@ def record_command(about: Recording, command: Sequence[str], topics: Mapping[str
         say(f"running {' '.join(command)}")
         code = run_command(command, broker.address, log, echo, processes)
         say(f"it ended with {code}")
-        broker.end()
+        try:
+            broker.end()
+        except UserError as error:  # the command may have done that; what was logged until then is kept
+            say(str(error))
         files, lines = _kept(about, place, from_ms, None)
     return Recorded(about, code, time.monotonic() - began, {**files, "command": log}, lines, command=command)
 
@@ -126,7 +129,7 @@ def record_scenario(about: Recording, scenario: Scenario, client: Client, say: S
     with running(about.kafka, settings, say) as on:
         broker, processes, place = on.broker, on.processes, on.place
         stage = Stage(place, broker, client, processes, say)
-        reason = ""
+        reason, from_ms = "", now()
         try:
             stage.prepare()
             from_ms = now()
@@ -163,7 +166,8 @@ def _kept(about: Recording, place: Path, from_ms: int, to_ms: int | None) -> tup
 
 
 def _lines(path: Path) -> list[str]:
-    return path.read_text("utf-8", "replace").splitlines(keepends=True)
+    with path.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+        return list(lines)
 
 
 def _told_kind(events: Sequence[Mapping[str, Any]], otherwise: str) -> str:

@@ -1,0 +1,130 @@
+"""From what a broker wrote to the files of a recording: also where the scenario did not come about, or the broker was gone. The broker here only writes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.record import recording
+from groupcheck.oracles.record.interrupts import Interrupts
+from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.record.recording import Recording, record_command, record_scenario
+from groupcheck.oracles.record.running import Running
+from groupcheck.oracles.record.scenarios import Scenario
+from groupcheck.oracles.record.stage import NotStaged, Stage
+from groupcheck.oracles.record.timing import Timing
+
+
+class WritingBroker:
+    """Writes a request of the group and one of another kind, with a line of the coordinator, when it is asked to flush or to end."""
+
+    address, version = "127.0.0.1:9", "4.3.0"
+
+    def __init__(self, place: Path) -> None:
+        self.place, self.gone = place, False
+        (place / "broker.log").write_text("[2020-01-01 00:00:00,000] INFO Replayed TopicRecord for topic orders with topic ID ID. (x)\n")
+
+    def ask(self, *words: object) -> None:
+        if words == ("flush",):
+            self.write()
+
+    def write(self) -> None:
+        now = datetime.now(UTC)
+        at = f"{now:%Y-%m-%d %H:%M:%S},{now.microsecond // 1000:03}"
+        said = {
+            "requestHeader": {"clientId": "a\u2028", "requestApiKeyName": "HEARTBEAT"},
+            "request": {},
+            "response": {"errorCode": 27},
+            "totalTimeMs": 0,
+        }
+        line = json.dumps(said, separators=(",", ":"), ensure_ascii=False)
+        with (self.place / "requests.log").open("a") as log:
+            for text in (line, line.replace("HEARTBEAT", "FETCH")):
+                log.write(f"[{at}] DEBUG Completed request:{text} (kafka.request.logger)\n")
+        with (self.place / "broker.log").open("a") as log:
+            log.write(f"[{at}] INFO [GroupCoordinator id=1] x (org.apache.kafka.coordinator.group.X)\n[{at}] INFO other (kafka.Other)\n")
+
+    def end(self) -> None:
+        self.write()
+        if self.gone:
+            raise UserError("the broker has ended")
+
+
+class Sleeper:
+    """A library whose members tell nothing."""
+
+    name, commits_on_revoke = "sleeper", True
+
+    def installed(self, kafka: str) -> str:
+        return "sleeper 1"
+
+    def options(self, timing: Timing) -> dict[str, Any]:
+        return {"x": timing.session}
+
+    def command(self, *given: object) -> list[str]:
+        return [sys.executable, "-c", "import sys; print('log', file=sys.stderr); sys.stdin.readline()"]
+
+
+@pytest.fixture
+def broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WritingBroker:
+    (tmp_path / "place").mkdir()
+    (tmp_path / "out").mkdir()
+    made = WritingBroker(tmp_path / "place")
+
+    @contextmanager
+    def runs(version: str, settings: Mapping[str, str], say: object) -> Iterator[Running]:
+        with Interrupts() as interrupts, Processes(interrupts) as processes:
+            yield Running(made, processes, tmp_path / "place")  # type: ignore[arg-type]
+
+    monkeypatch.setattr(recording, "running", runs)
+    return made
+
+
+def quiet(message: str) -> None:
+    pass
+
+
+def about(tmp_path: Path, name: str) -> Recording:
+    return Recording(name, tmp_path / "out", "4.3.0")
+
+
+def played(stage: Stage) -> None:
+    stage.start("a")
+
+
+def failed(stage: Stage) -> None:
+    stage.start("a")
+    raise NotStaged("a never came")
+
+
+def test_a_scenario_leaves_its_logs_and_the_truth(tmp_path: Path, broker: WritingBroker):
+    done = record_scenario(about(tmp_path, "s"), Scenario("s", "What.", played), Sleeper(), quiet)  # type: ignore[arg-type]
+    assert (done.exit_code, done.reason, dict(done.lines)) == (0, "", {"broker": 1, "requests": 1})
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {"s.broker.log", "s.requests.log", "s.client.a.log", "s.truth.json"}
+    assert (tmp_path / "out" / "s.client.a.log").read_text() == "log\n"
+    truth = json.loads((tmp_path / "out" / "s.truth.json").read_text())
+    assert truth["what"] == "What." and truth["topic_ids"] == {"orders": "ID"} and truth["facts"]["requests"] == {"HEARTBEAT": 1}
+    assert [(a["who"], a["do"]) for a in truth["actions"]] == [("a", "start"), ("a", "command stop"), ("a", "ended")]
+    assert truth["clients"]["a"]["kind"] == "sleeper 1" and truth["clients"]["a"]["options"] == {"x": 3000}
+
+
+def test_a_scenario_that_did_not_come_about_says_so_and_leaves_what_there_is(tmp_path: Path, broker: WritingBroker):
+    done = record_scenario(about(tmp_path, "s"), Scenario("s", "What.", failed), Sleeper(), quiet)  # type: ignore[arg-type]
+    assert done.exit_code == 3 and done.reason == "the scenario did not come about: a never came"
+    assert json.loads((tmp_path / "out" / "s.truth.json").read_text())["actions"][0]["do"] == "start"
+
+
+def test_a_broker_that_its_command_has_ended_does_not_cost_the_recording(tmp_path: Path, broker: WritingBroker):
+    broker.gone, said = True, list[str]()
+    done = record_command(about(tmp_path, "c"), ["sh", "-c", "exit 4"], {}, None, said.append)
+    assert done.exit_code == 4 and said[-1] == "the broker has ended"
+    assert dict(done.lines) == {"broker": 1, "requests": 1}
+    assert done.document()["files"] == {kind: str(tmp_path / "out" / f"c.{kind}.log") for kind in ("broker", "requests", "command")}
