@@ -36,8 +36,8 @@ class World:
     parked: tuple[tuple[int, int], ...] = ()
 
     def name(self, member: int, id: int) -> str:
-        """What the broker calls that id."""
-        return "" if id == NO_ID else self.gone if id == STRANGER else dict(self.names)[member, id]
+        """What the broker calls that id; one that is not in memory (a mutated model may speak of it) is as good as forgotten."""
+        return "" if id == NO_ID else self.gone if id == STRANGER else dict(self.names).get((member, id), self.gone)
 
 
 @frozen

@@ -66,7 +66,7 @@ def test_a_join_that_has_to_wait_is_answered_together_with_the_one_that_it_waits
 
 def test_an_id_that_has_left_is_the_one_that_nobody_knows(rows: Rows, alone: World):
     world = after(rows, alone, Asks(0, LeaveGroup(0)), 4, {4: {"error": 0, "members": [{"member": "x", "error": 0}]}})
-    assert world.names == () and world.name(0, STRANGER) == "x"
+    assert world.names == () and world.name(0, STRANGER) == world.name(0, 0) == "x"
 
 
 def test_the_leader_alone_brings_a_plan_with_a_share_for_each(rows: Rows, alone: World):
