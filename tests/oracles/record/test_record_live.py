@@ -25,9 +25,9 @@ COMMAND = [sys.executable, "-c", "import sys; from groupcheck.oracles.cli import
 
 
 def marked(mark: str) -> list[str]:
-    """The command lines of the running processes that inherited the mark; on systems without /proc those that name the folder."""
-    if not Path("/proc/self/environ").is_file():
-        listed = subprocess.run(["ps", "-Ao", "args"], capture_output=True, text=True, check=True).stdout
+    """The command lines of the running processes that inherited the mark."""
+    if not Path("/proc/self/environ").is_file():  # a BSD's ps shows the environment beside the command
+        listed = subprocess.run(["ps", "-AEwwo", "command"], capture_output=True, text=True, check=True).stdout
         return [line for line in listed.splitlines() if mark in line]
     found = []
     for entry in Path("/proc").iterdir():
