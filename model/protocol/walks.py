@@ -17,8 +17,6 @@ from groupcheck.model.protocol.messages import NO_GENERATION, Answer, JoinGroup,
 from groupcheck.model.protocol.rounds import attempt, elect_assignor, succeed
 from groupcheck.model.protocol.scope import Scope
 
-Kept = tuple[tuple[int, Seat], ...]
-
 
 @urgent(when=lambda core: core.walk is not None)
 def begin_walk(core: Core, walk: Walk) -> Iterator[tuple[Core, Walk]]:
@@ -34,7 +32,7 @@ def begin_walk(core: Core, walk: Walk) -> Iterator[tuple[Core, Walk]]:
 def end_walk(core: Core, walk: Walk, scope: Scope) -> Iterator[tuple[Core, Walk]]:
     """All members are passed: the group has what the walk found."""
     found = but(core, members=core.members + walk.change, support=walk.support or core.support)
-    for after in ENDS[walk.kind](found, walk, scope):
+    for after in AFTER[walk.kind](found, walk, scope):
         yield after, REST
 
 
@@ -198,7 +196,7 @@ def unrecorded(seats: Seats) -> Seats:
     return but(seats, durable=(), durable_leader=None)
 
 
-def record(kept: Kept) -> Record:
+def record(kept: tuple[tuple[int, Seat], ...]) -> Record:
     """What a group record says of the members of one process: (id, share, claimed)."""
     return tuple((id, seat.share, seat.claimed) for id, seat in kept if seat.member)
 
@@ -274,7 +272,7 @@ def _forgotten(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
     yield core
 
 
-ENDS: dict[Pass, Callable[[Core, Walk, Scope], Iterator[Core]]] = {
+AFTER: dict[Pass, Callable[[Core, Walk, Scope], Iterator[Core]]] = {
     Pass.RESTART: _restarted,
     Pass.COMPLETE: _completed,
     Pass.ELECT: _led,
