@@ -35,6 +35,8 @@ from groupcheck.traces.timeline import Timeline
 GROUPS_KEPT = 2000
 UNEXPLAINED_KEPT = 200
 SHOWN = 20
+MOVED_MS = 300_000.0
+"""So long may a request that no line shows be felt: a round waits for its members for max.poll.interval.ms, by default five minutes."""
 _JUDGED = (JoinExchange, SyncExchange, HeartbeatExchange, LeaveExchange, CommitExchange)
 AWAY_CODES = frozenset({14, 15, 16})
 
@@ -49,6 +51,7 @@ class RequestTrail:
     timeline: Timeline = Factory(Timeline)
     unexplained: list[Unexplained] = Factory(list)
     refused: int = 0
+    refused_at: list[float] = Factory(list)
     protocols: dict[str, int] = Factory(dict)
     away: list[Exchange] = Factory(list)
     away_count: int = 0
@@ -106,6 +109,8 @@ class RequestTrail:
     def refuse(self, refused: Refused) -> None:
         """An answer that no world gives."""
         self.refused += 1
+        if len(self.refused_at) < UNEXPLAINED_KEPT:
+            self.refused_at.append(refused.e.began)
         if len(self.unexplained) < UNEXPLAINED_KEPT:
             e = refused.e
             self.unexplained.append(Unexplained(e.line, exchange_text(e)[:500], why_not(refused)[:500], refused.possible[:500], False))
@@ -141,6 +146,9 @@ class RequestTrail:
             first_one = self.unexplained[0]
             if doubts:
                 return UNKNOWN, f"line {first_one.line} is not explained, but {doubts}"
+            if all(any(abs(at - moved) <= MOVED_MS for moved in follower.moves) for at in self.refused_at):
+                why = "members changed their connection: a request that no line shows may explain it"
+                return UNKNOWN, f"line {first_one.line} is not explained, but {why}"
             more = f" (and {self.refused - 1} more)" if self.refused > 1 else ""
             return VIOLATED, f"line {first_one.line}: {first_one.why}{more}"
         if self.owners.overlaps:

@@ -28,6 +28,8 @@ MOST_REFUSALS_IN_A_ROW = 3
 IDS_KEPT = 10_000
 RECENT_KEPT = 200
 TROUBLES_KEPT = 10
+MOVES_KEPT = 10_000
+RESTART_MS = 60_000.0
 STORY_KEPT = 500
 PLANS_KEPT = 64
 _SHOWS_LIFE = frozenset({NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED})
@@ -54,7 +56,8 @@ class Lost(Exception):
 class Follower:
     """One group. `lost`: why nothing is judged until a round shows everybody again (empty: it is followed).
 
-    `tell` takes what happened, `refuse` an answer that cannot be. `judged` and `unjudged` count answers; `synced`: rounds from which it could go on.
+    `tell` takes what happened, `refuse` an answer that cannot be. `judged` and `unjudged` count answers; `synced`: rounds from which it could go on;
+    `moves`: when a member's connection was seen to have changed.
     """
 
     tell: Callable[[Entry], None]
@@ -71,11 +74,15 @@ class Follower:
     in_a_row: int = 0
     blind: bool = False
     troubles: list[str] = Factory(list)
+    moves: deque[float] = field(factory=lambda: deque(maxlen=MOVES_KEPT))
+    _connection_of: dict[str, str] = Factory(dict)
     _recent: deque[Judged] = field(factory=lambda: deque(maxlen=RECENT_KEPT))
     _due: list[tuple[float, int, Exchange]] = Factory(list)
     _told: Story | None = None
     _last_of: dict[str, int] = Factory(dict)
     _strangers: bool = False
+    _synced_at: int = 0
+    _handed_out: set[str] = Factory(set)
     _given_ids: set[str] = Factory(set)
 
     # -- what arrives
@@ -131,14 +138,26 @@ class Follower:
             self._strangers = self._strangers or (self.rounds < 2 and name not in self._given_ids)
         if e.code in AWAY:
             self.rules.interrupted = e.began
+        self._moves(e)
         if isinstance(e, SyncExchange) and e.assignments:
             self._keep_plan(e)
+
+    def _moves(self, e: Judged) -> None:
+        """A member that goes on over another connection, and not because the broker went away, may have left a request behind that no line shows."""
+        if not e.member or isinstance(e, LeaveExchange):
+            return
+        known = self._connection_of.get(e.member)
+        if known is not None and known != e.connection and e.began > self.rules.interrupted + RESTART_MS:
+            self.moves.append(e.began)
+        if len(self._connection_of) >= IDS_KEPT:
+            del self._connection_of[next(iter(self._connection_of))]
+        self._connection_of[e.member] = e.connection
 
     def _seat(self, member: str, taken: Iterable[int] = ()) -> int:
         """The index of a member, who need not have been seen before; `taken`: indexes that no world knows yet."""
         used = {*taken} | {i for w in self.worlds for i in w.memory.used}
         for e in self.rules.open.values():
-            used |= {self.rules.seating.index(m) for m in members_of(e) if self.rules.seating.knows(m)}  # type: ignore[arg-type]
+            used |= {self.rules.seating.index(m) for m in members_of(e) if self.rules.seating.knows(m)}
         try:
             return self.rules.seating.seat(member, used)
         except Full:
@@ -180,7 +199,18 @@ class Follower:
                 if not any(w.is_open(e.line) for w in after):
                     del self.rules.open[e.line]
                 return
-        self._refused(e, ready)
+        blocked = self.rules.open.get(before) if before is not None and not ready else None
+        if blocked is None:
+            self._refused(e, ready)
+            return
+        # The request before it on this connection should not have been answered yet, or not so: that one is refused.
+        assert isinstance(blocked, JUDGED)
+        parked = all(any(r == blocked.line for _, r in w.parked) for w in self.worlds)
+        self._refused(blocked, self.worlds, parked)
+        if not self.lost:
+            self.judged -= 1
+            self._last_of.pop(e.connection, None)
+            self._judge(e)
 
     def _moved(self, now: float, e: Exchange, degree: Degree) -> list[World]:
         moves = Moves(self.rules, self.synced > 0)
@@ -212,6 +242,8 @@ class Follower:
                 life.sign = max(life.sign, e.given if isinstance(e, JoinExchange | SyncExchange) else e.began)
                 life.parked_since = float("inf")
             whole = isinstance(e, JoinExchange) and e.code == NONE and e.to_generation != self.generation
+            if isinstance(e, JoinExchange):
+                self._handed(e)
             if isinstance(e, JoinExchange) and e.code == NONE:
                 self.generation = e.to_generation
                 self.rounds += whole
@@ -221,6 +253,13 @@ class Follower:
             elif e.line in self.rules.open:
                 self._must_be_answered(e, due)
                 self._hand_on()
+
+    def _handed(self, e: JoinExchange) -> None:
+        """Which ids have been handed out and not used, as far as answers tell."""
+        if e.code == MEMBER_ID_REQUIRED and len(self._handed_out) < IDS_KEPT:
+            self._handed_out.add(e.told)
+        else:
+            self._handed_out.discard(e.member)
 
     def _must_be_answered(self, e: Exchange, now: float) -> None:
         for degree in Degree:
@@ -242,6 +281,9 @@ class Follower:
         if self.blind:
             self.blind = False
             self._trouble("the coordinator was interrupted before a whole round had shown what its log holds")
+            return
+        if self.synced and self.rounds == self._synced_at:
+            self._trouble("who else was in the group when it was found again is not known")
             return
         if self._from_before(e):
             self.begins = "the log begins in the middle: members from before take part"
@@ -314,7 +356,8 @@ class Follower:
         """A group whose members all have just been told the new generation, made by the model's own rules."""
         members = [e.told, *(id for id, _ in e.members if id != e.told)]
         try:
-            taken: set[int] = set()
+            seating = self.rules.seating
+            taken = {seating.index(m) for m, life in seating.lives.items() if m in self._handed_out and life.expires > e.given}
             for member in members:
                 taken.add(self._seat(member, taken))
         except Lost as why:
@@ -329,8 +372,11 @@ class Follower:
             for ask in (Ask("join", index, fresh=True), Ask("join", index, claimed=claimed)):
                 memory = coordinator.ask(memory, ask)[0].after
         memory = coordinator.fire(memory, "initial_delay")[0].after
+        for member, life in seating.lives.items():
+            if member in self._handed_out and member not in members and life.expires > e.given:
+                memory = coordinator.ask(memory, Ask("join", seating.index(member), fresh=True))[0].after
         self.worlds = [World(memory, e.to_generation, since=e.given)]
-        self.lost, self.synced = "", self.synced + 1
+        self.lost, self.synced, self._synced_at = "", self.synced + 1, self.rounds
 
     # -- what is handed on
 

@@ -103,7 +103,9 @@ class Moves:
             if memory.joining and not self._answered_soon(w, now):
                 over = own
             elif degree < Degree.ANYTHING:
-                over = [x for x in over if x[0] <= over[0][0] + 2 * SLACK_MS or x in own]  # the others follow; their order makes no difference
+                over = [
+                    x for x in over if x[0] <= over[0][0] + 2 * SLACK_MS or x in own
+                ]  # the others follow; their order makes no difference
         elif over:
             own = self._own(over, w, now, e)
             over = [x for x in over if x in own or (x[1] in memory.members and degree > Degree.LIKELY)]

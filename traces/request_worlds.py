@@ -187,9 +187,9 @@ class Rules:
         parked = dict(world.parked)
         if outcome.own is None and index in parked:
             return None  # the one that waits would never be answered, but the log shows its answer
-        if outcome.own is None and isinstance(e, JoinExchange) and e.code == UNKNOWN_MEMBER_ID and self.lateness < PATIENT_MS:
-            if e.given - e.began < 2 * SLACK_MS:
-                return None  # parked, and its member removed in the same moment: only if nothing else explains it
+        refused = outcome.own is None and isinstance(e, JoinExchange) and e.code == UNKNOWN_MEMBER_ID
+        if refused and self.lateness < PATIENT_MS and e.given - e.began < 2 * SLACK_MS:
+            return None  # parked, and its member removed in the same moment: only if nothing else explains it
         found = self._told(world, outcome, now, parked, e if outcome.own is None else None, index)
         if found is None:
             return None
@@ -223,18 +223,20 @@ class Rules:
             x = e if e is not None and request == e.line else self.open[request]
             if x.given < now - 2 * SLACK_MS or x.given > now + self.lateness or not _same_code(told, x, outcome):
                 return None
-            named = self._named(world, outcome, x, told.index, base)
+            named = self._named(world, outcome, x, told.index, base, anew=told is outcome.told[0])
             if named is None:
                 return None
             base = named[0]
         waits = outcome.after.joining | outcome.after.syncing
         return (parked, base) if all(i in waits for i in parked) else None
 
-    def _named(self, world: World, outcome: Outcome, e: Exchange, index: int, base: int | None) -> tuple[int | None] | None:
+    def _named(
+        self, world: World, outcome: Outcome, e: Exchange, index: int, base: int | None, anew: bool = False
+    ) -> tuple[int | None] | None:
         """The generation, if the answer names what the memory holds (generation, leader, members; the member's share); None if it does not."""
         memory = outcome.after
         if isinstance(e, JoinExchange) and e.code == NONE:
-            if base is None or (e.to_generation == 1 and world.memory.initial):
+            if base is None or (anew and e.to_generation == 1 and world.memory.initial):
                 base = e.to_generation  # not known so far; or the group had been deleted and begins anew
             names = self.seating.name
             if memory.leader is None or e.to_generation != base or e.told != names(index) or e.leader != names(memory.leader):
