@@ -158,6 +158,16 @@ def conform(**options: Any) -> int:
     return conform(**options)
 
 
+@command.command(short_help="Judge an assignment of partitions to members.")
+@click.argument("file", type=FILE)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.assign/1).")
+def assign(**options: Any) -> int:
+    """Judge the assignment in FILE (docs/assignment.md): what is wrong with it, the fewest moves, and one that is right. Exits with 1 if it is wrong."""
+    from groupcheck.oracles.commands import assign
+
+    return assign(**options)
+
+
 @command.command(short_help="Record real clients on a real broker, for `replay`.")
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
 @click.option("--scenario", metavar="NAME", help="A built-in scenario instead of a command; see `list scenarios`.")

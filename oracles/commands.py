@@ -90,6 +90,13 @@ def conform(**options: Any) -> int:
     return run(faults=faults, settings=settings, **options)
 
 
+def assign(file: Path, as_json: bool) -> int:
+    """`groupcheck assign`: see `groupcheck.oracles.assignment.assign_view`."""
+    from groupcheck.oracles.assignment.assign_view import run
+
+    return run(file, as_json)
+
+
 def record(**options: Any) -> int:
     """`groupcheck record`: see `groupcheck.oracles.record.command`."""
     from groupcheck.oracles.record.command import run

@@ -1,0 +1,107 @@
+"""`groupcheck assign FILE` at the terminal: the verdict, what is wrong, what is judged beside what would be right."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from pathlib import Path
+
+from rich.console import Console, Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from groupcheck.model.assignors import Partition
+from groupcheck.oracles.assignment.judging import RIGHT, Judged, judge
+from groupcheck.oracles.assignment.question import question_from
+from groupcheck.oracles.assignment.validity import Assigned, named
+from groupcheck.oracles.document import as_text
+from groupcheck.oracles.printable import printable
+from groupcheck.oracles.text import as_plain
+
+FEW = 20  # violations, members and moves told at the terminal
+SHORT = 400  # characters of a line
+
+
+def run(path: Path, as_json: bool) -> int:
+    """Judges the file, prints the answer, and gives the exit code: 0 right, 1 wrong."""
+    judged = judge(question_from(path))
+    if as_json:
+        sys.stdout.write(as_text(judged.document()))
+    elif sys.stdout.isatty():
+        Console(highlight=False).print(view(judged))
+    else:
+        sys.stdout.write(as_plain(view(judged)))
+    return 0 if judged.verdict == RIGHT else 1
+
+
+def view(judged: Judged) -> Group:
+    """The verdict, then what is wrong, then the tables."""
+    right = judged.verdict == RIGHT
+    headline = Text.assemble((judged.verdict, "bold green" if right else "bold red"), "  ", (printable(_title(judged)), "bold"))
+    facts = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    facts.add_column(style="dim", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for name, words in _facts(judged):
+        facts.add_row(name, Text(printable(words)))
+    wrong = [Text(_short(f"  {v.promise}: {v.words}"), "red") for v in judged.violations[:FEW]]
+    if len(judged.violations) > FEW:
+        wrong.append(Text(f"  and {len(judged.violations) - FEW:,} more (--json has them)", "dim"))
+    core = [Text("\nNo assignment keeps all of these together:", "bold red")] if judged.right.core else []
+    core += [Text(_short(f"  {words}"), "red") for words in judged.right.core]
+    return Group(headline, Padding(facts, (0, 0, 0, 2)), *wrong, *core, Text(""), _table(judged))
+
+
+def _title(judged: Judged) -> str:
+    question = judged.question
+    return question.about or (f"an assignment for {question.assignor}" if question.assignor else "an assignment")
+
+
+def _facts(judged: Judged) -> Iterable[tuple[str, str]]:
+    sizes = judged.best.sizes.values()
+    yield "judged", ", ".join(judged.promises)
+    for constraint in judged.question.constraints:
+        yield "constraint", constraint.words()
+    if judged.moved is not None:
+        yield "moves", f"{len(judged.moved)}{_moved(judged.moved)}"
+    yield "optimum", f"{judged.best.moves} moves, {min(sizes)} to {max(sizes)} partitions a member"
+    if judged.right.assigned is not judged.assigned:
+        yield "right", judged.right.origin
+    for note in judged.notes:
+        yield "note", note
+
+
+def _moved(moved: Mapping[Partition, tuple[str, str | None]]) -> str:
+    steps = [f"{named(p)} {frm} → {to or 'nobody yet'}" for p, (frm, to) in islice(moved.items(), FEW)]
+    more = len(moved) - len(steps)
+    return (": " if steps else "") + ", ".join(steps) + (f", and {more:,} more" if more else "")
+
+
+def _table(judged: Judged) -> Table:
+    """Each member with what it has, and beside it what would be right where that is something else."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    same = judged.assigned is judged.right.assigned
+    for title in ("  member", "judged", *(() if same or judged.right.assigned is None else ("right",))):
+        table.add_column(title, overflow="fold")
+    members = [member.id for member in judged.question.group.members]
+    for member in members[:FEW]:
+        cells = [judged.assigned] if len(table.columns) == 2 else [judged.assigned, judged.right.assigned]
+        table.add_row(Text(f"  {printable(member)}"), *(Text(_share(member, cell)) for cell in cells))
+    if len(members) > FEW:
+        table.add_row(Text(f"  and {len(members) - FEW:,} more (--json has them)", "dim"))
+    return table
+
+
+def _share(member: str, assigned: Assigned | None) -> str:
+    if assigned is None:
+        return "-"
+    by_topic: dict[str, list[int]] = {}
+    for topic, number in sorted(assigned.get(member, ())):
+        by_topic.setdefault(topic, []).append(number)
+    return _short("; ".join(f"{topic} {','.join(map(str, numbers))}" for topic, numbers in by_topic.items()) or "nothing")
+
+
+def _short(text: str) -> str:
+    text = printable(text)
+    return text if len(text) <= SHORT else f"{text[: SHORT - 1]}…"

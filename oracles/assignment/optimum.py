@@ -1,0 +1,252 @@
+"""The best that there is: a balanced complete assignment with the fewest moves, exact, for thousands of members and partitions.
+
+Balanced: the sum of size² / weight over the members is the least possible. That is a flow with convex costs from classes (the partitions of topics
+with the same subscribers) to members. The flow is found by hand; its shadow prices say which class may go to which member, and how many
+partitions each may have, in *every* balanced assignment. What is left is to keep as much as possible within that: a small linear program,
+whose matrix is a network's, so that its solution is whole numbers; scipy (HiGHS) solves it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from attrs import frozen
+
+from groupcheck.model.assignors import Assignment, Group, Partition
+from groupcheck.model.assignors.group import subscribed_sizes
+from groupcheck.model.engine import UserError
+
+Price = int | Fraction
+Weights = Mapping[str, Fraction]
+Flow = dict[int, dict[str, int]]
+"""How many partitions of a class each member has."""
+
+COLUMNS_AT_FIRST = 12  # members of a class beside those that have some of it
+
+
+@frozen
+class Optimum:
+    """`moves`: the fewest that a balanced complete assignment needs; `assigned` is one that needs no more."""
+
+    assigned: Assignment
+    moves: int
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many partitions each member has."""
+        return {member: len(partitions) for member, partitions in self.assigned.items()}
+
+
+def optimum(group: Group, weights: Weights | None = None) -> Optimum:
+    """The balanced complete assignment with the fewest moves. Raises `UserError` where scipy is needed and not installed."""
+    shares = _Shares(group, weights or {})
+    flow = shares.balanced_flow()
+    kept, dealt = _kept(shares, flow) if shares.claimed else ({}, flow)
+    assigned: dict[str, set[Partition]] = {member.id: set() for member in group.members}
+    for c, partitions in enumerate(shares.partitions):
+        mine: dict[str, list[Partition]] = defaultdict(list)
+        for partition in sorted(partitions):
+            mine[shares.claimed.get(partition, "")].append(partition)
+        left = set(partitions)
+        for member, count in kept.get(c, {}).items():
+            assigned[member].update(mine[member][:count])
+            left.difference_update(mine[member][:count])
+        free = iter(sorted(left))
+        for member, count in dealt.get(c, {}).items():
+            assigned[member].update(next(free) for _ in range(count))
+    owner = {p: member for member, partitions in assigned.items() for p in partitions}
+    moved = sum(owner.get(p, frm) != frm for p, frm in shares.claimed.items())
+    return Optimum({member: frozenset(partitions) for member, partitions in assigned.items()}, moved)
+
+
+def unevenness(sizes: Mapping[str, int], weights: Weights) -> Fraction:
+    """What a balanced assignment makes as small as possible: the sum of size² / weight."""
+    return sum((Fraction(size * size) / weights.get(member, Fraction(1)) for member, size in sizes.items()), Fraction(0))
+
+
+def claimants(group: Group) -> dict[Partition, str]:
+    """Who claims each partition; of several the one of the highest generation, of these the first."""
+    claimed: dict[Partition, tuple[int, str]] = {}
+    for member in group.members:
+        for partition in member.owned:
+            if partition not in claimed or member.generation > claimed[partition][0]:
+                claimed[partition] = member.generation, member.id
+    return {partition: member for partition, (_, member) in claimed.items()}
+
+
+class _Shares:
+    """The group as a network: classes of partitions with the same subscribers, and what one partition more costs a member."""
+
+    def __init__(self, group: Group, weights: Weights) -> None:
+        alike: dict[tuple[str, ...], list[Partition]] = defaultdict(list)
+        for topic, size in subscribed_sizes(group).items():
+            subscribers = tuple(member.id for member in group.members if topic in member.topics)
+            alike[subscribers] += [(topic, number) for number in range(size)]
+        self.members = [member.id for member in group.members]
+        self.subscribers = list(alike)
+        self.partitions = list(alike.values())
+        self.classes_of: dict[str, list[int]] = {member: [] for member in self.members}
+        for c, subscribers in enumerate(self.subscribers):
+            for member in subscribers:
+                self.classes_of[member].append(c)
+        self.weights = weights
+        there = {p for partitions in self.partitions for p in partitions}
+        self.claimed = {p: member for p, member in claimants(group).items() if p in there}
+
+    def price(self, member: str, size: int) -> Price:
+        """What one more costs a member that has `size`."""
+        return Fraction(2 * size + 1) / self.weights.get(member, 1) if self.weights else 2 * size + 1
+
+    def balanced_flow(self) -> Flow:
+        """Greedy, the class with the fewest subscribers first; then chains of moves, until none helps."""
+        flow: Flow = {}
+        size = dict.fromkeys(self.members, 0)
+        for c in sorted(range(len(self.partitions)), key=lambda c: len(self.subscribers[c])):
+            given: dict[str, int] = defaultdict(int)
+            waiting = [(self.price(member, size[member]), k, member) for k, member in enumerate(self.subscribers[c])]
+            heapq.heapify(waiting)
+            for _ in self.partitions[c]:
+                _, k, member = waiting[0]
+                given[member] += 1
+                size[member] += 1
+                heapq.heapreplace(waiting, (self.price(member, size[member]), k, member))
+            flow[c] = given
+        while self.improved(flow, size):
+            pass
+        return flow
+
+    def reached(self, flow: Flow, size: Mapping[str, int]) -> tuple[dict[str, Price], dict[str, tuple[int, str]]]:
+        """For each member the price of the cheapest end of a chain of moves that starts at it, and the first step towards there."""
+        prices: dict[str, Price] = {}
+        step: dict[str, tuple[int, str]] = {}
+        seen: set[int] = set()
+        for end in sorted(self.members, key=lambda member: self.price(member, size[member])):
+            if end in prices:
+                continue
+            prices[end] = cheapest = self.price(end, size[end])
+            waiting = [end]
+            while waiting:
+                to = waiting.pop()
+                for c in self.classes_of[to]:
+                    if c not in seen:
+                        seen.add(c)
+                        for frm, count in flow[c].items():
+                            if count and frm not in prices:
+                                prices[frm], step[frm] = cheapest, (c, to)
+                                waiting.append(frm)
+        return prices, step
+
+    def improved(self, flow: Flow, size: dict[str, int]) -> bool:
+        """Takes what costs more than it would at the end of a chain along that chain; one chain to each end."""
+        prices, step = self.reached(flow, size)
+        used: set[str] = set()
+        for start in sorted((m for m in step if size[m] and self.price(m, size[m] - 1) > prices[m]), key=lambda m: -self.price(m, size[m])):
+            chain, at = [], start
+            while at in step:
+                c, to = step[at]
+                chain.append((c, at, to))
+                at = to
+            if at in used:
+                continue
+            used.add(at)
+            while self.price(start, size[start] - 1) > self.price(at, size[at]) and all(flow[c][frm] for c, frm, _ in chain):
+                for c, frm, to in chain:
+                    flow[c][frm] -= 1
+                    flow[c][to] += 1
+                size[start] -= 1
+                size[at] += 1
+        return bool(used)
+
+
+def _kept(shares: _Shares, flow: Flow) -> tuple[Flow, Flow]:
+    """Of each class, how many each member keeps of what it claims, and how many it is dealt of the rest, as many kept as possible."""
+    size = dict.fromkeys(shares.members, 0)
+    for given in flow.values():
+        for member, count in given.items():
+            size[member] += count
+    prices, _ = shares.reached(flow, size)
+    able: list[list[str]] = []
+    for subscribers in shares.subscribers:
+        cheapest = min(prices[m] for m in subscribers)
+        able.append([m for m in subscribers if prices[m] == cheapest])
+    room: dict[str, tuple[int, int]] = {}
+    for (
+        member
+    ) in shares.members:  # a unit that costs less than the price is had in every balanced assignment, one that costs the same in some
+        least = size[member]
+        while least and shares.price(member, least - 1) >= prices[member]:
+            least -= 1
+        room[member] = least, least + (shares.price(member, least) == prices[member])
+    own: list[dict[str, int]] = []
+    for c, partitions in enumerate(shares.partitions):
+        claims: dict[str, int] = defaultdict(int)
+        for partition in partitions:
+            claims[shares.claimed.get(partition, "")] += 1
+        own.append({member: claims[member] for member in able[c] if claims.get(member)})
+    return _Program([len(p) for p in shares.partitions], able, own, room).solved(flow)
+
+
+class _Program:
+    """Columns: what is kept, what is dealt, and how much more than the least a member has. Dealt columns come in as their prices ask for them."""
+
+    def __init__(self, sizes: list[int], able: list[list[str]], own: list[dict[str, int]], room: Mapping[str, tuple[int, int]]) -> None:
+        self.sizes, self.able, self.own, self.room = sizes, able, own, room
+        self.row = {member: len(sizes) + k for k, member in enumerate(room)}
+
+    def solved(self, start: Flow) -> tuple[Flow, Flow]:
+        """Exact: it ends when no column left out could make the solution better."""
+        dealt = {(c, m) for c, given in start.items() for m, count in given.items() if count}
+        for c, able in enumerate(self.able):
+            dealt.update((c, able[(c * COLUMNS_AT_FIRST + k) % len(able)]) for k in range(min(COLUMNS_AT_FIRST, len(able))))
+        while True:
+            columns = sorted(dealt)
+            kept_columns = [(c, m) for c, own in enumerate(self.own) for m in own]
+            x, duals = self._solve(kept_columns, columns)
+            more = [
+                (c, m) for c, able in enumerate(self.able) for m in able if (c, m) not in dealt and duals[c] + duals[self.row[m]] > 1e-7
+            ]
+            if not more:
+                return _counted(kept_columns, x), _counted(columns, x[len(kept_columns) :])
+            dealt.update(more)
+
+    def _solve(self, kept: list[tuple[int, str]], dealt: list[tuple[int, str]]) -> tuple[list[int], list[float]]:
+        linprog, sparse = _scipy()
+        both = kept + dealt
+        spare = [m for m, (least, most) in self.room.items() if most > least]
+        rows = [c for c, _ in both] + [self.row[m] for _, m in both] + [self.row[m] for m in spare]
+        columns = [*range(len(both)), *range(len(both)), *range(len(both), len(both) + len(spare))]
+        values = [1.0] * (2 * len(both)) + [-1.0] * len(spare)
+        shape = len(self.sizes) + len(self.room), len(both) + len(spare)
+        most = [self.own[c][m] for c, m in kept] + [self.sizes[c] for c, _ in dealt] + [1] * len(spare)
+        answer = linprog(
+            [-1.0] * len(kept) + [0.0] * (len(dealt) + len(spare)),
+            A_eq=sparse.csr_array((values, (rows, columns)), shape=shape),
+            b_eq=[*self.sizes, *(least for least, _ in self.room.values())],
+            bounds=[(0, m) for m in most],
+            method="highs-ds",
+        )
+        assert answer.status == 0, answer.message
+        x = [round(value) for value in answer.x]
+        assert all(abs(whole - value) < 1e-6 for whole, value in zip(x, answer.x)), "a network's solution is whole"
+        return x[: len(both)], list(map(float, answer.eqlin.marginals))
+
+
+def _counted(columns: list[tuple[int, str]], values: list[int]) -> Flow:
+    flow: Flow = defaultdict(dict)
+    for (c, member), count in zip(columns, values):
+        if count:
+            flow[c][member] = count
+    return flow
+
+
+def _scipy() -> tuple[Any, Any]:
+    try:
+        from scipy import sparse
+        from scipy.optimize import linprog
+    except ImportError:
+        raise UserError("the fewest moves are found with scipy, which is not installed", do="pip install groupcheck[proof]") from None
+    return linprog, sparse
