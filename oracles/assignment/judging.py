@@ -110,7 +110,7 @@ def broken(question: Question, case: Case, names: Iterable[str], notes: list[str
         holds[name] = not found
         yield from found[:MOST_TOLD]
     if not_judged:
-        notes.append(f"{', '.join(not_judged)}: not judged, they mean nothing where partitions are given wrongly or not at all")
+        notes.append(f"not judged where partitions are given wrongly or not at all: {', '.join(not_judged)}")
     for constraint in question.constraints:
         yield from islice(constraint.broken(case.group, case.assigned), MOST_TOLD)
 
@@ -148,7 +148,7 @@ def _moved(case: Case, names: Iterable[str]) -> dict[Partition, tuple[str, str |
 def _right(question: Question, names: tuple[str, ...], case: Case) -> Right:
     """The first candidate that breaks nothing."""
     for origin, candidate in _candidates(question, case):
-        tried = evolve(case, assigned=candidate)
+        tried = evolve(case, assigned=candidate, known=case.best)
         if next(broken(question, tried, names, []), None) is None:
             return Right(candidate, origin)
     return Right(None, "none of those tried is right")

@@ -36,16 +36,17 @@ ASSIGNORS: Mapping[str, Callable[[Group], Assignment]] = {
 
 @frozen(slots=False)
 class Case:
-    """An assignment to be judged. `best` is found when it is first asked for."""
+    """An assignment to be judged. `best` is found when it is first asked for, unless it is known."""
 
     group: Group
     assigned: Assigned
     weights: Mapping[str, Fraction] = field(factory=dict)
+    known: Optimum | None = None
 
     @cached_property
     def best(self) -> Optimum:
         """The balanced complete assignment with the fewest moves."""
-        return optimum(self.group, self.weights)
+        return self.known or optimum(self.group, self.weights)
 
     @property
     def sizes(self) -> dict[str, int]:
