@@ -16,13 +16,13 @@ from attrs import Factory, define, evolve, field
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS
 from groupcheck.model.protocol.group import Phase
 from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange, SyncExchange
-from groupcheck.traces.request_moves import JUDGED, Degree, Moves, TooMany, members_of, put
+from groupcheck.traces.request_moves import JUDGED, SOON_MS, Degree, Moves, TooMany, answered_within, members_of, put
 from groupcheck.traces.request_seats import Full, Seating
 from groupcheck.traces.request_steps import MOST_MEMBERS, SIZES, Ask, Coordinator
 from groupcheck.traces.request_story import Entry, Story
 from groupcheck.traces.request_worlds import AWAY, LATENESS_MS, SLACK_MS, Judged, Rules, World
 
-HANDLED_WITHIN_MS = 50.0
+HANDLED_WITHIN_MS = 25.0
 """A request that could be handled at once is handled at most so much later."""
 MOST_REFUSALS_IN_A_ROW = 3
 IDS_KEPT = 10_000
@@ -225,7 +225,7 @@ class Follower:
             turned, fits = False, False
             for after in self.rules.handle(w, e, e.began):
                 fits = True
-                turned = turned or _turned(w, after) or (e.code != NONE and after.is_open(e.line))
+                turned = turned or _turned(self.rules, w, after, e.began) or (e.code != NONE and after.is_open(e.line))
                 put(found, after)
             if turned or not fits:
                 until = e.given + SLACK_MS
@@ -396,8 +396,9 @@ class Follower:
         self.worlds = [evolve(w, story=story) for w in self.worlds]
 
 
-def _turned(before: World, after: World) -> bool:
-    """Would others be answered otherwise now? (An id that was handed out is waited for while a round runs.)"""
-    memory, now = before.memory, after.memory
-    waited = memory.pending != now.pending and Phase.PREPARING in (memory.phase, now.phase)
-    return memory.phase != now.phase or before.base != after.base or waited
+def _turned(rules: Rules, before: World, after: World, now: float) -> bool:
+    """Would others be answered otherwise now? (An id that was handed out is waited for when a round could end.)"""
+    memory, then = before.memory, after.memory
+    if memory.phase != then.phase or before.base != after.base:
+        return True
+    return memory.pending != then.pending and memory.phase == Phase.PREPARING and answered_within(rules, before, now + SOON_MS)

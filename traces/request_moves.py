@@ -20,6 +20,7 @@ from groupcheck.traces.request_worlds import GONE, LATENESS_MS, PATIENT_MS, SLAC
 JUDGED = (JoinExchange, SyncExchange, HeartbeatExchange, LeaveExchange, CommitExchange)
 MOST_WORLDS = 2000
 NEW_MEMBER_MS = 300_000.0
+SOON_MS = 25.0
 
 
 class Degree(IntEnum):
@@ -53,16 +54,30 @@ class Moves:
         """The worlds with all that may have happened by now. `e`: what the log shows next. Raises `TooMany`."""
         self.rules.lateness = PATIENT_MS if degree == Degree.ANYTHING else LATENESS_MS
         found: dict[World, World] = {}
-        stack = [new for w in worlds if (new := put(found, w)) is not None]
+        stack = [new for w in worlds if (new := put(found, self._caught_up(w, now))) is not None]
         while stack:
             w = stack.pop()
             for after in self._next(w, now, e, degree):
-                new = put(found, after)
+                new = put(found, self._caught_up(after, now))
                 if new is not None:
                     stack.append(new)
             if len(found) > MOST_WORLDS:
                 raise TooMany(f"more than {MOST_WORLDS:,} possibilities fit")
         return [w for w in found.values() if all(until >= now for _, until in w.waiting)]
+
+    def _caught_up(self, w: World, now: float) -> World:
+        """While a round collects JoinGroups and nobody is about to be answered, it makes no difference when one more is handled: now."""
+        k = 0
+        while w.memory.phase == Phase.PREPARING and k < len(w.waiting) and not answered_within(self.rules, w, now + SOON_MS):
+            waiting = self.rules.open[w.waiting[k][0]]
+            assert isinstance(waiting, JUDGED)
+            without = evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :]))
+            handled = list(self.rules.handle(without, waiting, now)) if isinstance(waiting, JoinExchange) else []
+            if len(handled) == 1 and handled[0].memory.phase == Phase.PREPARING and handled[0].base == w.base:
+                w, k = handled[0], 0
+            else:
+                k += 1
+        return w
 
     def _next(self, w: World, now: float, e: Exchange, degree: Degree) -> Iterator[World]:
         rules, memory = self.rules, w.memory
@@ -85,7 +100,7 @@ class Moves:
             yield from rules.fire(w, "sync_timeout", None, now if isinf(ends) else min(now, ends), e)
         yield from self._expiries(w, now, e, degree)
         yield from self._fail_over(w, now)
-        if degree == Degree.ANYTHING:
+        if degree == Degree.ANYTHING and not w.unseen:
             for i in (memory.members | memory.pending) - memory.joining - memory.syncing:
                 yield from rules.unseen_join(w, i, now, e)
 
@@ -117,7 +132,7 @@ class Moves:
                 yield from self.rules.fire(w, "new_member_timeout", i, now, e)
 
     def _answered_soon(self, w: World, now: float) -> bool:
-        return any(self.rules.open[r].given <= now + self.rules.lateness for _, r in w.parked)
+        return answered_within(self.rules, w, now + self.rules.lateness)
 
     def _own(self, over: list[tuple[float, int]], w: World, now: float, e: Exchange) -> list[tuple[float, int]]:
         """Those of members that are told so by the request at hand, or by one that still waits."""
@@ -133,6 +148,11 @@ class Moves:
             self.blind = True  # what the log of the group holds was written before this log begins
             return
         yield from self.rules.fail_over(w, now)
+
+
+def answered_within(rules: Rules, w: World, until: float) -> bool:
+    """Is somebody who waits answered by then?"""
+    return any(rules.open[r].given <= until for _, r in w.parked)
 
 
 def _tells(e: Exchange) -> bool:
