@@ -39,6 +39,7 @@ MOVED_MS = 300_000.0
 """So long may a request that no line shows be felt: a round waits for its members for max.poll.interval.ms, by default five minutes."""
 _JUDGED = (JoinExchange, SyncExchange, HeartbeatExchange, LeaveExchange, CommitExchange)
 AWAY_CODES = frozenset({14, 15, 16})
+MOVED_AWAY = frozenset({14, 16})
 
 
 @define
@@ -55,6 +56,7 @@ class RequestTrail:
     protocols: dict[str, int] = Factory(dict)
     away: list[Exchange] = Factory(list)
     away_count: int = 0
+    moved_away: float = float("inf")
     lines: int = 0
     follower: Follower = Factory(lambda self: Follower(self.tell, self.refuse), takes_self=True)
 
@@ -74,6 +76,8 @@ class RequestTrail:
         if e.code in AWAY_CODES:
             self.away_count += 1
             self.away = [*self.away[:1], e]
+            if e.code in MOVED_AWAY:
+                self.moved_away = min(self.moved_away, e.given)
         if isinstance(e, _JUDGED) and "static" not in self.protocols:
             self.follower.observe(e)
 
@@ -110,7 +114,7 @@ class RequestTrail:
         """An answer that no world gives."""
         self.refused += 1
         if len(self.refused_at) < UNEXPLAINED_KEPT:
-            self.refused_at.append(refused.e.began)
+            self.refused_at.append(refused.e.given)
         if len(self.unexplained) < UNEXPLAINED_KEPT:
             e = refused.e
             self.unexplained.append(Unexplained(e.line, exchange_text(e)[:500], why_not(refused)[:500], refused.possible[:500], False))
@@ -149,6 +153,11 @@ class RequestTrail:
             if all(any(abs(at - moved) <= MOVED_MS for moved in follower.moves) for at in self.refused_at):
                 why = "members changed their connection: a request that no line shows may explain it"
                 return UNKNOWN, f"line {first_one.line} is not explained, but {why}"
+            if all(at >= self.moved_away - 1000 for at in self.refused_at):
+                return (
+                    UNKNOWN,
+                    f"line {first_one.line} is not explained, but the coordinator was away before it: what it found again is not shown",
+                )
             more = f" (and {self.refused - 1} more)" if self.refused > 1 else ""
             return VIOLATED, f"line {first_one.line}: {first_one.why}{more}"
         if self.owners.overlaps:
