@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 from attrs import frozen
 
 from groupcheck.model.assignors import Group, Partition
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.strict_json import a_count, a_name, a_weight, an_array, an_object, name_shown, partition_from
+from groupcheck.oracles.assignment.strict_json import (
+    MOST_NUMBER,
+    a_count,
+    a_name,
+    a_weight,
+    an_array,
+    an_object,
+    name_shown,
+    partition_from,
+)
 from groupcheck.oracles.assignment.validity import Assigned, Violation, named
 from groupcheck.oracles.subject import one_of
 
@@ -84,6 +94,11 @@ class Load:
     def words(self) -> str:
         """The constraint as a sentence."""
         return self.told
+
+    def whole(self) -> tuple[dict[str, int], int]:
+        """Weights and bound as whole numbers in the same proportion."""
+        scale = lcm(self.most.denominator, *(weight.denominator for _, weight in self.weights))
+        return {topic: int(weight * scale) for topic, weight in self.weights}, int(self.most * scale)
 
     def broken(self, group: Group, assigned: Assigned) -> Iterator[Violation]:
         """What of it does not hold."""
@@ -176,7 +191,11 @@ def _load(kind: str, about: Mapping[str, Any], topic: str | None, group: Group, 
     weights = {_topic(t, group, where): a_weight(w, f"{where}.weights.{t}") for t, w in given.items()}
     capacity = a_weight(about["most"], f"{where}.most")
     each = ", ".join(f"{float(w):g} for each of {t}" for t, w in weights.items())
-    return Load(tuple(weights.items()), capacity, members, f"{who} bears at most {float(capacity):g} ({each})")
+    load = Load(tuple(weights.items()), capacity, members, f"{who} bears at most {float(capacity):g} ({each})")
+    whole, most = load.whole()
+    if max(most, sum(size * whole.get(t, 0) for t, size in group.topics)) > MOST_NUMBER:
+        raise UserError("the weights have too many digits to be added up", where=where, do="round them")
+    return load
 
 
 def _topic(value: Any, group: Group, where: str) -> str:

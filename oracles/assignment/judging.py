@@ -14,21 +14,13 @@ from groupcheck.oracles.assignment.handover import moves
 from groupcheck.oracles.assignment.optimum import Optimum, claimants
 from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES, Case, promised
 from groupcheck.oracles.assignment.question import Question
+from groupcheck.oracles.assignment.solving import Right, solve
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
 
 SCHEMA = "groupcheck.assign/1"
 RIGHT, WRONG = "right", "wrong"
 MOST_TOLD = 1_000  # violations of one promise
 BY_OPTIMUM = (None, "sticky", "cooperative-sticky")  # whose right answer is the one with the fewest moves; of the others it is their own
-
-
-@frozen
-class Right:
-    """An assignment that breaks nothing of what was asked, and where it comes from. `core`: None is possible, because of these."""
-
-    assigned: Assigned | None
-    origin: str
-    core: tuple[str, ...] = ()
 
 
 @frozen
@@ -77,7 +69,7 @@ class Judged:
 def judge(question: Question) -> Judged:
     """Judges the assignment that is proposed, or that the assignor answers."""
     began = time.perf_counter()
-    names = question.promises if question.promises is not None else promised(question.assignor, question.group)
+    names = question.promises if question.promises is not None else promised(question.assignor, question.group, bool(question.constraints))
     assigned, thrown = _proposed(question)
     case = Case(question.group, assigned or {}, question.weights)
     notes: list[str] = []
@@ -151,7 +143,7 @@ def _right(question: Question, names: tuple[str, ...], case: Case) -> Right:
         tried = evolve(case, assigned=candidate, known=case.best)
         if next(broken(question, tried, names, []), None) is None:
             return Right(candidate, origin)
-    return Right(None, "none of those tried is right")
+    return solve(question, names, case)
 
 
 def _candidates(question: Question, case: Case) -> Iterator[tuple[str, Assignment]]:

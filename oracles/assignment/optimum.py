@@ -162,8 +162,23 @@ class _Shares:
         return bool(used)
 
 
-def _kept(shares: _Shares, flow: Flow) -> tuple[Flow, Flow]:
-    """Of each class, how many each member keeps of what it claims, and how many it is dealt of the rest, as many kept as possible."""
+@frozen
+class Balance:
+    """What all balanced assignments have in common, and only they: who may have which partition, and from how many to how many each has."""
+
+    able: tuple[tuple[tuple[Partition, ...], tuple[str, ...]], ...]
+    room: Mapping[str, tuple[int, int]]
+
+
+def balance_of(group: Group, weights: Weights | None = None) -> Balance:
+    """The balanced complete assignments, described."""
+    shares = _Shares(group, weights or {})
+    able, room = _face(shares, shares.balanced_flow())
+    return Balance(tuple((tuple(partitions), tuple(members)) for partitions, members in zip(shares.partitions, able)), room)
+
+
+def _face(shares: _Shares, flow: Flow) -> tuple[list[list[str]], dict[str, tuple[int, int]]]:
+    """Complementary slackness: a class goes to the cheapest of its subscribers; what costs less than the price is had, what costs the same may be."""
     size = dict.fromkeys(shares.members, 0)
     for given in flow.values():
         for member, count in given.items():
@@ -174,13 +189,17 @@ def _kept(shares: _Shares, flow: Flow) -> tuple[Flow, Flow]:
         cheapest = min(prices[m] for m in subscribers)
         able.append([m for m in subscribers if prices[m] == cheapest])
     room: dict[str, tuple[int, int]] = {}
-    for (
-        member
-    ) in shares.members:  # a unit that costs less than the price is had in every balanced assignment, one that costs the same in some
+    for member in shares.members:
         least = size[member]
         while least and shares.price(member, least - 1) >= prices[member]:
             least -= 1
         room[member] = least, least + (shares.price(member, least) == prices[member])
+    return able, room
+
+
+def _kept(shares: _Shares, flow: Flow) -> tuple[Flow, Flow]:
+    """Of each class, how many each member keeps of what it claims, and how many it is dealt of the rest, as many kept as possible."""
+    able, room = _face(shares, flow)
     own: list[dict[str, int]] = []
     for c, partitions in enumerate(shares.partitions):
         claims: dict[str, int] = defaultdict(int)

@@ -97,7 +97,7 @@ def _at_rest(case: Case) -> Iterator[Violation]:
 
 def _ranges(case: Case) -> Iterator[Violation]:
     """The quotas and the order of RangeAssignor, where racks are not looked at (KIP-881 gives up the order for nearness)."""
-    if any(member.rack for member in case.group.members) and any(any(of) for _, of in case.group.racks):
+    if not ranges_count(case.group):
         return
     right = range_(case.group)
     for topic, _ in case.group.topics:
@@ -105,6 +105,11 @@ def _ranges(case: Case) -> Iterator[Violation]:
             has, due = (sorted(n for t, n in given.get(member.id, ()) if t == topic) for given in (case.assigned, right))
             if has != due:
                 yield Violation("ranges", f"of {topic}, {member.id} has {_numbers(has)}; its range is {_numbers(due)}")
+
+
+def ranges_count(group: Group) -> bool:
+    """Whether ranges are in order: racks may break them up."""
+    return not (any(member.rack for member in group.members) and any(any(of) for _, of in group.racks))
 
 
 def _numbers(numbers: list[int]) -> str:
@@ -159,15 +164,15 @@ PROMISES: Mapping[str, Promise] = {
 }
 
 
-def promised(assignor: str | None, group: Group) -> tuple[str, ...]:
-    """What is judged unless the user says otherwise."""
+def promised(assignor: str | None, group: Group, constrained: bool = False) -> tuple[str, ...]:
+    """What is judged unless the user says otherwise. `constrained`: with constraints of its own, which may cost moves."""
     if assignor is None:
         return "valid", "complete", "balanced"
     equal = ("level",) if len({member.topics for member in group.members}) == 1 else ()
     of = {
         "range": ("valid", "complete", "balanced in topics", "ranges"),
         "roundrobin": ("valid", "complete", *equal, "pointer"),
-        "sticky": ("valid", "complete", "locally balanced", "fewest moves"),
+        "sticky": ("valid", "complete", "locally balanced", *(() if constrained else ("fewest moves",))),
         "cooperative-sticky": ("valid", "complete later", "handed over", "balanced at rest"),
         "uniform": ("valid", "complete", *equal),
         "server-range": ("valid", "complete", "balanced in topics"),

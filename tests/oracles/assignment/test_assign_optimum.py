@@ -70,6 +70,18 @@ def test_a_long_chain_is_followed_to_its_end():
     assert sorted(found.sizes.values()) == [1] * 28 + [2] * 2 and list(balanced(group, found.assigned)) == []
 
 
+def test_a_column_that_was_left_out_at_first_comes_in_where_it_saves_a_move(monkeypatch):
+    """Only c0 has to give something away, t-0 or t-1, to c2, which the balanced assignment that is found first gives nothing of t."""
+    monkeypatch.setattr(best_of, "COLUMNS_AT_FIRST", 0)
+    members = [
+        Member("c0", "tu", {"t": [0, 1]}, 1),
+        Member("c1", "tu", {"u": [0]}, 1),
+        Member("c2", "tu"),
+        Member("c3", "u", {"u": [1]}, 1),
+    ]
+    assert best_of.optimum(Group({"t": 2, "u": 2}, members)).moves == 1
+
+
 def large(members, topics, partitions, density):
     """Every third claim is some other member's than the balanced one; each member subscribes to some of the topics."""
     wanted = [{f"t{t}" for t in range(topics) if (t * 7 + m * 13) % 10 < density} | {f"t{m % topics}"} for m in range(members)]

@@ -1,0 +1,238 @@
+"""What no assignor knows of: promises and constraints together, stated to z3, which finds an assignment or the constraints that exclude each other."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from groupcheck.model.assignors import Partition, range_, round_robin
+from groupcheck.model.assignors.group import every_partition, subscribed_sizes
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.constraints import Constraint, Load, Never, Stays, Together
+from groupcheck.oracles.assignment.optimum import balance_of, claimants
+from groupcheck.oracles.assignment.promises import PROMISES, Case, ranges_count
+from groupcheck.oracles.assignment.question import Question
+from groupcheck.oracles.assignment.validity import Assigned
+
+SECONDS = 10.0  # for all that z3 is asked about one question
+MOST_PAIRS = 100_000  # of a partition and a member that could have it
+UNDECIDED = f"z3 has not decided within {SECONDS:g} s whether there is one"
+
+
+@frozen
+class Right:
+    """An assignment that breaks nothing of what was asked, and where it comes from. `core`: there is none, because of these together."""
+
+    assigned: Assigned | None
+    origin: str
+    core: tuple[str, ...] = ()
+
+
+def solve(question: Question, names: Iterable[str], case: Case) -> Right:
+    """An assignment that keeps these promises and the constraints, with few moves; or why there is none.
+
+    The core is minimal: without any one of it there would be an assignment. Raises `UserError` where z3 is needed and not installed.
+    """
+    pairs = sum(size * sum(topic in m.topics for m in question.group.members) for topic, size in subscribed_sizes(question.group).items())
+    if pairs > MOST_PAIRS:
+        return Right(None, f"none of those tried is right, and {pairs:,} pairs of partition and member are too many for z3")
+    statement = _Statement(_z3(), question, tuple(names), case)
+    until = time.monotonic() + SECONDS
+    answer = statement.check(until)
+    if answer == "unknown":
+        return Right(None, UNDECIDED)
+    if answer == "unsat":
+        return Right(None, "there is none", statement.core(until))
+    assigned, proved = statement.with_fewest_moves(until)
+    return Right(
+        assigned, "found by z3, with the fewest moves" if proved else f"found by z3; fewer moves may do, {SECONDS:g} s did not suffice"
+    )
+
+
+def _z3() -> Any:
+    try:
+        import z3
+    except ImportError:
+        raise UserError("constraints are solved with z3, which is not installed", do="pip install groupcheck[proof]") from None
+    return z3
+
+
+class _Statement:
+    """One variable for each partition and each of its subscribers. Valid is in the form; everything else can be taken back by its literal."""
+
+    def __init__(self, z3: Any, question: Question, names: tuple[str, ...], case: Case) -> None:
+        self.z3, self.question, self.case, self.group = z3, question, case, question.group
+        self.x: dict[Partition, dict[str, Any]] = {}
+        self.of: dict[str, list[Any]] = {member.id: [] for member in self.group.members}
+        self.of_topic: dict[tuple[str, str], list[Any]] = defaultdict(list)
+        for topic, number in every_partition(subscribed_sizes(self.group)):
+            mine = {m.id: z3.Bool(f"{number} of {topic} to {m.id}") for m in self.group.members if topic in m.topics}
+            self.x[topic, number] = mine
+            for member, variable in mine.items():
+                self.of[member].append(variable)
+                self.of_topic[member, topic].append(variable)
+        self.solver = z3.SolverFor("QF_FD")
+        self.words: dict[str, str] = {}
+        self.literals: list[Any] = []
+        self.claimed = {p: m for p, m in claimants(self.group).items() if m in self.x.get(p, {})}
+        self.waits = "complete" not in names and "complete later" in names
+        claimed_by_some = {p for m in self.group.members for p in m.owned}
+        for partition, mine in self.x.items():
+            self.solver.add(self._at_most(mine.values(), 1))
+            if not (self.waits and partition in claimed_by_some):
+                self.solver.add(z3.Or(*mine.values()))
+        for name in names:
+            self._assume(f"{name}: {PROMISES[name].statement}", self._promise(name))
+        for constraint in question.constraints:
+            self._assume(constraint.words(), self._constraint(constraint))
+
+    def check(self, until: float, literals: list[Any] | None = None) -> str:
+        """`sat`, `unsat` or `unknown`."""
+        left = int(1000 * (until - time.monotonic()))
+        if left <= 0:
+            return "unknown"
+        self.solver.set("timeout", left)
+        return str(self.solver.check(*(self.literals if literals is None else literals)))
+
+    def core(self, until: float) -> tuple[str, ...]:
+        """The words of what excludes each other, as few as taking away one after the other leaves."""
+        found = {str(literal) for literal in self.solver.unsat_core()}
+        core = [literal for literal in self.literals if str(literal) in found]
+        for literal in list(core):
+            rest = [other for other in core if other is not literal]
+            if self.check(until, rest) == "unsat":
+                core = rest
+        return tuple(self.words[str(literal)] for literal in core)
+
+    def with_fewest_moves(self, until: float) -> tuple[Assigned, bool]:
+        """The solution of the last check, made better as long as one with more kept is found; and whether that none is left is proved."""
+        kept = [self.x[p][m] for p, m in self.claimed.items()]
+        while True:
+            model = self.solver.model()
+            true = {m: frozenset(p for p, mine in self.x.items() if m in mine and self.z3.is_true(model[mine[m]])) for m in self.of}
+            count = sum(p in true[m] for p, m in self.claimed.items())
+            if count == len(kept):
+                return true, True
+            self.solver.add(self._at_least(kept, count + 1))
+            answer = self.check(until)
+            if answer != "sat":
+                return true, answer == "unsat"
+
+    def _assume(self, words: str, statements: Iterable[Any]) -> None:
+        literal = self.z3.Bool(f"assumption {len(self.literals)}")
+        self.words[str(literal)] = words
+        self.literals.append(literal)
+        for statement in statements:
+            self.solver.add(self.z3.Implies(literal, statement))
+
+    def _at_most(self, variables: Iterable[Any], most: int) -> Any:
+        pairs = [(variable, 1) for variable in variables]
+        return self.z3.PbLe(pairs, most) if pairs else self.z3.BoolVal(most >= 0)
+
+    def _at_least(self, variables: Iterable[Any], least: int) -> Any:
+        pairs = [(variable, 1) for variable in variables]
+        return self.z3.PbGe(pairs, least) if pairs else self.z3.BoolVal(least <= 0)
+
+    def _between(self, variables: list[Any], least: int, most: int) -> Iterator[Any]:
+        yield self._at_least(variables, least)
+        yield self._at_most(variables, most)
+
+    def _promise(self, name: str) -> Iterable[Any]:
+        if name == "level":
+            total, members = len(self.x), len(self.of)
+            return [s for mine in self.of.values() for s in self._between(mine, total // members, -(-total // members))]
+        if name == "balanced":
+            return self._balanced()
+        if name == "locally balanced":
+            return self._locally_balanced()
+        if name == "balanced at rest":
+            rest = self.z3.And(*(self.z3.Or(*mine.values()) for mine in self.x.values()))
+            return [self.z3.Implies(rest, s) for s in self._locally_balanced()]
+        if name == "balanced in topics":
+            return self._balanced_in_topics()
+        if name == "fewest moves":
+            lost = sum(p in self.x for p in claimants(self.group)) - self.case.best.moves
+            return [self._at_least([self.x[p][m] for p, m in self.claimed.items()], lost)]
+        if name == "handed over":
+            return self._handed_over()
+        if name == "pointer":
+            return self._exactly(round_robin(self.group))
+        if name == "ranges" and ranges_count(self.group):
+            return self._exactly(range_(self.group))
+        return ()
+
+    def _exactly(self, assigned: Assigned) -> Iterator[Any]:
+        return (self.x[p][member] for member, partitions in assigned.items() for p in sorted(partitions))
+
+    def _balanced(self) -> Iterator[Any]:
+        balance = balance_of(self.group, self.case.weights)
+        for member, (least, most) in balance.room.items():
+            yield from self._between(self.of[member], least, most)
+        for partitions, members in balance.able:
+            able = set(members)
+            for partition in partitions:
+                yield from (self.z3.Not(variable) for member, variable in self.x[partition].items() if member not in able)
+
+    def _balanced_in_topics(self) -> Iterator[Any]:
+        sizes = subscribed_sizes(self.group)
+        subscribers: dict[str, int] = {topic: sum(topic in m.topics for m in self.group.members) for topic in sizes}
+        for (_, topic), mine in self.of_topic.items():
+            yield from self._between(mine, sizes[topic] // subscribers[topic], -(-sizes[topic] // subscribers[topic]))
+
+    def _locally_balanced(self) -> Iterator[Any]:
+        for (member, topic), mine in self.of_topic.items():
+            has = self.z3.Or(*mine)
+            for other in self.group.members:
+                if other.id != member and topic in other.topics:
+                    pairs = [*self.of[member], *(self.z3.Not(variable) for variable in self.of[other.id])]
+                    yield self.z3.Implies(has, self._at_most(pairs, 1 + len(self.of[other.id])))
+
+    def _handed_over(self) -> Iterator[Any]:
+        claims: Mapping[Partition, list[tuple[str, int]]] = defaultdict(list)
+        for member in self.group.members:
+            for partition in member.owned:
+                claims[partition].append((member.id, member.generation))
+        for partition, mine in self.x.items():
+            newest = max((generation for _, generation in claims[partition]), default=0)
+            for member, variable in mine.items():
+                if claims[partition] and (member, newest) not in claims[partition]:
+                    yield self.z3.Not(variable)
+
+    def _constraint(self, given: Constraint) -> Iterable[Any]:
+        if isinstance(given, Stays):
+            return [self.x.get(p, {}).get(given.member, self.z3.BoolVal(False)) for p in given.partitions]
+        if isinstance(given, Never):
+            return [self.z3.Not(self.x[p][given.member]) for p in given.partitions if given.member in self.x.get(p, {})]
+        if isinstance(given, Together):
+            return self._together(given)
+        if isinstance(given, Load):
+            return self._load(given)
+        return self._racks(given.most, given.topic)
+
+    def _together(self, given: Together) -> Iterator[Any]:
+        no = self.z3.BoolVal(False)
+        for member in self.of:
+            here = [self.x.get(p, {}).get(member, no) for p in given.partitions]
+            if given.apart:
+                yield self._at_most(here, 1)
+            else:
+                yield from (variable == here[0] for variable in here[1:])
+
+    def _load(self, given: Load) -> Iterator[Any]:
+        weights, most = given.whole()
+        for member in given.members:
+            pairs = [(v, weight) for topic, weight in weights.items() for v in self.of_topic.get((member, topic), ())]
+            if pairs:
+                yield self.z3.PbLe(pairs, most)
+
+    def _racks(self, most: int, topic: str | None) -> Iterator[Any]:
+        used: dict[str, Any] = {}
+        for member in self.group.members:
+            rack = used.setdefault(member.rack or "no rack", self.z3.Bool(f"rack {len(used)} for {topic}"))
+            mine = self.of[member.id] if topic is None else self.of_topic.get((member.id, topic), [])
+            yield from (self.z3.Implies(variable, rack) for variable in mine)
+        yield self._at_most(used.values(), most)
