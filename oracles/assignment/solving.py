@@ -198,8 +198,8 @@ class _Statement:
                 claims[partition].append((member.id, member.generation))
         for partition, mine in self.x.items():
             newest = max((generation for _, generation in claims[partition]), default=0)
-            for member, variable in mine.items():
-                if claims[partition] and (member, newest) not in claims[partition]:
+            for name, variable in mine.items():
+                if claims[partition] and (name, newest) not in claims[partition]:
                     yield self.z3.Not(variable)
 
     def _constraint(self, given: Constraint) -> Iterable[Any]:
