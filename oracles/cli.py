@@ -159,10 +159,25 @@ def conform(**options: Any) -> int:
 
 
 @command.command(short_help="Judge an assignment of partitions to members.")
-@click.argument("file", type=FILE)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.assign/1).")
+@click.argument("file", type=FILE, required=False)
+@click.option("--prove", is_flag=True, help="Prove what holds for any number of members and partitions instead.")
+@click.option(
+    "--against",
+    metavar="NAME",
+    help='Look for what is wrong with kafka-python, aiokafka, apache, module:function or "program: COMMAND" instead.',
+)
+@click.option("--like", metavar="ASSIGNOR", help="With --against: the assignor of Kafka whose promises a function or program makes.")
+@click.option("--examples", type=COUNT, metavar="N", help="With --against: groups of each kind that are drawn; 400 if left out.")
+@click.option("--kafka", metavar="VERSION", help="With --against apache: the Kafka version; the newest if left out.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.assign/1, prove/1 or against/1).")
 def assign(**options: Any) -> int:
-    """Judge the assignment in FILE (docs/assignment.md): what is wrong with it, the fewest moves, and one that is right. Exits with 1 if it is wrong."""
+    """Judge the assignment in FILE (docs/assignment.md): what is wrong with it, the fewest moves, and one that is right. Exits with 1 if it is wrong.
+
+    --prove exits with 0 if every statement is proved and every mutant of it refuted. --against exits with 1 if it finds an assignment that
+    breaks a promise, and shows the smallest with code that makes it again. A program reads one JSON object a line, {"topics": {"t": 2},
+    "members": [{"id": "A", "topics": ["t"], "owned": {"t": [0]}, "generation": 1, "instance": null, "rack": null}]}, and answers
+    {"assignment": {"A": {"t": [0, 1]}}} or {"failed": "why"} in one line.
+    """
     from groupcheck.oracles.commands import assign
 
     return assign(**options)

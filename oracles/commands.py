@@ -90,8 +90,22 @@ def conform(**options: Any) -> int:
     return run(faults=faults, settings=settings, **options)
 
 
-def assign(file: Path, as_json: bool) -> int:
-    """`groupcheck assign`: see `groupcheck.oracles.assignment.assign_view`."""
+def assign(file: Path | None, prove: bool, against: str | None, as_json: bool, **options: Any) -> int:
+    """`groupcheck assign`: see `groupcheck.oracles.assignment`, `assign_view` for a file, `proof_command` and `against_command` for the options."""
+    if (file is not None) + prove + (against is not None) != 1:
+        raise UserError("there is to be one of FILE, --prove and --against", where="groupcheck assign")
+    if against is None:
+        for name, value in options.items():
+            if value is not None:
+                raise UserError("nothing is searched", where=f"--{name}", do="give --against NAME too")
+    else:
+        from groupcheck.oracles.assignment.against_command import run as run_against
+
+        return run_against(against, as_json=as_json, **options)
+    if file is None:
+        from groupcheck.oracles.assignment.proof_command import run as run_proofs
+
+        return run_proofs(as_json)
     from groupcheck.oracles.assignment.assign_view import run
 
     return run(file, as_json)

@@ -1,0 +1,274 @@
+"""`groupcheck assign --against`: an assignor's promises, and the smallest group for which it breaks each.
+
+Hypothesis draws small groups (`asked_groups`), of each kind so many, and each promise is asked of every answer. The smallest group that breaks it is a
+finding, from which nothing more can be left out. Then what else breaks it, under circumstances that are not all of that finding's: up
+to `CAUSES` for a promise.
+
+The budget is a number of examples for each search, not a time, so that the same question has the same answer on any machine; only an
+assignor that does not come to an end is stopped, after `PATIENCE_S` for one answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from attrs import field, frozen
+
+from groupcheck.model.assignors import Group, NoAssignment
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.balance import balanced, balanced_in_topics, level, locally_balanced
+from groupcheck.oracles.assignment.handover import handed_over, moves
+from groupcheck.oracles.assignment.offered import Claim, Claims, Library, Offered, TooLong, ended_after
+from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
+
+SCHEMA = "groupcheck.against/1"
+EXAMPLES = 400
+OF_CLAIMS = 50  # examples of single claims: there are few of them
+CAUSES = 3
+PATIENCE_S = 5.0
+INSTALL = "pip install 'groupcheck[proof]'"
+Progress = Callable[[str], None]
+Promise = Callable[[Group, Assigned], Iterable[Violation]]
+
+
+def _fewest_moves(group: Group, given: Assigned) -> Iterator[Violation]:
+    """No balanced assignment needs fewer moves. Asked of balanced ones alone."""
+    from groupcheck.oracles.assignment.optimum import optimum
+
+    moved = moves(group, given)
+    if moved and not any(balanced(group, given)):
+        fewer = moves(group, optimum(group).assigned)
+        if len(fewer) < len(moved):
+            told = ", ".join(f"{named(p)} from {frm} to {to}" for p, (frm, to) in moved.items())
+            yield Violation("sticky", f"{len(moved)} partitions move ({told}) where {len(fewer)} would do")
+
+
+def _level_if_equal(group: Group, given: Assigned) -> Iterable[Violation]:
+    return level(group, given) if len({m.topics for m in group.members}) == 1 else ()
+
+
+@frozen
+class Asked:
+    """A promise, which groups it is asked of, and whether it is asked of invalid answers too (of which balance means nothing)."""
+
+    promise: str
+    broken: Promise
+    groups: tuple[str, ...]
+    of_invalid: bool = False
+
+
+FRESH, CLAIMED = ("fresh",), ("fresh", "settled", "with_older_claims")
+ANSWERS = Asked("answers", lambda group, given: (), CLAIMED, of_invalid=True)
+VALID = Asked("valid", valid, CLAIMED, of_invalid=True)
+COMPLETE = Asked("complete", complete, CLAIMED, of_invalid=True)
+LATER = Asked("complete", partial(complete, may_wait=True), CLAIMED, of_invalid=True)
+IN_TOPICS = Asked("balanced in topics", balanced_in_topics, FRESH)
+LEVEL = Asked("level", _level_if_equal, CLAIMED)
+LOCALLY = Asked("locally balanced", locally_balanced, CLAIMED)
+STICKY = Asked("sticky", _fewest_moves, ("settled",))
+HANDED_OVER = Asked("handed over", handed_over, ("settled", "with_older_claims"))
+PROMISED: Mapping[str | None, tuple[Asked, ...]] = {
+    None: (VALID, COMPLETE),
+    "range": (VALID, COMPLETE, IN_TOPICS),
+    "roundrobin": (VALID, COMPLETE, LEVEL),
+    "sticky": (VALID, COMPLETE, LEVEL, LOCALLY, STICKY),
+    "cooperative-sticky": (VALID, LATER, HANDED_OVER),
+    "uniform": (VALID, COMPLETE, LEVEL),
+    "server-range": (VALID, COMPLETE, IN_TOPICS),
+}
+"""What an assignor like Kafka's of that name promises, beside that it answers at all; None: any."""
+
+ONLY: Mapping[str | None, tuple[str, ...]] = {
+    "range": FRESH, "roundrobin": FRESH, "server-range": FRESH, "uniform": ("fresh", "settled"),
+}  # fmt: skip
+"""Some read no claims; and the coordinator's targets, which uniform reads, are all of one epoch and never overlap."""
+
+
+@frozen
+class Finding:
+    """A promise that an assignor breaks, with the smallest example. `group`: None where it is about one member's claim. `code` shows it again."""
+
+    library: str
+    version: str
+    assignor: str
+    promise: str
+    words: str
+    circumstances: tuple[str, ...]
+    group: Group | None
+    answer: Any
+    code: str
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON."""
+        from groupcheck.oracles.conform.assignors_inputs import shown
+
+        return {
+            "assignor": self.assignor, "promise": self.promise, "words": self.words, "circumstances": list(self.circumstances),
+            "input": shown(self.group) if self.group else None, "answer": self.answer, "code": self.code,
+        }  # fmt: skip
+
+
+@frozen
+class Against:
+    """What a run found. `searches`: how many promises were looked at, each with `examples` groups at most."""
+
+    library: Library
+    examples: int
+    searches: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def exit_code(self) -> int:
+        """1 where there are findings."""
+        return 1 if self.findings else 0
+
+    def document(self) -> dict[str, Any]:
+        """All that `--json` prints; the same question gives the same document."""
+        return {
+            "schema": SCHEMA, "library": self.library.name, "version": self.library.version, "examples": self.examples, "searches": self.searches,
+            "assignors": [offered.name for offered in self.library.assignors], "verdict": "findings" if self.findings else "nothing found",
+            "findings": [finding.document() for finding in self.findings],
+        }  # fmt: skip
+
+
+@frozen(eq=False)
+class Answers:
+    """An assignor's answers, each asked for once."""
+
+    offered: Offered
+    known: dict[Group, Assigned | NoAssignment] = field(factory=dict)
+    violations: dict[tuple[str, Group], tuple[str, ...]] = field(factory=dict)
+
+    def of(self, group: Group) -> Assigned | NoAssignment:
+        """What it answers; what it raises is its answer, too."""
+        if group not in self.known:
+            self.known[group] = answer_of(self.offered, group)
+        return self.known[group]
+
+    def broken(self, asked: Asked, group: Group) -> tuple[str, ...]:
+        """How the answer breaks the promise; no answer breaks none."""
+        key, answer = (asked.promise, group), self.of(group)
+        if asked is ANSWERS:
+            return (str(answer),) if isinstance(answer, NoAssignment) else ()
+        if key not in self.violations:
+            if isinstance(answer, NoAssignment) or (not asked.of_invalid and any(valid(group, answer))):
+                self.violations[key] = ()
+            else:
+                self.violations[key] = tuple(v.words for v in asked.broken(group, answer))
+        return self.violations[key]
+
+
+def answer_of(offered: Offered, group: Group) -> Assigned | NoAssignment:
+    """One answer, of an assignor that may do anything."""
+    try:
+        with ended_after(PATIENCE_S):
+            return offered.solve(group)
+    except NoAssignment as none:
+        return none
+    except TooLong:
+        return NoAssignment("no answer", f"none within {PATIENCE_S:g} s")
+    except UserError:
+        raise
+    except Exception as raised:
+        return NoAssignment(type(raised).__name__, f"{raised}"[:200])
+
+
+def circumstances(group: Group) -> frozenset[str]:
+    """What is unusual about a group: it tells findings of one cause from those of another."""
+    from groupcheck.oracles.conform import assignors_findings
+
+    static = {m.instance is not None for m in group.members}
+    return assignors_findings.circumstances(group) | ({"static and dynamic members mix"} if len(static) > 1 else set())
+
+
+def findings(library: Library, examples: int = EXAMPLES, progress: Progress | None = None) -> Against:
+    """Asks every assignor of the library for every promise. Raises `UserError` where Hypothesis is not installed."""
+    try:
+        import hypothesis  # noqa: F401
+    except ImportError:
+        raise UserError("the search needs hypothesis, which is not installed", where="--against", do=INSTALL) from None
+    found: list[Finding] = []
+    searches = 0
+    with library.open():
+        for offered in library.assignors:
+            answers = Answers(offered)
+            for search in _searches(library, answers, examples):
+                if progress is not None:
+                    progress(f"{library.name} {library.version}: {offered.name}, search {searches + 1}, {len(found)} found")
+                searches += 1
+                found += search()
+    return Against(library, examples, searches, tuple(found))
+
+
+def _searches(library: Library, answers: Answers, examples: int) -> Iterator[Callable[[], list[Finding]]]:
+    offered = answers.offered
+    for asked in (ANSWERS, *PROMISED[offered.like]):
+        yield partial(_about_groups, library, answers, asked, examples)
+    if offered.claims is not None:
+        yield partial(_about_claims, library, offered, offered.claims, examples)
+
+
+def _about_groups(library: Library, answers: Answers, asked: Asked, examples: int) -> list[Finding]:
+    from groupcheck.oracles.assignment.asked_groups import minimal
+
+    offered = answers.offered
+    found: list[Finding] = []
+    before: list[frozenset[str]] = []
+
+    def wanted(group: Group) -> bool:
+        return bool(answers.broken(asked, group)) and not any(why <= circumstances(group) for why in before)
+
+    for groups in (groups for groups in asked.groups if groups in ONLY.get(offered.like, CLAIMED)):
+        while len(found) < CAUSES and (group := minimal(groups, wanted, circumstances, examples)) is not None:
+            words, why = "; ".join(answers.broken(asked, group)), circumstances(group)
+            shown, code = _shown(answers.of(group)), offered.code(group)
+            found.append(Finding(library.name, library.version, offered.name, asked.promise, words, tuple(sorted(why)), group, shown, code))
+            before.append(why)
+    return found
+
+
+def _shown(answer: Assigned | NoAssignment) -> Any:
+    if isinstance(answer, NoAssignment):
+        return {"throws": str(answer)}
+    return {member: [named(p) for p in sorted(given)] for member, given in sorted(answer.items())}
+
+
+def _about_claims(library: Library, offered: Offered, claims: Claims, examples: int) -> list[Finding]:
+    from groupcheck.oracles.assignment.asked_groups import minimal_claim
+
+    found = []
+    for promise, wrong, code in (
+        ("claims are told", _not_told, claims.told_code),
+        ("claims are one's own", _not_own, claims.newcomer_code),
+    ):
+        claim = minimal_claim(partial(_is_wrong, wrong, claims), min(examples, OF_CLAIMS))
+        if claim is not None:
+            told = str(wrong(claims, claim))
+            found.append(Finding(library.name, library.version, offered.name, promise, told, (), None, None, code(*claim)))
+    return found
+
+
+def _is_wrong(wrong: Callable[[Claims, Claim], str | None], claims: Claims, claim: Claim) -> bool:
+    return wrong(claims, claim) is not None
+
+
+def _not_told(claims: Claims, claim: Claim) -> str | None:
+    """How what the leader reads is not what the member was assigned."""
+    owned, generation = claims.told(*claim)
+    if owned != claim[0]:
+        return f"a member that was assigned {_list(claim[0])} claims {_list(owned)}"
+    if generation != claim[1]:
+        return f"a member that was assigned {_list(owned)} in generation {claim[1]} claims it of generation {generation}"
+    return None
+
+
+def _not_own(claims: Claims, claim: Claim) -> str | None:
+    """How a consumer that was assigned nothing claims what another one was."""
+    owned, _ = claims.of_a_newcomer(*claim)
+    return f"a new consumer claims {_list(owned)}, which another one of the same process was assigned" if owned else None
+
+
+def _list(partitions: Iterable[tuple[str, int]]) -> str:
+    return ", ".join(map(named, sorted(partitions))) or "nothing"

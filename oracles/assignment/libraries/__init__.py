@@ -1,0 +1,1 @@
+"""Other people's assignors: one file a library, each imported when it is asked for."""

@@ -1,0 +1,55 @@
+"""An assignor of one's own as a Python function: it takes a `Group` and gives what each member gets.
+
+    def mine(group: Group) -> Mapping[str, Iterable[tuple[str, int]]]      # or {"A": {"t": [0, 1]}}
+
+`groupcheck.model.assignors` says what is in a `Group`. `--against my_package.assignors:mine` imports the module, and so runs what it runs
+when it is imported; modules of the current folder are found.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from groupcheck.model.assignors import Group
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.offered import Library, Offered, assigned, group_code
+from groupcheck.oracles.assignment.validity import Assigned
+
+Function = Callable[[Group], Any]
+
+
+def imported(name: str) -> Function:
+    """The function of `module:function`. Raises `UserError` where there is none."""
+    module, _, path = name.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # whatever somebody's module raises
+        raise UserError(
+            f"cannot import it: {type(error).__name__}: {error}", where=f"--against {name}", do="name it module:function"
+        ) from None
+    if not callable(found):
+        raise UserError(f"{path} is no function", where=f"--against {name}")
+    return found  # type: ignore[no-any-return]
+
+
+def library(name: str, function: Function, like: str | None) -> Library:
+    """One assignor, by the name that shows where it is (`module:function`)."""
+    module, _, path = name.partition(":")
+
+    def solve(group: Group) -> Assigned:
+        return assigned(function(group))
+
+    def code(group: Group) -> str:
+        start = f"from {module} import {path.partition('.')[0]}\n" if path else ""
+        asked = f"print({path or function.__name__}({group_code(group)}))\n"
+        return f"from groupcheck.model.assignors import Group, Member\n{start}\n{asked}"
+
+    return Library(name, "", (Offered(path or name, like, solve, code),))
