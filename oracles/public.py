@@ -9,6 +9,7 @@ HOMES = {
     "CheckResult": "groupcheck.oracles.check",
     "Followed": "groupcheck.oracles.check",
     "UserError": "groupcheck.model.engine.errors",
+    "assignor_contract": "groupcheck.oracles.assignment.contract",
     "check": "groupcheck.oracles.check",
     "follow": "groupcheck.oracles.check",
     "replay": "groupcheck.oracles.replay_report",

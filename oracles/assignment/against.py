@@ -21,12 +21,14 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.balance import balanced, balanced_in_topics, level, locally_balanced
 from groupcheck.oracles.assignment.handover import handed_over, moves
 from groupcheck.oracles.assignment.offered import Claim, Claims, Library, Offered, TooLong, ended_after
+from groupcheck.oracles.assignment.rounds import restless
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
 
 SCHEMA = "groupcheck.against/1"
 EXAMPLES = 400
 OF_CLAIMS = 50  # examples of single claims: there are few of them
 CAUSES = 3
+SHOWN = 4  # ways in which one answer breaks a promise
 PATIENCE_S = 5.0
 INSTALL = "pip install 'groupcheck[proof]'"
 Progress = Callable[[str], None]
@@ -51,16 +53,21 @@ def _level_if_equal(group: Group, given: Assigned) -> Iterable[Violation]:
 
 @frozen
 class Asked:
-    """A promise, which groups it is asked of, and whether it is asked of invalid answers too (of which balance means nothing)."""
+    """A promise, which groups it is asked of, and whether it is asked of invalid answers too (of which balance means nothing).
+
+    `of_many`: it is about more answers than that to the group itself, and `broken` is not asked.
+    """
 
     promise: str
     broken: Promise
     groups: tuple[str, ...]
     of_invalid: bool = False
+    of_many: Callable[[Answers, Group], Iterable[Violation]] | None = None
 
 
 FRESH, CLAIMED = ("fresh",), ("fresh", "settled", "with_older_claims")
-ANSWERS = Asked("answers", lambda group, given: (), CLAIMED, of_invalid=True)
+NOTHING: Promise = lambda group, given: ()  # noqa: E731
+ANSWERS = Asked("answers", NOTHING, CLAIMED, of_invalid=True)
 VALID = Asked("valid", valid, CLAIMED, of_invalid=True)
 COMPLETE = Asked("complete", complete, CLAIMED, of_invalid=True)
 LATER = Asked("complete", partial(complete, may_wait=True), CLAIMED, of_invalid=True)
@@ -69,12 +76,15 @@ LEVEL = Asked("level", _level_if_equal, CLAIMED)
 LOCALLY = Asked("locally balanced", locally_balanced, CLAIMED)
 STICKY = Asked("sticky", _fewest_moves, ("settled",))
 HANDED_OVER = Asked("handed over", handed_over, ("settled", "with_older_claims"))
+AGAIN = Asked("the same again", NOTHING, CLAIMED, of_many=lambda answers, group: _another(answers, group))
+EAGER = Asked("sequence", NOTHING, FRESH, of_many=lambda answers, group: restless(answers.of, group, cooperative=False))
+COOPERATIVE = Asked("sequence", NOTHING, FRESH, of_many=lambda answers, group: restless(answers.of, group, cooperative=True))
 PROMISED: Mapping[str | None, tuple[Asked, ...]] = {
     None: (VALID, COMPLETE),
     "range": (VALID, COMPLETE, IN_TOPICS),
     "roundrobin": (VALID, COMPLETE, LEVEL),
-    "sticky": (VALID, COMPLETE, LEVEL, LOCALLY, STICKY),
-    "cooperative-sticky": (VALID, LATER, HANDED_OVER),
+    "sticky": (VALID, COMPLETE, LEVEL, LOCALLY, STICKY, EAGER),
+    "cooperative-sticky": (VALID, LATER, HANDED_OVER, COOPERATIVE),
     "uniform": (VALID, COMPLETE, LEVEL),
     "server-range": (VALID, COMPLETE, IN_TOPICS),
 }
@@ -153,11 +163,25 @@ class Answers:
         if asked is ANSWERS:
             return (str(answer),) if isinstance(answer, NoAssignment) else ()
         if key not in self.violations:
-            if isinstance(answer, NoAssignment) or (not asked.of_invalid and any(valid(group, answer))):
+            if asked.of_many is not None:
+                self.violations[key] = tuple(v.words for v in asked.of_many(self, group))
+            elif isinstance(answer, NoAssignment) or (not asked.of_invalid and any(valid(group, answer))):
                 self.violations[key] = ()
             else:
                 self.violations[key] = tuple(v.words for v in asked.broken(group, answer))
         return self.violations[key]
+
+
+def _another(answers: Answers, group: Group) -> Iterator[Violation]:
+    """After other questions the same one has the same answer: nothing is remembered between calls."""
+    first, again = answers.of(group), answer_of(answers.offered, group)
+    if str(first) != str(again) if isinstance(first, NoAssignment) else first != again:
+        yield Violation("the same again", f"asked again it answers {_shown(again)}")
+
+
+def promised(offered: Offered) -> tuple[Asked, ...]:
+    """All that is asked of an assignor's answers."""
+    return (ANSWERS, *PROMISED[offered.like], *((AGAIN,) if offered.ask_again else ()))
 
 
 def answer_of(offered: Offered, group: Group) -> Assigned | NoAssignment:
@@ -185,10 +209,7 @@ def circumstances(group: Group) -> frozenset[str]:
 
 def findings(library: Library, examples: int = EXAMPLES, progress: Progress | None = None) -> Against:
     """Asks every assignor of the library for every promise. Raises `UserError` where Hypothesis is not installed."""
-    try:
-        import hypothesis  # noqa: F401
-    except ImportError:
-        raise UserError("the search needs hypothesis, which is not installed", where="--against", do=INSTALL) from None
+    installed("--against")
     found: list[Finding] = []
     searches = 0
     with library.open():
@@ -202,15 +223,24 @@ def findings(library: Library, examples: int = EXAMPLES, progress: Progress | No
     return Against(library, examples, searches, tuple(found))
 
 
+def installed(where: str) -> None:
+    """Raises `UserError` where Hypothesis is not."""
+    try:
+        import hypothesis  # noqa: F401
+    except ImportError:
+        raise UserError("the search needs hypothesis, which is not installed", where=where, do=INSTALL) from None
+
+
 def _searches(library: Library, answers: Answers, examples: int) -> Iterator[Callable[[], list[Finding]]]:
     offered = answers.offered
-    for asked in (ANSWERS, *PROMISED[offered.like]):
-        yield partial(_about_groups, library, answers, asked, examples)
+    for asked in promised(offered):
+        yield partial(searched, library, answers, asked, examples)
     if offered.claims is not None:
         yield partial(_about_claims, library, offered, offered.claims, examples)
 
 
-def _about_groups(library: Library, answers: Answers, asked: Asked, examples: int) -> list[Finding]:
+def searched(library: Library, answers: Answers, asked: Asked, examples: int) -> list[Finding]:
+    """How an assignor of the library breaks one promise, in up to `CAUSES` ways."""
     from groupcheck.oracles.assignment.asked_groups import minimal
 
     offered = answers.offered
@@ -222,7 +252,7 @@ def _about_groups(library: Library, answers: Answers, asked: Asked, examples: in
 
     for groups in (groups for groups in asked.groups if groups in ONLY.get(offered.like, CLAIMED)):
         while len(found) < CAUSES and (group := minimal(groups, wanted, circumstances, examples)) is not None:
-            words, why = "; ".join(answers.broken(asked, group)), circumstances(group)
+            words, why = "; ".join(answers.broken(asked, group)[:SHOWN]), circumstances(group)
             shown, code = _shown(answers.of(group)), offered.code(group)
             found.append(Finding(library.name, library.version, offered.name, asked.promise, words, tuple(sorted(why)), group, shown, code))
             before.append(why)

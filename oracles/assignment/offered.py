@@ -41,6 +41,7 @@ class Offered:
     solve: Callable[[Group], Assigned]
     code: Callable[[Group], str]
     claims: Claims | None = None
+    ask_again: bool = False  # may it remember what it was asked before?
 
 
 def _nothing() -> AbstractContextManager[Any]:

@@ -13,9 +13,21 @@ from groupcheck.oracles.public import __dir__, __getattr__
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.errors import UserError
+    from groupcheck.oracles.assignment.contract import assignor_contract
     from groupcheck.oracles.check import CheckResult, Followed, check, follow
     from groupcheck.oracles.replay_report import replay
 
 __version__ = "0.1.0"
 
-__all__ = ["CheckResult", "Followed", "UserError", "__dir__", "__getattr__", "__version__", "check", "follow", "replay"]
+__all__ = [
+    "CheckResult",
+    "Followed",
+    "UserError",
+    "__dir__",
+    "__getattr__",
+    "__version__",
+    "assignor_contract",
+    "check",
+    "follow",
+    "replay",
+]

@@ -52,4 +52,4 @@ def library(name: str, function: Function, like: str | None) -> Library:
         asked = f"print({path or function.__name__}({group_code(group)}))\n"
         return f"from groupcheck.model.assignors import Group, Member\n{start}\n{asked}"
 
-    return Library(name, "", (Offered(path or name, like, solve, code),))
+    return Library(name, "", (Offered(path or name, like, solve, code, ask_again=True),))

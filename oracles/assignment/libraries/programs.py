@@ -75,7 +75,7 @@ def library(command: str, like: str | None) -> Library:
     def code(group: Group) -> str:
         return f"printf '%s\\n' {shlex.quote(json.dumps(question(group)))} | {shlex.join(arguments)}\n"
 
-    return Library(arguments[0], "", (Offered(arguments[0], like, program.solve, code),), running)
+    return Library(arguments[0], "", (Offered(arguments[0], like, program.solve, code, ask_again=True),), running)
 
 
 @define

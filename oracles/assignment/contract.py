@@ -1,0 +1,54 @@
+"""`groupcheck.assignor_contract`: all that an assignor promises, as a test suite for the library that has it.
+
+    from groupcheck import assignor_contract
+    from my_library import my_assignor
+
+    test_my_assignor = assignor_contract(my_assignor, like="sticky")
+
+pytest then runs one test for each promise; each fails with the smallest group that breaks it, what the assignor made of it, and code that asks
+again. The function takes a `groupcheck.model.assignors.Group` and gives {"A": [("t", 0)]} or {"A": {"t": [0]}}. Hypothesis comes with the extra
+`groupcheck[proof]`, and is imported when a test runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from groupcheck.model.assignors import Group
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.against import EXAMPLES, PROMISED, Answers, Asked, installed, promised, searched
+from groupcheck.oracles.assignment.against_command import finding_told
+from groupcheck.oracles.assignment.libraries import callables
+from groupcheck.oracles.subject import one_of
+
+Test = Callable[..., None]
+
+
+def assignor_contract(assignor: Callable[[Group], Any], *, like: str | None = None, examples: int = EXAMPLES) -> Test:
+    """A test function for pytest, parametrized by promise. Give it a name that begins with `test`.
+
+    `like`: the assignor of Kafka whose promises it makes (`range`, `roundrobin`, `sticky`, `cooperative-sticky`, `uniform`, `server-range`); left out,
+    those that every assignor makes: it answers, validly and completely, the same each time. `examples`: groups of each kind that are
+    drawn, always the same ones. Raises `UserError` for another name.
+    """
+    if like not in PROMISED:
+        raise one_of("assignor of Kafka's", str(like), tuple(filter(None, PROMISED)))
+    if not callable(assignor) or examples < 1:
+        raise UserError("the contract needs a function that takes a group, and one example at least", where="assignor_contract")
+    import pytest
+
+    name = f"{getattr(assignor, '__module__', '')}:{getattr(assignor, '__qualname__', type(assignor).__name__)}"
+    library = callables.library(name, assignor, like)
+    answers = Answers(library.assignors[0])
+
+    def test_of_a_promise(promise: str) -> None:
+        __tracebackhide__ = True
+        installed("assignor_contract")
+        found = searched(library, answers, by_name[promise], examples)
+        if found:
+            pytest.fail("\n\n".join(map(finding_told, found)), pytrace=False)
+
+    by_name: dict[str, Asked] = {asked.promise: asked for asked in promised(library.assignors[0])}
+    test_of_a_promise.__doc__ = f"{name} keeps what {like or 'any assignor'} promises."
+    return pytest.mark.parametrize("promise", list(by_name))(test_of_a_promise)
