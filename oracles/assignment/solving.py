@@ -19,7 +19,8 @@ from groupcheck.oracles.assignment.question import Question
 from groupcheck.oracles.assignment.validity import Assigned
 
 SECONDS = 10.0  # for all that z3 is asked about one question
-MOST_PAIRS = 100_000  # of a partition and a member that could have it
+MOST_PAIRS = 10_000  # of a partition and a member that could have it
+MOST_COMPARED = 300_000  # the same, for each member that another is compared with
 UNDECIDED = f"z3 has not decided within {SECONDS:g} s whether there is one"
 
 
@@ -32,15 +33,19 @@ class Right:
     core: tuple[str, ...] = ()
 
 
-def solve(question: Question, names: Iterable[str], case: Case) -> Right:
+def solve(question: Question, names: tuple[str, ...], case: Case) -> Right:
     """An assignment that keeps these promises and the constraints, with few moves; or why there is none.
 
     The core is minimal: without any one of it there would be an assignment. Raises `UserError` where z3 is needed and not installed.
     """
-    pairs = sum(size * sum(topic in m.topics for m in question.group.members) for topic, size in subscribed_sizes(question.group).items())
-    if pairs > MOST_PAIRS:
-        return Right(None, f"none of those tried is right, and {pairs:,} pairs of partition and member are too many for z3")
-    statement = _Statement(_z3(), question, tuple(names), case)
+    sizes, members = subscribed_sizes(question.group), question.group.members
+    pairs = sum(size * sum(topic in m.topics for m in members) for topic, size in sizes.items())
+    compared = pairs * len(members) if {"locally balanced", "balanced at rest"} & set(names) else 0
+    if pairs > MOST_PAIRS or compared > MOST_COMPARED:
+        return Right(
+            None, f"none of those tried is right, and {len(members)} members with {sum(sizes.values()):,} partitions are too many for z3"
+        )
+    statement = _Statement(_z3(), question, names, case)
     until = time.monotonic() + SECONDS
     answer = statement.check(until)
     if answer == "unknown":
@@ -76,6 +81,8 @@ class _Statement:
                 self.of[member].append(variable)
                 self.of_topic[member, topic].append(variable)
         self.solver = z3.SolverFor("QF_FD")
+        self.solver.set("cardinality.solver", True)
+        self.solver.set("pb.solver", "solver")
         self.words: dict[str, str] = {}
         self.literals: list[Any] = []
         self.claimed = {p: m for p, m in claimants(self.group).items() if m in self.x.get(p, {})}
@@ -184,12 +191,13 @@ class _Statement:
             yield from self._between(mine, sizes[topic] // subscribers[topic], -(-sizes[topic] // subscribers[topic]))
 
     def _locally_balanced(self) -> Iterator[Any]:
-        for (member, topic), mine in self.of_topic.items():
-            has = self.z3.Or(*mine)
+        without = {member: [self.z3.Not(variable) for variable in mine] for member, mine in self.of.items()}
+        for member in self.group.members:
             for other in self.group.members:
-                if other.id != member and topic in other.topics:
-                    pairs = [*self.of[member], *(self.z3.Not(variable) for variable in self.of[other.id])]
-                    yield self.z3.Implies(has, self._at_most(pairs, 1 + len(self.of[other.id])))
+                could = [v for topic in sorted(member.topics & other.topics) for v in self.of_topic.get((member.id, topic), ())]
+                if could and other.id != member.id:
+                    fewer = self._at_most([*self.of[member.id], *without[other.id]], 1 + len(without[other.id]))
+                    yield self.z3.Implies(self.z3.Or(*could), fewer)
 
     def _handed_over(self) -> Iterator[Any]:
         claims: Mapping[Partition, list[tuple[str, int]]] = defaultdict(list)
