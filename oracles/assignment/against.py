@@ -74,7 +74,7 @@ LATER = Asked("complete", partial(complete, may_wait=True), CLAIMED, of_invalid=
 IN_TOPICS = Asked("balanced in topics", balanced_in_topics, FRESH)
 LEVEL = Asked("level", _level_if_equal, CLAIMED)
 LOCALLY = Asked("locally balanced", locally_balanced, CLAIMED)
-STICKY = Asked("sticky", _fewest_moves, ("settled",))
+STICKY = Asked("sticky", _fewest_moves, ("settled", "whole_topics"))
 HANDED_OVER = Asked("handed over", handed_over, ("settled", "with_older_claims"))
 AGAIN = Asked("the same again", NOTHING, CLAIMED, of_many=lambda answers, group: _another(answers, group))
 EAGER = Asked("sequence", NOTHING, FRESH, of_many=lambda answers, group: restless(answers.of, group, cooperative=False))
@@ -203,8 +203,12 @@ def circumstances(group: Group) -> frozenset[str]:
     """What is unusual about a group: it tells findings of one cause from those of another."""
     from groupcheck.oracles.conform import assignors_findings
 
-    static = {m.instance is not None for m in group.members}
-    return assignors_findings.circumstances(group) | ({"static and dynamic members mix"} if len(static) > 1 else set())
+    unwanted = {topic for topic, _ in group.topics}.difference(*(m.topics for m in group.members))
+    strange = {
+        "static and dynamic members mix": len({m.instance is not None for m in group.members}) > 1,
+        "nobody subscribes to a topic": bool(unwanted),
+    }
+    return assignors_findings.circumstances(group) | {name for name, here in strange.items() if here}
 
 
 def findings(library: Library, examples: int = EXAMPLES, progress: Progress | None = None) -> Against:
@@ -250,7 +254,7 @@ def searched(library: Library, answers: Answers, asked: Asked, examples: int) ->
     def wanted(group: Group) -> bool:
         return bool(answers.broken(asked, group)) and not any(why <= circumstances(group) for why in before)
 
-    for groups in (groups for groups in asked.groups if groups in ONLY.get(offered.like, CLAIMED)):
+    for groups in (groups for groups in asked.groups if groups in ONLY.get(offered.like, asked.groups)):
         while len(found) < CAUSES and (group := minimal(groups, wanted, circumstances, examples)) is not None:
             words, why = "; ".join(answers.broken(asked, group)[:SHOWN]), circumstances(group)
             shown, code = _shown(answers.of(group)), offered.code(group)

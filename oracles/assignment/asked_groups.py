@@ -48,6 +48,17 @@ def settled(draw: st.DrawFn) -> Group:
 
 
 @st.composite
+def whole_topics(draw: st.DrawFn) -> Group:
+    """All subscribe to the same topics, the first members have had one each, the others are new; there may be a topic that nobody wants."""
+    sizes = draw(SIZES)
+    wanted = sorted(sizes)[: draw(st.integers(1, len(sizes)))]
+    names = NAMES[: draw(st.integers(1, len(NAMES)))]
+    had = dict(zip(names, wanted))
+    owned = {name: {(topic, n) for n in range(sizes[topic])} for name, topic in had.items()}
+    return Group(sizes, [_claiming(Member(name, wanted), owned.get(name, set()), 1) for name in names])
+
+
+@st.composite
 def with_older_claims(draw: st.DrawFn) -> Group:
     """Some members claim of the generation before, and whatever they subscribe to now. Of one generation no partition is claimed twice."""
     sizes = draw(FEWER)
@@ -216,4 +227,9 @@ def _without_partition(member: Member, gone_one: Partition, *, gone: bool) -> Me
     return _claiming(less, owned, member.generation)
 
 
-KINDS: Mapping[str, st.SearchStrategy[Group]] = {"fresh": fresh(), "settled": settled(), "with_older_claims": with_older_claims()}
+KINDS: Mapping[str, st.SearchStrategy[Group]] = {
+    "fresh": fresh(),
+    "settled": settled(),
+    "whole_topics": whole_topics(),
+    "with_older_claims": with_older_claims(),
+}
