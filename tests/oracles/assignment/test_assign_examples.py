@@ -1,0 +1,50 @@
+"""The example files of docs/assignment.md: one for each assignor, right or wrong as they say, at the terminal as in JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from groupcheck.oracles import cli
+from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES
+
+DATA = Path(__file__).parents[2] / "data" / "assign"
+DOCUMENT = (Path(__file__).parents[3] / "docs" / "assignment.md").read_text("utf-8")
+WRONG = {
+    "cooperative-in-one-round": "orders-2 goes from c1 to c2 in one round: c1 has not let go of it",
+    "weights": "c2 (weight 1) has 3, best would be 2; c1 (weight 2) has 3, best would be 4",
+}
+FILES = sorted(p.stem for p in DATA.glob("*.json") if not p.stem.startswith(("printed", "constraints")))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_an_example_is_judged_as_the_document_says(capsys, name):
+    code = cli.run(["assign", str(DATA / f"{name}.json"), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert code == (name in WRONG) and [v["words"] for v in told["violations"]][:1] == ([WRONG[name]] if name in WRONG else [])
+    assert cli.run(["assign", str(DATA / f"{name}.json")]) == code
+    shown = capsys.readouterr().out
+    assert shown.startswith(told["verdict"]) and told["about"] in shown
+
+
+def test_every_assignor_has_an_example_and_every_promise_field_and_file_is_in_the_document(capsys):
+    assert set(FILES) >= set(ASSIGNORS)
+    cli.run(["assign", str(DATA / "sticky.json"), "--json"])
+    fields = set(json.loads(capsys.readouterr().out)) - {"schema"}
+    assert [name for name in {*PROMISES, *fields, *(f"{file}.json" for file in FILES)} if f"`{name}`" not in DOCUMENT] == []
+
+
+def test_the_fewest_moves_are_told_where_more_are_made(capsys, tmp_path):
+    document = json.loads((DATA / "sticky.json").read_text("utf-8"))
+    document["assignment"] = {
+        "c1": ["orders-0", "orders-1", "orders-5"],
+        "c2": ["orders-3", "orders-4", "orders-2"],
+        "c3": {"stock": [0, 1, 2]},
+    }
+    path = tmp_path / "more.json"
+    path.write_text(json.dumps(document), "utf-8")
+    assert cli.run(["assign", str(path), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [v["words"] for v in told["violations"]] == ["5 partitions move, 3 would have to"] and len(told["moves"]) == 5
