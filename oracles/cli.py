@@ -167,7 +167,7 @@ def conform(**options: Any) -> int:
     help='Look for what is wrong with kafka-python, aiokafka, apache, module:function or "program: COMMAND" instead.',
 )
 @click.option("--like", metavar="ASSIGNOR", help="With --against: the assignor of Kafka whose promises a function or program makes.")
-@click.option("--examples", type=COUNT, metavar="N", help="With --against: groups of each kind that are drawn; 400 if left out.")
+@click.option("--examples", type=COUNT, metavar="N", help="With --against: groups of each kind that are drawn; 250 if left out.")
 @click.option("--kafka", metavar="VERSION", help="With --against apache: the Kafka version; the newest if left out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.assign/1, prove/1 or against/1).")
 def assign(**options: Any) -> int:

@@ -25,7 +25,7 @@ from groupcheck.oracles.assignment.rounds import restless
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
 
 SCHEMA = "groupcheck.against/1"
-EXAMPLES = 400
+EXAMPLES = 250
 OF_CLAIMS = 50  # examples of single claims: there are few of them
 CAUSES = 3
 SHOWN = 4  # ways in which one answer breaks a promise
