@@ -29,9 +29,9 @@ def leader_is_a_member(before: Any, after: Any) -> bool:
     return bool(after.core.led and is_member(seat) and (not after.core.leader_parked or seat.join))
 
 
-@step_invariant("walk", "seats", source="ClassicGroup.maybeElectNewJoinedLeader, remove")
+@step_invariant("walk", "seats", rules=("answer_joins", "elect", "reload"), source="ClassicGroup.maybeElectNewJoinedLeader, remove")
 def elected_is_a_member(before: Any, after: Any) -> bool:
-    """Whoever leads the group after a round has begun or completed, or after it was loaded from the log, is a member of it.
+    """Whoever is chosen to lead the group, when it is removed or a round completes, or was read from the log, is a member of it.
 
     Why: the leader is chosen among the members that are there; a record names the leader of the plan that it holds.
     """

@@ -12,7 +12,7 @@ from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
 from groupcheck.model.protocol import coordinator, failover, timers, walks
 from groupcheck.model.protocol.coordinator import Outcome
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.group import Core, Seats, Walk
+from groupcheck.model.protocol.group import Core, Pass, Seats, Walk
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup
 from groupcheck.model.protocol.scope import Scope
@@ -87,6 +87,32 @@ def _record_ignored(core: Core, budget: Budget) -> Iterator[Any]:
         yield but(after, generation=0), spent
 
 
+@seeded(walks.reload)
+def _leader_not_loaded(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, loaded, fresh in walks.reload.call(walk, seats, link, scope):
+        lost = loaded.leader is not None
+        others = tuple((id, seat) for id, seat in loaded if id != loaded.leader)
+        yield but(after, change=after.change - lost), loaded.now(others), fresh
+
+
+@seeded(walks.end_walk)
+def _nobody_leads(core: Core, walk: Walk, scope: Scope) -> Iterator[Any]:
+    for after, rest in walks.end_walk.call(core, walk, scope):
+        yield but(after, led=after.led and walk.kind != Pass.COMPLETE), rest
+
+
+@seeded(walks.end_walk)
+def _still_parked(core: Core, walk: Walk, scope: Scope) -> Iterator[Any]:
+    for after, rest in walks.end_walk.call(core, walk, scope):
+        yield but(after, parked=core.parked) if walk.kind == Pass.COMPLETE else after, rest
+
+
+@seeded(walks.send_back)
+def _expelled_still_counted(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, kept, answered in walks.send_back.call(walk, seats, link, scope):
+        yield but(after, change=walk.change), kept, answered
+
+
 MUTATIONS = (
     Mutation(
         "leader_forgotten", SEEDED, "The leader leaves, and the group goes on looking to it for a plan.", "classic",
@@ -147,5 +173,29 @@ MUTATIONS = (
         "generation_only_grows",
         "Recovery did not use the stored group. Seeded: the generation of the last record is not loaded.",
         {"members": 1, "generations": 1, "faults": {"fail_over": 1}}, (_record_ignored,),
+    ),
+    Mutation(
+        "leader_not_loaded", SEEDED, "A new coordinator loads the members of the record, but not the one that leads.", "classic",
+        "elected_is_a_member",
+        "Seeded: the record's leader is lost while the group is loaded; the group goes on under a leader that is no member.",
+        {"members": 1, "generations": 1, "faults": {"fail_over": 1}}, (_leader_not_loaded,),
+    ),
+    Mutation(
+        "generation_without_leader", SEEDED, "A round completes, and nobody is told to make the plan.", "classic",
+        "generation_is_led",
+        "Seeded: the leader is forgotten when the round completes; everybody waits in SyncGroup until the sync timer removes them.",
+        {"members": 1, "generations": 1}, (_nobody_leads,),
+    ),
+    Mutation(
+        "answered_joins_still_counted", SEEDED, "JoinGroups that were answered are still counted as waiting.", "classic",
+        "rounds_are_counted",
+        "Seeded: the count of parked JoinGroups is not reset when the round completes, so that the next round seems full too early.",
+        {"members": 1, "generations": 1}, (_still_parked,),
+    ),
+    Mutation(
+        "expelled_still_counted", SEEDED, "A member that the sync timer removes is still counted.", "classic",
+        "passed_are_counted",
+        "Seeded: who is removed for not sending SyncGroup stays in the count of members, and the next round waits for it.",
+        {"members": 1, "generations": 1, "faults": {"sync_timeout": 1}}, (_expelled_still_counted,),
     ),
 )  # fmt: skip

@@ -15,13 +15,16 @@ from groupcheck.model.protocol import coordinator
 from groupcheck.model.variants import load
 
 DEPTHS = {
+    "answered_joins_still_counted": 3,
     "commit_ahead_of_processing": 7,
     "commit_ignores_generation": 12,
     "commit_while_syncing": 12,
     "completes_after_leaving": 6,
+    "expelled_still_counted": 4,
     "expired_id_still_counted": 2,
     "expiry_leaves_round_waiting": 6,
     "fetch_error_skips_records": 6,
+    "generation_without_leader": 3,
     "heartbeat_hides_the_round": 7,
     "heartbeat_ignores_generation": 10,
     "id_without_timer": 1,
@@ -29,6 +32,7 @@ DEPTHS = {
     "keeps_partitions_on_rejoin": 14,
     "keeps_partitions_when_lost": 13,
     "leader_forgotten": 5,
+    "leader_not_loaded": 5,
     "leave_leaves_round_waiting": 7,
     "member_without_id": 1,
     "newcomer_timer_kept": 3,
