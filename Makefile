@@ -17,7 +17,7 @@ demo: $(READY) ## a proof, a seeded mistake with its shortest counterexample, a 
 	@.ci/demo
 
 test: lint ## lint, then pytest
-	@$(RUN)/pytest
+	@$(RUN)/pytest -n auto --maxprocesses 4 --dist loadfile
 
 lint: $(READY) ## ruff, mypy --strict, import contracts
 	@$(RUN)/ruff check --quiet .
