@@ -13,12 +13,18 @@ from groupcheck.model.engine import Limits, RuleError, Spec, array, explore, for
 
 @pytest.fixture
 def always_fork(monkeypatch):
-    """Even the smallest batch is divided, and the forks are counted."""
-    count = []
+    """Even the smallest batch is divided; the processes that were forked."""
+    children = []
     plain = forked._forked
+
+    def forking(*args):
+        pid, pipe = plain(*args)
+        children.append(pid)
+        return pid, pipe
+
     monkeypatch.setattr(forked, "WORTH", 0.0)
-    monkeypatch.setattr(forked, "_forked", lambda *args: count.append(1) or plain(*args))
-    return count
+    monkeypatch.setattr(forked, "_forked", forking)
+    return children
 
 
 def answer(spec, workers):
@@ -27,10 +33,11 @@ def answer(spec, workers):
     return attrs.evolve(verdict, seconds=0.0, bytes_per_state=0.0, rule_calls=0, violations=()), violations
 
 
-def no_children():
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
-    return True
+def are_gone(children):
+    for pid in children:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+    return bool(children)
 
 
 @pytest.mark.parametrize("workers", [2, 3])
@@ -38,7 +45,7 @@ def test_the_answer_does_not_depend_on_the_number_of_workers(always_fork, worker
     for spec in (two_phase_commit(4), small_group(2, 2, 2, 1, 1)):
         assert answer(spec, workers) == answer(spec, 1)
     assert len(always_fork) > 20
-    assert no_children()
+    assert are_gone(always_fork)
 
 
 @pytest.mark.parametrize("seed", [0, 15, 26, 54, 56, 75, 86, 107, 113, 139, 151, 228, 318])
@@ -64,7 +71,7 @@ def test_a_rule_at_fault_in_a_worker_is_reported_as_ever(always_fork):
         explore.explore(Spec("stairs", {"step": array(2, 0)}, [climb, fall_at_20]), workers=3)
     assert caught.value.rule == "fall_at_20"
     assert caught.value.key
-    assert no_children()
+    assert are_gone(always_fork)
 
 
 def test_values_that_cannot_be_sent_are_made_by_the_parent(always_fork):
@@ -80,7 +87,7 @@ def test_values_that_cannot_be_sent_are_made_by_the_parent(always_fork):
     spec = Spec("local", {"local": array(2, Local())}, [count])
     assert answer(spec, 2) == answer(spec, 1)
     assert always_fork
-    assert no_children()
+    assert are_gone(always_fork)
 
 
 def test_a_search_with_workers_can_be_continued(always_fork, tmp_path):
