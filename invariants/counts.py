@@ -71,19 +71,26 @@ def passed_are_counted(before: Any, after: Any) -> bool:
     answered = then.left - walk.left if then.kind == Pass.COMPLETE else 0
     if answered != _joins(before.seats) - _joins(after.seats):
         return False
-    return bool(_due(after.seats) == {Pass.COMPLETE: now, Pass.RESTART: 0}.get(then.kind, _due(after.seats)))
+    # An assignment, or a walk that forgets, drops what only the sync timer would read.
+    forgotten = then.settled or (then.kind == Pass.ASSIGN and "sync_timeout" not in then.keeps)
+    due = {Pass.COMPLETE: now, Pass.RESTART: 0}.get(then.kind, 0 if forgotten else _due(before.seats))
+    return bool(_due(after.seats) == due)
 
 
 @step_invariant("core", "walk", rules=("end_walk",), source="ClassicGroup.initNextGeneration, transitionTo")
 def rounds_are_counted(before: Any, after: Any) -> bool:
-    """A round that has completed has nobody parked and everybody due; one that starts has nobody due.
+    """A round that has completed has nobody parked and everybody due; one that starts has nobody due, a group that was loaded nobody of any kind.
 
-    Why: every parked JoinGroup is answered, and SyncGroup is what each of them sends next.
+    Why: every parked JoinGroup is answered, and SyncGroup is what each of them sends next; the log knows of neither.
     """
     assert before.walk.at == ENDED
     core = after.core
     if before.walk.kind == Pass.COMPLETE:
         return bool(core.parked == 0 and (core.phase == Phase.EMPTY) == (core.members == 0) and core.due == core.members)
+    if before.walk.kind == Pass.RELOAD:
+        return bool(core.parked == core.pending == core.due == 0)
+    if before.walk.kind == Pass.ASSIGN:
+        return bool(core.due == (before.core.due if "sync_timeout" in core.keeps else 0))
     return bool(before.walk.kind != Pass.RESTART or core.due == 0)
 
 

@@ -29,14 +29,16 @@ def leader_is_a_member(before: Any, after: Any) -> bool:
     return bool(after.core.led and is_member(seat) and (not after.core.leader_parked or seat.join))
 
 
-@step_invariant("walk", "seats", rules=("answer_joins", "elect", "reload"), source="ClassicGroup.maybeElectNewJoinedLeader, remove")
+@step_invariant("walk", "seats", source="ClassicGroup.maybeElectNewJoinedLeader, remove")
 def elected_is_a_member(before: Any, after: Any) -> bool:
-    """Whoever is chosen to lead the group, when it is removed or a round completes, or was read from the log, is a member of it.
+    """Whoever is chosen to lead the group, or was read from the log, is a member of it; and no walk removes the leader and leaves it leading.
 
     Why: the leader is chosen among the members that are there; a record names the leader of the plan that it holds.
     """
     leader = after.seats.leader
-    return leader is None or is_member(after.seats[leader])
+    if leader is None or is_member(after.seats[leader]):
+        return True
+    return bool(leader == before.seats.leader and not is_member(before.seats[leader]))  # it was lost before, which is `leader_is_a_member`
 
 
 @invariant(source="ClassicGroup.initNextGeneration")

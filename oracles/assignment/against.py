@@ -66,8 +66,14 @@ class Asked:
 
 
 FRESH, CLAIMED = ("fresh",), ("fresh", "settled", "with_older_claims")
-NOTHING: Promise = lambda group, given: ()  # noqa: E731
-ANSWERS = Asked("answers", NOTHING, CLAIMED, of_invalid=True)
+
+
+def _nothing(group: Group, given: Assigned) -> Iterator[Violation]:
+    """Breaks nothing: for a promise that is about the call itself."""
+    return iter(())
+
+
+ANSWERS = Asked("answers", _nothing, CLAIMED, of_invalid=True)
 VALID = Asked("valid", valid, CLAIMED, of_invalid=True)
 COMPLETE = Asked("complete", complete, CLAIMED, of_invalid=True)
 LATER = Asked("complete", partial(complete, may_wait=True), CLAIMED, of_invalid=True)
@@ -76,9 +82,9 @@ LEVEL = Asked("level", _level_if_equal, CLAIMED)
 LOCALLY = Asked("locally balanced", locally_balanced, CLAIMED)
 STICKY = Asked("sticky", _fewest_moves, ("settled", "whole_topics"))
 HANDED_OVER = Asked("handed over", handed_over, ("settled", "with_older_claims"))
-AGAIN = Asked("the same again", NOTHING, CLAIMED, of_many=lambda answers, group: _another(answers, group))
-EAGER = Asked("sequence", NOTHING, FRESH, of_many=lambda answers, group: restless(answers.of, group, cooperative=False))
-COOPERATIVE = Asked("sequence", NOTHING, FRESH, of_many=lambda answers, group: restless(answers.of, group, cooperative=True))
+AGAIN = Asked("the same again", _nothing, CLAIMED, of_many=lambda answers, group: _another(answers, group))
+EAGER = Asked("sequence", _nothing, FRESH, of_many=lambda answers, group: restless(answers.of, group, cooperative=False))
+COOPERATIVE = Asked("sequence", _nothing, FRESH, of_many=lambda answers, group: restless(answers.of, group, cooperative=True))
 PROMISED: Mapping[str | None, tuple[Asked, ...]] = {
     None: (VALID, COMPLETE),
     "range": (VALID, COMPLETE, IN_TOPICS),
