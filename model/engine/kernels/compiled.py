@@ -65,7 +65,8 @@ def cache_directory() -> Path | None:
 
 def _sources() -> bytes:
     here = Path(__file__).parent
-    return hashlib.blake2b(b"\0".join((here / name).read_bytes() for name in _SOURCES)).digest()
+    read: Callable[[str], bytes] = __loader__.get_data  # type: ignore[name-defined]  # from a folder or out of a zip
+    return hashlib.blake2b(b"\0".join(read(str(here / name)) for name in _SOURCES)).digest()
 
 
 _SOURCES_AT_START = _sources()

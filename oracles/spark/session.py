@@ -1,0 +1,169 @@
+"""A Spark session, embedded or on a cluster, set up the way groupcheck needs it; quiet, and gone when it is done with.
+
+Measured on local[2] (see ARCHITECTURE.md): a job of a few short tasks takes 0.05 to 0.15 s once the Python workers are warm. They are forked
+from a daemon that has imported everything already (`daemon.py`) and stay alive between jobs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.spark.shipping import packed_code
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+INSTALL = "pip install 'groupcheck[spark]'"
+OLDEST_JAVA = 17
+ATTEMPTS = 4  # of a task, also where Spark itself would allow one (local masters)
+LOG = "spark.log"
+MASTERS = "local[2], local[*], spark://host:7077, yarn or k8s://..."
+_LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*(\d+))?\])?")
+_SHOWN = 600  # characters of Spark's log in an error
+_LOGGING = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
+"""
+
+
+def checked_master(master: str) -> str:
+    """The master as Spark takes it; a local one with retries, as a cluster has them. Raises `UserError` for what cannot be one."""
+    local = _LOCAL.fullmatch(master)
+    if local:
+        threads, failures = local.groups()
+        return f"local[{threads or 1},{failures or ATTEMPTS}]"
+    if not re.fullmatch(r"yarn|(?:spark|k8s)://\S+|local-cluster\[\d+,\s*\d+,\s*\d+\]", master):
+        raise UserError(f"{master[:60]!r} is no master of Spark", where="--spark", do=f"such as {MASTERS}")
+    return master
+
+
+def is_local(master: str) -> bool:
+    """Does this master run inside this process's JVM?"""
+    return _LOCAL.fullmatch(master) is not None
+
+
+def needed() -> None:
+    """Raises `UserError` where PySpark or a JDK is missing."""
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:
+        raise UserError("PySpark is not installed", where="--spark", do=INSTALL) from None
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
+    told = ""
+    if java:
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
+    version = re.search(r'version "(\d+)', told)
+    if not version or int(version[1]) < OLDEST_JAVA:
+        found = f"JAVA_HOME is {home}" if home else "no java is on the PATH" if not java else f"java is {version[1] if version else '?'}"
+        raise UserError(f"Spark needs Java {OLDEST_JAVA} or newer; {found}", where="--spark", do=f"install a JDK {OLDEST_JAVA}")
+
+
+@contextlib.contextmanager
+def session(master: str, *, name: str = "groupcheck", conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """A session on a master: `local[2]`, `spark://host:port`, `yarn` or a `k8s://` address. `conf`: more settings of Spark.
+
+    Raises `UserError` where PySpark or Java is missing, or the master is none or does not answer. What the JVM writes to stderr goes to a
+    file, and is quoted only in an error.
+    """
+    chosen = checked_master(master)
+    needed()
+    with tempfile.TemporaryDirectory(prefix="groupcheck-spark-", ignore_cleanup_errors=True) as folder:
+        where = Path(folder)
+        spark = _started(chosen, name, where, {**_settings(chosen, where), **(conf or {})})
+        try:
+            yield spark
+        finally:
+            with contextlib.suppress(Exception):
+                spark.stop()
+
+
+def _settings(master: str, folder: Path) -> dict[str, str]:
+    logging = folder / "log4j2.properties"
+    logging.write_text(_LOGGING)
+    (folder / "local").mkdir()
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}",
+        "spark.python.daemon.module": "groupcheck.oracles.spark.daemon",
+        "spark.python.unix.domain.socket.enabled": "true",
+        "spark.task.maxFailures": str(ATTEMPTS),
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+    }
+    if is_local(master):
+        settings |= {
+            "spark.driver.memory": "2g",
+            "spark.local.dir": str(folder / "local"),
+            "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        }
+    else:
+        code = packed_code(folder)  # its name in the executor's folder; there the daemon looks for it
+        settings |= {"spark.files": str(code), "spark.executorEnv.PYTHONPATH": f"./{code.name}"}
+    if is_local(master) or "//127.0.0.1" in master or "//localhost" in master:
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    return settings
+
+
+def _started(master: str, name: str, folder: Path, settings: Mapping[str, str]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    if is_local(master):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    log = folder / LOG
+    try:
+        with _stderr_to(log):
+            return builder.getOrCreate()
+    except Exception as error:
+        told = " ".join((log.read_text(errors="replace") + " " + str(error)).split())
+        raise UserError(f"Spark does not start on {master}: {told[-_SHOWN:]}", where="--spark", do="check the master's address") from None
+
+
+@contextlib.contextmanager
+def _stderr_to(file: Path) -> Iterator[None]:
+    """Processes that are started meanwhile write their stderr to a file."""
+    kept = os.dup(2)
+    with file.open("ab") as log:
+        os.dup2(log.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+
+
+def told_by(error: BaseException) -> str:
+    """What went wrong in a task: the last line of the executor's own traceback, without Spark's around it."""
+    text = str(getattr(error, "java_exception", None) or error)
+    lines = [line.strip() for line in text.splitlines()]
+    raised = [
+        line
+        for line in lines
+        if re.match(r"(?:[\w.]+(?:Error|Exception|Exit|Interrupt)|KeyboardInterrupt)\b", line) and not line.startswith(("org.", "java."))
+    ]
+    return (raised or [line for line in lines if line] or [type(error).__name__])[-1 if raised else 0][:_SHOWN]
+
+
+def conf_of(spark: SparkSession) -> dict[str, Any]:
+    """The session's settings, for reports and tests."""
+    return dict(spark.sparkContext.getConf().getAll())
