@@ -14,15 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from attrs import field, frozen
+from attrs import asdict, field, frozen
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.balance import balanced, balanced_in_topics, level, locally_balanced
-from groupcheck.oracles.assignment.handover import handed_over, moves
 from groupcheck.oracles.assignment.offered import Claim, Claims, Library, Offered, TooLong, ended_after
+from groupcheck.oracles.assignment.promises import ASSIGNORS, MADE, PROMISES, Case, promised
 from groupcheck.oracles.assignment.rounds import restless
-from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
+from groupcheck.oracles.assignment.validity import Assigned, Violation, named
 
 SCHEMA = "groupcheck.against/1"
 EXAMPLES = 250
@@ -32,79 +31,69 @@ SHOWN = 4  # ways in which one answer breaks a promise
 PATIENCE_S = 5.0
 INSTALL = "pip install 'groupcheck[proof]'"
 Progress = Callable[[str], None]
-Promise = Callable[[Group, Assigned], Iterable[Violation]]
-
-
-def _fewest_moves(group: Group, given: Assigned) -> Iterator[Violation]:
-    """No balanced assignment needs fewer moves. Asked of balanced ones alone."""
-    from groupcheck.oracles.assignment.optimum import optimum
-
-    moved = moves(group, given)
-    if moved and not any(balanced(group, given)):
-        fewer = moves(group, optimum(group).assigned)
-        if len(fewer) < len(moved):
-            told = ", ".join(f"{named(p)} from {frm} to {to}" for p, (frm, to) in moved.items())
-            yield Violation("sticky", f"{len(moved)} partitions move ({told}) where {len(fewer)} would do")
-
-
-def _level_if_equal(group: Group, given: Assigned) -> Iterable[Violation]:
-    return level(group, given) if len({m.topics for m in group.members}) == 1 else ()
 
 
 @frozen
 class Asked:
-    """A promise, which groups it is asked of, and whether it is asked of invalid answers too (of which balance means nothing).
+    """A promise by its name (`promises.PROMISES`, or one about the call itself), and the kinds of groups that it is asked of.
 
-    `of_many`: it is about more answers than that to the group itself, and `broken` is not asked.
+    `of_many`: it is about more answers than that to the group itself. `beyond`: it is asked although nobody promises it of such a group.
     """
 
     promise: str
-    broken: Promise
     groups: tuple[str, ...]
-    of_invalid: bool = False
     of_many: Callable[[Answers, Group], Iterable[Violation]] | None = None
+    beyond: bool = False
 
 
 FRESH, CLAIMED = ("fresh",), ("fresh", "settled", "with_older_claims")
-
-
-def _nothing(group: Group, given: Assigned) -> Iterator[Violation]:
-    """Breaks nothing: for a promise that is about the call itself."""
-    return iter(())
-
-
-ANSWERS = Asked("answers", _nothing, CLAIMED, of_invalid=True)
-VALID = Asked("valid", valid, CLAIMED, of_invalid=True)
-COMPLETE = Asked("complete", complete, CLAIMED, of_invalid=True)
-LATER = Asked("complete", partial(complete, may_wait=True), CLAIMED, of_invalid=True)
-IN_TOPICS = Asked("balanced in topics", balanced_in_topics, FRESH)
-LEVEL = Asked("level", _level_if_equal, CLAIMED)
-LOCALLY = Asked("locally balanced", locally_balanced, CLAIMED)
-STICKY = Asked("sticky", _fewest_moves, ("settled", "whole_topics"))
-HANDED_OVER = Asked("handed over", handed_over, ("settled", "with_older_claims"))
-AGAIN = Asked("the same again", _nothing, CLAIMED, of_many=lambda answers, group: _another(answers, group))
-EAGER = Asked("sequence", _nothing, FRESH, of_many=lambda answers, group: restless(answers.of, group, cooperative=False))
-COOPERATIVE = Asked("sequence", _nothing, FRESH, of_many=lambda answers, group: restless(answers.of, group, cooperative=True))
-PROMISED: Mapping[str | None, tuple[Asked, ...]] = {
-    None: (VALID, COMPLETE),
-    "range": (VALID, COMPLETE, IN_TOPICS),
-    "roundrobin": (VALID, COMPLETE, LEVEL),
-    "sticky": (VALID, COMPLETE, LEVEL, LOCALLY, STICKY, EAGER),
-    "cooperative-sticky": (VALID, LATER, HANDED_OVER, COOPERATIVE),
-    "uniform": (VALID, COMPLETE, LEVEL),
-    "server-range": (VALID, COMPLETE, IN_TOPICS),
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "balanced in topics": FRESH,
+    "fewest moves": ("settled", "whole_topics"),
+    "handed over": ("settled", "with_older_claims"),
+    "balanced at rest": ("settled",),
 }
-"""What an assignor like Kafka's of that name promises, beside that it answers at all; None: any."""
-
 ONLY: Mapping[str | None, tuple[str, ...]] = {
     "range": FRESH, "roundrobin": FRESH, "server-range": FRESH, "uniform": ("fresh", "settled"),
 }  # fmt: skip
 """Some read no claims; and the coordinator's targets, which uniform reads, are all of one epoch and never overlap."""
 
+ANSWERS = Asked("answers", CLAIMED)
+AGAIN = Asked("the same again", CLAIMED, of_many=lambda answers, group: _another(answers, group))
+SEQUENCES: Mapping[str | None, Asked] = {
+    "sticky": Asked("sequence", FRESH, lambda answers, group: restless(answers.of, group, cooperative=False)),
+    "cooperative-sticky": Asked("sequence", FRESH, lambda answers, group: restless(answers.of, group, cooperative=True)),
+}
+
+
+def asked_of(offered: Offered, *, beyond: bool = False) -> tuple[Asked, ...]:
+    """All that is asked of an assignor: that it answers, and what Kafka's of that name promises (none: what any does).
+
+    `beyond`: also whether more moves are made than needed where Kafka's sticky makes no promise of it (`promises.keeps_most`).
+    """
+    made = MADE[offered.like] if offered.like else ("valid", "complete")
+    names = [name for name in made if not PROMISES[name].exact]
+    of_groups = {name: GROUPS.get(name, CLAIMED) + (("untold",) if offered.reads_told and name == "handed over" else ()) for name in names}
+    of_sequences = [SEQUENCES[offered.like]] if offered.like in SEQUENCES else []
+    asked = [Asked(name, of_groups[name], beyond=beyond and name == "fewest moves") for name in names]
+    return (ANSWERS, *asked, *of_sequences, *((AGAIN,) if offered.ask_again else ()))
+
+
+@frozen
+class Beside:
+    """Does Kafka's own assignor keep the promise there, and what does it answer? By groupcheck's function, which is equal to the class."""
+
+    assignor: str
+    keeps: bool
+    answer: Any
+
 
 @frozen
 class Finding:
-    """A promise that an assignor breaks, with the smallest example. `group`: None where it is about one member's claim. `code` shows it again."""
+    """A promise that an assignor breaks, with the smallest example. `group`: None where it is about one member's claim. `code` shows it again.
+
+    `kafka`: what Kafka's own assignor of that name does there, where that can be said.
+    """
 
     library: str
     version: str
@@ -115,6 +104,7 @@ class Finding:
     group: Group | None
     answer: Any
     code: str
+    kafka: Beside | None = None
 
     def document(self) -> dict[str, Any]:
         """As plain JSON."""
@@ -123,6 +113,7 @@ class Finding:
         return {
             "assignor": self.assignor, "promise": self.promise, "words": self.words, "circumstances": list(self.circumstances),
             "input": shown(self.group) if self.group else None, "answer": self.answer, "code": self.code,
+            "kafka": asdict(self.kafka) if self.kafka else None,
         }  # fmt: skip
 
 
@@ -155,7 +146,7 @@ class Answers:
 
     offered: Offered
     known: dict[Group, Assigned | NoAssignment] = field(factory=dict)
-    violations: dict[tuple[str, Group], tuple[str, ...]] = field(factory=dict)
+    violations: dict[tuple[str, Group], tuple[Violation, ...]] = field(factory=dict)
 
     def of(self, group: Group) -> Assigned | NoAssignment:
         """What it answers; what it raises is its answer, too."""
@@ -165,17 +156,24 @@ class Answers:
 
     def broken(self, asked: Asked, group: Group) -> tuple[str, ...]:
         """How the answer breaks the promise; no answer breaks none."""
-        key, answer = (asked.promise, group), self.of(group)
-        if asked is ANSWERS:
-            return (str(answer),) if isinstance(answer, NoAssignment) else ()
+        key = asked.promise, group
         if key not in self.violations:
-            if asked.of_many is not None:
-                self.violations[key] = tuple(v.words for v in asked.of_many(self, group))
-            elif isinstance(answer, NoAssignment) or (not asked.of_invalid and any(valid(group, answer))):
-                self.violations[key] = ()
-            else:
-                self.violations[key] = tuple(v.words for v in asked.broken(group, answer))
-        return self.violations[key]
+            self.violations[key] = (
+                tuple(asked.of_many(self, group)) if asked.of_many else breaks(asked, self.offered.like, group, self.of(group))
+            )
+        return tuple(violation.words for violation in self.violations[key])
+
+
+def breaks(asked: Asked, like: str | None, group: Group, answer: Assigned | NoAssignment) -> tuple[Violation, ...]:
+    """How one answer breaks the promise."""
+    if asked is ANSWERS or isinstance(answer, NoAssignment):
+        return (Violation("answers", str(answer)),) if asked is ANSWERS and isinstance(answer, NoAssignment) else ()
+    if like is not None and not asked.beyond and asked.promise not in promised(like, group):
+        return ()
+    promise, case = PROMISES[asked.promise], Case(group, answer)
+    if any(True for needed in promise.needs for _ in PROMISES[needed].broken(case)):
+        return ()
+    return tuple(promise.broken(case))
 
 
 def _another(answers: Answers, group: Group) -> Iterator[Violation]:
@@ -183,11 +181,6 @@ def _another(answers: Answers, group: Group) -> Iterator[Violation]:
     first, again = answers.of(group), answer_of(answers.offered, group)
     if str(first) != str(again) if isinstance(first, NoAssignment) else first != again:
         yield Violation("the same again", f"asked again it answers {_shown(again)}")
-
-
-def promised(offered: Offered) -> tuple[Asked, ...]:
-    """All that is asked of an assignor's answers."""
-    return (ANSWERS, *PROMISED[offered.like], *((AGAIN,) if offered.ask_again else ()))
 
 
 def answer_of(offered: Offered, group: Group) -> Assigned | NoAssignment:
@@ -243,7 +236,7 @@ def installed(where: str) -> None:
 
 def _searches(library: Library, answers: Answers, examples: int) -> Iterator[Callable[[], list[Finding]]]:
     offered = answers.offered
-    for asked in promised(offered):
+    for asked in asked_of(offered, beyond=True):
         yield partial(searched, library, answers, asked, examples)
     if offered.claims is not None:
         yield partial(_about_claims, library, offered, offered.claims, examples)
@@ -264,9 +257,22 @@ def searched(library: Library, answers: Answers, asked: Asked, examples: int) ->
         while len(found) < CAUSES and (group := minimal(groups, wanted, circumstances, examples)) is not None:
             words, why = "; ".join(answers.broken(asked, group)[:SHOWN]), circumstances(group)
             shown, code = _shown(answers.of(group)), offered.code(group)
-            found.append(Finding(library.name, library.version, offered.name, asked.promise, words, tuple(sorted(why)), group, shown, code))
+            beside = _beside(library, offered, asked, group)
+            found.append(
+                Finding(library.name, library.version, offered.name, asked.promise, words, tuple(sorted(why)), group, shown, code, beside)
+            )
             before.append(why)
     return found
+
+
+def _beside(library: Library, offered: Offered, asked: Asked, group: Group) -> Beside | None:
+    if offered.like is None or asked.of_many is not None or library.of_kafka:
+        return None
+    try:
+        answer: Assigned | NoAssignment = ASSIGNORS[offered.like](group)
+    except NoAssignment as none:
+        answer = none
+    return Beside(offered.like, not breaks(asked, offered.like, group, answer), _shown(answer))
 
 
 def _shown(answer: Assigned | NoAssignment) -> Any:

@@ -7,8 +7,9 @@ import textwrap
 from collections.abc import Iterator
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.against import EXAMPLES, PROMISED, Against, Finding, findings
+from groupcheck.oracles.assignment.against import EXAMPLES, Against, Finding, findings
 from groupcheck.oracles.assignment.offered import Library
+from groupcheck.oracles.assignment.promises import ASSIGNORS
 from groupcheck.oracles.document import as_text
 from groupcheck.oracles.kafka.versions import NEWEST
 from groupcheck.oracles.printable import printable
@@ -35,8 +36,8 @@ def run(name: str, *, like: str | None, examples: int | None, kafka: str | None,
 def library_of(name: str, like: str | None = None, kafka: str | None = None) -> Library:
     """Whose assignors a name means. Raises `UserError` where it means nothing, or what it needs is not installed."""
     own = ":" in name
-    if like is not None and like not in PROMISED:
-        raise one_of("assignor of Kafka's", like, tuple(filter(None, PROMISED)))
+    if like is not None and like not in ASSIGNORS:
+        raise one_of("assignor of Kafka's", like, ASSIGNORS)
     if like is not None and not own:
         raise UserError("the assignors of a library have names of their own", where="--like", do="leave it out")
     if kafka is not None and name != "apache":
@@ -91,6 +92,9 @@ def finding_told(finding: Finding) -> str:
     lines = [_wrapped(f"{finding.assignor} of {who}, {finding.promise}: {finding.words}")]
     if finding.circumstances:
         lines.append(_wrapped(f"where {'; '.join(finding.circumstances)}", "  "))
+    if finding.kafka is not None:
+        does = f"keeps it here: {finding.kafka.answer}" if finding.kafka.keeps else "breaks it here, too"
+        lines.append(_wrapped(f"Kafka's own {finding.kafka.assignor} {does}", "  "))
     return "".join([*lines, "\n", textwrap.indent(finding.code, "    ")])
 
 

@@ -72,6 +72,13 @@ def with_older_claims(draw: st.DrawFn) -> Group:
     return Group(sizes, [_claiming(m, owned[m.id], of[m.id]) for m in members])
 
 
+@st.composite
+def untold(draw: st.DrawFn) -> Group:
+    """The same of clients that tell their generation in the claim alone, not in the subscription itself (before KIP-792)."""
+    group = draw(with_older_claims())
+    return evolve(group, members=[evolve(m, told=NO_GENERATION) for m in group.members])
+
+
 def _sizes(most: int, topics: str) -> st.SearchStrategy[dict[str, int]]:
     return st.lists(st.integers(1, most), min_size=1, max_size=len(topics)).map(lambda sizes: dict(zip(topics, sizes)))
 
@@ -211,6 +218,8 @@ def _named_anew(group: Group) -> Group:
 def _lesser(member: Member) -> Iterator[Member]:
     if member.instance is not None:
         yield evolve(member, instance=None)
+    if member.told is not None:
+        yield evolve(member, told=None)
     if len(member.topics) > 1:
         yield from (evolve(member, topics=member.topics - {topic}) for topic in sorted(member.topics))
     yield from (
@@ -232,4 +241,5 @@ KINDS: Mapping[str, st.SearchStrategy[Group]] = {
     "settled": settled(),
     "whole_topics": whole_topics(),
     "with_older_claims": with_older_claims(),
+    "untold": untold(),
 }

@@ -17,9 +17,10 @@ from typing import Any
 
 from groupcheck.model.assignors import Group
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.against import EXAMPLES, PROMISED, Answers, Asked, installed, promised, searched
+from groupcheck.oracles.assignment.against import EXAMPLES, Answers, Asked, asked_of, installed, searched
 from groupcheck.oracles.assignment.against_command import finding_told
 from groupcheck.oracles.assignment.libraries import callables
+from groupcheck.oracles.assignment.promises import ASSIGNORS
 from groupcheck.oracles.subject import one_of
 
 Test = Callable[..., None]
@@ -32,8 +33,8 @@ def assignor_contract(assignor: Callable[[Group], Any], *, like: str | None = No
     those that every assignor makes: it answers, validly and completely, the same each time. `examples`: groups of each kind that are
     drawn, always the same ones. Raises `UserError` for another name.
     """
-    if like not in PROMISED:
-        raise one_of("assignor of Kafka's", str(like), tuple(filter(None, PROMISED)))
+    if like is not None and like not in ASSIGNORS:
+        raise one_of("assignor of Kafka's", str(like), ASSIGNORS)
     if not callable(assignor) or examples < 1:
         raise UserError("the contract needs a function that takes a group, and one example at least", where="assignor_contract")
     import pytest
@@ -49,6 +50,6 @@ def assignor_contract(assignor: Callable[[Group], Any], *, like: str | None = No
         if found:
             pytest.fail("\n\n".join(map(finding_told, found)), pytrace=False)
 
-    by_name: dict[str, Asked] = {asked.promise: asked for asked in promised(library.assignors[0])}
+    by_name: dict[str, Asked] = {asked.promise: asked for asked in asked_of(library.assignors[0])}
     test_of_a_promise.__doc__ = f"{name} keeps what {like or 'any assignor'} promises."
     return pytest.mark.parametrize("promise", list(by_name))(test_of_a_promise)

@@ -19,6 +19,7 @@ from groupcheck.oracles.assignment.validity import Assigned, Violation, complete
 
 SCHEMA = "groupcheck.assign/1"
 RIGHT, WRONG = "right", "wrong"
+NO_OPTIMUM = 'Kafka\'s sticky promises no optimum for such a group ("promises" can ask for the fewest moves)'
 MOST_TOLD = 1_000  # violations of one promise
 BY_OPTIMUM = (None, "sticky", "cooperative-sticky")  # whose right answer is the one with the fewest moves; of the others it is their own
 
@@ -69,7 +70,8 @@ class Judged:
 def judge(question: Question) -> Judged:
     """Judges the assignment that is proposed, or that the assignor answers."""
     began = time.perf_counter()
-    names = question.promises if question.promises is not None else promised(question.assignor, question.group, bool(question.constraints))
+    constrained = bool(question.constraints or question.weights)
+    names = question.promises if question.promises is not None else promised(question.assignor, question.group, constrained)
     assigned, thrown = _proposed(question)
     case = Case(question.group, assigned or {}, question.weights)
     notes: list[str] = []
@@ -78,10 +80,10 @@ def judge(question: Question) -> Judged:
     else:
         violations = list(broken(question, case, names, notes))
     right = Right(assigned, "the one judged") if assigned is not None and not violations else _right(question, names, case)
-    return Judged(
-        question, assigned, names, tuple(violations), _moved(case, names) if assigned is not None else None, case.best, right, tuple(notes),
-        time.perf_counter() - began,
-    )  # fmt: skip
+    moved = _moved(case, names) if assigned is not None else None
+    if question.assignor == "sticky" and question.promises is None and "fewest moves" not in names and len(moved or ()) > case.best.moves:
+        notes.append(f"{len(moved or ())} moves where {case.best.moves} would do is not wrong: {NO_OPTIMUM}")
+    return Judged(question, assigned, names, tuple(violations), moved, case.best, right, tuple(notes), time.perf_counter() - began)
 
 
 def broken(question: Question, case: Case, names: Iterable[str], notes: list[str]) -> Iterator[Violation]:

@@ -42,6 +42,7 @@ class Offered:
     code: Callable[[Group], str]
     claims: Claims | None = None
     ask_again: bool = False  # may it remember what it was asked before?
+    reads_told: bool = False  # does it read `Member.told`?
 
 
 def _nothing() -> AbstractContextManager[Any]:
@@ -56,6 +57,7 @@ class Library:
     version: str
     assignors: tuple[Offered, ...]
     open: Callable[[], AbstractContextManager[Any]] = field(default=_nothing)
+    of_kafka: bool = False  # Kafka's own classes
 
 
 def assigned(answer: Any) -> Assigned:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from groupcheck.model.assignors import Group, NoAssignment
+from groupcheck.model.assignors import Group, Member, NoAssignment
 from groupcheck.oracles.assignment.offered import Library, Offered, group_code
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.kafka.assignors import ASSIGNORS, NotSolved, Problem, solve
 from groupcheck.oracles.kafka.driver import Driver
 
+FIRST = Group({"t": 1}, [Member("A", ["t"])])
 CODE = """# groupcheck drives the classes of Apache Kafka {version} with a JVM
 from groupcheck.model.assignors import Group, Member
 from groupcheck.oracles.kafka.assignors import Problem, solve
@@ -30,10 +31,14 @@ def library(version: str) -> Library:
     @contextmanager
     def running() -> Iterator[None]:
         with driver:
+            next(solve(driver, [Problem("range", FIRST)]))  # what is built and started is not waited for by a question that is timed
             yield
 
-    offered = (Offered(name, name, partial(_solve, driver, name), partial(_code, driver.version, name)) for name in ASSIGNORS)
-    return Library("Apache Kafka", driver.version, tuple(offered), running)
+    offered = (
+        Offered(name, name, partial(_solve, driver, name), partial(_code, driver.version, name), reads_told="sticky" in name)
+        for name in ASSIGNORS
+    )
+    return Library("Apache Kafka", driver.version, tuple(offered), running, of_kafka=True)
 
 
 def _solve(driver: Driver, assignor: str, group: Group) -> Assigned:

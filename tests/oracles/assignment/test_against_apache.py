@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 from attrs import evolve
 
@@ -12,13 +14,29 @@ from groupcheck.oracles.assignment.against_command import library_of
 @pytest.fixture(scope="module")
 def found():
     library = library_of("apache")
-    wanted = tuple(o for o in library.assignors if o.name in ("range", "sticky"))
+    wanted = tuple(o for o in library.assignors if o.name in ("range", "sticky", "cooperative-sticky"))
     return findings(evolve(library, assignors=wanted), 120)
 
 
 def test_an_older_claim_brings_kafkas_sticky_to_break_validity_and_range_breaks_nothing(found):
-    assert {f.assignor for f in found.findings} == {"sticky"}
-    (finding,) = [f for f in found.findings if f.promise == "valid"]
+    assert {f.assignor for f in found.findings} == {"sticky", "cooperative-sticky"}
+    finding = next(f for f in found.findings if f.promise == "valid")
     assert "but does not subscribe to" in finding.words and finding.version == "4.3.0"
-    assert "a claim is of an older generation" in finding.circumstances
-    compile(finding.code, "finding", "exec")
+    assert "a claim is of an older generation" in finding.circumstances and finding.kafka is None
+
+
+def test_an_older_claim_takes_a_partition_from_its_owner_where_subscriptions_differ_or_generations_are_not_told(found):
+    """Both halves of what had only been read in the source of AbstractStickyAssignor."""
+    differ, untold = (f for f in found.findings if f.promise == "handed over")
+    assert differ.assignor == untold.assignor == "cooperative-sticky"
+    assert "subscriptions differ" in differ.circumstances and len(differ.group.members) == 2
+    assert "subscriptions differ" not in untold.circumstances and dict(untold.group.topics) == {"t": 1}
+    assert [(m.generation, m.told) for m in untold.group.members] == [(2, -1), (1, None)]
+    assert "whose claim is newer" in differ.words and "whose claim is newer" in untold.words
+
+
+def test_the_code_of_every_finding_shows_it_again(found, capsys):
+    for finding in found.findings:
+        exec(finding.code, {})
+        answer = ast.literal_eval(capsys.readouterr().out.replace("frozenset()", "()").replace("frozenset(", "("))
+        assert {member: sorted(f"{t}-{p}" for t, p in given) for member, given in answer.items()} == finding.answer

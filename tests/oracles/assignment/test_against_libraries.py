@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from importlib import metadata
 
 import pytest
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
-from groupcheck.oracles.assignment.against import PROMISED, answer_of, circumstances, findings
+from groupcheck.oracles.assignment.against import answer_of, asked_of, breaks, circumstances, findings
 from groupcheck.oracles.assignment.against_command import finding_told, library_of
 from groupcheck.oracles.assignment.asked_groups import _smaller_by_two
 
@@ -56,10 +57,11 @@ def test_sticky_gives_a_partition_to_a_member_that_does_not_subscribe_on_an_olde
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_sticky_moves_more_than_needed(found, library):
-    different, equal = of(found, library, "sticky", "sticky")
+    different, equal = of(found, library, "sticky", "fewest moves")
     assert different.circumstances == ("subscriptions differ",) and equal.circumstances == ("nobody subscribes to a topic",)
     for finding in (different, equal):
         assert finding.words.startswith("2 partitions move (") and finding.words.endswith(") where 1 would do")
+    assert not different.kafka.keeps and equal.kafka.keeps  # where subscriptions differ, Kafka's own moves as many
 
 
 def test_a_cooperative_member_of_kafka_python_does_not_tell_its_generation(found, capsys):
@@ -91,13 +93,36 @@ def test_nothing_can_be_left_out_of_an_example_nor_any_two_things(found, library
         if finding.group is None:
             continue
         offered = next(o for o in library_of(library).assignors if o.name == finding.assignor)
-        asked = next((a for a in PROMISED[offered.like] if a.promise == finding.promise), None)
+        asked = next(a for a in asked_of(offered, beyond=True) if a.promise == finding.promise)
         for less in _smaller_by_two(finding.group):
-            answer = answer_of(offered, less)
-            broken = (
-                isinstance(answer, Exception) if asked is None else not isinstance(answer, Exception) and any(asked.broken(less, answer))
-            )
+            broken = breaks(asked, offered.like, less, answer_of(offered, less))
             assert not broken or not circumstances(less) <= set(finding.circumstances), less
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_code_of_every_finding_shows_it_again(found, capsys, library, monkeypatch):
+    for name in ("member_assignment", "generation"):  # which aiokafka's code changes for the whole process
+        monkeypatch.setattr(StickyPartitionAssignor, name, getattr(StickyPartitionAssignor, name))
+    for finding in found[library].findings:
+        try:
+            told = run(finding.code, capsys)
+        except Exception as thrown:
+            assert finding.answer == {"throws": f"{type(thrown).__name__}: {thrown}"}
+            continue
+        if finding.group is None:
+            assert "generation=" in told
+            continue
+        answer = {line.partition(" ")[0]: ast.literal_eval(line.partition(" ")[2]) for line in told.splitlines()}
+        assert {m: [f"{topic}-{p}" for topic, numbers in given for p in sorted(numbers)] for m, given in answer.items()} == finding.answer
+
+
+def test_beside_a_finding_stands_what_kafkas_own_assignor_does(found):
+    (dropped,) = of(found, "kafka-python", "range", "balanced in topics")
+    assert "Kafka's own range keeps it here: {'A': ['t-1'], 'B': ['t-0'], 'C': ['t-2']}" in finding_told(dropped)
+    (stale,) = of(found, "kafka-python", "sticky", "valid")
+    assert "Kafka's own sticky breaks it here, too" in finding_told(stale)
+    (untold,) = of(found, "kafka-python", "cooperative-sticky", "claims are told")
+    assert untold.kafka is None and "Kafka's own" not in finding_told(untold)
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

@@ -16,6 +16,7 @@ WRONG = {
     "cooperative-in-one-round": "orders-2 goes from c1 to c2 in one round: c1 has not let go of it",
     "weights": "c2 (weight 1) has 3, best would be 2; c1 (weight 2) has 3, best would be 4",
 }
+MOVED = "5 partitions move (orders-2 from c1 to c2, orders-5 from c2 to c1, stock-0 from c1 to c3, stock-1 from c1 to c3, and 1 more) where 3 would do"
 FILES = sorted(p.stem for p in DATA.glob("*.json") if not p.stem.startswith(("printed", "constraints")))
 
 
@@ -47,4 +48,27 @@ def test_the_fewest_moves_are_told_where_more_are_made(capsys, tmp_path):
     path.write_text(json.dumps(document), "utf-8")
     assert cli.run(["assign", str(path), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
-    assert [v["words"] for v in told["violations"]] == ["5 partitions move, 3 would have to"] and len(told["moves"]) == 5
+    assert [v["words"] for v in told["violations"]] == [MOVED] and len(told["moves"]) == 5
+
+
+def test_more_moves_than_needed_are_told_but_not_wrong_where_kafkas_sticky_promises_no_optimum(capsys, tmp_path):
+    """Kafka's own answer, where subscriptions differ."""
+    document = {
+        "topics": {"t": 2, "u": 1, "v": 1},
+        "members": {
+            "A": {"subscribes": ["t", "v"], "claims": {"t": [0, 1], "v": [0]}, "generation": 1},
+            "B": {"subscribes": ["t", "u", "v"]},
+            "C": {"subscribes": ["t"]},
+        },
+        "assignor": "sticky",
+    }
+    path = tmp_path / "differ.json"
+    path.write_text(json.dumps(document), "utf-8")
+    assert cli.run(["assign", str(path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert len(told["moves"]) == 2 and told["optimum"]["moves"] == 1
+    assert [note.partition(":")[0] for note in told["notes"]] == ["2 moves where 1 would do is not wrong"]
+    path.write_text(json.dumps(document | {"promises": ["valid", "complete", "balanced", "fewest moves"]}), "utf-8")
+    assert cli.run(["assign", str(path), "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [v["promise"] for v in told["violations"]] == ["fewest moves"] and told["right"] is not None

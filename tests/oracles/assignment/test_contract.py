@@ -103,6 +103,20 @@ def test_kafkas_sticky_assignors_keep_their_promises_over_a_sequence(assignor, l
     assert groupcheck.assignor_contract(assignor, like=like, examples=60)("sequence") is None
 
 
+def test_fewest_moves_are_asked_for_only_where_kafkas_sticky_promises_them():
+    def worse(group):
+        """As balanced, but each member gets what the next one would."""
+        given = sticky(group)
+        return (
+            dict(zip(given, [*list(given.values())[1:], *list(given.values())[:1]]))
+            if len({m.topics for m in group.members}) == 1
+            else given
+        )
+
+    assert groupcheck.assignor_contract(sticky, like="sticky", examples=60)("fewest moves") is None
+    assert "where none would do" in failure(worse, "fewest moves", like="sticky")
+
+
 def test_what_cannot_be_asked_is_refused():
     with pytest.raises(groupcheck.UserError, match="did you mean sticky"):
         groupcheck.assignor_contract(sticky, like="stiky")
