@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.packed import Packed
@@ -13,15 +15,19 @@ from groupcheck.model.engine.store import Reserved, Words
 MOST_STATES = (1 << 32) - 2  # places in the index have 32 bits
 FIRST_SLOTS = 1 << 14
 LOAD = 0.7
-MOST_BYTES = 1 << 40
+MOST_WORDS = (1 << 40) // 8 // 8
+
+Slots = NDArray[np.uint32]
 
 
 class Log:
     """States, packed, never moved, each once. `levels[d]` is the place of the first state of level d."""
 
-    def __init__(self, packed: Packed) -> None:
+    def __init__(self, packed: Packed, memory: Reserved | None = None, index: Callable[[int], Slots] | None = None) -> None:
+        """`memory` and `index` (an array of so many zeros): where they lie, if not in memory of this process alone."""
         self.packed, self.registers = packed, packed.registers
-        self.memory = Reserved(MOST_BYTES // 8 // 8)
+        self.memory = memory or Reserved(MOST_WORDS)
+        self._new_index = index or (lambda slots: np.zeros(slots, np.uint32))
         self.levels: list[int] = [0]
         self.slots = 0
         self.registers[r.LOG] = self.memory.address
@@ -45,7 +51,7 @@ class Log:
         """The numbers of the values in the state at a place."""
         w = self.packed.words
         words = self.memory.words[place * w : (place + 1) * w].tolist()
-        return [(words[f.word] >> f.shift) & f.mask for f in self.packed.fields[: len(self.packed.pools)]]
+        return [(words[f.word] >> f.shift) & f.mask for f in self.packed.fields[: self.packed.shape.places]]
 
     def append(self, ids: list[int]) -> None:
         """A state known to be new, before the index is made."""
@@ -79,15 +85,19 @@ class Log:
     def reindex(self, slots: int) -> None:
         """A new index, from the log alone; the old one is given back first."""
         self.packed.hold(r.INDEX, np.zeros(0, np.uint32))
-        self.packed.hold(r.INDEX, np.zeros(slots, np.uint32))
-        self.slots = slots
-        room = min(int(slots * LOAD), MOST_STATES)
-        self.registers[r.INDEX_SLOTS], self.registers[r.ROOM], self.registers[r.TAG_BITS] = slots, room, room.bit_length()
+        self.use_index(self._new_index(slots))
         kept = [int(self.registers[k]) for k in (r.MODE, r.FROM, r.TO, r.LIVE)]
         self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO], self.registers[r.LIVE] = r.REINDEX, 0, self.states, 0
         self.packed.run_search()
         for k, value in zip((r.MODE, r.FROM, r.TO, r.LIVE), kept):
             self.registers[k] = value
+
+    def use_index(self, index: Slots) -> None:
+        """Takes an array of slots, empty or filled for this log, as the index."""
+        self.packed.hold(r.INDEX, index)
+        self.slots = len(index)
+        room = min(int(self.slots * LOAD), MOST_STATES)
+        self.registers[r.INDEX_SLOTS], self.registers[r.ROOM], self.registers[r.TAG_BITS] = self.slots, room, room.bit_length()
 
     @property
     def is_full(self) -> bool:

@@ -12,17 +12,15 @@ from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.kernels.compiled import PACKING, Kernel, Unit, load
 from groupcheck.model.engine.layout import Field, arrange, width_of
-from groupcheck.model.engine.pools import Pool
-from groupcheck.model.engine.rows import Rows
+from groupcheck.model.engine.shape import Shape, Values
 from groupcheck.model.engine.store import Reserved, Words, address
-from groupcheck.model.engine.tables import MOST_KINDS, Tables, group_of
+from groupcheck.model.engine.tables import group_of
 
 ALL = (1 << 64) - 1
 DIRECT = 1 << 63
 DENSE_BITS = 22  # a table with more bits of input is found by hash
 SMALL_BITS = 16  # one with fewer is dense even when nearly empty
 SPARSE = 64  # cells for each filled row beyond which a larger dense table does not pay
-CHANGE_BITS = 6  # an outcome's kind says which inputs changed, input i at bit i % 6
 
 
 def u64(values: Any) -> Words:
@@ -32,25 +30,23 @@ def u64(values: Any) -> Words:
 class Packed:
     """Registers, fields and tables. `widths` of places come first in `fields`, then those of view instances."""
 
-    def __init__(self, tables: Tables, rows: Rows, pools: Sequence[Pool], view_pools: Sequence[Pool]) -> None:
-        self.tables, self.rows, self.pools, self.view_pools = tables, rows, pools, view_pools
+    def __init__(self, shape: Shape, values: Values) -> None:
+        self.shape, self.values = shape, values
         self.registers = np.zeros(r.COUNT, np.uint64)
         self.arrays: dict[int, NDArray[Any]] = {}  # what registers point to, kept alive
-        self.filled = [0] * len(tables.all)
+        self.filled = [0] * len(shape.inputs)
         self.repacks = 0
         self.fields: list[Field] = []
         self._search: Kernel | None = None
         self._searched = 0
         self.words = 0
-        self.is_hashed = [False] * len(tables.all)
+        self.is_hashed = [False] * len(shape.inputs)
         self.outcomes = Reserved(1 << 32)
         self.registers[r.OUTCOMES] = self.outcomes.address
         self.registers[r.OUTCOMES_USED] = r.OUTCOMES_START
-        self.most = [0] * len(tables.rules)  # outcomes of the largest row of each table
-        self._kinds()
+        self.most = [0] * shape.rules  # outcomes of the largest row of each table
         self._static()
-        self._widths = [width_of(1)] * (len(pools) + len(view_pools))
-        self._guard_columns()
+        self._widths = [width_of(1)] * (shape.places + shape.views)
         self.layout(None)
 
     # -- registers
@@ -69,7 +65,7 @@ class Packed:
 
     @property
     def unit(self) -> Unit:
-        return Unit(self.words, len(self.tables.rules) > self.tables.ordinary)
+        return Unit(self.words, self.shape.has_urgent)
 
     def run_search(self) -> None:
         if self._search is None or self._searched != self.words:
@@ -79,65 +75,32 @@ class Packed:
     @property
     def out_degree(self) -> int:
         """A bound on the successors of one state, chains aside."""
-        return sum(self.most[: self.tables.ordinary])
+        return sum(self.most[: self.shape.to_ordinary])
 
     # -- what does not change during a search
 
-    def _concerned(self, changed: int, inputs: tuple[int, ...], tables: Sequence[tuple[int, frozenset[int]]]) -> int:
-        """The bits of tables that read an input of which the kind says that it changed."""
-        places = {k for i, k in enumerate(inputs) if changed >> i % CHANGE_BITS & 1}
-        mask = 0
-        for bit, reads in tables:
-            if reads & places:
-                mask |= 1 << bit
-        return mask
-
-    def _kinds(self) -> None:
-        """A kind of outcome is a table, a label and a set of changed inputs; it says what must be looked at afterwards."""
-        t = self.tables
-        predicates = [(group_of(k, len(t.predicates)), t.read(table)) for k, table in enumerate(t.predicates)]
-        urgent = t.all[t.ordinary : t.urgent]
-        possible = [(group_of(k, len(urgent)), frozenset(table.inputs)) for k, table in enumerate(urgent)]
-        numbering = {name: n for n, name in enumerate(t.labels)}
-        bases = np.zeros((len(t.rules), len(t.labels)), np.uint64)
-        needs: list[int] = []
-        chains: list[int] = []
-        self.kind_labels: list[int] = []
-        for k, table in enumerate(t.rules):
-            subsets = 1 << min(CHANGE_BITS, len(table.inputs))
-            concerned = [self._concerned(c, table.inputs, predicates) for c in range(subsets)]
-            after = [self._concerned(c, table.inputs, possible) for c in range(subsets)]
-            for name in dict.fromkeys(n for rule, _, _ in table.members for n in rule.names):
-                bases[k, numbering[name]] = len(needs)
-                needs += concerned
-                chains += after
-                self.kind_labels += [numbering[name]] * subsets
-        if len(needs) >= MOST_KINDS:
-            raise UserError(
-                f"the rules have {len(needs):,} kinds of outcome, {MOST_KINDS:,} are possible",
-                where=t.see.spec.name,
-                do="use fewer labels or indexes",
-            )
-        self.hold(r.KIND_BASES, bases)
-        self.hold(r.KIND_NEEDS, u64(needs))
-        self.hold(r.KIND_LABELS, u64(self.kind_labels))
-        self.hold(r.KIND_URGENT, u64(chains))
-        self.fired = self.hold(r.FIRED, np.zeros(max(1, len(needs)), np.uint64))
-        self.registers[r.LABELS] = len(t.labels)
-
     def _static(self) -> None:
-        t, n = self.tables, len(self.pools)
-        self.registers[r.TABLES] = t.ordinary
-        self.registers[r.VIEWED_FROM], self.registers[r.VIEW_FIRST], self.registers[r.VIEW_COUNT] = t.plain, t.urgent, len(t.instances)
-        self.hold(r.INPUT_FIRST, u64(np.cumsum([0, *(len(table.inputs) for table in t.all)])))
-        self.hold(r.PREDICATE_FIRST, self._group_starts(t.views, len(t.predicates)))
-        self.hold(r.URGENT_FIRST, self._group_starts(t.ordinary, t.urgent - t.ordinary))
-        needs = [0] * 64
-        for k, table in enumerate(t.predicates):
-            for place in table.inputs:
-                if place >= n:
-                    needs[group_of(k, len(t.predicates))] |= 1 << (place - n) % 64
-        self.hold(r.VIEW_NEEDS, u64(needs))
+        s = self.shape
+        self.hold(r.KIND_BASES, np.array(s.kind_bases, np.uint64).reshape(s.rules, s.labels))
+        self.hold(r.KIND_NEEDS, u64(s.kind_needs))
+        self.hold(r.KIND_LABELS, u64(s.kind_labels))
+        self.hold(r.KIND_URGENT, u64(s.kind_urgent))
+        self.hold(r.FIRED, np.zeros(max(1, len(s.kind_needs)), np.uint64))
+        self.registers[r.LABELS] = s.labels
+        self.registers[r.TABLES] = s.to_ordinary
+        self.registers[r.VIEWED_FROM], self.registers[r.VIEW_FIRST], self.registers[r.VIEW_COUNT] = s.to_plain, s.to_urgent, s.views
+        self.hold(r.INPUT_FIRST, u64(np.cumsum([0, *(len(inputs) for inputs in s.inputs)])))
+        self.hold(r.PREDICATE_FIRST, self._group_starts(s.to_views, s.predicates))
+        self.hold(r.URGENT_FIRST, self._group_starts(s.to_ordinary, s.to_urgent - s.to_ordinary))
+        self.hold(r.VIEW_NEEDS, u64(s.view_needs))
+        chunks = len(s.columns) - 1
+        self.registers[r.CHUNKS] = chunks
+        self.hold(r.UNGUARDED, u64(s.unguarded))
+        self.registers[r.URGENT_UNGUARDED] = self.get(r.UNGUARDED) + 8 * chunks
+        starts = np.cumsum([0, *(len(c) for c in s.columns)])
+        self.hold(r.CHUNK_GUARDS, u64(starts))
+        self.registers[r.URGENT_GUARDS], self.registers[r.URGENT_GUARDS_END] = int(starts[chunks]), int(starts[chunks + 1])
+        self._columns = [place for chunk in s.columns for place in chunk]
 
     @staticmethod
     def _group_starts(first: int, count: int) -> Words:
@@ -147,82 +110,54 @@ class Packed:
 
     # -- guards
 
-    def _guard_columns(self) -> None:
-        """A column for each place that guards read, for each chunk of 64 ordinary tables and for the urgent ones: open tables by value."""
-        t = self.tables
-        chunks = (t.ordinary + 63) // 64
-        unguarded = [0] * (chunks + 1)
-        self.columns: list[list[tuple[int, list[tuple[int, Any]]]]] = [[] for _ in range(chunks + 1)]
-        for k, members in enumerate(self.rows.members):
-            is_urgent = k >= t.ordinary
-            chunk = chunks if is_urgent else k // 64
-            bit = group_of(k - t.ordinary, t.urgent - t.ordinary) if is_urgent else k % 64
-            if any(m.guard is None for m in members):
-                unguarded[chunk] |= 1 << bit
-                continue
-            for m in members:
-                place = m.where[m.guard_at]
-                column = next((c for p, c in self.columns[chunk] if p == place), None)
-                if column is None:
-                    column = []
-                    self.columns[chunk].append((place, column))
-                column.append((bit, m.guard))
-        self.registers[r.CHUNKS] = chunks
-        self.hold(r.UNGUARDED, u64(unguarded))
-        self.registers[r.URGENT_UNGUARDED] = self.get(r.UNGUARDED) + 8 * chunks
-        starts = np.cumsum([0, *(len(c) for c in self.columns)])
-        self.hold(r.CHUNK_GUARDS, u64(starts))
-        self.registers[r.URGENT_GUARDS], self.registers[r.URGENT_GUARDS_END] = int(starts[chunks]), int(starts[chunks + 1])
-
     def _place_guards(self) -> None:
         """Arrays for the guards, for fields as they are now."""
         entries: list[int] = []
         base = 0
-        for place, _ in (column for chunk in self.columns for column in chunk):
+        for place in self._columns:
             f = self.fields[place]
             entries += [f.word, f.shift, f.mask, base]
             base += 1 << f.width
         self.hold(r.GUARDS, u64(entries))
         self.hold(r.GUARD_BITS, np.zeros(max(1, base), np.uint64))
-        self.guarded = [0] * sum(len(c) for c in self.columns)
+        self.guarded = [0] * len(self._columns)
         self.extend_guards()
 
     def extend_guards(self) -> None:
         """Guards for values met since."""
-        self.rows.extend_guards()
+        self.values.refresh()
         entries, bits = self.arrays[r.GUARDS], self.arrays[r.GUARD_BITS]
-        for n, (place, column) in enumerate(c for chunk in self.columns for c in chunk):
-            done, known = self.guarded[n], len(self.pools[place].values)
-            if done < known:
-                base = int(entries[4 * n + 3])
-                for bit, guard in column:
-                    bits[base + done : base + known] |= np.array(guard.open[done:known], np.uint64) << np.uint64(bit)
-                self.guarded[n] = known
+        for n in range(len(self._columns)):
+            more = u64(self.values.open_tables(n, self.guarded[n]))
+            if len(more):
+                at = int(entries[4 * n + 3]) + self.guarded[n]
+                bits[at : at + len(more)] = more
+                self.guarded[n] += len(more)
 
     # -- fields
 
     def needed_widths(self) -> list[int]:
-        return [max(w, width_of(len(p.values))) for w, p in zip(self._widths, (*self.pools, *self.view_pools))]
+        return [max(w, width_of(n)) for w, n in zip(self._widths, self.values.counts(), strict=True)]
 
     def fit(self, log: Reserved | None) -> bool:
         """Wider fields if a pool has outgrown its own, or a table has become dense. True if states moved."""
         if self.needed_widths() == self._widths and not any(h and self._is_dense(k) for k, h in enumerate(self.is_hashed)):
             return False
-        before = self.fields[: len(self.pools)], self.words
+        before = self.fields[: self.shape.places], self.words
         self.layout(log)
-        return before != (self.fields[: len(self.pools)], self.words)
+        return before != (self.fields[: self.shape.places], self.words)
 
     def layout(self, log: Reserved | None) -> None:
         """Fields for the widths needed; log, outcomes and tables move to them."""
         old = None if not self.words else (self.words, self.fields, self.get(r.KEY_WORDS))
         self._widths = self.needed_widths()
-        n = len(self.pools)
+        n = self.shape.places
         self.words, fields = arrange(self._widths[:n])
-        self.view_words, view_fields = arrange(self._widths[n:]) if self.view_pools else (0, [])
+        self.view_words, view_fields = arrange(self._widths[n:]) if self.shape.views else (0, [])
         self.fields = [*fields, *(Field(self.words + f.word, f.shift, f.width) for f in view_fields)]
         self.registers[r.WORDS], self.registers[r.VIEW_WORDS] = self.words, self.view_words
         self.registers[r.KEY_WORDS] = self.words + self.view_words
-        most_inputs = max((len(t.inputs) for t in self.tables.all), default=0)
+        most_inputs = max((len(inputs) for inputs in self.shape.inputs), default=0)
         self.hold(r.SCRATCH, np.zeros(self.words + self.view_words + most_inputs + 1, np.uint64))
         self.hold(r.VIEW_VALUES, np.zeros(self.view_words + 1, np.uint64))
         self.hold(r.VIEW_PLACES, u64([x for f in view_fields for x in (f.word, f.shift)]))
@@ -234,7 +169,7 @@ class Packed:
 
     def _move(self, log: Reserved | None, old_words: int, old_fields: Sequence[Field]) -> NDArray[np.uint32]:
         """States and outcomes from the old fields to the new ones. Returns where rows went, if they did."""
-        moves = [(o.word, o.shift, o.mask, f.word, f.shift) for o, f in zip(old_fields[: len(self.pools)], self.fields)]
+        moves = [(o.word, o.shift, o.mask, f.word, f.shift) for o, f in zip(old_fields[: self.shape.places], self.fields)]
         self.hold(r.FIELDS, u64(moves))
         self.registers[r.FIELD_COUNT], self.registers[r.OLD_WORDS] = len(moves), old_words
         if log is not None:
@@ -257,7 +192,7 @@ class Packed:
     # -- tables
 
     def _bits(self, k: int) -> int:
-        return sum(self.fields[p].width for p in self.tables.all[k].inputs)
+        return sum(self.fields[p].width for p in self.shape.inputs[k])
 
     def _is_dense(self, k: int) -> bool:
         bits = self._bits(k)
@@ -265,24 +200,23 @@ class Packed:
 
     def _place_tables(self, old: tuple[int, Sequence[Field], int] | None, mapping: NDArray[np.uint32]) -> None:
         """Masks, shifts and cells for the fields as they are now; what was filled is moved over."""
-        t = self.tables
         old_inputs, old_bases, old_cells = (self.arrays.get(x) for x in (r.INPUTS, r.BASES, r.CELLS))
         old_keys, old_values, old_size = self.arrays.get(r.HASH_KEYS), self.arrays.get(r.HASH_VALUES), self.get(r.HASH_SIZE)
-        masks = np.zeros((len(t.all), self.words + self.view_words), np.uint64)
-        shifts = np.zeros((len(t.all), self.words + self.view_words), np.uint64)
+        masks = np.zeros((len(self.shape.inputs), self.words + self.view_words), np.uint64)
+        shifts = np.zeros((len(self.shape.inputs), self.words + self.view_words), np.uint64)
         inputs: list[int] = []
         bases: list[int] = []
         size = 0
-        for k, table in enumerate(t.all):
+        for k, places in enumerate(self.shape.inputs):
             at, offset = {}, 0
-            for place in sorted(table.inputs, key=lambda p: (self.fields[p].word, self.fields[p].shift)):
+            for place in sorted(places, key=lambda p: (self.fields[p].word, self.fields[p].shift)):
                 f = self.fields[place]
                 if not masks[k, f.word]:
                     shifts[k, f.word] = offset
                 masks[k, f.word] |= np.uint64(f.mask << f.shift)
                 at[place] = offset
                 offset += f.width
-            for place in table.inputs:
+            for place in places:
                 f = self.fields[place]
                 inputs += [f.word, f.shift, f.mask, at[place]]
             self.is_hashed[k] = not self._is_dense(k)
@@ -313,7 +247,7 @@ class Packed:
         self.hold(r.MOVED_TO, mapping)
         self.registers[r.OLD_HASH_SIZE], self.registers[r.OLD_KEY_WORDS] = size, key_words
         kept = self.get(r.FROM), self.get(r.TO)
-        self.registers[r.FROM], self.registers[r.TO] = self.tables.urgent, len(self.tables.all)
+        self.registers[r.FROM], self.registers[r.TO] = self.shape.to_urgent, len(self.shape.inputs)
         self.kernel("respread")
         self.registers[r.FROM], self.registers[r.TO] = kept
         for register in (r.OLD_INPUTS, r.OLD_BASES, r.OLD_CELLS, r.OLD_KEYS, r.OLD_VALUES, r.MOVED_TO):
@@ -329,7 +263,7 @@ class Packed:
         if (self.get(r.HASH_COUNT) + more) * 10 > self.get(r.HASH_SIZE) * 6:
             keys, values, size = self.arrays[r.HASH_KEYS], self.arrays[r.HASH_VALUES], self.get(r.HASH_SIZE)
             self._new_hash(max(2 * size, 2 * (self.get(r.HASH_COUNT) + more)))
-            no_dense, none = u64([ALL] * len(self.tables.all)), np.zeros(0, np.uint32)
+            no_dense, none = u64([ALL] * len(self.shape.inputs)), np.zeros(0, np.uint32)
             self._respread(self.get(r.KEY_WORDS), self.arrays[r.INPUTS], no_dense, none, keys, values, size, none)
 
     # -- writing rows
@@ -341,7 +275,7 @@ class Packed:
         room = self.get(r.OUTCOMES_USED) + (len(tape) + 2 * rows) * self.words
         if room >= 1 << 32:
             raise UserError(
-                "the outcomes of the rules do not fit in 4,294,967,296 words", where=self.tables.see.spec.name, do="cut the slots smaller"
+                "the outcomes of the rules do not fit in 4,294,967,296 words", where=self.shape.name, do="cut the slots smaller"
             )
         self.outcomes.ensure(room)
         self.registers[r.OUTCOMES] = self.outcomes.address
@@ -352,18 +286,18 @@ class Packed:
 
     def dump(self) -> Words:
         """All rows of rules as a tape for `write`."""
-        most = 1 + max((len(t.inputs) for t in self.tables.rules), default=0)
-        size = sum(self.filled[: self.tables.urgent]) * (most + 1) + self.get(r.OUTCOMES_USED) * most
+        most = 1 + max((len(inputs) for inputs in self.shape.inputs[: self.shape.rules]), default=0)
+        size = sum(self.filled[: self.shape.rules]) * (most + 1) + self.get(r.OUTCOMES_USED) * most
         tape = self.hold(r.TAPE, np.zeros(size, np.uint64))
         kept = self.get(r.TO)
-        self.registers[r.TO] = self.tables.urgent
+        self.registers[r.TO] = self.shape.rules
         self.kernel("dump_rows")
         self.registers[r.TO] = kept
         return tape[: self.get(r.TAPE_LENGTH)]
 
     def ids(self, words: Words) -> list[list[int]]:
         """The numbers of all places for packed states, one list a place. `words`: states x words."""
-        return [((words[:, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist() for f in self.fields[: len(self.pools)]]
+        return [((words[:, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist() for f in self.fields[: self.shape.places]]
 
     @property
     def bytes(self) -> int:

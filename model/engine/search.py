@@ -10,23 +10,22 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.forked import Forks, Work, evaluate
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.log import Log
+from groupcheck.model.engine.loop import BLOCK, QUEUE, Loop
 from groupcheck.model.engine.packed import Packed
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.predicates import Ends, Findings, Predicates
 from groupcheck.model.engine.rows import Rows
+from groupcheck.model.engine.shape import Known, guarded_by, shape_of
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
-from groupcheck.model.engine.store import Words, address
+from groupcheck.model.engine.store import Words
 from groupcheck.model.engine.tables import tables_of
 from groupcheck.model.engine.verdict import DEADLOCK
 
-BLOCK = 512  # successors expanded before they are inserted: what the cache can load ahead
 STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
-QUEUE = 1 << 16
-SIEVE_BITS = 15  # states met a moment ago: what fits the inner caches
 
 
-class Search:
+class Search(Loop):
     """The state of a search between two calls of a kernel."""
 
     def __init__(self, spec: Spec) -> None:
@@ -42,14 +41,14 @@ class Search:
         self.rows = Rows(self.tables, self.pools, self.findings.broken_step)
         self.extra = dict.fromkeys(self.tables.labels, 0)  # firings before the first state at rest
         starts = self._starts()
-        self.packed = Packed(self.tables, self.rows, self.pools, self.view_pools)
-        self.registers = self.packed.registers
+        guarded = guarded_by(self.tables, self.rows.members)
+        packed = Packed(shape_of(self.tables, guarded), Known(guarded, self.pools, self.view_pools, self.rows.extend_guards))
+        super().__init__(packed, Log(packed))
         self.predicates = Predicates(self.tables, self.packed, self.pools, self.view_pools, self.findings, self.state)
         self.ends = Ends(self.tables, self.packed, self.state)
-        self.log = Log(self.packed)
         self.peak = 0
+        self.kept: list[Words] | None = None  # all rows written, where somebody wants to send them on
         self.pulse: Callable[[], None] = lambda: None  # called now and then while rules are called; it may raise to stop the search
-        self._queues()
         for ids in starts:
             self.log.append(ids)
         self.starts = len(starts)
@@ -62,60 +61,6 @@ class Search:
                 self.extra[f.name] += 1
             known.setdefault(rest)
         return [[pool.number(value) for pool, value in zip(self.pools, state)] for state in known]
-
-    def _queues(self) -> None:
-        p = self.packed
-        for queue, size in ((r.DEFERRED, r.DEFERRED_SIZE), (r.QUIET, r.QUIET_SIZE)):
-            p.hold(queue, np.zeros(2 * QUEUE, np.uint64))
-            self.registers[size] = QUEUE
-        p.hold(r.UNSURE, np.zeros(QUEUE, np.uint64))
-        self.registers[r.ASKED_SIZE] = QUEUE // 4
-        self.registers[r.BLOCK] = BLOCK
-        self._chain_memory(1 << 10)
-        self._buffers(8192)
-
-    def _chain_memory(self, size: int) -> None:
-        self.registers[r.STACK_SIZE] = self.registers[r.DONE_SIZE] = size
-        self.packed.hold(r.DONE, np.zeros(size + r.LONGEST_CHAIN, np.uint16))
-        self.packed.hold(r.CHAIN, np.zeros(r.LONGEST_CHAIN + 2, np.uint16))
-        self._sized_by_words()
-
-    def more_chain_memory(self) -> None:
-        """After chains of urgent rules did not fit."""
-        self.registers[r.OVERFLOW] = 0
-        self._buffers(2 * int(self.registers[r.BUFFER_SIZE]))
-        self._chain_memory(2 * int(self.registers[r.STACK_SIZE]))
-
-    def _buffers(self, size: int) -> None:
-        self.registers[r.BUFFER_SIZE] = size
-        self.packed.hold(r.HASHES, np.zeros(size, np.uint64))
-        self.packed.hold(r.NEEDS, np.zeros(size, np.uint64))
-        self.packed.hold(r.PUT_OFF, np.zeros(8 * size + 2 * QUEUE, np.uint64))
-        self.registers[r.PUT_OFF_SIZE] = 4 * size
-        self._sized_by_words()
-
-    def resize(self) -> None:
-        """Queues and buffers for the tables as they are."""
-        self._sized_by_words()
-        if BLOCK + self.packed.out_degree + 2 > int(
-            self.registers[r.BUFFER_SIZE]
-        ):  # it must hold a block and all successors of one more state
-            self._buffers(2 * (BLOCK + self.packed.out_degree + 2))
-
-    def _sized_by_words(self) -> None:
-        p = self.packed
-        p.hold(r.BUFFER, np.zeros(max(1, int(self.registers[r.BUFFER_SIZE])) * p.words, np.uint64))
-        p.hold(r.STACK, np.zeros((int(self.registers[r.STACK_SIZE]) + 1) * (p.words + 4), np.uint64))
-        self.clear_sieve()
-        p.hold(r.CURRENT, np.zeros(p.words, np.uint64))
-        p.hold(r.ASKED, np.zeros(int(self.registers[r.ASKED_SIZE]) * (p.words + p.view_words + 2), np.uint64))
-
-    def clear_sieve(self) -> None:
-        """An empty sieve. 0 stands for nothing where the state 0 does not belong; its own place holds another state, which does not either."""
-        p = self.packed
-        sieve = p.hold(r.SIEVE, np.zeros((1 << SIEVE_BITS) * p.words, np.uint64))
-        sieve[: p.words] = 1
-        self.registers[r.SIEVE_SHIFT] = 64 - SIEVE_BITS
 
     def state(self, place: int) -> State:
         """The values of the state at a place."""
@@ -134,11 +79,11 @@ class Search:
         """Expands states from `first` on, at most to `end`, completely; returns the next one."""
         self.run(r.EXPAND, first, end)
         reached = int(self.registers[r.FROM])
-        quiet = [self._taken(r.QUIET, r.QUIET_COUNT)]
-        unsure = self._taken(r.UNSURE, r.UNSURE_COUNT)
-        self._settle()
+        quiet = [self.taken(r.QUIET, r.QUIET_COUNT)]
+        unsure = self.taken(r.UNSURE, r.UNSURE_COUNT)
+        self.settle()
         if len(unsure):
-            quiet.append(self._without_successors(unsure))
+            quiet.append(self.without_successors(unsure))
         if DEADLOCK not in self.findings.wrong:
             for places in quiet:
                 if len(places):
@@ -148,31 +93,17 @@ class Search:
                         break
         return reached
 
-    def run(self, mode: int, first: int, end: int, queue: Words | None = None) -> None:
-        self.log.make_room()
-        self.packed.ensure_hash_room(int(self.registers[r.ASKED_SIZE]))
-        self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO] = mode, first, end
-        if queue is not None:
-            self.registers[r.LIST] = address(queue)
-        self.packed.run_search()
-        endless = int(self.registers[r.ENDLESS])
-        if endless:
-            for _ in self.see.steps(self.state(endless - 1)):
-                pass
-            raise AssertionError("urgent rules came to rest after all")
+    def never_rests(self, place: int) -> None:
+        for _ in self.see.steps(self.state(place)):
+            pass
+        raise AssertionError("urgent rules came to rest after all")
 
-    def _taken(self, register: int, count: int, width: int = 1) -> Words:
-        """A copy of a queue, which is then empty."""
-        n = int(self.registers[count])
-        self.registers[count] = 0
-        return self.packed.arrays[register][: n * width].copy()
-
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Fills rows and takes up what was put off, until nothing is."""
         while True:
             asked = int(self.registers[r.ASKED_COUNT])
-            deferred = self._taken(r.DEFERRED, r.DEFERRED_COUNT, 2)
-            put_off = self._taken(r.PUT_OFF, r.PUT_OFF_COUNT, 2)
+            deferred = self.taken(r.DEFERRED, r.DEFERRED_COUNT, 2)
+            put_off = self.taken(r.PUT_OFF, r.PUT_OFF_COUNT, 2)
             if asked:
                 self.fill()
             if int(self.registers[r.OVERFLOW]):
@@ -188,7 +119,7 @@ class Search:
                     break  # a queue is full
                 done = int(self.registers[r.FROM])
             if done < n:
-                rest = np.concatenate([self._taken(r.DEFERRED, r.DEFERRED_COUNT, 2), deferred[2 * done :]])
+                rest = np.concatenate([self.taken(r.DEFERRED, r.DEFERRED_COUNT, 2), deferred[2 * done :]])
                 self._requeue(rest)
 
     def _requeue(self, pairs: Words) -> None:
@@ -199,7 +130,7 @@ class Search:
         queue[: len(pairs)] = pairs
         self.registers[r.DEFERRED_COUNT] = len(pairs) // 2
 
-    def _without_successors(self, places: Words) -> Words:
+    def without_successors(self, places: Words) -> Words:
         """Which of these states, whose rows are all there now, have no successor but themselves."""
         fired = self.packed.arrays[r.FIRED]
         self.packed.hold(r.FIRED, np.zeros_like(fired))
@@ -212,7 +143,7 @@ class Search:
                 self.more_chain_memory()
                 continue
             done = int(self.registers[r.FROM])
-            found.append(self._taken(r.QUIET, r.QUIET_COUNT))
+            found.append(self.taken(r.QUIET, r.QUIET_COUNT))
         self.packed.hold(r.FIRED, fired)
         return np.concatenate(found) if found else places[:0]
 
@@ -222,7 +153,7 @@ class Search:
         """Evaluates the rows asked for, makes fields wider where needed, and writes the rows."""
         p, t = self.packed, self.tables
         stride = p.words + p.view_words + 2
-        asked = self._taken(r.ASKED, r.ASKED_COUNT, stride).reshape(-1, stride)
+        asked = self.taken(r.ASKED, r.ASKED_COUNT, stride).reshape(-1, stride)
         numbers, places = asked[:, -2].astype(np.int64), asked[:, -1].tolist()
         rules: Work = []
         others: Work = []
@@ -242,6 +173,8 @@ class Search:
         self.predicates.refresh()
         self._relay()
         p.write(tape, len(asked))
+        if self.kept is not None:
+            self.kept.append(np.array(tape, np.uint64))
         if BLOCK + p.out_degree + 2 > int(self.registers[r.BUFFER_SIZE]):
             self.resize()
         self.peak = max(self.peak, self.bytes)
@@ -282,7 +215,7 @@ class Search:
         moved = self.packed.fit(self.log.memory)
         self.packed.extend_guards()
         if (self.packed.words, self.packed.view_words) != before:
-            self._sized_by_words()
+            self.sized_by_words()
         if moved:
             self.clear_sieve()
             self.log.reindex(self.log.slots)
@@ -314,7 +247,7 @@ class Search:
         out = dict(self.extra)
         for kind, n in enumerate(self.packed.arrays[r.FIRED].tolist()):
             if n:
-                out[self.tables.labels[self.packed.kind_labels[kind]]] += n
+                out[self.tables.labels[self.packed.shape.kind_labels[kind]]] += n
         return out
 
     @property

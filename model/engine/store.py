@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import os
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +14,21 @@ Words = NDArray[np.uint64]
 
 
 class Reserved:
-    """An array of 64-bit words that can grow to `most` words without ever being copied, where the system lets us reserve that much."""
+    """An array of 64-bit words that can grow to `most` words without ever being copied, where the system lets us reserve that much.
 
-    def __init__(self, most: int) -> None:
+    With a `file` (made if it is not there) the words lie in it, and processes that open it share them.
+    """
+
+    def __init__(self, most: int, file: Path | None = None) -> None:
         self._space: mmap.mmap | None = None
+        self._file = file
         self.words: Words
         self._reserve(most)
 
     def _reserve(self, most: int) -> None:
+        if self._file is not None:
+            self._map_file(self._file, most)
+            return
         flags = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0) | getattr(mmap, "MAP_NORESERVE", 0x4000)
         while hasattr(mmap, "MAP_PRIVATE") and most >= 1 << 20:
             try:
@@ -34,8 +42,18 @@ class Reserved:
             return
         self.words = np.zeros(1 << 20, np.uint64)
 
+    def _map_file(self, file: Path, most: int) -> None:
+        """A file with holes, as large as is asked for: it takes disk only where it is written."""
+        with file.open("ab+") as opened:
+            size = opened.seek(0, os.SEEK_END)
+            opened.truncate(max(size, most * 8))
+            self._space = mmap.mmap(opened.fileno(), max(size, most * 8))
+        self.words = np.frombuffer(self._space, np.uint64)
+
     def ensure(self, count: int) -> None:
         """Room for so many words."""
+        if count > len(self.words) and self._file is not None:
+            self._reserve(max(count, 2 * len(self.words)))
         if count > len(self.words):
             old = self.words
             try:

@@ -27,7 +27,7 @@ from attrs import frozen
 Kernel = Callable[[int], None]
 Objects = list[tuple[str, bytes]]  # symbol and object code of each kernel
 _SOURCES = ("building.py", "compiled.py", "firing.py", "intrinsics.py", "lookup.py", "packing.py", "registers.py", "search.py")
-_PACKING = ("write_rows", "dump_rows", "repack_log", "repack_outcomes", "respread")
+_PACKING = ("write_rows", "dump_rows", "repack_log", "repack_outcomes", "respread", "deal")
 _MAGIC = b"groupcheck object 1\n"
 _loaded: dict[str, dict[str, Kernel]] = {}
 _engines: list[Any] = []  # they own the code that kernels point to

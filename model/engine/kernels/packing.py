@@ -277,3 +277,41 @@ def dump_rows(ctx):
             to = dump_row(ctx, table, ids, values[slot] & FULL, to)
         slot += ONE
     ctx[r.TAPE_LENGTH] = to
+
+
+def deal(ctx):
+    """Deals states to shards: TO states at SOURCE, into LOG shard by shard. LIST: states of each shard (kept), then where its next one goes.
+
+    A state's shard depends on the numbers of its values alone, not on where their fields stand: fields grow wider during a search.
+    """
+    source, target, fields, n_fields = words(ctx[r.SOURCE]), words(ctx[r.LOG]), words(ctx[r.FIELDS]), ctx[r.FIELD_COUNT]
+    counts, shards, owners, n_words, n = words(ctx[r.LIST]), ctx[r.INDEX_SLOTS], halves(ctx[r.INDEX]), ctx[r.WORDS], ctx[r.TO]
+    i = ZERO
+    while i < n:
+        h = ZERO
+        f = ZERO
+        while f < n_fields:
+            o = f * FIVE
+            number = (source[i * n_words + fields[o]] >> fields[o + ONE]) & fields[o + TWO]
+            h += mix(((f + ONE) << U(40)) + number)
+            f += ONE
+        owner = home(mix(h), shards)
+        owners[i] = owner
+        counts[owner] += ONE
+        i += ONE
+    begin = ZERO
+    s = ZERO
+    while s < shards:
+        counts[shards + s] = begin
+        begin += counts[s]
+        s += ONE
+    i = ZERO
+    while i < n:
+        s = U(owners[i])
+        to = counts[shards + s]
+        counts[shards + s] = to + ONE
+        w = ZERO
+        while w < n_words:
+            target[to * n_words + w] = source[i * n_words + w]
+            w += ONE
+        i += ONE

@@ -27,8 +27,8 @@ They stand apart from the kernels so that a run whose compiled code is on disk n
 ) = range(99)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state reaches the target; predicates put off;
-# a new index
-EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX = range(6)
+# a new index; states from elsewhere into log and index
+EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN = range(7)
 
 # Values of a cell: unknown, asked for, a row without outcomes; from OUTCOMES_START on, where the row's outcomes begin
 UNKNOWN, ASKED_FOR, NOTHING, OUTCOMES_START = range(4)

@@ -18,7 +18,7 @@ from groupcheck.model.engine.kernels.lookup import look, look_viewed, open_of
 
 ZERO, TWO, SIX, SIXTY_THREE, WORD_BYTES, INDEX_BYTES = U(0), U(2), U(6), U(63), U(8), U(4)
 NOTHING = U(r.NOTHING)
-RETRY, CHECK, BACKWARD, RECHECK, REINDEX = U(r.RETRY), U(r.CHECK), U(r.BACKWARD), U(r.RECHECK), U(r.REINDEX)
+RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN = U(r.RETRY), U(r.CHECK), U(r.BACKWARD), U(r.RECHECK), U(r.REINDEX), U(r.TAKE_IN)
 
 
 @alone
@@ -283,6 +283,23 @@ def reindex(wide, ctx, log, index, slots, bits, buffer, hashes):
 
 
 @alone
+def received(wide, ctx, s, hi):
+    """States from a list into the buffer, every predicate to be looked at: (next, states)."""
+    W = U(len(wide))
+    listed, buffer, hashes, needs = words(ctx[r.LIST]), words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS])
+    k = ZERO
+    while s < hi and k < ctx[r.BLOCK]:
+        for w in range(len(wide)):
+            buffer[k * W + U(w)] = listed[s * W + U(w)]
+        hashed(wide, ctx, buffer, hashes, k)
+        needs[k] = ALL
+        prefetch(ctx[r.INDEX] + (home(hashes[k], ctx[r.INDEX_SLOTS]) * INDEX_BYTES))
+        k += ONE
+        s += ONE
+    return s, k
+
+
+@alone
 def search(wide, chained, ctx):
     log, index, slots, bits = words(ctx[r.LOG]), halves(ctx[r.INDEX]), ctx[r.INDEX_SLOTS], ctx[r.TAG_BITS]
     buffer, hashes, needs = words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS])
@@ -300,7 +317,10 @@ def search(wide, chained, ctx):
     ctx[r.FOUND_AT] = ALL
     while s < hi and n < room and ctx[r.PUT_OFF_COUNT] < put_off_room and ctx[r.ENDLESS] == ZERO:
         before = s
-        s, k = block(wide, chained, ctx, s, hi, mode)
+        if mode == TAKE_IN:
+            s, k = received(wide, ctx, s, hi)
+        else:
+            s, k = block(wide, chained, ctx, s, hi, mode)
         if s == before:
             break
         if mode == BACKWARD:
@@ -308,8 +328,9 @@ def search(wide, chained, ctx):
                 ctx[r.FOUND_AT] = s - ONE
                 break
         elif mode != CHECK:
-            ctx[r.TRANSITIONS] += k
-            k = sift(wide, ctx, buffer, hashes, needs, k)
+            if mode != TAKE_IN:
+                ctx[r.TRANSITIONS] += k
+                k = sift(wide, ctx, buffer, hashes, needs, k)
             n = insert(wide, ctx, log, index, slots, bits, buffer, hashes, needs, k, n)
     ctx[r.STATES] = n
     ctx[r.FROM] = s

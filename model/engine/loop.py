@@ -1,0 +1,97 @@
+"""Runs of the search kernel over a log, with the queues and buffers that it needs. It knows no rules: rows come from elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.log import Log
+from groupcheck.model.engine.packed import Packed
+from groupcheck.model.engine.store import Words, address
+
+BLOCK = 512  # successors expanded before they are inserted: what the cache can load ahead
+QUEUE = 1 << 16
+SIEVE_BITS = 15  # states met a moment ago: what fits the inner caches
+
+
+class Loop:
+    """Tables, a log, and memory for what the kernel reports."""
+
+    def __init__(self, packed: Packed, log: Log) -> None:
+        self.packed, self.registers, self.log = packed, packed.registers, log
+        self._queues()
+
+    def _queues(self) -> None:
+        p = self.packed
+        for queue, size in ((r.DEFERRED, r.DEFERRED_SIZE), (r.QUIET, r.QUIET_SIZE)):
+            p.hold(queue, np.zeros(2 * QUEUE, np.uint64))
+            self.registers[size] = QUEUE
+        p.hold(r.UNSURE, np.zeros(QUEUE, np.uint64))
+        self.registers[r.ASKED_SIZE] = QUEUE // 4
+        self.registers[r.BLOCK] = BLOCK
+        self._chain_memory(1 << 10)
+        self._buffers(8192)
+
+    def _chain_memory(self, size: int) -> None:
+        self.registers[r.STACK_SIZE] = self.registers[r.DONE_SIZE] = size
+        self.packed.hold(r.DONE, np.zeros(size + r.LONGEST_CHAIN, np.uint16))
+        self.packed.hold(r.CHAIN, np.zeros(r.LONGEST_CHAIN + 2, np.uint16))
+        self.sized_by_words()
+
+    def more_chain_memory(self) -> None:
+        """After chains of urgent rules did not fit."""
+        self.registers[r.OVERFLOW] = 0
+        self._buffers(2 * int(self.registers[r.BUFFER_SIZE]))
+        self._chain_memory(2 * int(self.registers[r.STACK_SIZE]))
+
+    def _buffers(self, size: int) -> None:
+        self.registers[r.BUFFER_SIZE] = size
+        self.packed.hold(r.HASHES, np.zeros(size, np.uint64))
+        self.packed.hold(r.NEEDS, np.zeros(size, np.uint64))
+        self.packed.hold(r.PUT_OFF, np.zeros(8 * size + 2 * QUEUE, np.uint64))
+        self.registers[r.PUT_OFF_SIZE] = 4 * size
+        self.sized_by_words()
+
+    def resize(self) -> None:
+        """Queues and buffers for the tables as they are."""
+        self.sized_by_words()
+        if BLOCK + self.packed.out_degree + 2 > int(
+            self.registers[r.BUFFER_SIZE]
+        ):  # it must hold a block and all successors of one more state
+            self._buffers(2 * (BLOCK + self.packed.out_degree + 2))
+
+    def sized_by_words(self) -> None:
+        p = self.packed
+        p.hold(r.BUFFER, np.zeros(max(1, int(self.registers[r.BUFFER_SIZE])) * p.words, np.uint64))
+        p.hold(r.STACK, np.zeros((int(self.registers[r.STACK_SIZE]) + 1) * (p.words + 4), np.uint64))
+        self.clear_sieve()
+        p.hold(r.CURRENT, np.zeros(p.words, np.uint64))
+        p.hold(r.ASKED, np.zeros(int(self.registers[r.ASKED_SIZE]) * (p.words + p.view_words + 2), np.uint64))
+
+    def clear_sieve(self) -> None:
+        """An empty sieve. 0 stands for nothing where the state 0 does not belong; its own place holds another state, which does not either."""
+        p = self.packed
+        sieve = p.hold(r.SIEVE, np.zeros((1 << SIEVE_BITS) * p.words, np.uint64))
+        sieve[: p.words] = 1
+        self.registers[r.SIEVE_SHIFT] = 64 - SIEVE_BITS
+
+    def run(self, mode: int, first: int, end: int, queue: Words | None = None) -> None:
+        self.log.make_room()
+        self.packed.ensure_hash_room(int(self.registers[r.ASKED_SIZE]))
+        self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO] = mode, first, end
+        if queue is not None:
+            self.registers[r.LIST] = address(queue)
+        self.packed.run_search()
+        endless = int(self.registers[r.ENDLESS])
+        if endless:
+            self.never_rests(endless - 1)
+
+    def never_rests(self, place: int) -> None:
+        """Urgent rules do not come to rest in a step from the state at this place."""
+        raise AssertionError(f"no rest after the state at {place}")
+
+    def taken(self, register: int, count: int, width: int = 1) -> Words:
+        """A copy of a queue, which is then empty."""
+        n = int(self.registers[count])
+        self.registers[count] = 0
+        return self.packed.arrays[register][: n * width].copy()
