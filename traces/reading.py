@@ -9,10 +9,13 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import math
+import os
+import stat
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from attrs import define
 
@@ -23,6 +26,8 @@ _BLOCK = 1 << 16
 _GZIP = b"\x1f\x8b"
 _SNIFF = 8192
 _LONGEST_MAGIC = 6
+MOST_UNPACKED, MOST_RATIO = 4 << 30, 200
+"""A gzip file that unpacks to more bytes than the first, and to more than so many times its own size, is no log: the rest of it is not read."""
 _UNPACK = "unpack it first (gzip is read as it is)"
 _CAPTURE = "packet captures are not replayed yet; give the coordinator's log"
 _NO_TEXT = {
@@ -65,7 +70,7 @@ def open_log(path: str) -> BinaryIO:
     try:
         head = raw.peek(_LONGEST_MAGIC)  # nothing is taken back: a pipe cannot seek
         if head[:2] == _GZIP:
-            stream = io.BufferedReader(gzip.GzipFile(fileobj=raw))
+            stream = io.BufferedReader(_Unpacked(raw))
         for magic, (what, do) in _NO_TEXT.items():
             if head.startswith(magic):
                 raise TraceError(f"is {what}", where=path, do=do)
@@ -74,6 +79,30 @@ def open_log(path: str) -> BinaryIO:
         raw.close()
         raise
     return stream
+
+
+class _Unpacked(io.RawIOBase):
+    """A gzip file's content, up to where no log unpacks so far."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        told = os.fstat(raw.fileno())
+        self._raw, self._gzip = raw, gzip.GzipFile(fileobj=raw)
+        self._left = max(MOST_UNPACKED, MOST_RATIO * told.st_size) if stat.S_ISREG(told.st_mode) else math.inf
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = self._gzip.readinto(buffer)
+        self._left -= found
+        if self._left < 0:
+            raise OSError("it unpacks to far more than any log; the rest is not read")
+        return found
+
+    def close(self) -> None:
+        super().close()
+        self._gzip.close()
+        self._raw.close()
 
 
 def beginning(stream: BinaryIO) -> bytes:

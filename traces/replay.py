@@ -6,7 +6,7 @@ the middle, and the report says what that leaves open). A group is followed once
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 
 from attrs import Factory, define, evolve
 
@@ -33,6 +33,7 @@ from groupcheck.traces.events import (
     Stabilized,
     StaticReplaced,
 )
+from groupcheck.traces.exchanges import Exchange
 from groupcheck.traces.follow import Follower, Refusal
 from groupcheck.traces.gaps import SENTENCES
 from groupcheck.traces.reading import TraceError, beginning, open_log
@@ -51,6 +52,8 @@ NAMES_KEPT = 100_000
 TEXT_CHARS = 500
 _STEPS = (RebalanceStarted, Stabilized, GroupEmptied, AssignmentReceived)
 _ONCE = (RebalanceStarted, Stabilized, GroupEmptied)
+Seen = Callable[[Event | Exchange, str], None]
+"""Is told of every event of a file, with its sentence, and of every exchange (without one), in the order in which they are replayed."""
 
 
 @define
@@ -257,6 +260,7 @@ class Replay:
 
     log: BrokerLog
     only: str | None = None
+    seen: Seen | None = None
     trails: dict[tuple[int | None, str], Trail] = Factory(dict)
     too_many: int = 0
     anomalies: list[Anomaly] = Factory(list)
@@ -267,6 +271,8 @@ class Replay:
         for count, (event, text) in enumerate(self.log.events(), 1):
             if count % SWEEP_LINES == 0:
                 self._sweep()
+            if self.seen is not None:
+                self.seen(event, text)
             broker = self.log.brokers[event.broker]
             if event.group is not None:
                 trail = self._trail(event.broker, event.group)
@@ -330,8 +336,9 @@ class Replay:
         return (t for t in self.trails.values() if t.broker == broker)
 
 
-def replay_file(path: str, *, format: str | None = None, group: str | None = None) -> FileReport:
-    """Replays one file. `format`: one of `formats.REPLAYED` (or a known one that is not replayed yet), None: found out; `group`: only this one.
+def replay_file(path: str, *, format: str | None = None, group: str | None = None, seen: Seen | None = None) -> FileReport:
+    """Replays one file. `format`: one of `formats.REPLAYED` (or a known one that is not replayed yet), None: found out; `group`: only this one;
+    `seen`: is told of all that is read, whatever group it concerns.
 
     Raises `TraceError` if the file cannot be read as text, or the format is not known.
     """
@@ -341,9 +348,9 @@ def replay_file(path: str, *, format: str | None = None, group: str | None = Non
         return _not_replayed(path, format, count_lines(path))
     stream = open_log(path)
     if format == formats.REQUEST_LOG or (format is None and formats.sniff(beginning(stream)) == formats.REQUEST_LOG):
-        return replay_requests(RequestLog(path, stream), group)
+        return replay_requests(RequestLog(path, stream), group, seen)
     log = BrokerLog(path, stream)
-    replay = Replay(log, group)
+    replay = Replay(log, group, seen)
     replay.run()
     if log.format is None and not log.strange:
         return _not_replayed(path, formats.sniff(log.notes.head), log.notes.lines)

@@ -5,7 +5,7 @@ Each group is followed by itself. A group whose protocol is not modelled yet is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from attrs import Factory, define
 
@@ -220,12 +220,15 @@ class RequestReplay:
 
     log: RequestLog
     only: str | None = None
+    seen: Callable[[Exchange, str], None] | None = None
     trails: dict[str, RequestTrail] = Factory(dict)
     too_many: int = 0
 
     def run(self) -> None:
         """Reads the file to its end."""
         for e in self.log.exchanges():
+            if self.seen is not None:
+                self.seen(e, "")
             if self.only is not None and e.group != self.only:
                 continue
             trail = self.trails.get(e.group)
@@ -285,8 +288,8 @@ class RequestReplay:
             yield f"more than {GROUPS_KEPT} groups: {self.too_many} requests of further ones were left out"
 
 
-def replay_requests(log: RequestLog, group: str | None) -> FileReport:
-    """Replays one request log. Raises `TraceError` if the file cannot be read."""
-    replay = RequestReplay(log, group)
+def replay_requests(log: RequestLog, group: str | None, seen: Callable[[Exchange, str], None] | None = None) -> FileReport:
+    """Replays one request log; `seen` is told of every exchange. Raises `TraceError` if the file cannot be read."""
+    replay = RequestReplay(log, group, seen)
     replay.run()
     return replay.report()

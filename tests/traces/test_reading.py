@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupcheck.model.engine import UserError
+from groupcheck.traces import reading
 from groupcheck.traces import replay as replay_module
 from groupcheck.traces.reading import LINE_CAP, Notes, open_log, read_lines
 from groupcheck.traces.replay import replay_file
@@ -63,6 +64,16 @@ def test_an_empty_gzip_is_empty(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(b""))
     with pytest.raises(UserError, match="empty"):
         replay_file(str(path))
+
+
+def test_a_gzip_bomb_is_read_no_further_than_a_log_would_unpack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_UNPACKED", 1 << 20)
+    path = tmp_path / "f.gz"
+    path.write_bytes(gzip.compress((LINE + "x" * (64 << 20)).encode()))
+    report = replay_file(str(path))
+    assert report.understood == 1 and any("unpacks to far more than any log" in note for note in report.notes)
+    monkeypatch.undo()
+    assert not any("unpacks" in note for note in replay_file(str(path)).notes)
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n\x00"), max_size=50), min_size=1, max_size=30), st.booleans())
