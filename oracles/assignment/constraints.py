@@ -25,6 +25,7 @@ from groupcheck.oracles.assignment.validity import Assigned, Violation, named
 from groupcheck.oracles.subject import one_of
 
 PROMISE = "constraint"
+NOBODYS = "nobody's"
 
 
 @frozen
@@ -77,7 +78,8 @@ class Together:
     def broken(self, group: Group, assigned: Assigned) -> Iterator[Violation]:
         """What of it does not hold."""
         owners = [_whose(partition, assigned) for partition in self.partitions]
-        if (len(set(owners)) < len(owners)) if self.apart else (len(set(owners)) > 1):
+        of_members = [owner for owner in owners if owner != NOBODYS]
+        if (len(set(of_members)) < len(of_members)) if self.apart else (len(set(owners)) > 1):
             where = ", ".join(f"{named(p)} is {owner}" for p, owner in zip(self.partitions, owners))
             yield Violation(PROMISE, f"{self.words()}: {where}")
 
@@ -132,7 +134,7 @@ Constraint = Stays | Never | Together | Load | RacksAtMost
 
 def _whose(partition: Partition, assigned: Assigned) -> str:
     owners = [member for member, partitions in assigned.items() if partition in partitions]
-    return f"on {', '.join(owners)}" if owners else "nobody's"
+    return f"on {', '.join(owners)}" if owners else NOBODYS
 
 
 def _stay(partitions: tuple[Partition, ...]) -> str:

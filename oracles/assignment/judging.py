@@ -141,11 +141,14 @@ def _moved(case: Case, names: Iterable[str]) -> dict[Partition, tuple[str, str |
 
 def _right(question: Question, names: tuple[str, ...], case: Case) -> Right:
     """The first candidate that breaks nothing."""
+
+    def holds(assigned: Assigned) -> bool:
+        return next(broken(question, evolve(case, assigned=assigned, known=case.best), names, []), None) is None
+
     for origin, candidate in _candidates(question, case):
-        tried = evolve(case, assigned=candidate, known=case.best)
-        if next(broken(question, tried, names, []), None) is None:
+        if holds(candidate):
             return Right(candidate, origin)
-    return solve(question, names, case)
+    return solve(question, names, case, holds)
 
 
 def _candidates(question: Question, case: Case) -> Iterator[tuple[str, Assignment]]:

@@ -1,27 +1,31 @@
-"""What no assignor knows of: promises and constraints together, stated to z3, which finds an assignment or the constraints that exclude each other."""
+"""What no assignor knows of: promises and constraints together, stated to HiGHS, which finds an assignment, and to z3, which says why there is none."""
 
 from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.model.assignors import Partition, range_, round_robin
 from groupcheck.model.assignors.group import every_partition, subscribed_sizes
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.constraints import Constraint, Load, Never, Stays, Together
+from groupcheck.oracles.assignment.integer_program import Planned, plan
 from groupcheck.oracles.assignment.optimum import balance_of, claimants
 from groupcheck.oracles.assignment.promises import PROMISES, Case, ranges_count
 from groupcheck.oracles.assignment.question import Question
 from groupcheck.oracles.assignment.validity import Assigned
 
-SECONDS = 10.0  # for all that z3 is asked about one question
+SECONDS = 10.0  # for all that HiGHS is asked about one question, and for all that z3 is
+SECONDS_WHY = 3.0  # for z3 where HiGHS is certain that there is none
+IN_THE_FORM = ("valid", "complete", "complete later")  # stated by the form of the question, and never in a core
 MOST_PAIRS = 10_000  # of a partition and a member that could have it
 MOST_COMPARED = 300_000  # the same, for each member that another is compared with
-UNDECIDED = f"z3 has not decided within {SECONDS:g} s whether there is one"
+UNDECIDED = f"neither HiGHS nor z3 has decided within {SECONDS:g} s each whether there is one"
+FEWER = "fewer moves may do"
 
 
 @frozen
@@ -33,29 +37,59 @@ class Right:
     core: tuple[str, ...] = ()
 
 
-def solve(question: Question, names: tuple[str, ...], case: Case) -> Right:
+def solve(question: Question, names: tuple[str, ...], case: Case, holds: Callable[[Assigned], bool]) -> Right:
     """An assignment that keeps these promises and the constraints, with few moves; or why there is none.
 
-    The core is minimal: without any one of it there would be an assignment. Raises `UserError` where z3 is needed and not installed.
+    HiGHS finds it at scale; `holds` judges what it finds, which it counts in floating point. Where it finds none, z3 says whether there is one, or why not.
+    The core is minimal: without any one of it there would be one. Raises `UserError` where one of the two is needed and not installed.
     """
+    planned = _planned(question, names, case, SECONDS)
+    if planned.found is not None and holds(planned.found):
+        return Right(planned.found, f"found by HiGHS, {'with the fewest moves' if planned.fewest else FEWER}")
     sizes, members = subscribed_sizes(question.group), question.group.members
     pairs = sum(size * sum(topic in m.topics for m in members) for topic, size in sizes.items())
     compared = pairs * len(members) if {"locally balanced", "balanced at rest"} & set(names) else 0
     if pairs > MOST_PAIRS or compared > MOST_COMPARED:
-        return Right(
-            None, f"none of those tried is right, and {len(members)} members with {sum(sizes.values()):,} partitions are too many for z3"
-        )
-    statement = _Statement(_z3(), question, names, case)
+        many = f"{len(members)} members with {sum(sizes.values()):,} partitions are too many for z3"
+        right = Right(None, f"none of those tried is right, and {many}")
+    else:
+        right = by_z3(question, names, case, SECONDS_WHY if planned.none else SECONDS)
+    if planned.none and right.assigned is None and not right.core:
+        return Right(None, "there is none", _core_by_leaving_out(question, names, case))
+    return right
+
+
+def _core_by_leaving_out(question: Question, names: tuple[str, ...], case: Case) -> tuple[str, ...]:
+    """What HiGHS says cannot be left out, one after the other; more than that where its time ends."""
     until = time.monotonic() + SECONDS
+    kept: list[str | Constraint] = [*(name for name in names if name not in IN_THE_FORM), *question.constraints]
+    for one in list(kept):
+        rest = [other for other in kept if other is not one]
+        left = until - time.monotonic()
+        asked = evolve(question, constraints=tuple(c for c in rest if not isinstance(c, str)))
+        if left > 0 and _planned(asked, tuple(n for n in names if n in rest or n in IN_THE_FORM), case, left).none:
+            kept = rest
+    return tuple(f"{one}: {PROMISES[one].statement}" if isinstance(one, str) else one.words() for one in kept)
+
+
+def by_z3(question: Question, names: tuple[str, ...], case: Case, seconds: float = SECONDS) -> Right:
+    """z3's answer alone."""
+    statement = _Statement(_z3(), question, names, case)
+    until = time.monotonic() + seconds
     answer = statement.check(until)
     if answer == "unknown":
         return Right(None, UNDECIDED)
     if answer == "unsat":
         return Right(None, "there is none", statement.core(until))
     assigned, proved = statement.with_fewest_moves(until)
-    return Right(
-        assigned, "found by z3, with the fewest moves" if proved else f"found by z3; fewer moves may do, {SECONDS:g} s did not suffice"
-    )
+    return Right(assigned, f"found by z3, {'with the fewest moves' if proved else FEWER}")
+
+
+def _planned(question: Question, names: tuple[str, ...], case: Case, seconds: float) -> Planned:
+    try:
+        return plan(question, names, case, seconds)
+    except ImportError:
+        raise UserError("constraints are solved with scipy, which is not installed", do="pip install groupcheck[proof]") from None
 
 
 def _z3() -> Any:
