@@ -204,6 +204,24 @@ def record(**options: Any) -> int:
     return record(**options)
 
 
+@command.command(short_help="Many checks from one file, here or on Spark.")
+@click.argument("file", type=FILE)
+@click.option("--spark", metavar="MASTER", help="Check the cells on Spark's executors: local[2], spark://host:7077, yarn, k8s://...")
+@click.option("--out", type=FILE, metavar="DIR", help="The folder for the results; a new one, named after the time, if left out.")
+@click.option("--resume", is_flag=True, help="Go on from the results in --out: cells that are done are not repeated.")
+@click.option("--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Processes that call rules, of each check.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.sweep/1).")
+def sweep(**options: Any) -> int:
+    """Run every check that FILE (TOML or YAML, docs/sweep.md) grows: variants, scopes, faults, mutations, invariants.
+
+    Exits with the worst of all cells: 1 (violated) before 3 (unknown) before 0 (holds). A cell whose verdict is the one that FILE expects
+    counts as 0; one that holds where a violation is expected, as 1. Results: sweep.parquet and sweep.html in --out.
+    """
+    from groupcheck.oracles.commands import sweep
+
+    return sweep(**options)
+
+
 @command.command("list")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--variant", metavar="NAME", help="Of this variant alone.")

@@ -119,6 +119,13 @@ def record(**options: Any) -> int:
     return run(options.pop("command"), topics=topics, settings=settings, **options)
 
 
+def sweep(**options: Any) -> int:
+    """`groupcheck sweep`: see `groupcheck.oracles.sweep.command`."""
+    from groupcheck.oracles.sweep.command import run
+
+    return run(**options)
+
+
 def list_(kind: str, variant: str | None, as_json: bool) -> int:
     """`groupcheck list`: what there is of a kind."""
     from groupcheck.oracles.listing import listing, view

@@ -1,0 +1,1 @@
+"""Many checks from one file: `groupcheck sweep` (docs/sweep.md)."""

@@ -1,0 +1,174 @@
+"""`groupcheck sweep`: from a file to a table, a page and an exit code. Small scopes come first; what they say about the larger ones is told before those."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from attrs import Factory, define
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.document import as_text
+from groupcheck.oracles.files import write
+from groupcheck.oracles.printable import printable
+from groupcheck.oracles.sweep import rows as tables
+from groupcheck.oracles.sweep.cells import Cell
+from groupcheck.oracles.sweep.folder import PAGE, TABLE, Done, Folder
+from groupcheck.oracles.sweep.forecast import Families, Forecast
+from groupcheck.oracles.sweep.growing import Sweep, grown
+from groupcheck.oracles.sweep.here import check_here
+from groupcheck.oracles.sweep.live import Watched, watching
+from groupcheck.oracles.sweep.page import page
+from groupcheck.oracles.sweep.reading import read_sweep
+from groupcheck.oracles.sweep.running import Outcome
+from groupcheck.oracles.sweep.words import answer_view, forecast_lines
+
+SCHEMA = "groupcheck.sweep/1"
+EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 3}
+WORST_FIRST = ("violated", "unknown", "holds")
+
+
+@define
+class Progress:
+    """A sweep under way: what is known of its cells, and the forecasts that were made before they ran."""
+
+    folder: Folder
+    watched: Watched
+    done: dict[str, Done] = Factory(dict)
+    forecasts: dict[str, Forecast] = Factory(dict)
+
+    def finish(self, cell: Cell, outcome: Outcome, page: str) -> None:
+        """Keeps what became of a cell, at once."""
+        self.done[cell.id] = self.folder.keep(cell, outcome, page, self.forecasts.get(cell.id))
+        self.watched.see(cell, outcome)
+
+    @property
+    def outcomes(self) -> dict[str, Outcome]:
+        return {name: done.outcome for name, done in self.done.items()}
+
+
+def run(file: Path, spark: str | None, out: Path | None, resume: bool, workers: int, as_json: bool) -> int:
+    """Runs a sweep and gives the exit code. Raises `UserError` for bad input, `KeyboardInterrupt` where it was interrupted."""
+    began = time.monotonic()
+    _must_fit(out, resume, workers)
+    tables.needed()
+    sweep = grown(read_sweep(file), printable(str(file)))
+    folder = Folder(out or Path(f"sweep-{datetime.now():%Y%m%d-%H%M%S}"))
+    folder.opened(resume)
+    done = {cell.id: known for cell in sweep.cells if (known := folder.done(cell))}
+    progress = Progress(folder, Watched(len(sweep.cells), len(done)), done)
+    if done:
+        _say(f"{len(done):,} of {len(sweep.cells):,} cells are done already")
+    try:
+        _check(sweep, progress, spark, workers)
+    except KeyboardInterrupt:
+        _say(f"interrupted: {len(done):,} of {len(sweep.cells):,} cells are done; --out {folder.path} --resume goes on")
+        return EXIT_CODES["unknown"]
+    return _answer(sweep, progress, as_json, time.monotonic() - began)
+
+
+def _must_fit(out: Path | None, resume: bool, workers: int) -> None:
+    if resume and out is None:
+        raise UserError("there is nothing to go on from", where="--resume", do="name the folder with --out")
+    if workers < 1:
+        raise UserError(f"workers is {workers}, not 1 or more")
+
+
+def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int) -> None:
+    """The cells that are not done: first those on which forecasts rest, then the forecasts, then the rest, the longest first."""
+    families = Families.among(sweep.cells)
+    left = [cell for cell in sweep.cells if cell.id not in progress.done]
+    larger = [cell for cell in left if families.is_next(cell)]
+    smaller = [cell for cell in left if not families.is_next(cell)]
+    if not left:
+        return
+    with ExitStack() as stack:
+        beat = stack.enter_context(watching(progress.watched))
+        if spark is None:
+            check: Any = partial(check_here, workers=workers)
+        else:
+            from groupcheck.oracles.spark.session import session
+            from groupcheck.oracles.sweep.on_spark import check_on
+
+            progress.watched.doing = f"starting Spark on {printable(spark)}"
+            check = partial(check_on, stack.enter_context(session(spark, name="groupcheck sweep")), spark, workers=workers, beat=beat)
+        progress.watched.doing = "small scopes"
+        check(families.longest_first(smaller, progress.outcomes), finish=progress.finish)
+        _foretell(families, larger, progress)
+        progress.watched.doing = "larger scopes, the longest first"
+        check(families.longest_first(larger, progress.outcomes), finish=progress.finish)
+
+
+def _foretell(families: Families, cells: Sequence[Cell], progress: Progress) -> None:
+    known = progress.outcomes
+    made = [(cell, forecast) for cell in cells if (forecast := families.forecast(cell, known))]
+    progress.forecasts |= {cell.id: forecast for cell, forecast in made}
+    for line in forecast_lines(made):
+        _say(line)
+
+
+def _answer(sweep: Sweep, progress: Progress, as_json: bool, seconds: float) -> int:
+    rows = [tables.row(cell, progress.done[cell.id], sweep.grids[cell.grid]) for cell in sweep.cells]
+    verdict = worst(rows)
+    folder = progress.folder.path
+    tables.write_table(rows, folder / TABLE)
+    write(folder / PAGE, page(sweep, verdict, rows))
+    _say(f"wrote {folder / TABLE} and {folder / PAGE}")
+    if as_json:
+        sys.stdout.write(as_text(document(sweep, verdict, rows, folder, seconds)))
+    else:
+        _print(answer_view(sweep.title, verdict, sweep.cells, rows, seconds))
+    return EXIT_CODES[verdict]
+
+
+def worst(rows: Sequence[dict[str, Any]]) -> str:
+    """The worst of all cells: `violated` before `unknown` before `holds`. A cell that is as expected counts as `holds`.
+
+    One that is not counts as `unknown` where that is its verdict, and otherwise as `violated`, also where a violation was expected and none came.
+    """
+    counted = {"holds" if row["as_expected"] else "unknown" if row["verdict"] == "unknown" else "violated" for row in rows}
+    return next(verdict for verdict in WORST_FIRST if verdict in counted)
+
+
+def document(sweep: Sweep, verdict: str, rows: Sequence[dict[str, Any]], folder: Path, seconds: float) -> dict[str, Any]:
+    """All that `groupcheck sweep --json` prints, schema groupcheck.sweep/1."""
+    return {
+        "schema": SCHEMA,
+        "name": sweep.title,
+        "verdict": verdict,
+        "seconds": round(seconds, 3),
+        "counts": {name: sum(row["verdict"] == name for row in rows) for name in WORST_FIRST},
+        "unexpected": sum(not row["as_expected"] for row in rows),
+        "forecasts": {
+            name: {
+                "made": sum(row["forecast_by"] is not None for row in rows),
+                "checked": sum(row[f"{name}_as_forecast"] is not None for row in rows),
+                "held": sum(row[f"{name}_as_forecast"] is True for row in rows),
+            }
+            for name in ("states", "seconds")
+        },
+        "table": str(folder / TABLE),
+        "page": str(folder / PAGE),
+        "cells": list(rows),
+    }
+
+
+def _say(text: str) -> None:
+    print(f"groupcheck: {printable(text)}", file=sys.stderr)
+
+
+def _print(view: Any) -> None:
+    from rich.console import Console
+
+    from groupcheck.oracles.text import as_plain
+
+    if sys.stdout.isatty():
+        Console(highlight=False).print(view)
+    else:
+        sys.stdout.write(as_plain(view))

@@ -1,0 +1,126 @@
+"""Cells checked by Spark's executors, each in a task of its own; results stream to the driver as tasks end.
+
+What an executor finds travels in an accumulator: Spark hands a task's share of it to the driver when the task ends, once for each task that
+succeeded, whatever was retried or run twice. So nothing but the driver writes, and no disk needs to be shared.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from groupcheck.oracles.spark.session import ATTEMPTS, checked_master, told_by
+from groupcheck.oracles.sweep.cells import Cell, Question
+from groupcheck.oracles.sweep.running import TRIES, Outcome, checked, failure, told
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Finish = Callable[[Cell, Outcome, str], None]
+Task = tuple[int, dict[str, Any]]  # number of the cell, its question as plain data
+Arrival = tuple[int, dict[str, Any], str]  # number of the cell, its outcome as plain data, its page
+GLANCE = 0.05  # seconds between two looks at what has arrived
+
+
+def check_on(spark: SparkSession, master: str, cells: Sequence[Cell], workers: int, finish: Finish, beat: Callable[[], None]) -> None:
+    """Checks cells, started in their order; `finish` hears of each as it ends, `beat` a few times a second. Raises `KeyboardInterrupt`.
+
+    A cell that raises, or whose process dies, is retried, and then reported. Where Spark gives the whole job up, the cells that are left
+    are run once more, each in a job of its own, so that none can take others with it.
+    """
+    waiting = {cell.number: cell for cell in cells}
+    runs = tries(master)
+
+    def arrived(number: int, outcome: Outcome, page: str) -> None:
+        if number in waiting:
+            finish(waiting.pop(number), outcome, page)
+
+    _job(spark, list(waiting.values()), runs, workers, arrived, beat)
+    for cell in list(waiting.values()):
+        reason = _job(spark, [cell], runs, workers, arrived, beat)
+        arrived(cell.number, failure(f"Spark gave the cell up: {reason or 'no result came'}", runs), "")
+
+
+def tries(master: str) -> int:
+    """How often a cell is run before it is given up: one less than Spark allows, so that the last attempt can say so instead of ending the job."""
+    local = re.search(r",(\d+)\]$", checked_master(master)) if master.startswith("local[") else None
+    return min(TRIES, max(1, (int(local[1]) if local else ATTEMPTS) - 1))
+
+
+def _job(
+    spark: SparkSession,
+    cells: Sequence[Cell],
+    runs: int,
+    workers: int,
+    arrived: Callable[[int, Outcome, str], None],
+    beat: Callable[[], None],
+) -> str:
+    """One job with a task for each cell; why it failed, if it did."""
+    if not cells:
+        return ""
+    from pyspark.accumulators import AddingAccumulatorParam
+
+    context = spark.sparkContext
+    stream: Any = context.accumulator([], AddingAccumulatorParam([]))
+    tasks = context.parallelize([(cell.number, cell.question.plain()) for cell in cells], len(cells))
+    work = partial(run_tasks, stream=stream, runs=runs, slots=context.defaultParallelism, workers=workers)
+    errors: list[str] = []
+
+    def act() -> None:
+        try:
+            tasks.foreachPartition(work)
+        except Exception as error:
+            errors.append(told_by(error))
+
+    def drain() -> None:
+        while taken[0] < len(stream.value):
+            number, outcome, page = stream.value[taken[0]]
+            stream.value[taken[0]] = None  # pages are large
+            taken[0] += 1
+            arrived(number, Outcome(**{**outcome, "broken": tuple(outcome["broken"])}), page)
+
+    taken = [0]
+    thread = threading.Thread(target=act, name="sweep", daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(GLANCE)
+            drain()
+            beat()
+    except BaseException:
+        context.cancelAllJobs()
+        thread.join(5)
+        drain()
+        raise
+    drain()
+    return errors[0] if errors else ""
+
+
+def run_tasks(cells: Iterable[Task], stream: Any, runs: int, slots: int, workers: int) -> None:
+    """On an executor: checks the cells of a partition (there is one) and adds what it found to the stream."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    attempt = context.attemptNumber() if context else 0
+    for number, question in cells:
+        outcome, page = _tried(question, attempt, runs, min(slots, os.cpu_count() or 1), workers)
+        arrival: Arrival = (number, attrs.asdict(outcome), page)
+        stream.add([arrival])
+
+
+def _tried(question: dict[str, Any], attempt: int, runs: int, slots: int, workers: int) -> tuple[Outcome, str]:
+    if attempt >= runs > 1:
+        return failure(f"the process that ran it died or was lost {runs} times (too little memory? set max_memory)", runs), ""
+    try:
+        outcome, page = checked(Question.from_plain(question), slots, workers)
+        return attrs.evolve(outcome, tries=attempt + 1), page
+    except Exception as error:
+        if attempt + 1 < runs:
+            raise
+        return failure(f"the check failed {runs} times: {told(error)}", runs), ""

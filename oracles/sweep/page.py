@@ -1,0 +1,105 @@
+"""A sweep as one HTML page: a matrix of verdicts for each grid, then every cell; no script, no network, every text escaped by the template."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import frozen
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from groupcheck import __version__
+from groupcheck.oracles.printable import printable
+from groupcheck.oracles.sweep.cells import Cell
+from groupcheck.oracles.sweep.growing import Sweep
+from groupcheck.oracles.sweep.words import held_words, question_words
+
+Row = Mapping[str, Any]
+Key = tuple[tuple[str, str], ...]
+
+
+@frozen
+class Matrix:
+    """The cells of a grid: numbers of the scope that differ go across, all else that differs goes down. None where there is no cell."""
+
+    title: str
+    columns: tuple[str, ...]
+    lines: tuple[tuple[str, tuple[Row | None, ...]], ...]
+
+
+def page(sweep: Sweep, verdict: str, rows: Sequence[Row]) -> str:
+    """The whole page. `rows` as in the table, in the order of the cells."""
+    environment = Environment(
+        loader=PackageLoader("groupcheck.oracles", "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters |= {"printable": printable, "short": short}
+    listed = [(question_words(cell), row) for cell, row in zip(sweep.cells, rows)]
+    return environment.get_template("sweep.html").render(
+        title=sweep.title,
+        verdict=verdict,
+        facts=list(_facts(rows)),
+        matrices=list(matrices(sweep, rows)),
+        listed=listed,
+        version=__version__,
+    )
+
+
+def matrices(sweep: Sweep, rows: Sequence[Row]) -> Iterator[Matrix]:
+    """A matrix for each grid of the sweep."""
+    for index, name in enumerate(sweep.grids):
+        chosen = [(cell, row) for cell, row in zip(sweep.cells, rows) if cell.grid == index]
+        differing = _differing([_told(cell) for cell, _ in chosen])
+        across = [name for name in differing if all(_is_number(_told(cell).get(name, "")) for cell, _ in chosen)]
+        placed: dict[tuple[Key, Key], Row] = {}
+        for cell, row in chosen:
+            told = _told(cell)
+            down = tuple((name, told.get(name, "")) for name in differing if name not in across)
+            placed[down, tuple((name, told.get(name, "")) for name in across)] = row
+        columns = sorted({column for _, column in placed}, key=lambda key: [int(value or -1) for _, value in key])
+        downs = list(dict.fromkeys(down for down, _ in placed))
+        lines = tuple((_label(down), tuple(placed.get((down, column)) for column in columns)) for down in downs)
+        yield Matrix(name or f"grid {index + 1}", tuple(_label(column) for column in columns), lines)
+
+
+def _told(cell: Cell) -> dict[str, str]:
+    """What the file chose for a cell, as texts. What a mutation brings with it is not told: it goes with the mutation's name."""
+    q = cell.question
+    fields = {name: _word(value) for name, value in q.fields.items()}
+    faults = "" if q.faults is None else " ".join(f"{name} {n}" for name, n in q.faults.items()) or "no faults"
+    chosen = ", ".join(q.invariants) or "all invariants"
+    return {"variant": q.variant, "mutation": q.mutation or "no mutation", "faults": faults, "invariants": chosen, **fields}
+
+
+def _word(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _is_number(text: str) -> bool:
+    return text == "" or (text.isascii() and text.isdecimal())
+
+
+def _differing(told: Sequence[Mapping[str, str]]) -> list[str]:
+    names = dict.fromkeys(name for one in told for name in one)
+    return [name for name in names if len({one.get(name, "") for one in told}) > 1]
+
+
+def _label(key: Key) -> str:
+    """A column's or line's name: values, with the name of what they are where they do not say so themselves."""
+    plain = {"variant", "mutation", "faults", "invariants", "assignor"}
+    return ", ".join(value if name in plain else f"{name.replace('_', ' ')} {value or 'none'}" for name, value in key)
+
+
+def _facts(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    yield "cells", f"{len(rows):,}, {sum(not row['as_expected'] for row in rows):,} not as expected"
+    yield "states", f"{sum(row['states'] for row in rows):,}"
+    yield "checking", f"{sum(row['task_seconds'] for row in rows):,.1f} s"
+    if words := held_words(rows):
+        yield "forecasts", words
+
+
+def short(count: int) -> str:
+    """A count in at most five characters: 999, 12.3k, 4.5M."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f}{unit}" if count < 99.95 * size else f"{count / size:.0f}{unit}"
+    return str(count)

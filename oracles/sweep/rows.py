@@ -1,0 +1,88 @@
+"""The result of a sweep as rows: one for each cell, written as one Parquet table. docs/sweep.md documents every column."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from groupcheck import __version__
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.sweep.cells import Cell
+from groupcheck.oracles.sweep.folder import Done
+
+if TYPE_CHECKING:
+    import pyarrow
+
+INSTALL = "pip install 'groupcheck[spark]'"
+# Column -> Arrow type. docs/sweep.md says what each one means, and in which unit.
+COLUMNS = {
+    "cell": "string", "number": "int32", "grid": "int32", "grid_name": "string",
+    "variant": "string", "members": "int32", "partitions": "int32", "generations": "int32", "assignor": "string",
+    "faults": "map", "any_faults": "int32", "scope": "string", "mutation": "string", "invariants": "list",
+    "max_states": "int64", "max_seconds": "float64", "max_memory": "int64",
+    "expected": "string", "verdict": "string", "as_expected": "bool", "reason": "string", "failed": "bool", "tries": "int32",
+    "complete": "bool", "states": "int64", "transitions": "int64", "depth": "int32", "rule_calls": "int64", "bytes_per_state": "float64",
+    "seconds": "float64", "task_seconds": "float64",
+    "broken": "list", "steps": "int32", "key": "string", "page": "string",
+    "forecast_by": "string", "forecast_states": "int64", "forecast_states_low": "int64", "forecast_states_high": "int64",
+    "forecast_seconds": "float64", "forecast_seconds_low": "float64", "forecast_seconds_high": "float64",
+    "states_as_forecast": "bool", "seconds_as_forecast": "bool",
+    "model": "string", "version": "string",
+}  # fmt: skip
+_FORECAST = ("states", "states_low", "states_high", "seconds", "seconds_low", "seconds_high")
+
+
+def row(cell: Cell, done: Done, grid_name: str) -> dict[str, Any]:
+    """A cell and what became of it, with the names of `COLUMNS`, as plain JSON."""
+    q, o, f = cell.question, done.outcome, done.forecast
+    return {
+        "cell": cell.id, "number": cell.number, "grid": cell.grid + 1, "grid_name": grid_name or None,
+        "variant": q.variant, **{name: cell.scope.get(name) for name in ("members", "partitions", "generations", "assignor")},
+        "faults": dict(cell.faults), "any_faults": cell.scope.get("any_faults"), "scope": json.dumps(cell.scope, sort_keys=True),
+        "mutation": q.mutation, "invariants": list(cell.checked),
+        "max_states": q.limits.states, "max_seconds": q.limits.seconds, "max_memory": q.limits.memory,
+        "expected": cell.expect, "verdict": o.verdict, "as_expected": o.verdict == cell.expect and not o.failed, "reason": o.reason,
+        "failed": o.failed, "tries": o.tries,
+        "complete": o.complete, "states": o.states, "transitions": o.transitions, "depth": o.depth, "rule_calls": o.rule_calls,
+        "bytes_per_state": o.bytes_per_state, "seconds": o.seconds, "task_seconds": o.task_seconds,
+        "broken": list(o.broken), "steps": o.steps, "key": o.key, "page": done.page or None,
+        "forecast_by": f.by if f else None, **{f"forecast_{name}": getattr(f, name) if f else None for name in _FORECAST},
+        "states_as_forecast": f.states_held(o) if f else None, "seconds_as_forecast": f.seconds_held(o) if f else None,
+        "model": cell.model, "version": __version__,
+    }  # fmt: skip
+
+
+def needed() -> None:
+    """Raises `UserError` where pyarrow, which writes the table, is missing."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise UserError("pyarrow is not installed", where="groupcheck sweep", do=INSTALL) from None
+
+
+def schema() -> pyarrow.Schema:
+    """The table's schema in Arrow's types."""
+    import pyarrow as pa
+
+    special = {"map": pa.map_(pa.string(), pa.int32()), "list": pa.list_(pa.string()), "bool": pa.bool_()}
+    return pa.schema([(name, special.get(kind) or pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
+
+
+def write_table(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
+    """Writes the Parquet table whole or not at all. Raises `UserError` where it cannot."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    pairs = [{**row, "faults": list(row["faults"].items())} for row in rows]
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".groupcheck-")
+        os.close(handle)
+        parquet.write_table(pa.Table.from_pylist(pairs, schema=schema()), name)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from None

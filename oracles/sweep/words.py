@@ -1,0 +1,97 @@
+"""A sweep told in words: questions, forecasts before the run, and the answer on stdout."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Group
+from rich.text import Text
+
+from groupcheck.oracles.printable import printable
+from groupcheck.oracles.sweep.cells import Cell
+from groupcheck.oracles.sweep.forecast import Forecast
+
+SHOWN = 60  # cells; of a larger sweep only those that are not as expected
+FORECASTS = 20  # lines
+MARKS = {"holds": "green", "violated": "bold red", "unknown": "bold yellow"}
+
+
+def question_words(cell: Cell) -> str:
+    """`classic, members 2, crash 1, with leader_forgotten`: what the file says of a cell."""
+    q = cell.question
+    given = [f"{name.replace('_', ' ')} {_word(value)}" for name, value in q.fields.items()]
+    given += [f"{name} {n}" for name, n in (q.faults or {}).items()] or (["no faults"] if q.faults is not None else [])
+    given += [f"with {q.mutation}"] if q.mutation else []
+    given += [", ".join(q.invariants) + " alone"] if q.invariants else []
+    return ", ".join([q.variant, *given])
+
+
+def _word(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def forecast_lines(forecasts: Sequence[tuple[Cell, Forecast]]) -> Iterator[str]:
+    """What is expected of cells that are still to be checked; a line each."""
+    if forecasts:
+        yield f"forecast of {_counted(len(forecasts), 'larger scope')} from smaller ones, {sum(f.seconds for _, f in forecasts):,.0f} s of searching in all:"
+    for cell, f in forecasts[:FORECASTS]:
+        beyond = _beyond(cell, f)
+        yield (
+            f"  {printable(question_words(cell))}: {f.states:,} states ({f.states_low:,} to {f.states_high:,}), "
+            f"{f.seconds:,.1f} s ({f.seconds_low:,.1f} to {f.seconds_high:,.1f}){beyond}"
+        )
+    if len(forecasts) > FORECASTS:
+        yield f"  and {len(forecasts) - FORECASTS} more, which the table holds"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" + "s" * (number != 1)
+
+
+def _beyond(cell: Cell, f: Forecast) -> str:
+    limits = cell.question.limits
+    if limits.states is not None and f.states > limits.states:
+        return ", beyond its max_states"
+    return ", beyond its max_seconds" if limits.seconds is not None and f.seconds > limits.seconds else ""
+
+
+def held_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many of the forecasts came true; empty where none was made of a cell that ended."""
+    held = [row["states_as_forecast"] for row in rows if row["states_as_forecast"] is not None]
+    quick = [row["seconds_as_forecast"] for row in rows if row["seconds_as_forecast"] is not None]
+    return f"{sum(held)} of {len(held)} forecasts of states held, {sum(quick)} of {len(quick)} of seconds" if held else ""
+
+
+def answer_view(title: str, verdict: str, cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]], seconds: float) -> Group:
+    """The answer for stdout: the worst verdict, cells, what is not as expected."""
+    counts = Counter(row["verdict"] for row in rows)
+    told = ", ".join(f"{n:,} {name}" for name, n in sorted(counts.items()))
+    unexpected = sum(not row["as_expected"] for row in rows)
+    head = Text.assemble(
+        (verdict, MARKS[verdict]), f"  sweep {printable(title)}  " if title else "  sweep  ", f"{len(rows):,} cells: {told}"
+    )
+    head.append(f"; {unexpected:,} not as expected" if unexpected else "; all as expected")
+    lines = [head]
+    for cell, row in zip(cells, rows):
+        if len(rows) <= SHOWN or not row["as_expected"]:
+            lines.append(_line(cell, row))
+    if words := held_words(rows):
+        lines.append(Text(f"  {words}"))
+    searched = sum(row["task_seconds"] for row in rows)
+    lines.append(Text(f"  {seconds:,.1f} s, {searched:,.1f} s of checking"))
+    return Group(*lines)
+
+
+def _line(cell: Cell, row: Mapping[str, Any]) -> Text:
+    line = Text.assemble(
+        "  ", (f"{row['verdict']:9}", MARKS[row["verdict"]]), f"{row['states']:>12,} states  ", printable(question_words(cell))
+    )
+    if not row["as_expected"]:
+        line.append(f"  (expected: {cell.expect})", "bold")
+    if row["broken"]:
+        line.append(f"  {', '.join(row['broken'])} after {_counted(row['steps'], 'step')}")
+    elif row["verdict"] == "unknown":
+        line.append(f"  {printable(row['reason'])[:100]}")
+    return line
