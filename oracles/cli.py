@@ -100,17 +100,26 @@ def explain(**options: Any) -> int:
 
 
 @command.command(short_help="Explain somebody's log: who rebalanced whom, and why.")
-@click.argument("files", nargs=-1, required=True, type=FILE, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, type=FILE, metavar="PATH...")
 @click.option("--format", "format", metavar="NAME", help="See `list formats`; found out by itself if left out.")
 @click.option("--group", metavar="ID", help="This group alone.")
 @click.option("--variant", metavar="NAME", help="The protocol that the group speaks; found out by itself if left out.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.replay/1).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.replay/1; with --spark groupcheck.archive/1).")
 @click.option("--html", type=FILE, metavar="FILE", help="Write a page with the timeline.")
-def replay(files: Sequence[Path], format: str | None, group: str | None, variant: str | None, as_json: bool, html: Path | None) -> int:
-    """Explain somebody's log: why each rebalance began, who held it up, which promise was broken."""
-    from groupcheck.oracles.commands import replay
+@click.option(
+    "--spark", metavar="MASTER", help="Replay whole archives by Spark (docs/archive.md): local[2], spark://host:7077, yarn, k8s://..."
+)
+@click.option("--out", metavar="URI", help="With --spark: the folder of the Parquet tables; what it holds already is not replayed again.")
+def replay(files: Sequence[Path], spark: str | None, out: str | None, **options: Any) -> int:
+    """Explain somebody's log: why each rebalance began, who held it up, which promise was broken.
 
-    return replay(files, format, group, variant, as_json, html)
+    With --spark and --out, PATHs may be folders with thousands of logs, and the answer is a set of Parquet tables.
+    """
+    from groupcheck.oracles.commands import replay, replay_archive
+
+    if spark is not None or out is not None:
+        return replay_archive(files, spark, out, **options)
+    return replay(files, **options)
 
 
 @command.command(short_help="Find every known bug again, each with its shortest story.")
@@ -169,9 +178,11 @@ def conform(**options: Any) -> int:
 @click.option("--like", metavar="ASSIGNOR", help="With --against: the assignor of Kafka whose promises a function or program makes.")
 @click.option("--examples", type=COUNT, metavar="N", help="With --against: groups of each kind that are drawn; 250 if left out.")
 @click.option("--kafka", metavar="VERSION", help="With --against apache: the Kafka version; the newest if left out.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.assign/1, prove/1 or against/1).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.assign/1, assign-sequence/1, prove/1 or against/1).")
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page: members by partitions, what is wrong marked, and beside it what is right.")
 def assign(**options: Any) -> int:
-    """Judge the assignment in FILE (docs/assignment.md): what is wrong with it, the fewest moves, and one that is right. Exits with 1 if it is wrong.
+    """Judge the assignment, or the sequence of them, in FILE (- for standard input; docs/assignment.md): what is wrong with it, the fewest moves,
+    and one that is right. Exits with 1 if it is wrong.
 
     --prove exits with 0 if every statement is proved and every mutant of it refuted. --against exits with 1 if it finds an assignment that
     breaks a promise, and shows the smallest with code that makes it again. A program reads one JSON object a line, {"topics": {"t": 2},

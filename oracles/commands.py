@@ -63,6 +63,18 @@ def replay(files: Sequence[Path], format: str | None, group: str | None, variant
     return run(files, format, group, variant, as_json, html)
 
 
+def replay_archive(paths: Sequence[Path], spark: str | None, out: str | None, as_json: bool, **options: Any) -> int:
+    """`groupcheck replay --spark`: see `groupcheck.oracles.archive`."""
+    for name, value in options.items():
+        if value is not None:
+            raise UserError("an archive holds every group of every log", where=f"--{name}", do="leave it out, and ask the tables")
+    if spark is None:
+        raise UserError("tables are written by Spark", where="--out", do="give --spark 'local[2]' too")
+    from groupcheck.oracles.archive.command import run
+
+    return run(paths, spark, out, as_json)
+
+
 def bugs(ids: Sequence[str], as_json: bool) -> int:
     """`groupcheck bugs`: each mutation found again."""
     from groupcheck.oracles.bugs import find_all, view
@@ -90,10 +102,13 @@ def conform(**options: Any) -> int:
     return run(faults=faults, settings=settings, **options)
 
 
-def assign(file: Path | None, prove: bool, against: str | None, as_json: bool, **options: Any) -> int:
+def assign(file: Path | None, prove: bool, against: str | None, as_json: bool, html: Path | None, **options: Any) -> int:
     """`groupcheck assign`: see `groupcheck.oracles.assignment`, `assign_view` for a file, `proof_command` and `against_command` for the options."""
     if (file is not None) + prove + (against is not None) != 1:
         raise UserError("there is to be one of FILE, --prove and --against", where="groupcheck assign")
+    if html is not None and file is None:
+        raise UserError("a page shows an assignment", where="--html", do="give FILE too")
+    _may_write({"html": html} if html else {})
     if against is None:
         for name, value in options.items():
             if value is not None:
@@ -108,7 +123,7 @@ def assign(file: Path | None, prove: bool, against: str | None, as_json: bool, *
         return run_proofs(as_json)
     from groupcheck.oracles.assignment.assign_view import run
 
-    return run(file, as_json)
+    return run(file, as_json, html)
 
 
 def record(**options: Any) -> int:

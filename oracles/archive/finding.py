@@ -1,0 +1,71 @@
+"""Which logs there are: files as they are named, folders walked to their last corner; and how they are dealt out to tasks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.archive.task import Pack, Source
+
+LEAST_PACK, PACK_BYTES = 256 << 10, 16 << 20
+PACK_FILES = 500
+PACKS = 32
+"""So many packs are made of small files, as long as they do not get too small or too large."""
+GZIP_RATIO = 10
+"""So much more work is a byte of gzip, roughly."""
+
+
+def find_sources(paths: Sequence[str | Path], archive: str | None) -> list[Source]:
+    """Every file of these paths once, by its absolute path, in order of name; not the archive's own (`archive`: its folder, if it is local).
+
+    Links to folders are not followed inside a folder. Raises `UserError` for a path that does not exist, and if there is no file at all.
+    """
+    found: dict[str, Source] = {}
+    for given in paths:
+        path = os.path.abspath(given)  # noqa: PTH100 - a path is made absolute as it is written: links stay links
+        if not os.path.lexists(path):
+            raise UserError("does not exist", where=str(given), do="give log files and folders")
+        for name in _walk(path, archive) if os.path.isdir(path) else [path]:  # noqa: PTH112
+            found[name] = _source(name)
+    if not found:
+        raise UserError("no file in it", where=", ".join(map(str, paths))[:300], do="give log files and folders that hold some")
+    return [found[name] for name in sorted(found)]
+
+
+def _walk(folder: str, archive: str | None) -> Iterable[str]:
+    for where, folders, names in os.walk(folder):
+        folders[:] = [name for name in sorted(folders) if os.path.join(where, name) != archive]  # noqa: PTH118
+        for name in sorted(names):
+            yield os.path.join(where, name)  # noqa: PTH118
+
+
+def _source(path: str) -> Source:
+    try:
+        told = os.stat(path)  # noqa: PTH116
+    except OSError:
+        return Source(path, 0, 0)  # its row says why it cannot be read
+    return Source(path, told.st_size, told.st_mtime_ns)
+
+
+def work(source: Source) -> int:
+    """What a file costs, in bytes of plain text, as far as its name and size tell."""
+    return source.size * (GZIP_RATIO if source.path.endswith((".gz", ".gzip")) else 1)
+
+
+def dealt(sources: Sequence[Source], run: int) -> list[Pack]:
+    """Packs of about the same work, of neighbours by name; the largest files first, each by itself."""
+    full = min(max(sum(map(work, sources)) // PACKS, LEAST_PACK), PACK_BYTES)
+    large = sorted((s for s in sources if work(s) >= full), key=lambda s: (-work(s), s.path))
+    groups = [[source] for source in large]
+    filled = full
+    for source in sources:
+        if work(source) >= full:
+            continue
+        if filled + work(source) > full or len(groups[-1]) >= PACK_FILES:
+            groups.append([])
+            filled = 0
+        groups[-1].append(source)
+        filled += work(source)
+    return [Pack(f"{run:06}-{k:05}", tuple(group)) for k, group in enumerate(groups)]

@@ -1,0 +1,167 @@
+"""A run over an archive: what is new or changed is replayed, wave after wave, and each wave is committed as a whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from attrs import define, evolve, field, frozen
+
+from groupcheck import __version__
+from groupcheck.model.engine import UserError
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
+from groupcheck.oracles.archive.finding import dealt, find_sources
+from groupcheck.oracles.archive.manifest import SCHEMA, Known, Manifest, commit, moved, opened
+from groupcheck.oracles.archive.parts import rewritten
+from groupcheck.oracles.archive.place import HIDDEN, Place, alone
+from groupcheck.oracles.archive.tables import TABLES
+from groupcheck.oracles.archive.task import Done, Pack, Source, failed_pack
+
+WAVE_PACKS = 64
+"""Packs between two commits, at most: what a killed run loses."""
+_RANK: dict[str, int] = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
+
+Runner = Callable[[Sequence[Pack]], list[Done]]
+"""Replays packs, in any order and on any machine; raises what a task died of."""
+
+
+@frozen
+class Outcome:
+    """What a run did. `known`: of every file that was found, replayed now or before."""
+
+    uri: str
+    known: dict[str, Known]
+    new: int
+    changed: int
+    rows: dict[str, int]
+    bytes_read: int
+    seconds: float
+
+    def worst(self) -> tuple[str, str]:
+        """The worst verdict of the files found, and its reason."""
+        path, known = max(self.known.items(), key=lambda item: _RANK[item[1].verdict])
+        return known.verdict, known.reason if len(self.known) == 1 or known.verdict == HOLDS else f"{path}: {known.reason}"
+
+    def document(self) -> dict[str, Any]:
+        """What `--json` prints, schema groupcheck.archive/1."""
+        verdict, reason = self.worst()
+        groups = [sum(known.groups[k] for known in self.known.values()) for k in range(3)]
+        place = Place(self.uri)
+        return {
+            "schema": SCHEMA,
+            "out": self.uri,
+            "verdict": verdict,
+            "reason": reason,
+            "files": {
+                "found": len(self.known),
+                "new": self.new,
+                "changed": self.changed,
+                "known_before": len(self.known) - self.new - self.changed,
+                "not_replayed": sum(known.error is not None for known in self.known.values()),
+                "verdicts": {verdict: sum(known.verdict == verdict for known in self.known.values()) for verdict in _RANK},
+            },
+            "groups": dict(zip((HOLDS, VIOLATED, UNKNOWN), groups)),
+            "lines": sum(known.lines for known in self.known.values()),
+            "rows_added": {table: self.rows.get(table, 0) for table in TABLES},
+            "bytes_read": self.bytes_read,
+            "seconds": round(self.seconds, 1),
+            "tables": {table: place.path(table) if place.local else f"{self.uri.rstrip('/')}/{table}" for table in TABLES},
+        }
+
+
+@define
+class Progress:
+    """How far a run is; shown by whoever wants to."""
+
+    files: int = 0
+    packs: int = 0
+    packs_done: int = 0
+    bytes: int = 0
+    bytes_done: int = 0
+    told: Callable[[Progress], None] = field(default=lambda progress: None)
+
+
+def update(uri: str, paths: Sequence[str | Path], runner: Runner, progress: Progress | None = None) -> Outcome:
+    """Brings an archive up to date with the logs in `paths`. Raises `UserError` for paths and places that are none."""
+    begun, progress = monotonic(), progress or Progress()
+    place = Place(uri)
+    sources = find_sources(paths, place.root if place.local else None)
+    place.prepare([HIDDEN])
+    with alone(place):
+        manifest = opened(place)
+        todo = [source for source in sources if _is_news(source, manifest.files.get(source.path))]
+        changed = sum(source.path in manifest.files for source in todo)
+        manifest.run += 1
+        packs = dealt(todo, manifest.run)
+        progress.files, progress.packs, progress.bytes = len(todo), len(packs), sum(pack.size for pack in packs)
+        rows: Counter[str] = Counter()
+        for first in range(0, len(packs), WAVE_PACKS):
+            wave = packs[first : first + WAVE_PACKS]
+            done = replayed(uri, wave, runner)
+            manifest = _added(place, manifest, done)
+            for one in done:
+                rows.update(one.rows)
+            progress.packs_done += len(wave)
+            progress.bytes_done += sum(pack.size for pack in wave)
+            progress.told(progress)
+    known = {source.path: manifest.files[source.path] for source in sources}
+    return Outcome(uri, known, len(todo) - changed, changed, dict(rows), sum(s.size for s in todo), monotonic() - begun)
+
+
+def _is_news(source: Source, known: Known | None) -> bool:
+    return known is None or (known.size, known.modified_ns, known.by) != (source.size, source.modified_ns, __version__)
+
+
+def replayed(uri: str, packs: Sequence[Pack], runner: Runner) -> list[Done]:
+    """What has become of packs. Where tasks die, the packs are halved until one file is left, which is the one to blame."""
+    try:
+        return runner(packs)
+    except UserError:
+        raise
+    except Exception as died:
+        if len(packs) == 1 and len(packs[0].sources) == 1:
+            return [_blamed(uri, packs[0], died)]
+        return [done for half in _halves(packs) for done in replayed(uri, half, runner)]
+
+
+def _halves(packs: Sequence[Pack]) -> list[list[Pack]]:
+    if len(packs) > 1:
+        return [list(packs[: len(packs) // 2]), list(packs[len(packs) // 2 :])]
+    (pack,) = packs
+    middle = len(pack.sources) // 2
+    return [
+        [evolve(pack, part=f"{pack.part}a", sources=pack.sources[:middle])],
+        [evolve(pack, part=f"{pack.part}b", sources=pack.sources[middle:])],
+    ]
+
+
+def _blamed(uri: str, pack: Pack, died: Exception) -> Done:
+    from groupcheck.oracles.spark.session import told_by
+
+    try:
+        return failed_pack(uri, pack, f"the task that replayed it died: {told_by(died)}"[:500])
+    except OSError as error:
+        raise UserError(f"cannot write to {uri}: {error}", where="--out") from None
+
+
+def _added(place: Place, manifest: Manifest, done: Sequence[Done]) -> Manifest:
+    """Commits a wave: its parts, and those of earlier ones again without the rows that it replaces."""
+    replaced = {path for one in done for path in one.files if path in manifest.files}
+    gone = sorted({manifest.files[path].part for path in replaced})
+    new = {one.part: one.written for one in done}
+    files = dict(manifest.files)
+    for k, old in enumerate(gone):
+        stay = [path for path in manifest.files_of(old) if path not in replaced]
+        if stay:
+            part = f"{done[0].part}r{k}"
+            out = rewritten(place, old, manifest.parts[old], part, [path for path in manifest.files_of(old) if path in replaced])
+            new[part] = out.written
+            files |= {path: evolve(files[path], part=part) for path in stay}
+    for one in done:
+        files |= one.files
+    after = evolve(moved(manifest, gone, new), files=files)
+    commit(place, after)
+    return after

@@ -1,0 +1,124 @@
+"""One task's work: the logs of a pack replayed one after the other, their rows written aside, and what there is to say of each."""
+
+from __future__ import annotations
+
+import stat
+from collections import Counter
+from pathlib import Path
+
+from attrs import frozen
+
+from groupcheck import __version__
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
+from groupcheck.oracles.archive.evidence import event_row, modified
+from groupcheck.oracles.archive.manifest import Known
+from groupcheck.oracles.archive.parts import PartWriter
+from groupcheck.oracles.archive.place import Place
+from groupcheck.oracles.archive.rows import Row, rows_of
+from groupcheck.traces.events import Event
+from groupcheck.traces.exchanges import Exchange
+from groupcheck.traces.reading import TraceError
+from groupcheck.traces.replay import replay_file
+from groupcheck.traces.report import FileReport
+
+REASON_CHARS = 500
+
+
+@frozen
+class Source:
+    """A log to replay, as it was when it was found. `size`: bytes."""
+
+    path: str
+    size: int
+    modified_ns: int
+
+
+@frozen
+class Pack:
+    """The logs of one task, and the part that their rows become."""
+
+    part: str
+    sources: tuple[Source, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(source.size for source in self.sources)
+
+
+@frozen
+class Done:
+    """What a task wrote: table -> where it lies, table -> rows, and what is known of each file."""
+
+    part: str
+    written: dict[str, str]
+    rows: dict[str, int]
+    files: dict[str, Known]
+
+
+class _Spoilt(Exception):
+    """A file whose replay broke off in the middle: its pack begins anew without it."""
+
+
+def replay_pack(uri: str, pack: Pack) -> Done:
+    """Replays a pack. Nothing is visible to readers until the driver has moved it into place.
+
+    A file that cannot be read, or whose replay fails, costs no other: its row in `files` says why.
+    """
+    spoilt: dict[str, str] = {}
+    place = Place(uri)
+    while True:
+        try:
+            with PartWriter(place, pack.part) as out:
+                files = {source.path: _replayed(source, pack.part, out, spoilt.get(source.path)) for source in pack.sources}
+            return Done(pack.part, out.written, out.rows, files)
+        except _Spoilt as found:
+            path, why = found.args
+            spoilt[path] = why
+
+
+def failed_pack(uri: str, pack: Pack, why: str) -> Done:
+    """The rows of files whose task died again and again."""
+    with PartWriter(Place(uri), pack.part) as out:
+        files = {source.path: _replayed(source, pack.part, out, why) for source in pack.sources}
+    return Done(pack.part, out.written, out.rows, files)
+
+
+def _replayed(source: Source, part: str, out: PartWriter, error: str | None) -> Known:
+    """One file's rows."""
+    report = None
+    if error is None:
+        try:
+            report = _report(source, out)
+        except TraceError as refused:
+            error = str(refused).removeprefix(f"{source.path}: ")
+        except (_Spoilt, OSError) as storage:
+            raise storage
+        except Exception as mistake:  # whatever it is, it concerns this file alone
+            raise _Spoilt(source.path, f"a mistake of groupcheck itself: {type(mistake).__name__}: {mistake}"[:REASON_CHARS]) from None
+    if report is None:
+        out.add("files", _of_file(source) | {"verdict": UNKNOWN, "reason": error, "error": error, "groups": 0})
+        return Known(source.size, source.modified_ns, __version__, part, UNKNOWN, error or "", error)
+    for table, row in rows_of(report):
+        out.add(table, (row | _of_file(source)) if table == "files" else row)
+    counts = Counter(g.verdict for g in report.groups)
+    groups = (counts[HOLDS], counts[VIOLATED], counts[UNKNOWN])
+    return Known(
+        source.size, source.modified_ns, __version__, part, report.verdict, report.reason[:REASON_CHARS], None, report.lines, groups
+    )
+
+
+def _report(source: Source, out: PartWriter) -> FileReport:
+    try:
+        if not stat.S_ISREG(Path(source.path).stat().st_mode):
+            raise TraceError("is no file (a pipe, socket or device)", where=source.path)
+    except OSError as e:
+        raise TraceError(f"cannot be read: {e.strerror or e}", where=source.path) from None
+
+    def seen(event: Event | Exchange, text: str) -> None:
+        out.add("events", event_row(event, text, source.path))
+
+    return replay_file(source.path, seen=seen)
+
+
+def _of_file(source: Source) -> Row:
+    return {"file": source.path, "size": source.size, "modified": modified(source.modified_ns), "replayed_by": __version__}
