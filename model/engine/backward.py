@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Path, Step
 
 if TYPE_CHECKING:
@@ -49,25 +51,27 @@ def _predecessor(search: Search, first: int, end: int, target: int) -> int:
 
 def path_to(search: Search, place: int) -> Path:
     """A shortest path, its values replayed through the rules. Raises `RuleError` if they do not give it again."""
-    states = [search.state(k) for k in places_to(search, place)]
+    return path_through(search.see, [search.state(k) for k in places_to(search, place)])
+
+
+def path_through(see: Semantics, states: Sequence[State]) -> Path:
+    """The path through these states, the first of them an initial one."""
     steps: list[Step] = []
     for before, after in pairwise(states):
-        step = next((s for s, _ in search.see.steps(before) if s.state == after), None)
+        step = next((s for s, _ in see.steps(before) if s.state == after), None)
         if step is None:
-            raise RuleError("?", "a path cannot be repeated: some rule is not deterministic", search.see.named(before))
+            raise RuleError("?", "a path cannot be repeated: some rule is not deterministic", see.named(before))
         steps.append(step)
-    chain = next(c for c, _, rest in search.see.starts() if rest == states[0])
-    return Path(search.see.places, states[0], chain, tuple(steps))
+    chain = next(c for c, _, rest in see.starts() if rest == states[0])
+    return Path(see.places, states[0], chain, tuple(steps))
 
 
-def path_of(search: Search, name: str, place: int, kind: str) -> Path:
-    """The path to a violation: to the state itself, or over the step that breaks a step invariant."""
-    path = path_to(search, place)
+def path_of(see: Semantics, name: str, path: Path, kind: str) -> Path:
+    """The path to a violation whose witness stands at the end of a path: the path itself, or with the step that breaks a step invariant."""
     if kind != "step":
         return path
-    last = next((s for s, broken in search.see.steps(search.state(place)) if name in [p.name for p in broken]), None)
+    witness = path.states[-1]
+    last = next((s for s, broken in see.steps(witness) if name in [p.name for p in broken]), None)
     if last is None:
-        raise RuleError(
-            name, "broke in a step that cannot be repeated: some rule is not deterministic", search.see.named(search.state(place))
-        )
+        raise RuleError(name, "broke in a step that cannot be repeated: some rule is not deterministic", see.named(witness))
     return Path(path.places, path.initial, path.settled, (*path.steps, last))

@@ -148,7 +148,7 @@ def _restore(spec: Spec, header: dict[str, Any], arrays: list[Words]) -> Search:
     search = Search(spec)
     at = header["numbers"]
     search.registers[r.STATES] = 0
-    _values(search, origins.astype(np.int64).tolist())
+    values_again(search, origins.astype(np.int64).tolist())
     search.packed.fit(None)
     search.resize()
     widths = [f.width for f in search.packed.fields[: len(search.pools)]]
@@ -162,7 +162,7 @@ def _restore(spec: Spec, header: dict[str, Any], arrays: list[Words]) -> Search:
     for first in range(0, states, PIECE):
         for pool, column in zip(search.pools, search.packed.ids(search.log.packed_states(first, min(states, first + PIECE)))):
             assert max(column) < len(pool.values), "a state with an unknown value"
-    _rows(search, rows.tolist())
+    rows_again(search, rows.tolist())
     search.log.levels = levels
     search.findings.depth = depth
     search.findings.goals = {g.name: None if at["goals"][g.name] is None else int(at["goals"][g.name]) for g in spec.goals}
@@ -174,7 +174,7 @@ def _restore(spec: Spec, header: dict[str, Any], arrays: list[Words]) -> Search:
     return search
 
 
-def _values(search: Search, origins: list[int]) -> None:
+def values_again(search: Search, origins: list[int]) -> None:
     """Makes every value again, from its origin."""
     instances = [*search.see.ordinary, *search.see.urgent]
     pools = {name: pool for (name, _), pool in zip(search.see.places, search.pools)}
@@ -194,7 +194,7 @@ def _values(search: Search, origins: list[int]) -> None:
     search.rows.origins.extend(origins)
 
 
-def _rows(search: Search, tape: list[int]) -> None:
+def rows_again(search: Search, tape: list[int]) -> None:
     """Packs the rows anew, after a look at every number."""
     tables, labels = search.tables, len(search.tables.labels)
     at = rows = 0

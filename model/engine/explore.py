@@ -4,41 +4,42 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path as FilePath
 from types import FrameType
 
 from attrs import define
 
 from groupcheck.model.engine import checkpoint as checkpoints
-from groupcheck.model.engine.backward import path_of
+from groupcheck.model.engine.backward import path_of, path_to
 from groupcheck.model.engine.kernels.compiled import PACKING, is_ready
 from groupcheck.model.engine.reference import conclude
 from groupcheck.model.engine.search import STRETCH, Search
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.store import resident_bytes
-from groupcheck.model.engine.verdict import Limits, Progress, Verdict, Violation
+from groupcheck.model.engine.verdict import Limits, Path, Progress, Verdict, Violation
 
 __all__ = ["explore"]
 BETWEEN = 0.2  # seconds between two reports of progress inside a level
 PATIENCE = 20  # a checkpoint is written when the search has gone on for so many times as long as the last one took
 
 
-class _StoppedError(Exception):
+class StoppedError(Exception):
     """A limit or an interrupt, met while rows are filled: nothing of the batch has been written yet."""
 
 
 @define
-class _Run:
+class Run:
     """A search under way with its clock, limits, listener and checkpoint."""
 
     search: Search
     limits: Limits
     progress: Callable[[Progress], None] | None
-    directory: Path | None
+    directory: FilePath | None
     began: float
     resident: int
     boundary: checkpoints.Numbers
@@ -84,19 +85,19 @@ class _Run:
         """While rows are filled: progress, and an end when a limit is reached."""
         self.reason = self.limit(filling=True)
         if self.reason:
-            raise _StoppedError
+            raise StoppedError
         if time.perf_counter() - self.reported > BETWEEN:
             self.report(self.left)
 
-    def levels(self) -> None:
-        """Level after level, until there is nothing new, something is wrong, or a limit is reached."""
+    def levels(self, widest: float = math.inf) -> None:
+        """Level after level, until there is nothing new, something is wrong, or a limit is reached; or until one has `widest` states or more."""
         s = self.search
         s.pulse = self.pulse
         first, end = s.log.levels[-1], s.log.states
-        while first < end and not s.findings.wrong and not self.reason:
+        while first < end and end - first < widest and not s.findings.wrong and not self.reason:
             s.findings.depth += 1
             s.log.levels.append(end)
-            with contextlib.suppress(_StoppedError):
+            with contextlib.suppress(StoppedError):
                 self._level(first, end)
             if not self.reason:
                 self.left = s.log.states - end
@@ -149,7 +150,7 @@ class _Run:
 
 
 @contextlib.contextmanager
-def _interrupts(run: _Run) -> Iterator[None]:
+def interrupts(run: Run) -> Iterator[None]:
     """The first Ctrl-C ends the search at the next safe point, a second one at once."""
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -168,7 +169,7 @@ def _interrupts(run: _Run) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     """No garbage collection: values hold no cycles, and a search makes millions of them that stay."""
     collecting = gc.isenabled()
     gc.disable()
@@ -185,8 +186,8 @@ def explore(
     progress: Callable[[Progress], None] | None = None,
     *,
     workers: int = 1,
-    checkpoint: str | Path | None = None,
-    resume: str | Path | None = None,
+    checkpoint: str | FilePath | None = None,
+    resume: str | FilePath | None = None,
 ) -> Verdict:
     """Explores every state of a spec; first violations stop it at the end of their level, so that paths are shortest.
 
@@ -196,39 +197,49 @@ def explore(
     Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint that is torn or of another model, scope or version.
     """
     began, resident = time.perf_counter(), resident_bytes()
-    with _without_collection():
-        search = checkpoints.load(spec, Path(resume)) if resume is not None else Search(spec)
+    with without_collection():
+        search = checkpoints.load(spec, FilePath(resume)) if resume is not None else Search(spec)
         search.forks.workers = workers
-        directory = None if checkpoint is None else Path(checkpoint)
-        run = _Run(search, limits, progress, directory, began, resident, checkpoints.numbers_of(search))
+        directory = None if checkpoint is None else FilePath(checkpoint)
+        run = Run(search, limits, progress, directory, began, resident, checkpoints.numbers_of(search))
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, compiling=True)
         search.begin(resumed=resume is not None)
-        with _interrupts(run):
+        with interrupts(run):
             try:
                 run.levels()
                 if run.reason:
                     run.save()
             except KeyboardInterrupt:
                 run.reason = f"interrupted in level {search.findings.depth + 1}"
-        return _verdict(run)
+        return verdict_of(run)
 
 
-def _verdict(run: _Run) -> Verdict:
+def verdict_of(run: Run) -> Verdict:
+    """The answer of a search in one process."""
     s = run.search
-    spec = s.spec
-    statements = {p.name: p.statement for p in spec.invariants}
     violations = []
     for name, (at, place, kind) in sorted(s.findings.wrong.items(), key=lambda item: (item[1][0], item[0])):
-        path = path_of(s, name, place, kind)
-        statement = statements.get(name, "Every state has a successor other than itself, or is a declared end.")
-        violations.append(Violation(name, statement, at, path, s.see.key(path)))
-    fired, goals = s.fired, s.findings.goals
+        violations.append(violation(s, name, at, path_of(s.see, name, path_to(s, place), kind)))
     reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
-    verdict, reason = conclude(spec, fired, goals, bool(violations), reason)
     states = s.log.states
-    per_state = max(s.peak, s.bytes) / states
+    return answer(s, reason, violations, states, run.seconds, max(s.peak, s.bytes) / states, s.notes)
+
+
+def violation(search: Search, name: str, depth: int, path: Path) -> Violation:
+    """A violation, with its statement and key."""
+    statements = {p.name: p.statement for p in search.spec.invariants}
+    statement = statements.get(name, "Every state has a successor other than itself, or is a declared end.")
+    return Violation(name, statement, depth, path, search.see.key(path))
+
+
+def answer(
+    search: Search, reason: str, violations: Sequence[Violation], states: int, seconds: float, per_state: float, notes: Sequence[str]
+) -> Verdict:
+    """The verdict on what a search found. `reason`: why it ended early, if it did."""
+    spec, fired, goals = search.spec, search.fired, search.findings.goals
+    verdict, reason = conclude(spec, fired, goals, bool(violations), reason)
     return Verdict(
-        spec.name, spec.scope, verdict, reason, states, s.transitions, s.findings.depth, run.seconds, s.rows.calls, per_state,
-        fired, goals, tuple(violations), tuple(s.notes),
+        spec.name, spec.scope, verdict, reason, states, search.transitions, search.findings.depth, seconds, search.rows.calls, per_state,
+        fired, goals, tuple(violations), tuple(notes),
     )  # fmt: skip

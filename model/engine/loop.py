@@ -95,3 +95,20 @@ class Loop:
         n = int(self.registers[count])
         self.registers[count] = 0
         return self.packed.arrays[register][: n * width].copy()
+
+    def without_successors(self, places: Words) -> Words:
+        """Which of these states, whose rows are all there now, have no successor but themselves."""
+        fired = self.packed.arrays[r.FIRED]
+        self.packed.hold(r.FIRED, np.zeros_like(fired))
+        found = []
+        done = 0
+        while done < len(places):
+            self.run(r.CHECK, done, len(places), places)
+            if int(self.registers[r.OVERFLOW]):
+                self.registers[r.DEFERRED_COUNT] = self.registers[r.QUIET_COUNT] = 0
+                self.more_chain_memory()
+                continue
+            done = int(self.registers[r.FROM])
+            found.append(self.taken(r.QUIET, r.QUIET_COUNT))
+        self.packed.hold(r.FIRED, fired)
+        return np.concatenate(found) if found else places[:0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from attrs import define, field
 
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.forked import Forks, Work, evaluate
@@ -23,6 +24,21 @@ from groupcheck.model.engine.tables import tables_of
 from groupcheck.model.engine.verdict import DEADLOCK
 
 STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
+
+
+@define
+class Kept:
+    """Rows as they are written, for somebody who sends them on: tapes of rules and of predicates, and how many rows are on each."""
+
+    rules: list[Words] = field(factory=list)
+    looks: list[Words] = field(factory=list)
+    rows: tuple[int, int] = (0, 0)
+
+    def add(self, rules: list[int], looks: list[int], rows: tuple[int, int]) -> None:
+        """Keeps two tapes with so many rows."""
+        self.rules.append(np.array(rules, np.uint64))
+        self.looks.append(np.array(looks, np.uint64))
+        self.rows = (self.rows[0] + rows[0], self.rows[1] + rows[1])
 
 
 class Search(Loop):
@@ -47,7 +63,7 @@ class Search(Loop):
         self.predicates = Predicates(self.tables, self.packed, self.pools, self.view_pools, self.findings, self.state)
         self.ends = Ends(self.tables, self.packed, self.state)
         self.peak = 0
-        self.kept: list[Words] | None = None  # all rows written, where somebody wants to send them on
+        self.kept: Kept | None = None
         self.pulse: Callable[[], None] = lambda: None  # called now and then while rules are called; it may raise to stop the search
         for ids in starts:
             self.log.append(ids)
@@ -120,32 +136,16 @@ class Search(Loop):
                 done = int(self.registers[r.FROM])
             if done < n:
                 rest = np.concatenate([self.taken(r.DEFERRED, r.DEFERRED_COUNT, 2), deferred[2 * done :]])
-                self._requeue(rest)
+                self.requeue(rest)
 
-    def _requeue(self, pairs: Words) -> None:
+    def requeue(self, pairs: Words) -> None:
+        """Puts (place, table) pairs, flat, in the queue of what is put off."""
         queue = self.packed.arrays[r.DEFERRED]
         if len(pairs) > len(queue):
             queue = self.packed.hold(r.DEFERRED, np.zeros(len(pairs) + 2 * QUEUE, np.uint64))
             self.registers[r.DEFERRED_SIZE] = len(queue) // 2
         queue[: len(pairs)] = pairs
         self.registers[r.DEFERRED_COUNT] = len(pairs) // 2
-
-    def without_successors(self, places: Words) -> Words:
-        """Which of these states, whose rows are all there now, have no successor but themselves."""
-        fired = self.packed.arrays[r.FIRED]
-        self.packed.hold(r.FIRED, np.zeros_like(fired))
-        found = []
-        done = 0
-        while done < len(places):
-            self.run(r.CHECK, done, len(places), places)
-            if int(self.registers[r.OVERFLOW]):
-                self.registers[r.DEFERRED_COUNT] = self.registers[r.QUIET_COUNT] = 0
-                self.more_chain_memory()
-                continue
-            done = int(self.registers[r.FROM])
-            found.append(self.taken(r.QUIET, r.QUIET_COUNT))
-        self.packed.hold(r.FIRED, fired)
-        return np.concatenate(found) if found else places[:0]
 
     # -- rows
 
@@ -169,12 +169,14 @@ class Search(Loop):
             p.filled[number] += len(mine)
         tape: list[int] = []
         evaluate(self, rules, self.forks, tape)
+        end_of_rules = len(tape)
         self.evaluate(others, tape)
         self.predicates.refresh()
         self._relay()
         p.write(tape, len(asked))
         if self.kept is not None:
-            self.kept.append(np.array(tape, np.uint64))
+            of_rules = sum(len(rows) for _, rows, _ in rules)
+            self.kept.add(tape[:end_of_rules], tape[end_of_rules:], (of_rules, len(asked) - of_rules))
         if BLOCK + p.out_degree + 2 > int(self.registers[r.BUFFER_SIZE]):
             self.resize()
         self.peak = max(self.peak, self.bytes)

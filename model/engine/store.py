@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
+STEP = 1 << 20  # words of disk taken at once
 
 
 class Reserved:
@@ -21,7 +22,7 @@ class Reserved:
 
     def __init__(self, most: int, file: Path | None = None) -> None:
         self._space: mmap.mmap | None = None
-        self._file = file
+        self._file, self._on_disk = file, 0
         self.words: Words
         self._reserve(most)
 
@@ -52,8 +53,12 @@ class Reserved:
 
     def ensure(self, count: int) -> None:
         """Room for so many words."""
-        if count > len(self.words) and self._file is not None:
-            self._reserve(max(count, 2 * len(self.words)))
+        if self._file is not None:
+            if count > len(self.words):
+                self._reserve(max(count, 2 * len(self.words)))
+            if count > self._on_disk:
+                self._on_disk = min(len(self.words), count + STEP)
+                allocate(self._file, 8 * self._on_disk)
         if count > len(self.words):
             old = self.words
             try:
@@ -66,6 +71,15 @@ class Reserved:
     @property
     def address(self) -> int:
         return address(self.words)
+
+
+def allocate(file: Path, size: int) -> None:
+    """Takes so many bytes of disk for a file now: without them, writing to its memory would kill the process. Raises `OSError` where it is full."""
+    with file.open("ab+") as opened:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(opened.fileno(), 0, size)
+        else:
+            opened.truncate(max(size, opened.seek(0, os.SEEK_END)))
 
 
 def address(array: NDArray[Any]) -> int:

@@ -89,6 +89,7 @@ class Verdict:
 
     `depth` counts levels (the initial states are level 1); a goal's and a violation's depth counts steps from an initial state;
     `rules` maps every `rule` or `rule:label` to how often it fired, `goals` every goal to the depth at which it was first met, or None.
+    `distribution`: of a distributed search, how the work was spread, as plain JSON.
     """
 
     spec: str
@@ -105,3 +106,4 @@ class Verdict:
     goals: Mapping[str, int | None] = field(factory=dict)
     violations: tuple[Violation, ...] = ()
     notes: tuple[str, ...] = ()
+    distribution: Mapping[str, Any] | None = None

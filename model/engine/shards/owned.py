@@ -1,0 +1,134 @@
+"""The states that one shard owns: log and index in files of the executor's own disk, so that all its processes share them.
+
+They are only a cache of the store's blocks: a marker says what they hold, it is taken away before they are changed, and without it (or
+with another run's, or one of fewer levels) they are made again from the blocks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from attrs import define, frozen
+
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.log import MOST_WORDS, Log, Slots
+from groupcheck.model.engine.shards.replica import Replica, in_layout
+from groupcheck.model.engine.shards.store import Store
+from groupcheck.model.engine.store import Reserved, Words, allocate
+
+MARKER = "holds.json"
+
+
+@frozen
+class Piece:
+    """A block of a shard's states: `level`, and how many there are."""
+
+    name: str
+    level: int
+    states: int
+
+
+def states_in(store: Store, piece: Piece, replica: Replica) -> Words:
+    """The states of a block, states x words, in the layout of today."""
+    block = store.read(piece.name)
+    return in_layout(block.sections[0], block.header["widths"], replica.packed)
+
+
+def local_folder() -> Path:
+    """Where executors keep what can be made again: Spark's own folder for that, which vanishes with the application."""
+    given = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
+    return Path(given) if given else Path(tempfile.gettempdir()) / f"groupcheck-{os.getuid()}"
+
+
+@define
+class Owned:
+    """A shard's log, with `states` states at the end of the level before the one in hand. `rebuilt`: it was made again from blocks."""
+
+    log: Log
+    folder: Path
+    states: int
+    rebuilt: bool = False
+
+    def keep(self, replica: Replica, pieces: Sequence[Piece], states: int) -> None:
+        """Says that the files now hold these blocks' states."""
+        document = {"pieces": [p.name for p in pieces], "states": states, "widths": replica.widths, "slots": self.log.slots}
+        temporary = self.folder / f"{MARKER}.new"
+        temporary.write_text(json.dumps(document))
+        temporary.replace(self.folder / MARKER)
+
+
+def _index_in(folder: Path, slots: int) -> Slots:
+    for old in folder.glob("index-*"):
+        old.unlink()
+    file = folder / f"index-{slots}"
+    allocate(file, 4 * slots)
+    return np.memmap(file, np.uint32, "r+", shape=(slots,))
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[Path]:
+    """The folder, or a new one where another process works in it (an attempt that Spark has given up, or a second one of the same task)."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with (folder / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            apart = Path(tempfile.mkdtemp(prefix=f"{folder.name}-", dir=folder.parent))
+            try:
+                yield apart
+            finally:
+                shutil.rmtree(apart, ignore_errors=True)
+            return
+        yield folder
+
+
+@contextlib.contextmanager
+def owned(replica: Replica, store: Store, run: str, shard: int, pieces: Sequence[Piece]) -> Iterator[Owned]:
+    """The log of a shard with the states of these blocks, in their order, in hand; from the cache where it holds them."""
+    with _locked(local_folder() / f"groupcheck-{run}" / f"shard-{shard}") as folder:
+        states = sum(p.states for p in pieces)
+        held = _held(folder, replica, [p.name for p in pieces], states)
+        (folder / MARKER).unlink(missing_ok=True)
+        log = Log(replica.packed, Reserved(MOST_WORDS, folder / "log"), lambda slots: _index_in(folder, slots))
+        replica.log = log
+        replica.registers[r.LOG], replica.registers[r.STATES] = log.memory.address, states
+        replica.clear_sieve()
+        if held is None:
+            _fill(log, replica, store, pieces)
+        if held and held[0] == states:
+            log.use_index(np.memmap(folder / f"index-{held[1]}", np.uint32, "r+", shape=(held[1],)))
+        else:
+            log.reindex(log.slots_for(states))
+        yield Owned(log, folder, states, held is None)
+
+
+def _held(folder: Path, replica: Replica, names: list[str], states: int) -> tuple[int, int] | None:
+    """(states, slots) that the files hold, if they begin with these blocks' states in today's layout."""
+    try:
+        told = json.loads((folder / MARKER).read_text())
+        if told["widths"] == replica.widths and told["pieces"][: len(names)] == names and told["states"] >= states:
+            return int(told["states"]), int(told["slots"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return None
+
+
+def _fill(log: Log, replica: Replica, store: Store, pieces: Sequence[Piece]) -> None:
+    """The log's words from the store's blocks."""
+    w = replica.packed.words
+    at = 0
+    for piece in pieces:
+        states = states_in(store, piece, replica)
+        assert len(states) == piece.states, f"{piece.name} holds {len(states)} states, not {piece.states}"
+        log.memory.ensure((at + len(states) + 1) * w)
+        log.memory.words[at * w : (at + len(states)) * w] = states.reshape(-1)
+        at += len(states)
+    replica.registers[r.LOG] = log.memory.address

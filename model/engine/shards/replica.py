@@ -1,0 +1,192 @@
+"""An executor's copy of the driver's tables, kept up to date by updates that hold numbers alone: it knows neither rules nor values.
+
+An update is all that the driver learned since the one before: how many values there are, which guards they pass, rows of rules and
+predicates. Applied in their order, updates give the same layout of fields everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import frozen
+
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.kernels.compiled import PACKING, load
+from groupcheck.model.engine.layout import Field, arrange
+from groupcheck.model.engine.log import Log
+from groupcheck.model.engine.loop import Loop
+from groupcheck.model.engine.packed import DIRECT, Packed
+from groupcheck.model.engine.shape import Shape
+from groupcheck.model.engine.shards.store import Block, Store
+from groupcheck.model.engine.store import Words, address
+
+
+@frozen(eq=False)
+class Update:
+    """`counts`: values of each place and view; `opened[column]`: open tables for the values new since the last update; `filled` and `most`: rows
+    so far and the largest row of each table. `origins`, `rules` and `looks`: where new values came from, new rows of rules and of predicates."""
+
+    counts: list[int]
+    opened: list[Words]
+    filled: list[int]
+    most: list[int]
+    origins: Words
+    rules: Words
+    looks: Words
+    rows: tuple[int, int]  # of rules, of predicates
+
+    def write(self, store: Store, name: str) -> int:
+        """Writes the update as a block; returns its bytes."""
+        header = {
+            "counts": self.counts,
+            "filled": self.filled,
+            "most": self.most,
+            "opened": [len(bits) for bits in self.opened],
+            "rows": self.rows,
+        }
+        return store.write(name, header, [self.origins, self.rules, self.looks, np.concatenate([np.zeros(0, np.uint64), *self.opened])])
+
+    @staticmethod
+    def read(block: Block) -> Update:
+        """The update in a block."""
+        h = block.header
+        origins, rules, looks, opened = block.sections
+        columns = np.split(opened, np.cumsum(h["opened"])[:-1]) if h["opened"] else []
+        return Update(h["counts"], columns, h["filled"], h["most"], origins, rules, looks, tuple(h["rows"]))
+
+
+class Sent:
+    """Values of which only their number and their guards are known."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._counts = [1] * (shape.places + shape.views)
+        self._open: list[Words] = [np.zeros(0, np.uint64) for chunk in shape.columns for _ in chunk]
+
+    def counts(self) -> list[int]:
+        """Values so far, of each place, then of each view."""
+        return self._counts
+
+    def refresh(self) -> None:
+        """Guards were evaluated by the driver."""
+
+    def open_tables(self, column: int, first: int) -> Sequence[int]:
+        """For the values from number `first` on of a guarded place, the tables that are open, as bits."""
+        found: list[int] = self._open[column][first:].tolist()
+        return found
+
+    def learn(self, update: Update) -> None:
+        """Takes in what is new."""
+        self._counts = update.counts
+        self._open = [np.concatenate([known, new]) for known, new in zip(self._open, update.opened, strict=True)]
+
+
+def widths_of(packed: Packed) -> list[int]:
+    """The widths of the fields of a state: what a block of states says of its layout."""
+    return [f.width for f in packed.fields[: packed.shape.places]]
+
+
+def moved(states: Words, old: Sequence[Field], new: Sequence[Field], words: int) -> Words:
+    """States x words from the old fields to the new ones."""
+    out = np.zeros((len(states), words), np.uint64)
+    for before, after in zip(old, new, strict=True):
+        number = (states[:, before.word] >> np.uint64(before.shift)) & np.uint64(before.mask)
+        out[:, after.word] |= number << np.uint64(after.shift)
+    return out
+
+
+def in_layout(words: Words, widths: Sequence[int], packed: Packed) -> Words:
+    """Packed states of any layout, as states x words of today's."""
+    n_words, fields = arrange(widths)
+    states = words.reshape(-1, n_words)
+    return states if list(widths) == widths_of(packed) else moved(states, fields, packed.fields[: packed.shape.places], packed.words)
+
+
+def dealt(packed: Packed, states: Words, shards: int) -> list[Words]:
+    """States x words, dealt to the shards that own them."""
+    n, w = len(states), packed.words
+    states = np.ascontiguousarray(states)
+    out, counts, owners = np.zeros((n, w), np.uint64), np.zeros(2 * shards, np.uint64), np.zeros(max(1, n), np.uint32)
+    fields = np.array([x for f in packed.fields[: packed.shape.places] for x in (f.word, f.shift, f.mask, 0, 0)], np.uint64)
+    registers = np.zeros(r.COUNT, np.uint64)
+    for register, array in ((r.SOURCE, states), (r.LOG, out), (r.FIELDS, fields), (r.LIST, counts), (r.INDEX, owners)):
+        registers[register] = address(array) if array.size else 0
+    registers[r.FIELD_COUNT], registers[r.INDEX_SLOTS], registers[r.WORDS], registers[r.TO] = packed.shape.places, shards, w, n
+    load(PACKING)["deal"](address(registers))
+    return np.split(out, np.cumsum(counts[:shards].astype(np.int64))[:-1])
+
+
+class EndlessError(Exception):
+    """Urgent rules do not come to rest in a step from the state at a place of the log in hand."""
+
+    def __init__(self, place: int) -> None:
+        self.place = place
+        super().__init__(place)
+
+
+class Replica(Loop):
+    """Tables of one run in one process, and the log in hand."""
+
+    def __init__(self, shape: Shape) -> None:
+        self.values = Sent(shape)
+        packed = Packed(shape, self.values)
+        super().__init__(packed, Log(packed))
+        self.scratch = self.log
+        self.version = 0
+        self._unanswered: list[list[int]] = []  # rows of a tape that makes what was asked for unknown again
+
+    def apply(self, update: Update) -> None:
+        """Takes an update into the tables. Between two tasks only: what lies in logs is not moved."""
+        p = self.packed
+        self.values.learn(update)
+        p.filled, p.most = update.filled, update.most
+        self.registers[r.STATES] = 0
+        p.fit(None)
+        p.extend_guards()
+        for tape, rows in zip((update.rules, update.looks), update.rows):
+            p.write(tape, rows)
+        self.resize()
+        self.version += 1
+
+    def asked(self) -> Words:
+        """Places of the states that asked for rows since the last time."""
+        p = self.packed
+        stride = p.words + p.view_words + 2
+        asked = self.taken(r.ASKED, r.ASKED_COUNT, stride).reshape(-1, stride)
+        for row in asked.tolist():
+            fields = [p.fields[k] for k in p.shape.inputs[row[-2]]]
+            self._unanswered.append([row[-2], DIRECT | r.UNKNOWN, *((row[f.word] >> f.shift) & f.mask for f in fields)])
+        places: Words = asked[:, -1]
+        return places
+
+    def forget(self) -> None:
+        """As it is between two tasks, whatever one that failed left: counters at 0, queues empty, and rows that were asked for unknown again.
+
+        A row that is asked for keeps others from asking; the task that asked may never have been heard.
+        """
+        self.asked()
+        self.packed.write([n for row in self._unanswered for n in row], len(self._unanswered))
+        self._unanswered = []
+        for count in (r.TRANSITIONS, r.DEFERRED_COUNT, r.QUIET_COUNT, r.UNSURE_COUNT, r.PUT_OFF_COUNT, r.OVERFLOW, r.ENDLESS):
+            self.registers[count] = 0
+        self.packed.arrays[r.FIRED][:] = 0
+
+    def scratch_with(self, states: Words) -> None:
+        """The scratch log in hand, with these states (states x words, all different) and nothing else."""
+        log, n = self.scratch, len(states)
+        log.memory.ensure((n + 1) * self.packed.words)
+        log.memory.words[: n * self.packed.words] = states.reshape(-1)
+        self.log = log
+        self.registers[r.LOG], self.registers[r.STATES] = log.memory.address, n
+        log.slots = 0
+        log.reindex(log.slots_for(2 * n))
+        self.clear_sieve()
+
+    def never_rests(self, place: int) -> None:
+        self.registers[r.ENDLESS] = 0
+        raise EndlessError(place)
+
+    @property
+    def widths(self) -> list[int]:
+        """The layout of states as it is now."""
+        return widths_of(self.packed)

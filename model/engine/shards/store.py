@@ -1,0 +1,164 @@
+"""Where a distributed search keeps what it finds: immutable blocks of 64-bit words and small JSON documents, under any URI.
+
+A block is written under a temporary name and renamed, so that a writer that is killed leaves none; its header holds a digest of itself
+and of every section, so that a torn or foreign file is never taken for one. Nothing in it is ever executed or unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.store import Words
+
+MAGIC = b"groupcheck.block/1\n"
+MOST_HEADER = 1 << 26
+DIGEST = 16
+
+
+class StoreError(UserError):
+    """The store cannot be read or written, or a block in it is missing, torn or of something else."""
+
+
+@frozen(eq=False)
+class Block:
+    """A block that was read: its header and the sections asked for, words each."""
+
+    header: dict[str, Any]
+    sections: list[Words]
+
+
+def _digest(data: Any) -> str:
+    return hashlib.blake2b(data, digest_size=DIGEST).hexdigest()
+
+
+class Store:
+    """A folder under a URI that pyarrow's filesystems open (`file:`, `s3:`, `hdfs:`, `gs:`), or a local path."""
+
+    def __init__(self, uri: str) -> None:
+        """Raises `StoreError` for what is no URI."""
+        self.uri = uri
+        try:
+            from pyarrow import fs
+        except ImportError:
+            raise UserError("pyarrow is not installed", where="--store", do="pip install 'groupcheck[spark]'") from None
+        try:
+            if "://" in uri or uri.startswith("file:"):
+                self._files, self._root = fs.FileSystem.from_uri(uri)
+            else:
+                self._files, self._root = fs.LocalFileSystem(), str(Path(uri).absolute())
+        except (OSError, ValueError) as error:
+            raise StoreError(f"cannot be opened: {_plainly(error)}", where=uri) from None
+
+    # -- blocks
+
+    def write(self, name: str, header: Mapping[str, Any], sections: Sequence[Words]) -> int:
+        """Writes a block under a name that is its own; returns its bytes."""
+        parts = [np.ascontiguousarray(section).view(np.uint8).reshape(-1).data for section in sections]
+        text = json.dumps({**header, "sizes": [len(p) for p in parts], "digests": [_digest(p) for p in parts]}).encode() + b"\n"
+        head = MAGIC + text
+        self._write(name, [head, _digest(head).encode() + b"\n", *parts])
+        return len(head) + 2 * DIGEST + 1 + sum(len(p) for p in parts)
+
+    def read(self, name: str, wanted: Sequence[int] | None = None) -> Block:
+        """Reads a block, or some of its sections alone."""
+        with self._opened(name) as file:
+            header, begin = self._header(file, name)
+            sizes, digests = header["sizes"], header["digests"]
+            sections = []
+            for k in range(len(sizes)) if wanted is None else wanted:
+                file.seek(begin + sum(sizes[:k]))
+                data = np.frombuffer(bytearray(file.read(sizes[k])), np.uint8)
+                if len(data) != sizes[k] or _digest(data.data) != digests[k]:
+                    raise self._torn(name)
+                sections.append(data.view(np.uint64))
+            return Block(header, sections)
+
+    def _header(self, file: Any, name: str) -> tuple[dict[str, Any], int]:
+        size = file.size()
+        start = file.read(min(size, 1 << 16))
+        while b"\n" not in start[len(MAGIC) :] and len(start) < min(size, MOST_HEADER):
+            start += file.read(1 << 20)
+        end = start.find(b"\n", len(MAGIC)) + 1
+        while len(start) < min(size, end + 2 * DIGEST + 1):
+            start += file.read(2 * DIGEST + 1)
+        told = start[end : end + 2 * DIGEST].decode("ascii", "replace")
+        if not start.startswith(MAGIC) or not end or told != _digest(start[:end]):
+            raise self._torn(name)
+        return json.loads(start[len(MAGIC) : end]), end + 2 * DIGEST + 1
+
+    def _torn(self, name: str) -> StoreError:
+        return StoreError(f"{name} is torn or no block of this version", where=self.uri, do="start anew with an empty --store")
+
+    # -- documents
+
+    def write_document(self, name: str, document: Mapping[str, Any]) -> None:
+        """Writes JSON in one piece, in the place of what was there."""
+        text = json.dumps(document).encode()
+        self._write(name, [json.dumps({"digest": _digest(text)}).encode() + b"\n", text])
+
+    def read_document(self, name: str) -> dict[str, Any]:
+        """Reads what `write_document` wrote."""
+        with self._opened(name) as file:
+            head, _, text = file.read().partition(b"\n")
+        try:
+            if json.loads(head)["digest"] == _digest(text):
+                return dict(json.loads(text))
+        except (ValueError, KeyError, TypeError, RecursionError):
+            pass
+        raise self._torn(name)
+
+    # -- files
+
+    @contextlib.contextmanager
+    def _opened(self, name: str) -> Iterator[Any]:
+        try:
+            with self._files.open_input_file(f"{self._root}/{name}") as file:
+                yield file
+        except FileNotFoundError:
+            raise StoreError(f"{name} is missing", where=self.uri, do="start anew with an empty --store") from None
+        except OSError as error:
+            raise StoreError(f"{name} cannot be read: {_plainly(error)}", where=self.uri) from None
+
+    def _write(self, name: str, parts: Sequence[Any]) -> None:
+        temporary = f"{self._root}/{name}.{uuid.uuid4().hex[:12]}.new"
+        try:
+            self._files.create_dir(temporary.rpartition("/")[0], recursive=True)
+            with self._files.open_output_stream(temporary) as file:
+                for part in parts:
+                    file.write(part)
+            self._files.move(temporary, f"{self._root}/{name}")
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._files.delete_file(temporary)
+            raise StoreError(f"{name} cannot be written: {_plainly(error)}", where=self.uri, do="make room there, then --resume") from None
+
+    def names(self) -> list[str]:
+        """All files in the store."""
+        from pyarrow import fs
+
+        try:
+            found = self._files.get_file_info(fs.FileSelector(self._root, recursive=True, allow_not_found=True))
+        except OSError as error:
+            raise StoreError(f"cannot be listed: {_plainly(error)}", where=self.uri) from None
+        return sorted(f.path[len(self._root) + 1 :] for f in found if f.type == fs.FileType.File)
+
+    def delete(self, names: Sequence[str]) -> None:
+        """Removes files; one that is gone already is no matter."""
+        for name in names:
+            with contextlib.suppress(OSError):
+                self._files.delete_file(f"{self._root}/{name}")
+
+
+def _plainly(error: Exception) -> str:
+    """An error of a filesystem in one line, without the library's own prefixes."""
+    return " ".join(str(error).split()).rpartition("Detail: ")[2][:300] or type(error).__name__

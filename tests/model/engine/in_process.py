@@ -1,0 +1,40 @@
+"""A cluster of this process alone, as treacherous as a real one can be: calls are repeated, in any order, with caches lost in between."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from groupcheck.model.engine.shards import working
+from groupcheck.model.engine.shards.owned import local_folder
+
+
+class InProcess:
+    """`unrest`: how often (0 to 1) a call is made twice, or finds tables or states of its process gone."""
+
+    def __init__(self, shards: int, unrest: float = 0.0, seed: int = 0) -> None:
+        self.shards, self.unrest, self.retries = shards, unrest, 0
+        self.calls = 0
+        self._chance = random.Random(seed)
+
+    def run(self, function: Callable[[Any], Any], arguments: Sequence[Any], pulse: Callable[[], None]) -> list[Any]:
+        answers: list[Any] = [None] * len(arguments)
+        order = [k for k, argument in enumerate(arguments) if argument is not None]
+        self._chance.shuffle(order)
+        for k in order:
+            pulse()
+            while self._chance.random() < self.unrest:
+                self.retries += 1
+                function(arguments[k])
+                self._lose(arguments[k].run)
+            self.calls += 1
+            answers[k] = function(arguments[k])
+        return answers
+
+    def _lose(self, run: str) -> None:
+        if self._chance.random() < 0.5:
+            working._replicas.clear()
+        if self._chance.random() < 0.5:
+            shutil.rmtree(local_folder() / f"groupcheck-{run}", ignore_errors=True)

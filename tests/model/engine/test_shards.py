@@ -1,0 +1,170 @@
+"""A distributed search gives what one process gives, however many shards there are and whatever is done twice, lost or stopped."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from in_process import InProcess
+from random_specs import random_spec
+
+from groupcheck.model.engine import CheckpointError, Limits, RuleError, UserError, reference
+from groupcheck.model.engine.explore import explore
+from groupcheck.model.engine.shards import working
+from groupcheck.model.engine.shards.distribute import MANIFEST, distribute
+from groupcheck.model.engine.shards.owned import local_folder
+from groupcheck.model.engine.shards.store import Store, StoreError
+from groupcheck.oracles.subject import subject
+
+
+@pytest.fixture(autouse=True)
+def local_disk(monkeypatch, tmp_path_factory):
+    monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path_factory.mktemp("local")))
+
+
+def counted(verdict):
+    """All that must not depend on how a search was spread."""
+    violations = [(x.invariant, x.depth, len(x.path.steps), x.statement) for x in verdict.violations]
+    v = verdict
+    return v.verdict, v.reason, v.states, v.transitions, v.depth, v.rules, v.goals, v.rule_calls, violations
+
+
+def outcome(search):
+    try:
+        return counted(search())
+    except RuleError as error:
+        return type(error).__name__, error.rule
+    except UserError as error:
+        return type(error).__name__, str(error)
+
+
+def faulty(**more):
+    return subject("classic", members=2, faults={"crash": 1, "session_timeout": 1}, **more).spec
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(0, 1 << 40))
+def test_random_protocols_give_the_same_answers_over_restless_shards(tmp_path_factory, seed):
+    spec = random_spec(seed)
+    if reference.explore(spec, Limits(states=700)).states > 700:
+        return
+    where = tmp_path_factory.mktemp("store")
+    cluster = InProcess(1 + seed % 5, unrest=0.2, seed=seed)
+    found = outcome(lambda: distribute(spec, cluster, str(where), widest=seed % 3 * 4, most=(1, 5, 10_000)[seed % 7 % 3]))
+    assert found == outcome(lambda: explore(spec))
+
+
+@pytest.mark.parametrize("shards", [1, 2, 4, 16])
+def test_counts_are_those_of_one_process_for_any_number_of_shards(tmp_path, shards):
+    spec = faulty()
+    assert counted(distribute(spec, InProcess(shards), str(tmp_path), widest=200)) == counted(explore(spec))
+
+
+def test_calls_that_are_repeated_and_caches_that_vanish_change_nothing(tmp_path):
+    spec = faulty()
+    cluster = InProcess(3, unrest=0.4, seed=5)
+    assert counted(distribute(spec, cluster, str(tmp_path), widest=0)) == counted(explore(spec))
+    assert cluster.retries > 30
+
+
+def test_more_unknown_rows_than_can_be_handed_over_at_once_change_nothing(tmp_path):
+    spec = faulty()
+    found = distribute(spec, InProcess(2), str(tmp_path), widest=0, most=20)
+    assert counted(found) == counted(explore(spec))
+    assert sum(level["rounds"] for level in found.distribution["levels"]) > 20
+
+
+@pytest.mark.parametrize(
+    "mutation", ["keeps_partitions_when_lost", "superseded_join_answered", "commit_ignores_generation", "no_sync_deadline"]
+)
+def test_a_mistake_is_found_at_the_same_depth_with_a_path_that_replays(tmp_path, mutation):
+    about = subject("classic", mutation=mutation)
+    alone, spread = explore(about.spec), distribute(about.spec, InProcess(3), str(tmp_path), widest=0)
+    assert counted(spread) == counted(alone) and spread.verdict == "violated"
+    for violation in spread.violations:
+        assert reference.Semantics(about.spec).follow(violation.key) == violation.path
+
+
+class Dies(InProcess):
+    """A driver that is gone after so many calls."""
+
+    def __init__(self, shards, calls):
+        super().__init__(shards)
+        self.left = calls
+
+    def run(self, function, arguments, pulse):
+        self.left -= 1
+        if not self.left:
+            raise SystemExit
+        return super().run(function, arguments, pulse)
+
+
+@pytest.mark.parametrize("calls", [1, 2, 9, 15])
+def test_a_driver_that_is_killed_is_resumed_from_its_store(tmp_path, calls):
+    spec = faulty()
+    with pytest.raises(SystemExit):
+        distribute(spec, Dies(2, calls), str(tmp_path), widest=0)
+    assert counted(distribute(spec, InProcess(5), str(tmp_path), resume=True)) == counted(explore(spec))
+
+
+def test_a_search_that_is_complete_answers_again(tmp_path):
+    about = subject("classic", mutation="keeps_partitions_when_lost")
+    once = distribute(about.spec, InProcess(2), str(tmp_path), widest=0)
+    again = InProcess(2)
+    assert counted(distribute(about.spec, again, str(tmp_path), resume=True)) == counted(once)
+    assert again.calls <= 2 * once.depth  # for the path alone
+
+
+def test_a_limit_ends_it_with_unknown_and_the_store_goes_on(tmp_path):
+    spec = faulty()
+    stopped = distribute(spec, InProcess(2), str(tmp_path), Limits(states=1000), widest=0)
+    assert stopped.verdict == "unknown" and "limit of 1,000 states" in stopped.reason and str(tmp_path) in stopped.reason
+    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == counted(explore(spec))
+
+
+def test_a_store_of_another_scope_or_with_a_search_in_it_is_refused(tmp_path):
+    distribute(faulty(), InProcess(2), str(tmp_path), Limits(states=1000), widest=0)
+    with pytest.raises(CheckpointError, match="belongs to another"):
+        distribute(faulty(generations=2), InProcess(2), str(tmp_path), resume=True)
+    with pytest.raises(UserError, match="holds a search already"):
+        distribute(faulty(), InProcess(2), str(tmp_path), widest=0)
+
+
+def damaged(tmp_path, kind):
+    """A stopped search of which a block of this kind is cut or taken away."""
+    distribute(faulty(), InProcess(2), str(tmp_path), Limits(states=1000), widest=0)
+    manifest = Store(str(tmp_path)).read_document(MANIFEST)
+    names = {"states": [p["name"] for p in manifest["pieces"][0]], "dealt": manifest["incoming"], "update": manifest["updates"]}
+    return tmp_path / names[kind][-1]
+
+
+@pytest.mark.parametrize("kind", ["states", "dealt", "update"])
+@pytest.mark.parametrize("how", ["torn", "changed", "missing"])
+def test_a_damaged_block_is_a_clear_error_and_never_another_verdict(tmp_path, kind, how):
+    block = damaged(tmp_path, kind)
+    data = block.read_bytes()
+    if how == "missing":
+        block.unlink()
+    else:
+        block.write_bytes(data[:-9] if how == "torn" else data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
+    spec = faulty()
+    working._replicas.clear()
+    shutil.rmtree(local_folder())
+    with pytest.raises(StoreError, match="is torn or no block|is missing"):
+        distribute(spec, InProcess(2), str(tmp_path), resume=True)
+
+
+def test_a_hostile_manifest_runs_nothing(tmp_path):
+    distribute(faulty(), InProcess(2), str(tmp_path), Limits(states=1000), widest=0)
+    (tmp_path / MANIFEST).write_text(json.dumps({"digest": "0"}) + "\n" + "[" * 100_000)
+    with pytest.raises(StoreError, match="is torn"):
+        distribute(faulty(), InProcess(2), str(tmp_path), resume=True)
+
+
+def test_a_full_store_is_a_clear_error(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be"):
+        distribute(faulty(), InProcess(2), str(tmp_path / "file" / "store"), widest=0)
