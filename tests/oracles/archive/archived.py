@@ -86,7 +86,7 @@ def documents(archive: Path) -> dict[tuple[str, str, int | None], dict[str, Any]
 
 
 def one_process(paths: Sequence[Path]) -> dict[tuple[str, str, int | None], dict[str, Any]]:
-    """The same, by the replay itself. Times of day are of 1970-01-01 in a table."""
+    """The same, by the replay itself. A table has times of day as of 1970-01-01, and escapes for half characters."""
     found = {}
     for path in paths:
         try:
@@ -94,14 +94,16 @@ def one_process(paths: Sequence[Path]) -> dict[tuple[str, str, int | None], dict
         except TraceError:
             continue
         for g in report.groups:
-            found[speakable(report.path), g.group, g.coordinator] = _dated(group_document(g, report))
+            found[speakable(report.path), speakable(g.group), g.coordinator] = _dated(group_document(g, report))
     return found
 
 
 def _dated(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _date(v) if k in _TIMES and isinstance(v, str) else _dated(v) for k, v in value.items()}
-    return [_dated(v) for v in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_dated(v) for v in value]
+    return speakable(value) if isinstance(value, str) else value
 
 
 _TIMES = {"first", "last", "time", "started", "joined", "ended", "first_seen", "id_handed_out"}
