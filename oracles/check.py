@@ -23,6 +23,16 @@ __all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk
 ENGINES = ("fast", "reference")
 
 
+@attrs.frozen
+class Spreading:
+    """Where a search is spread: a master of Spark (None: this process alone), a store's URI, how many shards, from which width of a level on."""
+
+    master: str | None = None
+    store: str | None = None
+    shards: int | None = None
+    hand_over: int | None = None
+
+
 @attrs.frozen(slots=False)
 class CheckResult:
     """A verdict and what it is about. Prints as text, shows itself in a notebook, and is true only if the verdict is `holds`."""
@@ -178,6 +188,10 @@ def check(
     max_memory: int | None = None,
     checkpoint: str | FilePath | None = None,
     resume: str | FilePath | None = None,
+    spark: str | None = None,
+    store: str | None = None,
+    shards: int | None = None,
+    hand_over: int | None = None,
     progress: Callable[[Progress], None] | None = None,
     mutation: str | None = None,
     invariants: Sequence[str] = (),
@@ -187,11 +201,14 @@ def check(
     """Explores a variant (`check("classic", members=3, faults={"crash": 1})`) or a spec of your own, and answers with the verdict.
 
     `scope`: fields of the variant's scope. `max_memory` in bytes. `invariants`: names of those to check (all, if none).
-    `checkpoint` and `resume` are directories. Raises `UserError` (`groupcheck.UserError`) for whatever does not exist or fit.
+    `checkpoint` and `resume` are directories. `spark`: a master of Spark, over whose executors the search is spread; `store` the URI where
+    it keeps its states (then `resume` is such a URI, too), `shards` how many parts, `hand_over` how wide a level is that goes to them.
+    Raises `UserError` (`groupcheck.UserError`) for whatever does not exist or fit.
     """
     about = subject(what, mutation=mutation, invariants=invariants, faults=faults, **scope)
     limits = Limits(max_states, max_seconds, max_memory)
-    return run(about, limits, progress, engine=engine, workers=workers, checkpoint=checkpoint, resume=resume)
+    spread = Spreading(spark, store, shards, hand_over)
+    return run(about, limits, progress, engine=engine, workers=workers, checkpoint=checkpoint, resume=resume, spread=spread)
 
 
 def run(
@@ -203,8 +220,9 @@ def run(
     workers: int = 1,
     checkpoint: str | FilePath | None = None,
     resume: str | FilePath | None = None,
+    spread: Spreading = Spreading(),
 ) -> CheckResult:
-    """Explores a subject with one of the two engines."""
+    """Explores a subject with one of the two engines, in this process or over a cluster."""
     if engine not in ENGINES:
         raise one_of("engine", engine, ENGINES)
     for name, least, value in (("workers", 1, workers), ("max states", 1, limits.states), ("max memory", 1, limits.memory)):
@@ -212,6 +230,11 @@ def run(
             raise UserError(f"{name} is {value}, not {least} or more")
     if limits.seconds is not None and not limits.seconds > 0:
         raise UserError(f"max seconds is {limits.seconds:g}, not more than 0")
+    if spread.master is not None:
+        return CheckResult(about, _spread(about, limits, progress, spread, engine, workers, checkpoint, resume))
+    for name, given in (("--store", spread.store), ("--shards", spread.shards), ("--hand-over", spread.hand_over)):
+        if given is not None:
+            raise UserError("is for a search over a cluster", where=name, do="give --spark MASTER too")
     if engine == "reference":
         if checkpoint or resume or workers != 1 or limits.memory is not None:
             raise UserError("the reference engine knows no workers, memory limit or checkpoints", do="leave out --engine reference")
@@ -222,6 +245,34 @@ def run(
 
     verdict = explore_fast(about.spec, limits, progress, workers=workers, checkpoint=checkpoint, resume=resume)
     return CheckResult(about, verdict, engine)
+
+
+def _spread(
+    about: Subject,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    spread: Spreading,
+    engine: str,
+    workers: int,
+    checkpoint: str | FilePath | None,
+    resume: str | FilePath | None,
+) -> Verdict:
+    if engine != "fast" or checkpoint or workers != 1:
+        raise UserError("the store keeps a search over a cluster", where="--spark", do="leave out --engine, --workers and --checkpoint")
+    if limits.memory is not None:
+        raise UserError("bounds one process, not a cluster", where="--max-memory", do="leave it out; Spark's own settings bound executors")
+    for name, value, least in (("shards", spread.shards, 1), ("hand over", spread.hand_over, 0)):
+        if value is not None and not least <= value < 1 << 30:
+            raise UserError(f"{name} is {value}, not {least} or more")
+    from groupcheck.model.engine.shards.distribute import WIDEST
+    from groupcheck.oracles.spark.check import explore
+
+    assert spread.master is not None
+    widest = WIDEST if spread.hand_over is None else spread.hand_over
+    return explore(
+        about.spec, spread.master, limits, progress,
+        store=spread.store, resume=None if resume is None else str(resume), shards=spread.shards, hand_over=widest,
+    )  # fmt: skip
 
 
 def follow(

@@ -64,9 +64,11 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option("--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Threads that explore.")
 @click.option("--checkpoint", type=FILE, metavar="DIR", help="Keep the run in DIR, level by level.")
-@click.option("--resume", type=FILE, metavar="DIR", help="Go on from a checkpoint.")
-@click.option("--spark", metavar="MASTER", hidden=True)
-@click.option("--store", metavar="URI", hidden=True)
+@click.option("--resume", metavar="DIR", help="Go on from a checkpoint; with --spark, from a store.")
+@click.option("--spark", metavar="MASTER", help="Spread the search over Spark: local[2], spark://HOST:PORT, yarn, k8s://...")
+@click.option("--store", metavar="URI", help="With --spark: where states are kept, for all executors to reach.")
+@click.option("--shards", type=COUNT, metavar="N", help="With --spark: parts of the states; one for each core if left out.")
+@click.option("--hand-over", type=COUNT, metavar="N", help="With --spark: spread from the first level of N states on; 100000 if left out.")
 @click.option(
     "--engine",
     type=click.Choice(["fast", "reference"]),
@@ -178,8 +180,12 @@ def conform(**options: Any) -> int:
 @click.option("--like", metavar="ASSIGNOR", help="With --against: the assignor of Kafka whose promises a function or program makes.")
 @click.option("--examples", type=COUNT, metavar="N", help="With --against: groups of each kind that are drawn; 250 if left out.")
 @click.option("--kafka", metavar="VERSION", help="With --against apache: the Kafka version; the newest if left out.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.assign/1, assign-sequence/1, prove/1 or against/1).")
-@click.option("--html", type=FILE, metavar="FILE", help="Write a page: members by partitions, what is wrong marked, and beside it what is right.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.assign/1, assign-sequence/1, prove/1 or against/1)."
+)
+@click.option(
+    "--html", type=FILE, metavar="FILE", help="Write a page: members by partitions, what is wrong marked, and beside it what is right."
+)
 def assign(**options: Any) -> int:
     """Judge the assignment, or the sequence of them, in FILE (- for standard input; docs/assignment.md): what is wrong with it, the fewest moves,
     and one that is right. Exits with 1 if it is wrong.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import Limits, UserError
-from groupcheck.oracles.check import CheckResult, Followed, run, walk
+from groupcheck.oracles.check import CheckResult, Followed, Spreading, run, walk
 from groupcheck.oracles.document import as_text
 from groupcheck.oracles.files import writable, write
 from groupcheck.oracles.subject import Subject, subject
@@ -19,23 +19,20 @@ SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
 
 def check(**options: Any) -> int:
     """`groupcheck check`: explore, then show the verdict and write what was asked for."""
-    if options["spark"] or options["store"]:
-        raise UserError(
-            "a distributed search is not in this version", where="--spark" if options["spark"] else "--store", do="leave it out"
-        )
     wanted = {name: options[name] for name in ("html", "svg", "pytest", "itf") if options[name]}
     _may_write(wanted)
     about = _subject(options)
     from groupcheck.oracles.free_memory import most_memory
     from groupcheck.oracles.meter import meter
 
-    memory = options["max_memory"] or (most_memory() if options["engine"] == "fast" else None)
+    memory = options["max_memory"] or (most_memory() if options["engine"] == "fast" and not options["spark"] else None)
     limits = Limits(options["max_states"], options["max_seconds"], memory)
 
     with meter(limits) as progress:
         result = run(
             about, limits, progress,
             engine=options["engine"], workers=options["workers"], checkpoint=options["checkpoint"], resume=options["resume"],
+            spread=Spreading(options["spark"], options["store"], options["shards"], options["hand_over"]),
         )  # fmt: skip
     _show(result, options["as_json"])
     _save(result, wanted)

@@ -45,6 +45,7 @@ def verdict_document(result: CheckResult) -> dict[str, Any]:
         "invariants": [p.name for p in about.spec.invariants],
         "violations": [violation_document(e) for e in result.explanations],
         "notes": list(v.notes),
+        **({"distribution": dict(v.distribution)} if v.distribution is not None else {}),
     }
 
 

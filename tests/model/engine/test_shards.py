@@ -153,7 +153,7 @@ def test_a_damaged_block_is_a_clear_error_and_never_another_verdict(tmp_path, ki
     spec = faulty()
     working._replicas.clear()
     shutil.rmtree(local_folder())
-    with pytest.raises(StoreError, match="is torn or no block|is missing"):
+    with pytest.raises(StoreError, match=r"is torn or no block|is missing"):
         distribute(spec, InProcess(2), str(tmp_path), resume=True)
 
 

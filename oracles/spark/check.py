@@ -1,0 +1,48 @@
+"""`groupcheck check --spark`: one search over Spark's executors."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+
+from groupcheck.model.engine import Limits, Spec, UserError
+from groupcheck.model.engine.shards.distribute import WIDEST, distribute
+from groupcheck.model.engine.verdict import Progress, Verdict
+from groupcheck.oracles.spark.executors import Executors
+from groupcheck.oracles.spark.session import checked_master, is_local, session
+
+
+def explore(
+    spec: Spec,
+    master: str,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    store: str | None = None,
+    resume: str | None = None,
+    shards: int | None = None,
+    hand_over: int = WIDEST,
+) -> Verdict:
+    """Explores a spec on a Spark master, to the same answer as in one process.
+
+    `store`: a URI that every executor reaches; a temporary folder for a local master if left out. `resume`: such a URI, to go on from.
+    Raises `UserError`.
+    """
+    checked_master(master)
+    if store and resume and store != resume:
+        raise UserError("a search goes on in the store that it was begun in", where="--store", do="leave it out")
+    if not (store or resume or is_local(master)):
+        raise UserError(f"executors of {master} need a store that they all reach", where="--spark", do="name one with --store URI")
+    with _store(store or resume) as uri, session(master) as spark:
+        executors = Executors(spark, shards)
+        return distribute(spec, executors, uri, limits, progress, widest=hand_over, resume=resume is not None)
+
+
+@contextlib.contextmanager
+def _store(uri: str | None) -> Iterator[str]:
+    if uri:
+        yield uri
+        return
+    with tempfile.TemporaryDirectory(prefix="groupcheck-store-") as folder:
+        yield folder

@@ -1,0 +1,94 @@
+"""Spark's executors as the cluster of a distributed search."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.spark.session import told_by
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+A = TypeVar("A")
+T = TypeVar("T")
+LISTENING = 0.1  # seconds between two looks at limits while executors work
+
+
+class Executors:
+    """A job of one task for each argument. Tasks of the same number go to the same executor where Spark can: there its states are cached.
+
+    An RDD that is kept in memory says where: Spark prefers the executor that holds a partition, and takes another one if that is gone.
+    """
+
+    def __init__(self, spark: SparkSession, shards: int | None = None) -> None:
+        self._context = spark.sparkContext
+        self.shards = shards or max(2, self._context.defaultParallelism)
+        self.retries = 0
+        numbers = self._context.parallelize(range(self.shards), self.shards)
+        self._numbers = numbers.mapPartitions(lambda n: n).persist()
+        self._numbers.count()
+
+    def run(self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]) -> list[T | None]:
+        """Calls the function for every argument that is not None, and answers in their order. Raises `UserError` where a task fails for good."""
+        called = _Called(function, list(arguments))
+        answers: list[T | None] = [None] * len(arguments)
+        for number, attempt, answer in self._collected(called, pulse):
+            answers[number] = answer
+            self.retries += attempt
+        return answers
+
+    def _collected(self, called: _Called, pulse: Callable[[], None]) -> list[tuple[int, int, Any]]:
+        """The job's answers; `pulse` is called in this thread meanwhile."""
+        found: list[tuple[int, int, Any]] = []
+        failed: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                found.extend(self._numbers.mapPartitions(called).collect())
+            except BaseException as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=work, name="spark job", daemon=True)
+        thread.start()
+        try:
+            while thread.is_alive():
+                thread.join(LISTENING)
+                pulse()
+        except BaseException:
+            self._context.cancelAllJobs()
+            thread.join(30)
+            raise
+        if failed:
+            raise _as_user_error(failed[0])
+        return found
+
+
+class _Called:
+    """What a task does: the calls for its numbers, with the number of its attempt."""
+
+    def __init__(self, function: Callable[[Any], Any], arguments: list[Any]) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __call__(self, numbers: Iterable[int]) -> Iterator[tuple[int, int, Any]]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        attempt = context.attemptNumber() if context else 0
+        for number in numbers:
+            if self.arguments[number] is not None:
+                yield number, attempt, self.function(self.arguments[number])
+
+
+def _as_user_error(error: BaseException) -> UserError:
+    """What a job failed of: the executor's own words where it said any, else Spark's."""
+    told = told_by(error)
+    ours = re.match(r"groupcheck\.[\w.]*Error: (.*)", told)
+    if ours:
+        return UserError(ours[1])
+    return UserError(
+        f"executors failed: {told}", where="--spark", do="see the executors' logs; the store holds the levels before: --resume"
+    )
