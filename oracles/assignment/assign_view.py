@@ -13,10 +13,14 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.model.assignors import Partition
+from groupcheck.oracles.assignment import sequence_view
 from groupcheck.oracles.assignment.judging import RIGHT, Judged, judge
-from groupcheck.oracles.assignment.question import question_from
+from groupcheck.oracles.assignment.question import question
+from groupcheck.oracles.assignment.sequence import JudgedSequence, judge_sequence, sequence
+from groupcheck.oracles.assignment.strict_json import read_json
 from groupcheck.oracles.assignment.validity import Assigned, named
 from groupcheck.oracles.document import as_text
+from groupcheck.oracles.files import write
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.text import as_plain
 
@@ -24,41 +28,54 @@ FEW = 20  # violations, members and moves told at the terminal
 SHORT = 400  # characters of a line
 
 
-def run(path: Path, as_json: bool) -> int:
-    """Judges the file, prints the answer, and gives the exit code: 0 right, 1 wrong."""
-    judged = judge(question_from(path))
+def run(path: Path, as_json: bool, html: Path | None) -> int:
+    """Judges the file (-: standard input), prints the answer, writes the page if one is wanted, and gives the exit code: 0 right, 1 wrong."""
+    value = read_json(path)
+    judged: Judged | JudgedSequence
+    if isinstance(value, dict) and "changes" in value:
+        judged = judge_sequence(sequence(value))
+        seen = sequence_view.view(judged)
+    else:
+        judged = judge(question(value))
+        seen = view(judged)
+    if html is not None:
+        from groupcheck.oracles.assignment.assign_page import page
+
+        write(html, page(judged))
     if as_json:
         sys.stdout.write(as_text(judged.document()))
     elif sys.stdout.isatty():
-        Console(highlight=False).print(view(judged))
+        Console(highlight=False).print(seen)
     else:
-        sys.stdout.write(as_plain(view(judged)))
+        sys.stdout.write(as_plain(seen))
     return 0 if judged.verdict == RIGHT else 1
 
 
 def view(judged: Judged) -> Group:
     """The verdict, then what is wrong, then the tables."""
     right = judged.verdict == RIGHT
-    headline = Text.assemble((judged.verdict, "bold green" if right else "bold red"), "  ", (printable(_title(judged)), "bold"))
-    facts = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    facts.add_column(style="dim", no_wrap=True)
-    facts.add_column(overflow="fold")
-    for name, words in _facts(judged):
-        facts.add_row(name, Text(printable(words)))
+    headline = Text.assemble((judged.verdict, "bold green" if right else "bold red"), "  ", (printable(title(judged)), "bold"))
+    told = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    told.add_column(style="dim", no_wrap=True)
+    told.add_column(overflow="fold")
+    for name, words in facts(judged):
+        told.add_row(name, Text(printable(words)))
     wrong = [Text(_short(f"  {v.promise}: {v.words}"), "red") for v in judged.violations[:FEW]]
     if len(judged.violations) > FEW:
         wrong.append(Text(f"  and {len(judged.violations) - FEW:,} more (--json has them)", "dim"))
     core = [Text("\nNo assignment keeps all of these together:", "bold red")] if judged.right.core else []
     core += [Text(_short(f"  {words}"), "red") for words in judged.right.core]
-    return Group(headline, Padding(facts, (0, 0, 0, 2)), *wrong, *core, Text(""), _table(judged))
+    return Group(headline, Padding(told, (0, 0, 0, 2)), *wrong, *core, Text(""), _table(judged))
 
 
-def _title(judged: Judged) -> str:
+def title(judged: Judged) -> str:
+    """What the file says of itself."""
     question = judged.question
     return question.about or (f"an assignment for {question.assignor}" if question.assignor else "an assignment")
 
 
-def _facts(judged: Judged) -> Iterable[tuple[str, str]]:
+def facts(judged: Judged) -> Iterable[tuple[str, str]]:
+    """Name and words."""
     sizes = judged.best.sizes.values()
     yield "judged", ", ".join(judged.promises)
     for constraint in judged.question.constraints:

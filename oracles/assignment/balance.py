@@ -19,7 +19,8 @@ def balanced_in_topics(group: Group, assigned: Assigned) -> Iterator[Violation]:
         if sizes:
             least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
             if sizes[most] > sizes[least] + 1:
-                yield Violation("balanced in topics", f"of {topic}, {most} has {sizes[most]} and {least} has {sizes[least]}")
+                words = f"of {topic}, {most} has {sizes[most]} and {least} has {sizes[least]}"
+                yield Violation("balanced in topics", words, ((most, None), (least, None)))
 
 
 def level(group: Group, assigned: Assigned) -> Iterator[Violation]:
@@ -28,7 +29,8 @@ def level(group: Group, assigned: Assigned) -> Iterator[Violation]:
     if sizes:
         least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
         if sizes[most] > sizes[least] + 1:
-            yield Violation("level", f"{most} has {sizes[most]} partitions and {least} has {sizes[least]}")
+            words = f"{most} has {sizes[most]} partitions and {least} has {sizes[least]}"
+            yield Violation("level", words, ((most, None), (least, None)))
 
 
 def locally_balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
@@ -40,7 +42,7 @@ def locally_balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
             for other in sizes:
                 if partition[0] in topics[other] and sizes[other] + 1 < sizes[owner]:
                     words = f"{owner} has {sizes[owner]} partitions and {other} has {sizes[other]}, which could have {named(partition)}"
-                    yield Violation("locally balanced", words)
+                    yield Violation("locally balanced", words, ((owner, partition), (other, None)))
 
 
 def balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
@@ -55,7 +57,11 @@ def balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
         if chain:
             end = chain[-1][2]
             steps = ", ".join(f"{named(partition)} from {frm} to {to}" for frm, partition, to in chain)
-            yield Violation("balanced", f"{start} has {sizes[start]} partitions and {end} has {sizes[end]}; better: {steps}")
+            yield Violation(
+                "balanced",
+                f"{start} has {sizes[start]} partitions and {end} has {sizes[end]}; better: {steps}",
+                ((start, None), (end, None)),
+            )
             return
 
 

@@ -109,7 +109,8 @@ def _ranges(case: Case) -> Iterator[Violation]:
         for member in case.group.members:
             has, due = (sorted(n for t, n in given.get(member.id, ()) if t == topic) for given in (case.assigned, right))
             if has != due:
-                yield Violation("ranges", f"of {topic}, {member.id} has {_numbers(has)}; its range is {_numbers(due)}")
+                places = tuple((member.id, (topic, number)) for number in has if number not in due)
+                yield Violation("ranges", f"of {topic}, {member.id} has {_numbers(has)}; its range is {_numbers(due)}", places)
 
 
 def ranges_count(group: Group) -> bool:
@@ -135,7 +136,7 @@ def _pointer(case: Case) -> Iterator[Violation]:
         if has != due:
             first = next(m.id for m in members if topic in m.topics)
             why = f"the pointer is set back at {topic}" if number == 0 and has == first else "the pointer leaps"
-            yield Violation("pointer", f"{why}: {named(partition)} goes to {has}, and it is {due}'s turn")
+            yield Violation("pointer", f"{why}: {named(partition)} goes to {has}, and it is {due}'s turn", ((has, partition),))
         at = (place[has] + 1) % len(members)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 from attrs import field, frozen
@@ -24,7 +23,6 @@ from groupcheck.oracles.assignment.strict_json import (
     kind,
     name_shown,
     partitions_from,
-    read_json,
 )
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.subject import one_of
@@ -49,41 +47,43 @@ class Question:
     about: str = ""
 
 
-def question_from(path: Path) -> Question:
-    """Reads and checks the file. Raises `UserError` that names the place."""
-    return question(read_json(path))
-
-
 def question(value: Any) -> Question:
-    """The same from a JSON value."""
+    """From the JSON value of a file. Raises `UserError` that names the place."""
     given = an_object(value, "the document", KEYS)
-    topics = _topics(given.get("topics"))
-    racks = _racks(given.get("racks", {}), topics)
-    members, weights = _members(given.get("members"), topics)
+    topics = topics_from(given.get("topics"))
+    racks = racks_from(given.get("racks", {}), topics)
+    members, weights = members_from(given.get("members"))
     group = Group(topics, members, racks)
-    assignor = given.get("assignor")
-    if assignor is not None and a_name(assignor, "assignor") not in ASSIGNORS:
-        raise one_of("assignor of Kafka's", assignor, ASSIGNORS)
+    assignor = assignor_from(given.get("assignor"))
     if assignor is None and "assignment" not in given:
         raise UserError("neither an assignment nor an assignor to judge", do='give "assignment", "assignor" or both')
     return Question(
         group,
         assignor,
-        _assignment(given["assignment"], group) if "assignment" in given else None,
-        _promises(given["promises"]) if "promises" in given else None,
+        assignment_from(given["assignment"], group) if "assignment" in given else None,
+        promises_from(given["promises"]) if "promises" in given else None,
         tuple(constraint(c, group, f"constraints[{k}]") for k, c in enumerate(an_array(given.get("constraints", []), "constraints"))),
         weights,
-        _text(given.get("about", "")),
+        text_from(given.get("about", "")),
     )
 
 
-def _text(value: Any) -> str:
+def assignor_from(value: Any) -> str | None:
+    """The name of one of Kafka's."""
+    if value is not None and a_name(value, "assignor") not in ASSIGNORS:
+        raise one_of("assignor of Kafka's", value, ASSIGNORS)
+    return None if value is None else str(value)
+
+
+def text_from(value: Any) -> str:
+    """What a person reads."""
     if not isinstance(value, str):
         raise UserError(f"{kind(value)} stands where a text should", where="about")
     return value
 
 
-def _topics(value: Any) -> dict[str, int]:
+def topics_from(value: Any) -> dict[str, int]:
+    """Name -> number of partitions."""
     if value is None:
         raise UserError("there are no topics", do='give "topics": {"orders": 6}')
     topics = {topic: a_count(size, f"topics.{topic}", MOST_PARTITIONS) for topic, size in an_object(value, "topics").items()}
@@ -92,7 +92,8 @@ def _topics(value: Any) -> dict[str, int]:
     return topics
 
 
-def _racks(value: Any, topics: Mapping[str, int]) -> dict[str, list[list[str]]]:
+def racks_from(value: Any, topics: Mapping[str, int]) -> dict[str, list[list[str]]]:
+    """Topic -> for each partition the racks of its replicas."""
     read: dict[str, list[list[str]]] = {}
     for topic, racks in an_object(value, "racks").items():
         where = f"racks.{topic}"
@@ -104,15 +105,16 @@ def _racks(value: Any, topics: Mapping[str, int]) -> dict[str, list[list[str]]]:
     return read
 
 
-def _members(value: Any, topics: Mapping[str, int]) -> tuple[list[Member], dict[str, Fraction]]:
+def members_from(value: Any, place: str = "members") -> tuple[list[Member], dict[str, Fraction]]:
+    """The members in order, and the weights that are not 1."""
     if value is None:
         raise UserError("there are no members", do='give "members": {"c1": {"subscribes": ["orders"]}}')
-    there = an_object(value, "members")
+    there = an_object(value, place)
     if not 0 < len(there) <= MOST_MEMBERS:
-        raise UserError(f"{len(there)} members are not from 1 to {MOST_MEMBERS}", where="members")
+        raise UserError(f"{len(there)} members are not from 1 to {MOST_MEMBERS}", where=place)
     members, weights = [], {}
     for name, told in there.items():
-        where = f"members.{name}"
+        where = f"{place}.{name}"
         about = an_object(told, where, OF_A_MEMBER)
         if "subscribes" not in about:
             raise UserError("what does it subscribe to?", where=where, do='give "subscribes": ["orders"], or [] for nothing')
@@ -126,17 +128,19 @@ def _members(value: Any, topics: Mapping[str, int]) -> tuple[list[Member], dict[
     return members, {name: weight for name, weight in weights.items() if weight != 1}
 
 
-def _assignment(value: Any, group: Group) -> Assigned:
+def assignment_from(value: Any, group: Group, place: str = "assignment") -> Assigned:
+    """Member -> partitions; members that are left out get nothing."""
     there = {member.id for member in group.members}
     assigned: dict[str, Partitions] = dict.fromkeys((member.id for member in group.members), frozenset())
-    for member, given in an_object(value, "assignment").items():
+    for member, given in an_object(value, place).items():
         if member not in there:
-            raise UserError(f"unknown member {name_shown(member)}", where="assignment", do='give it in "members", too')
-        assigned[member] = partitions_from(given, f"assignment.{member}")
+            raise UserError(f"unknown member {name_shown(member)}", where=place, do='give it in "members", too')
+        assigned[member] = partitions_from(given, f"{place}.{member}")
     return assigned
 
 
-def _promises(value: Any) -> tuple[str, ...]:
+def promises_from(value: Any) -> tuple[str, ...]:
+    """Names of `PROMISES`, each once."""
     given = [a_name(name, "promises") for name in an_array(value, "promises")]
     for name in given:
         if name not in PROMISES:

@@ -6,7 +6,7 @@ one comes to rest. An eager group needs one round for each change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from attrs import evolve, frozen
 
@@ -27,6 +27,15 @@ class Round:
 
 
 @frozen
+class Step:
+    """What happened, and what there is then. `given`: what each round of it gave, if that is known; else the assignor is asked until one comes to rest."""
+
+    words: str
+    group: Group
+    given: tuple[Assigned, ...] | None = None
+
+
+@frozen
 class Change:
     """One change and the rounds that follow it. `moves`: partitions that are another's in the end; `fewest`: those that had to be."""
 
@@ -37,37 +46,41 @@ class Change:
     fewest: int
 
 
-def life(group: Group) -> Iterator[tuple[str, Group]]:
+def life(group: Group) -> Iterator[Step]:
     """A sequence that a group without claims stands for, from change to change: what happened, and what there is then.
 
     Its members join one after the other; the first topic gets a partition more; the last member subscribes to all topics; the first leaves.
     """
     members = group.members
     for n in range(1, len(members) + 1):
-        yield f"{members[n - 1].id} joins", evolve(group, members=members[:n])
+        yield Step(f"{members[n - 1].id} joins", evolve(group, members=members[:n]))
     if not members or not group.topics:
         return
     (topic, size), *others = group.topics
     grown = evolve(group, topics=[(topic, size + 1), *others])
-    yield f"{topic} grows to {size + 1} partitions", grown
+    yield Step(f"{topic} grows to {size + 1} partitions", grown)
     last = evolve(members[-1], topics=[name for name, _ in group.topics])
     changed = evolve(grown, members=[*members[:-1], last])
     if last != members[-1]:
-        yield f"{last.id} subscribes to all", changed
+        yield Step(f"{last.id} subscribes to all", changed)
     if len(members) > 1:
-        yield f"{members[0].id} leaves", evolve(changed, members=changed.members[1:])
+        yield Step(f"{members[0].id} leaves", evolve(changed, members=changed.members[1:]))
 
 
-def follow(answer: Answer, changes: Iterable[tuple[str, Group]], *, cooperative: bool) -> Iterator[Change]:
-    """Every change with its rounds; ends where the assignor throws. Claims in `changes` are not looked at: they follow from what was given."""
-    owned: dict[str, Partitions] = {}
-    generation = 0
-    for words, now in changes:
+def follow(
+    answer: Answer, steps: Iterable[Step], *, cooperative: bool, owned: Mapping[str, Partitions] | None = None, generation: int = 0
+) -> Iterator[Change]:
+    """Every step with its rounds; ends where the assignor throws.
+
+    Claims in `steps` are not looked at: they follow from what was given, and at first from `owned`, of `generation`.
+    """
+    owned = dict(owned or {})
+    for step in steps:
         rounds: list[Round] = []
         at_rest = False
-        while not at_rest and len(rounds) < ROUNDS:
-            group = evolve(now, members=[_joining(m, owned, generation, cooperative) for m in now.members])
-            given = answer(group)
+        while len(rounds) < (ROUNDS if step.given is None else len(step.given)) and not (at_rest and step.given is None):
+            group = evolve(step.group, members=[_joining(m, owned, generation, cooperative) for m in step.group.members])
+            given = answer(group) if step.given is None else step.given[len(rounds)]
             rounds.append(Round(group, given))
             if isinstance(given, NoAssignment):
                 break
@@ -75,12 +88,12 @@ def follow(answer: Answer, changes: Iterable[tuple[str, Group]], *, cooperative:
             at_rest = not cooperative or not any(m.owned - owned[m.id] for m in group.members)
             generation += 1
         moved, fewest = _moves(rounds)
-        yield Change(words, tuple(rounds), at_rest, moved, fewest)
+        yield Change(step.words, tuple(rounds), at_rest, moved, fewest)
         if not rounds or isinstance(rounds[-1].given, NoAssignment):
             return
 
 
-def _joining(member: Member, owned: dict[str, Partitions], generation: int, cooperative: bool) -> Member:
+def _joining(member: Member, owned: Mapping[str, Partitions], generation: int, cooperative: bool) -> Member:
     """As it joins: under cooperation it lets go of what it no longer subscribes to before (ConsumerCoordinator.onJoinPrepare)."""
     if member.id not in owned:
         return evolve(member, owned=(), generation=-1)
@@ -94,7 +107,7 @@ def _moves(rounds: list[Round]) -> tuple[int, int]:
     first, last = rounds[0].group, rounds[-1].given
     if isinstance(last, NoAssignment):
         return 0, 0
-    return len(moves(first, last)), len(moves(first, optimum(first).assigned))
+    return len(moves(first, last)), optimum(first).moves
 
 
 def restless(answer: Answer, group: Group, *, cooperative: bool) -> Iterator[Violation]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,17 +14,17 @@ from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
 
-LARGEST = 64 << 20  # bytes of a file
+LARGEST = 16 << 20  # bytes of a file; Python's values of so much JSON take some 400 MB at worst
 MOST_NUMBER = 2**31 - 1  # of a partition or a generation, as in Kafka
 MOST_WEIGHT = 1_000_000
 LONGEST_NAME = 249  # characters of a topic (Kafka's own bound); of a member, an instance or a rack the same
 
 
 def read_json(path: Path) -> Any:
-    """The one value in the file. Raises `UserError` for what cannot be read, is no JSON, repeats a key, or has numbers that are none."""
-    where = printable(str(path))
+    """The one value in the file (-: standard input). Raises `UserError` for what cannot be read, is no JSON, repeats a key, or has numbers that are none."""
+    where = "standard input" if str(path) == "-" else printable(str(path))
     try:
-        with path.open("rb") as file:
+        with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         raise UserError(f"cannot be read: {getattr(error, 'strerror', None) or error}", where=where) from None
@@ -32,6 +34,8 @@ def read_json(path: Path) -> Any:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", where=where) from None
+    if not text.strip():
+        raise UserError("there is nothing in it", where=where)
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:

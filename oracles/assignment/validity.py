@@ -4,20 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
 from groupcheck.model.assignors import Group, Partition, Partitions
 from groupcheck.model.assignors.group import every_partition, subscribed_sizes
 
+FEW = 5  # members named
+
 Assigned = Mapping[str, Partitions]
+
+
+Place = tuple[str | None, Partition | None]
+"""A member, a partition, or both: where in the table of members and partitions."""
 
 
 @frozen
 class Violation:
-    """A promise that an assignment breaks, and how."""
+    """A promise that an assignment breaks, and how. `places`: what is to be marked where the assignment is drawn."""
 
     promise: str
     words: str
+    places: tuple[Place, ...] = field(default=(), eq=False)
 
 
 def named(partition: Partition) -> str:
@@ -32,17 +39,18 @@ def valid(group: Group, assigned: Assigned) -> Iterator[Violation]:
     owner: dict[Partition, str] = {}
     for member, partitions in assigned.items():
         if member not in subscribed:
-            yield Violation("valid", f"{member} is no member of the group")
+            yield Violation("valid", f"{member} is no member of the group", ((member, None),))
             continue
         for partition in sorted(partitions):
             topic, number = partition
             if not 0 <= number < topics.get(topic, 0):
                 there = f"{topic} has {topics[topic]} partitions" if topic in topics else f"there is no topic {topic}"
-                yield Violation("valid", f"{member} gets {named(partition)}, which does not exist ({there})")
+                yield Violation("valid", f"{member} gets {named(partition)}, which does not exist ({there})", ((member, partition),))
             elif topic not in subscribed[member]:
-                yield Violation("valid", f"{member} gets {named(partition)}, but does not subscribe to {topic}")
+                yield Violation("valid", f"{member} gets {named(partition)}, but does not subscribe to {topic}", ((member, partition),))
             if partition in owner:
-                yield Violation("valid", f"{named(partition)} is given to both {owner[partition]} and {member}")
+                both = (owner[partition], partition), (member, partition)
+                yield Violation("valid", f"{named(partition)} is given to both {owner[partition]} and {member}", both)
             owner[partition] = member
 
 
@@ -55,5 +63,6 @@ def complete(group: Group, assigned: Assigned, *, may_wait: bool = False) -> Ite
     waiting = frozenset[Partition]().union(*(m.owned for m in group.members)) if may_wait else frozenset[Partition]()
     for partition in every_partition(subscribed_sizes(group)):
         if partition not in given and partition not in waiting:
-            who = ", ".join(member.id for member in group.members if partition[0] in member.topics)
-            yield Violation("complete", f"{named(partition)} is given to nobody, though {who} could have it")
+            able = [member.id for member in group.members if partition[0] in member.topics]
+            who = ", ".join(able[:FEW]) + (f" and {len(able) - FEW:,} others" if len(able) > FEW else "")
+            yield Violation("complete", f"{named(partition)} is given to nobody, though {who} could have it", ((None, partition),))

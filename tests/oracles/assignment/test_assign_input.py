@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
+import sys
 
 import pytest
 
 from groupcheck.oracles import cli
+from groupcheck.oracles.assignment import strict_json
 
 FINE = {
     "topics": {"t": 2},
@@ -98,7 +101,9 @@ def test_a_mistake_in_the_document_is_named_with_its_place(capsys, tmp_path, pla
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"", "line 1, column 1: not JSON: Expecting value"),
+        (b"", "there is nothing in it"),
+        (b" \n", "there is nothing in it"),
+        (bytes(range(256)), "not UTF-8: byte 128 is 0x80"),
         (b"{]", "line 1, column 2: not JSON"),
         (b'{"topics": {}} {}', "line 1, column 16: not JSON: Extra data"),
         (b"\xff{}", "not UTF-8: byte 0 is 0xff"),
@@ -122,3 +127,16 @@ def test_a_file_that_is_no_document_is_refused(capsys, tmp_path, data, told):
 def test_a_file_that_is_not_there_or_is_a_directory_is_refused(capsys, tmp_path):
     assert complaint(capsys, tmp_path / "none.json").endswith("none.json: cannot be read: No such file or directory")
     assert complaint(capsys, tmp_path).endswith("cannot be read: Is a directory")
+
+
+def test_standard_input_is_read_and_named(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(FINE).encode())))
+    assert cli.run(["assign", "-"]) == 0
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"{")))
+    assert complaint(capsys, "-").startswith("standard input, line 1, column 2: not JSON")
+
+
+def test_of_what_does_not_end_no_more_is_read_than_is_allowed(capsys, monkeypatch):
+    monkeypatch.setattr(strict_json, "LARGEST", 1 << 20)
+    assert complaint(capsys, "/dev/zero") == "/dev/zero: more than 1 MiB"

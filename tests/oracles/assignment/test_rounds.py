@@ -13,7 +13,7 @@ def words(changes):
 
 
 def test_a_life_is_joins_growth_a_new_subscription_and_a_leave():
-    assert [happened for happened, _ in life(THREE)] == [
+    assert [step.words for step in life(THREE)] == [
         "A joins", "B joins", "C joins", "t grows to 7 partitions", "C subscribes to all", "A leaves",
     ]  # fmt: skip
     assert list(life(Group({"t": 1}, []))) == []

@@ -1,0 +1,77 @@
+"""`groupcheck assign FILE` at the terminal, where the file is a sequence: each change with its rounds, its moves and the fewest, then what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from groupcheck.oracles.assignment.judging import RIGHT
+from groupcheck.oracles.assignment.sequence import JudgedChange, JudgedSequence
+from groupcheck.oracles.printable import printable
+
+FEW = 20  # violations and members told at the terminal
+CHANGES = 100
+SHORT = 400  # characters of a line
+
+
+def view(judged: JudgedSequence) -> Group:
+    """The verdict, the facts, the table of changes, what is wrong."""
+    right = judged.verdict == RIGHT
+    headline = Text.assemble((judged.verdict, "bold green" if right else "bold red"), "  ", (printable(sequence_title(judged)), "bold"))
+    told = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    told.add_column(style="dim", no_wrap=True)
+    told.add_column(overflow="fold")
+    for name, words in sequence_facts(judged):
+        told.add_row(name, Text(printable(words)))
+    wrong = [Text(_short(f"  {where}: {v.promise}: {v.words}"), "red") for where, v in judged.violations[:FEW]]
+    if len(judged.violations) > FEW:
+        wrong.append(Text(f"  and {len(judged.violations) - FEW:,} more (--json has them)", "dim"))
+    return Group(headline, Padding(told, (0, 0, 0, 2)), *wrong, Text(""), _table(judged))
+
+
+def sequence_title(judged: JudgedSequence) -> str:
+    """What the file says of itself."""
+    return judged.asked.about or (f"a sequence for {judged.asked.assignor}" if judged.asked.assignor else "a sequence")
+
+
+def sequence_facts(judged: JudgedSequence) -> Iterable[tuple[str, str]]:
+    """Name and words."""
+    yield "judged", ", ".join(judged.promises)
+    rounds = sum(len(change.rounds) for change in judged.changes)
+    yield "changes", f"{len(judged.changes)} in {rounds} round{'s' * (rounds != 1)}"
+    yield (
+        "moves",
+        f"{sum(c.moves for c in judged.changes)}, and {sum(c.fewest for c in judged.changes)} would do for balance at each change",
+    )
+
+
+def _table(judged: JudgedSequence) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table.add_column("  change", overflow="fold")
+    for name in ("rounds", "moves", "fewest"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("in the end", overflow="fold")
+    for change in judged.changes[:CHANGES]:
+        rounds = f"{len(change.rounds)}{'' if change.at_rest else ', not at rest'}"
+        table.add_row(Text(_short(f"  {change.words}")), rounds, str(change.moves), str(change.fewest), Text(_sizes(change)))
+    if len(judged.changes) > CHANGES:
+        table.add_row(Text(f"  and {len(judged.changes) - CHANGES:,} more (--json has them)", "dim"))
+    return table
+
+
+def _sizes(change: JudgedChange) -> str:
+    last = change.rounds[-1]
+    if last.assigned is None:
+        return "no assignment"
+    members = last.question.group.members
+    told = ", ".join(f"{m.id} {len(last.assigned.get(m.id, ()))}" for m in members[:FEW])
+    return _short(told + (f", and {len(members) - FEW:,} more" if len(members) > FEW else ""))
+
+
+def _short(text: str) -> str:
+    text = printable(text)
+    return text if len(text) <= SHORT else f"{text[: SHORT - 1]}…"
