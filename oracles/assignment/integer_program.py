@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from math import inf
 from typing import Any
 
@@ -215,7 +216,6 @@ class _Program:
 
     def solved(self, seconds: float) -> Planned:
         """HiGHS' answer."""
-        import numpy as np
         from scipy import sparse
         from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -224,15 +224,12 @@ class _Program:
         entries = sum(len(total) for total, _, _ in self.rows)
         if entries > MOST_ENTRIES or len(self.value) > MOST_COLUMNS:
             return Planned()
-        values, columns, starts = np.empty(entries), np.empty(entries, dtype=np.int32), [0]
-        for total, _, _ in self.rows:
-            end = starts[-1] + len(total)
-            columns[starts[-1] : end], values[starts[-1] : end] = list(total), list(total.values())
-            starts.append(end)
-        matrix = sparse.csr_array((values, columns, np.array(starts)), shape=(len(self.rows), len(self.value)))
+        starts = list(accumulate((len(total) for total, _, _ in self.rows), initial=0))
+        columns, values = [c for total, _, _ in self.rows for c in total], [v for total, _, _ in self.rows for v in total.values()]
+        matrix = sparse.csr_array((values, columns, starts), shape=(len(self.rows), len(self.value)))
         answer = milp(
             self.value,
-            integrality=np.ones(len(self.value)),
+            integrality=1,
             bounds=Bounds(self.least, self.most),
             constraints=LinearConstraint(matrix, [least for _, least, _ in self.rows], [most for _, _, most in self.rows]),
             options={"time_limit": seconds, "mip_rel_gap": 0},

@@ -19,12 +19,13 @@ from groupcheck.oracles.assignment.promises import PROMISES, Case, ranges_count
 from groupcheck.oracles.assignment.question import Question
 from groupcheck.oracles.assignment.validity import Assigned
 
-SECONDS = 10.0  # for all that HiGHS is asked about one question, and for all that z3 is
+SECONDS_TO_FIND = 30.0  # for HiGHS
+SECONDS = 10.0  # for all that z3 is asked about one question
 SECONDS_WHY = 3.0  # for z3 where HiGHS is certain that there is none
 IN_THE_FORM = ("valid", "complete", "complete later")  # stated by the form of the question, and never in a core
 MOST_PAIRS = 10_000  # of a partition and a member that could have it
 MOST_COMPARED = 300_000  # the same, for each member that another is compared with
-UNDECIDED = f"neither HiGHS nor z3 has decided within {SECONDS:g} s each whether there is one"
+UNDECIDED = f"neither HiGHS in {SECONDS_TO_FIND:g} s nor z3 in {SECONDS:g} s has decided whether there is one"
 FEWER = "fewer moves may do"
 
 
@@ -43,7 +44,7 @@ def solve(question: Question, names: tuple[str, ...], case: Case, holds: Callabl
     HiGHS finds it at scale; `holds` judges what it finds, which it counts in floating point. Where it finds none, z3 says whether there is one, or why not.
     The core is minimal: without any one of it there would be one. Raises `UserError` where one of the two is needed and not installed.
     """
-    planned = _planned(question, names, case, SECONDS)
+    planned = _planned(question, names, case, SECONDS_TO_FIND)
     if planned.found is not None and holds(planned.found):
         return Right(planned.found, f"found by HiGHS, {'with the fewest moves' if planned.fewest else FEWER}")
     sizes, members = subscribed_sizes(question.group), question.group.members
@@ -61,7 +62,7 @@ def solve(question: Question, names: tuple[str, ...], case: Case, holds: Callabl
 
 def _core_by_leaving_out(question: Question, names: tuple[str, ...], case: Case) -> tuple[str, ...]:
     """What HiGHS says cannot be left out, one after the other; more than that where its time ends."""
-    until = time.monotonic() + SECONDS
+    until = time.monotonic() + SECONDS_TO_FIND
     kept: list[str | Constraint] = [*(name for name in names if name not in IN_THE_FORM), *question.constraints]
     for one in list(kept):
         rest = [other for other in kept if other is not one]
