@@ -21,6 +21,7 @@ from groupcheck.oracles.quantities import BUDGET, COUNT, SECONDS, SETTING, SIZE
 UNKNOWN = 3
 _ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
 KINDS = ("variants", "invariants", "rules", "goals", "faults", "assignors", "formats", "mutations", "scenarios")
+DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "scala-1.1", "requests")
 FILE = click.Path(path_type=Path)
 
 
@@ -237,6 +238,27 @@ def sweep(**options: Any) -> int:
     from groupcheck.oracles.commands import sweep
 
     return sweep(**options)
+
+
+@command.command(short_help="Write logs of any size from runs of the model, with the truth, for trying and measuring.")
+@click.option("--out", type=FILE, required=True, metavar="DIR", help="A new folder: logs in DIR/logs, what really happened in DIR/truth.")
+@click.option("--groups", type=COUNT, default=10, show_default=True, metavar="N", help="Groups, dealt out to the files.")
+@click.option("--size", type=SIZE, default="1M", show_default=True, metavar="SIZE", help="Bytes of all logs together, about; 10M, 1G.")
+@click.option("--files", type=COUNT, default=1, show_default=True, metavar="N", help="Logs, each of one broker.")
+@click.option(
+    "--dialect", "dialects", type=click.Choice(DIALECTS), multiple=True, help="How the brokers write, in turn; java-4 if left out."
+)
+@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="N", help="The same seed gives the same bytes.")
+@click.option("--runs", type=COUNT, default=30, show_default=True, metavar="N", help="Different runs of the model for each dialect.")
+@click.option("--gzip", "packed", is_flag=True, help="Write gzip files.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.generate/1).")
+def generate(**options: Any) -> int:
+    """Write logs as brokers of Apache Kafka write them, from random runs of the classic model, and the truth about every rebalance in them
+    (docs/archive.md).
+    """
+    from groupcheck.oracles.commands import generate
+
+    return generate(**options)
 
 
 @command.command("list")

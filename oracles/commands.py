@@ -138,6 +138,13 @@ def sweep(**options: Any) -> int:
     return run(**options)
 
 
+def generate(out: Path, dialects: Sequence[str], as_json: bool, **options: Any) -> int:
+    """`groupcheck generate`: see `groupcheck.oracles.generate.files`."""
+    from groupcheck.oracles.generate.files import run
+
+    return run(out, as_json, dialects=tuple(dialects) or ("java-4",), **options)
+
+
 def list_(kind: str, variant: str | None, as_json: bool) -> int:
     """`groupcheck list`: what there is of a kind."""
     from groupcheck.oracles.listing import listing, view

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from printed_runs import OLD_STYLES, STYLES, Style, printed_run
+from printed import printed_run
 
 from groupcheck.model.protocol.scope import Scope
+from groupcheck.oracles.generate.broker_lines import OLD_STYLES, STYLES, Style
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import GroupReport
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from printed_requests import printed_requests
+from printed import printed_requests
 
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.traces.replay import replay_file

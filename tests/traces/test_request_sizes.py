@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from printed_requests import printed_requests
+from printed import printed_requests
 
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.traces import request_follow

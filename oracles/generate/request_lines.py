@@ -6,51 +6,29 @@ has come. Requests whose connection broke are answered as well (the broker logs 
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import random
-import struct
-import uuid
-from functools import cache
 from typing import Any
 
 from attrs import Factory, define
-from printed_runs import FAULTY, _outcomes
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
 from groupcheck.model.protocol.group import Core, Phase, leader_of
 from groupcheck.model.protocol.messages import NO_ID, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, SyncGroup
 from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.variants.classic import spec
+from groupcheck.oracles.generate.run import Names, Rounds, Run, Who, run_of
+from groupcheck.oracles.generate.template import assignment
+from groupcheck.oracles.generate.walk import FAULTY, Enabled, Pair, semantics_of, walk
 
 SESSION_MS, REBALANCE_MS, NEW_MEMBER_MS = 6000, 9000, 300_000
-START = 1_729_876_516_000
 CODES = {
     "unknown": 25, "illegal_generation": 22, "rebalancing": 27, "accepted": 0, "stable": 0, "left": 0, "pending": 0, "id_required": 79,
     "too_many": 81, "unchanged": 0, "inconsistent": 23,
 }  # fmt: skip
 NAMED = {JoinGroup: "JOIN_GROUP", SyncGroup: "SYNC_GROUP", Heartbeat: "HEARTBEAT", LeaveGroup: "LEAVE_GROUP", OffsetCommit: "OFFSET_COMMIT"}
 KEYS = {"JOIN_GROUP": 11, "SYNC_GROUP": 14, "HEARTBEAT": 12, "LEAVE_GROUP": 13, "OFFSET_COMMIT": 8}
-
-Who = tuple[int, int]
-
-
-def encoded(data: bytes) -> str:
-    return base64.b64encode(data).decode()
-
-
-def subscription(claimed: int) -> str:
-    """Version 2, one topic, nothing owned, and the generation claimed."""
-    return encoded(struct.pack(">hih1siii", 2, 1, 1, b"t", -1, 0, claimed))
-
-
-def assignment(share: int) -> str:
-    partitions = [p for p in range(32) if share >> p & 1]
-    if not partitions:
-        return encoded(struct.pack(">hii", 1, 0, -1))
-    return encoded(struct.pack(f">hih1si{len(partitions)}ii", 1, 1, 1, b"t", len(partitions), *partitions, -1))
 
 
 @define
@@ -75,20 +53,20 @@ class Line:
             "connection": self.connection, "totalTimeMs": answered - self.arrived, "requestQueueTimeMs": 0.0, "localTimeMs": 0.0,
             "remoteTimeMs": 0.0, "throttleTimeMs": 0, "responseQueueTimeMs": 0.0, "sendTimeMs": answered - self.given,
         }  # fmt: skip
-        at = answered - START
-        time = f"2024-10-25 {17 + at // 3_600_000:02}:{at // 60_000 % 60:02}:{at // 1000 % 60:02},{at % 1000:03}"
-        return f"[{time}] DEBUG Completed request:{json.dumps(record, separators=(',', ':'))} (kafka.request.logger)"
+        return f"DEBUG Completed request:{json.dumps(record, separators=(',', ':'))} (kafka.request.logger)"
 
 
 @define
 class RequestPrinter:
-    """Turns firings into lines. Each id of the model gets a member id of its own when it appears."""
+    """Turns firings into lines, the listener of a walk. Each id of the model gets a member id of its own when it appears."""
 
     semantics: Semantics
     scope: Scope
     random: random.Random
-    now: float = float(START)
-    names: dict[Who, str] = Factory(dict)
+    now: float = 0.0
+    names: Names = Factory(Names)
+    rounds: Rounds = Factory(Rounds)
+    rest: tuple[int, Rounds, int] = Factory(lambda: (0, Rounds(), 0))
     lines: list[Line] = Factory(list)
     waiting: dict[tuple[int, int, str], Line] = Factory(dict)
     busy: set[str] = Factory(set)
@@ -96,7 +74,7 @@ class RequestPrinter:
     connections: dict[int, str] = Factory(dict)
     signs: dict[str, float] = Factory(dict)
     parked_since: dict[str, float] = Factory(dict)
-    since: float = float(START)
+    since: float = 0.0
     plan: tuple[int, Line] | None = None
     opened: int = 0
 
@@ -105,13 +83,25 @@ class RequestPrinter:
         seats = {(i, id): seat for i, mine in enumerate(named["seats"]) for id, seat in mine}
         return named["core"], seats, leader_of(named["seats"])
 
-    def waits_for_time(self, firing: Firing, before: State, after: State) -> None:
+    def preferred(self, state: State, enabled: Enabled) -> list[Pair]:
+        """Sessions that are over end before anything else happens."""
+        ends = [pair for (faulty, name), pairs in enabled.items() if faulty and name.startswith("session_timeout") for pair in pairs]
+        return [pair for pair in ends if self.overdue(state, pair[1])]
+
+    def taken_back(self) -> bool:
+        return False
+
+    def rested(self, generation: int, quiet: bool) -> None:
+        if quiet and not self.waiting:
+            self.rest = len(self.lines), self.rounds, generation
+
+    def step(self, firing: Firing, before: State, after: State) -> None:
         """Before a timer fires, its time comes."""
         self.now += self.random.choice((0.3, 1.0, 20.0))
         begun, name = self.now, firing.name.partition(":")[0]
         _, seats, _ = self.memory(before)
         _, left, _ = self.memory(after)
-        gone = [self.names[who] for who in seats if who not in left]
+        gone = [self.names.mark(who) for who in seats if who not in left]
         if name == "session_timeout":
             self.now = max(self.now, self.signs.get(gone[0], self.now) + SESSION_MS)
         elif name == "new_member_timeout":
@@ -125,19 +115,23 @@ class RequestPrinter:
         """Is the session over that ends in this step? Then nothing else happens before."""
         _, seats, _ = self.memory(before)
         _, left, _ = self.memory(after)
-        return any(self.signs.get(self.names[who], self.now) + SESSION_MS < self.now for who in seats if who not in left)
+        return any(self.signs.get(self.names.mark(who), self.now) + SESSION_MS < self.now for who in seats if who not in left)
 
     def _others_live(self, before: State, gone: list[str]) -> None:
         """A long time passes: the members that are not to expire have sent heartbeats."""
         core, seats, leader = self.memory(before)
         until, self.now = self.now, self.now - 500
         for who, seat in seats.items():
-            if seat.member and not seat.join and not seat.sync and self.names[who] not in gone:
-                connection = self.spoken_on.get(self.names[who], "")
+            if seat.member and not seat.join and not seat.sync and self.names.mark(who) not in gone:
+                connection = self.spoken_on.get(self.names.mark(who), "")
                 if connection in self.busy or not connection:
                     connection = self._connection(who[0], fresh=True)
                 line = Line(
-                    "HEARTBEAT", f"client-{who[0]}", connection, *self._request(Heartbeat(0, core.generation), self.names[who]), self.now
+                    "HEARTBEAT",
+                    f"client-{who[0]}",
+                    connection,
+                    *self._request(Heartbeat(0, core.generation), self.names.mark(who)),
+                    self.now,
                 )
                 self._give(line, 27 if core.phase == Phase.PREPARING else 0, who, core, seats, leader)
         self.now = max(self.now, until)
@@ -148,7 +142,8 @@ class RequestPrinter:
         core, seats, leader = self.memory(before)
         then, left, leads = self.memory(after)
         for who in left.keys() - seats.keys():
-            self.names[who] = f"client-{who[0]}-{uuid.UUID(int=self.random.getrandbits(128), version=4)}"
+            self.names.add(who, self.random)
+        self.rounds = self.rounds.after(firing, core, seats, then, left, leader, self.names)
         rule, _, label = firing.name.partition(":")
         asked = None
         if firing.me is not None and rule in ("join_group", "sync_group", "heartbeat", "leave_group", "offset_commit"):
@@ -161,7 +156,7 @@ class RequestPrinter:
                 self.since = self.now
 
     def _shares(self, seats: dict[Who, Any]) -> list[dict[str, str]]:
-        return [{"memberId": self.names[who], "assignment": assignment(seat.share)} for who, seat in seats.items() if seat.member]
+        return [{"memberId": self.names.mark(who), "assignment": assignment(seat.share)} for who, seat in seats.items() if seat.member]
 
     # -- requests
 
@@ -174,7 +169,7 @@ class RequestPrinter:
         new = [who for who in left if who not in seats and who[0] == me]
         id = request.id if request.id != NO_ID or not new else new[0][1]
         who = (me, id)
-        name = "" if request.id == NO_ID else self.names[who]
+        name = "" if request.id == NO_ID else self.names.mark(who)
         line = Line(NAMED[type(request)], f"client-{me}", connection, *self._request(request, name), self.now)
         self.spoken_on[name] = connection
         if label in CODES:
@@ -184,54 +179,54 @@ class RequestPrinter:
                 line.request["assignments"] = self._shares(left)
             self.lines.append(line)
             if label not in ("unknown", "illegal_generation", "too_many"):
-                self.signs[self.names.get(who, "")] = self.now
+                self.signs[(self.names.mark(who) if who in self.names else "")] = self.now
             return line
         kind = "join" if isinstance(request, JoinGroup) else "sync"
         if label == "led" or (kind == "sync" and who == leader):
             self.plan = (core.generation, line)
         self.waiting[me, id, kind] = line  # the one that waited before is never answered, and its connection is stuck
         self.busy.add(connection)
-        self.signs[self.names[who]] = self.now
-        self.parked_since.setdefault(self.names[who], self.now)
+        self.signs[self.names.mark(who)] = self.now
+        self.parked_since.setdefault(self.names.mark(who), self.now)
         return line
 
     def _connection(self, me: int, fresh: bool) -> str:
         known = self.connections.get(me)
         if fresh or known is None or known in self.busy:
             self.opened += 1
-            known = f"127.0.0.1:9092-127.0.0.1:{40000 + self.opened}-0-{self.opened}"
+            known = f"<:c{self.opened}:>"
             if not fresh:
                 self.connections[me] = known
         return known
 
     def _request(self, request: Any, name: str) -> tuple[int, dict[str, Any]]:
         """(version, fields)"""
-        shared = {"groupId": "g", "memberId": name}
+        shared = {"groupId": "<:g:>", "memberId": name}
         if isinstance(request, JoinGroup):
             timeouts = {"sessionTimeoutMs": SESSION_MS, "rebalanceTimeoutMs": REBALANCE_MS, "protocolType": "consumer"}
-            protocols = [{"name": "range", "metadata": subscription(request.claimed)}]
+            protocols = [{"name": "range", "metadata": f"<:s{request.claimed}:>"}]
             return (7 if self.scope.two_step else 3), shared | timeouts | {"protocols": protocols}
         if isinstance(request, SyncGroup):
-            return 3, shared | {"generationId": request.generation, "assignments": []}
+            return 3, shared | {"generationId": f"<:N{request.generation}:>", "assignments": []}
         if isinstance(request, Heartbeat):
-            return 3, shared | {"generationId": request.generation}
+            return 3, shared | {"generationId": f"<:N{request.generation}:>"}
         if isinstance(request, LeaveGroup):
-            return 4, {"groupId": "g", "members": [{"memberId": name, "groupInstanceId": None}]}
+            return 4, {"groupId": "<:g:>", "members": [{"memberId": name, "groupInstanceId": None}]}
         assert isinstance(request, OffsetCommit)
-        partition = {"partitionIndex": 0, "committedOffset": request.offset, "committedLeaderEpoch": -1, "committedMetadata": ""}
-        return 8, shared | {"generationIdOrMemberEpoch": request.generation, "topics": [{"name": "t", "partitions": [partition]}]}
+        partition = {"partitionIndex": 0, "committedOffset": f"<:O{request.offset}:>", "committedLeaderEpoch": -1, "committedMetadata": ""}
+        return 8, shared | {"generationIdOrMemberEpoch": f"<:N{request.generation}:>", "topics": [{"name": "t", "partitions": [partition]}]}
 
     def _response(self, line: Line, code: int, who: Who, core: Core, seats: dict[Who, Any], leader: Who | None) -> dict[str, Any]:
         if line.api == "JOIN_GROUP":
             if code:
-                member = self.names[who] if code in (79, 25) and who in self.names else line.request["memberId"]
+                member = self.names.mark(who) if code in (79, 25) and who in self.names else line.request["memberId"]
                 return {"errorCode": code, "generationId": -1, "protocolName": None, "leader": "", "memberId": member, "members": []}
             members = (
-                [{"memberId": self.names[w], "metadata": subscription(-1)} for w, s in seats.items() if s.member] if who == leader else []
+                [{"memberId": self.names.mark(w), "metadata": "<:s-1:>"} for w, s in seats.items() if s.member] if who == leader else []
             )
             assert leader is not None
-            return {"errorCode": 0, "generationId": core.generation, "protocolName": "range", "leader": self.names[leader],
-                    "memberId": self.names[who], "members": members}  # fmt: skip
+            return {"errorCode": 0, "generationId": f"<:N{core.generation}:>", "protocolName": "range", "leader": self.names.mark(leader),
+                    "memberId": self.names.mark(who), "members": members}  # fmt: skip
         if line.api == "SYNC_GROUP":
             return {"errorCode": code, "assignment": "" if code else assignment(seats[who].share)}
         if line.api == "LEAVE_GROUP":
@@ -269,7 +264,7 @@ class RequestPrinter:
         if rule == "end_walk":
             self._tell_joined(then, left, leader)
         if rule == "fail_over" and seats:
-            name = self.names[min(seats)]
+            name = self.names.mark(min(seats))
             version, request = self._request(Heartbeat(0, then.generation), name)
             line = Line("HEARTBEAT", f"client-{min(seats)[0]}", self._connection(min(seats)[0], False), version, request, self.now)
             self._give(line, 16, min(seats), then, left, leader)
@@ -288,43 +283,17 @@ class RequestPrinter:
     def _give(self, line: Line, code: int, who: Who, then: Core, seats: dict[Who, Any], leader: Who | None) -> None:
         self.now += 0.02
         line.given, line.response = self.now, self._response(line, code, who, then, seats, leader)
-        self.signs[self.names[who]] = self.now
-        self.parked_since.pop(self.names[who], None)
+        self.signs[self.names.mark(who)] = self.now
+        self.parked_since.pop(self.names.mark(who), None)
         self.lines.append(line)
 
 
-def _log(lines: list[Line]) -> list[str]:
-    return [line.text() for line in sorted(lines, key=lambda line: line.given)]
-
-
-@cache
-def printed_requests(seed: int, scope: Scope, steps: int) -> tuple[str, ...]:
-    """The request log of one random run of the model."""
-    semantics = Semantics(spec(scope))
+def request_run(seed: int, scope: Scope, steps: int, *, to_rest: bool = False, faulty_share: float = FAULTY) -> Run:
+    """The request log of one random run of the model; `to_rest`: only until the group was last as empty as at the beginning."""
     choose = random.Random(seed)
-    printer = RequestPrinter(semantics, scope, choose)
-    state = choose.choice(semantics.starts())[2]
-    budget = semantics.at["budget", None]
-    for _ in range(steps):
-        enabled: dict[tuple[bool, str], list[tuple[Firing, State]]] = {}
-        for outcomes in _outcomes(semantics, semantics.ordinary, state):
-            for firing, after, _ in outcomes:
-                enabled.setdefault((after[budget] != state[budget], firing.name), []).append((firing, after))
-        faulty = [kind for kind in enabled if kind[0]]
-        healthy = [kind for kind in enabled if not kind[0]]
-        if not enabled:
-            break
-        overdue = [
-            pair for kind in faulty if kind[1].startswith("session_timeout") for pair in enabled[kind] if printer.overdue(state, pair[1])
-        ]
-        kind = choose.choice(faulty if faulty and (not healthy or choose.random() < FAULTY) else healthy)
-        firing, after = choose.choice(overdue or enabled[kind])
-        printer.waits_for_time(firing, state, after)
-        while True:
-            printer.fired(firing, state, after)
-            state = after
-            urgent = next(_outcomes(semantics, semantics.urgent, state), None)
-            if urgent is None:
-                break
-            firing, after, _ = choose.choice(urgent)
-    return tuple(_log(printer.lines))
+    printer = RequestPrinter(semantics_of(scope), scope, choose)
+    walk(scope, choose, steps, printer, faulty_share)
+    count, rounds, generation = printer.rest if to_rest else (len(printer.lines), printer.rounds, 0)
+    lines = sorted(printer.lines[:count], key=lambda line: line.given)
+    texts = [(math.ceil(line.given), line.text()) for line in lines]
+    return run_of(texts, rounds.told, printer.names, generation)

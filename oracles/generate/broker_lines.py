@@ -1,4 +1,4 @@
-"""Runs of the model's classic group, printed as the log that a real coordinator would write.
+"""Runs of the model's classic group, printed as the log that a real coordinator would write, in the words of several versions.
 
 The printer looks at single firings of rules (`core` and `seats` before and after), so it knows the coordinator's steps, and nothing of the replay.
 """
@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import random
 import re
-import uuid
-from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from attrs import Factory, define, frozen
@@ -18,7 +15,8 @@ from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
 from groupcheck.model.protocol.group import REST, Core, Leader, Phase, Seats, leader_of
 from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.variants.classic import spec
+from groupcheck.oracles.generate.run import Names, Rounds, Run, run_of
+from groupcheck.oracles.generate.walk import Enabled, Pair, semantics_of, walk
 
 
 @frozen
@@ -35,28 +33,29 @@ class Style:
     debug: bool = False
 
 
-FAULTY = 0.15
-"""How often a fault happens where one could."""
-OLD_STYLES = (Style("scala 2.4", scala=True, joins=False, old="2.4"), Style("scala 1.1", scala=True, joins=False, old="1.1"))
+OLD_STYLES = (Style("scala-2.4", scala=True, joins=False, old="2.4"), Style("scala-1.1", scala=True, joins=False, old="1.1"))
 STYLES = (
-    Style("java 4.x"),
-    Style("java 4.x at DEBUG", debug=True),
-    Style("java 3.8", joins=False),
-    Style("scala 3.5", scala=True, joins=False),
+    Style("java-4"),
+    Style("java-4-debug", debug=True),
+    Style("java-3.8", joins=False),
+    Style("scala-3.5", scala=True, joins=False),
 )
 
 
 @define
 class Printer:
-    """Turns firings into lines. Each id of the model gets a member id of its own when it appears."""
+    """Turns firings into lines, the listener of a walk. Each id of the model gets a member id of its own when it appears."""
 
     style: Style
     semantics: Semantics
     members: int
     random: random.Random
-    names: dict[tuple[int, int], str] = Factory(dict)
-    lines: list[str] = Factory(list)
+    names: Names = Factory(Names)
+    lines: list[tuple[int, str]] = Factory(list)
     clock: int = 0
+    rounds: Rounds = Factory(Rounds)
+    rest: tuple[int, Rounds, int] = Factory(lambda: (0, Rounds(), 0))
+    before: tuple[int, Rounds] = Factory(lambda: (0, Rounds()))
     late: str = ""
     leader: Leader | None = None  # before the step at hand
     resting: bool = True  # no walk over all members is on its way
@@ -77,15 +76,33 @@ class Printer:
         if not sentence:
             return
         self.clock += self.random.choice((0, 1, 7))
-        time = f"[2024-10-25 {17 + self.clock // 3_600_000:02}:{self.clock // 60_000 % 60:02}:{self.clock // 1000 % 60:02},{self.clock % 1000:03}]"
         if self.style.scala:
-            self.lines.append(f"{time} INFO [GroupCoordinator 1]: {sentence} (kafka.coordinator.group.GroupCoordinator)")
+            self.lines.append((self.clock, f"INFO [GroupCoordinator 1]: {sentence} (kafka.coordinator.group.GroupCoordinator)"))
         else:
             logger = "(org.apache.kafka.coordinator.group.GroupMetadataManager)"
-            self.lines.append(f"{time} INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=7] {sentence} {logger}")
+            self.lines.append((self.clock, f"INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=7] {sentence} {logger}"))
+
+    def preferred(self, state: State, enabled: Enabled) -> list[Pair]:
+        return []
+
+    def step(self, firing: Firing, before: State, after: State) -> None:
+        self.before = len(self.lines), self.rounds
+
+    def taken_back(self) -> bool:
+        """A step that this version of the coordinator does not take."""
+        foreign, self.foreign = self.foreign, False
+        if foreign:
+            self.late = ""
+            lines, self.rounds = self.before
+            del self.lines[lines:]
+        return foreign
+
+    def rested(self, generation: int, quiet: bool) -> None:
+        if quiet and not self.late:
+            self.rest = len(self.lines), self.rounds, generation
 
     def name(self, who: tuple[int, int]) -> str:
-        return self.names[who]
+        return self.names.mark(who)
 
     def fired(self, firing: Firing, before: State, after: State) -> None:
         """Prints what one firing does."""
@@ -93,7 +110,8 @@ class Printer:
         self.leader = leader_of(before[self.semantics.at["seats", i]] for i in range(self.members))
         then, left = self.memory(after)
         for who in left.keys() - seats.keys():
-            self.names[who] = f"client-{who[0]}-{uuid.UUID(int=self.random.getrandbits(128), version=4)}"
+            self.names.add(who, self.random)
+        self.rounds = self.rounds.after(firing, core, seats, then, left, self.leader, self.names)
         self.resting = then.walk is None and after[self.semantics.at["walk", None]] == REST
         self._rule(firing, core, seats, then, left)
         if self.style.debug and then.generation == core.generation and core.phase == Phase.PREPARING:
@@ -109,13 +127,11 @@ class Printer:
 
     def _prepare(self, core: Core, reason: str) -> None:
         if self.style.scala:
-            said = (
-                f"Preparing to rebalance group g in state PreparingRebalance with old generation {core.generation} (__consumer_offsets-7)"
-            )
+            said = f"Preparing to rebalance group <:g:> in state PreparingRebalance with old generation <:n{core.generation}:> (__consumer_offsets-7)"
             self.say(f"{said} (reason: {reason})")
         else:
             self.say(
-                f"Preparing to rebalance group g in state PreparingRebalance with old generation {core.generation} (reason: {reason})."
+                f"Preparing to rebalance group <:g:> in state PreparingRebalance with old generation <:n{core.generation}:> (reason: {reason})."
             )
 
     def _rule(self, firing: Firing, core: Core, seats: dict[Any, Any], then: Core, left: dict[Any, Any]) -> None:
@@ -127,7 +143,7 @@ class Printer:
         elif name == "sync_group" and core.phase == Phase.COMPLETING and self.leader is not None and label in ("led", "parked"):
             synced = [who for who in left if left[who].sync and not seats[who].sync]
             if label == "led" or synced == [self.leader]:
-                said = f"Assignment received from leader {self.name(self.leader)} for group g for generation {core.generation}."
+                said = f"Assignment received from leader {self.name(self.leader)} for group <:g:> for generation <:n{core.generation}:>."
                 self.say(f"{said} The group has {core.members} members, 0 of which are static.")
         elif name == "leave_group" and label in ("left", "pending"):
             self._leave(label, core, gone[0], settled)
@@ -145,32 +161,34 @@ class Printer:
             )
         elif name == "fail_over":
             where = (
-                "Unloading group metadata for g with generation"
+                "Unloading group metadata for <:g:> with generation"
                 if self.style.scala
-                else "[GroupId=g] Unloading group metadata for generation"
+                else "[GroupId=<:g:>] Unloading group metadata for generation"
             )
-            self.say(f"{where} {core.generation}{'' if self.style.scala else '.'}")
-            loaded = f"Loading group metadata for g with generation {then.generation}"
+            self.say(f"{where} <:n{core.generation}:>{'' if self.style.scala else '.'}")
+            loaded = f"Loading group metadata for <:g:> with generation <:n{then.generation}:>"
             self.late = loaded if self.style.scala else "loaded"
         if self.late == "loaded" and self.resting:
-            self.late = f"Loaded classic group g with {then.members} members."
+            self.late = f"Loaded classic group <:g:> with {then.members} members."
 
     def _join(self, label: str, core: Core, seats: dict[Any, Any], left: dict[Any, Any]) -> None:
         new = [who for who in left if who not in seats]
         if label == "id_required":
             tail = "request" if self.style.scala else "requesting"
-            said = f"Dynamic member with unknown member id joins group g in {core.phase} state. Created a new member id {self.name(new[0])}"
+            said = f"Dynamic member with unknown member id joins group <:g:> in {core.phase} state. Created a new member id {self.name(new[0])}"
             self.say(f"{said} and {tail} the member to rejoin with this id.")
         elif label == "added":
             (who,) = new or [who for who in left if left[who].member and not seats[who].member]
             if not new and self.style.joins:
-                self.say(f"Pending dynamic member with id {self.name(who)} joins group g in {core.phase} state. Adding to the group now.")
+                self.say(
+                    f"Pending dynamic member with id {self.name(who)} joins group <:g:> in {core.phase} state. Adding to the group now."
+                )
             elif new:
                 if self.style.scala:
-                    said = f"Dynamic Member with unknown member id joins group g in {core.phase} state. Created a new member id {self.name(who)}"
+                    said = f"Dynamic Member with unknown member id joins group <:g:> in {core.phase} state. Created a new member id {self.name(who)}"
                     self.say(f"{said} for this member and add to the group.")
                 else:
-                    said = f"Dynamic member with unknown member id joins group g in state {core.phase}. Created a new member id {self.name(who)}"
+                    said = f"Dynamic member with unknown member id joins group <:g:> in state {core.phase}. Created a new member id {self.name(who)}"
                     self.say(f"{said} and added the member to the group.")
             if core.phase != Phase.PREPARING:
                 none = "None" if self.style.scala else "null"
@@ -185,16 +203,16 @@ class Printer:
         if name not in ("join_group:added", "join_group:parked", "leave_group:left", "leave_group:pending"):
             return
         if then.initial:
-            self.say("Cannot complete join phase of group g because this is an initial rebalance.")
+            self.say("Cannot complete join phase of group <:g:> because this is an initial rebalance.")
             return
         counts = f"Members={then.members}, AwaitingJoinResponses={then.parked}, PendingJoinMembers={then.pending}."
-        self.say(f"Cannot complete join phase of group g because not all the members have rejoined. {counts}")
+        self.say(f"Cannot complete join phase of group <:g:> because not all the members have rejoined. {counts}")
 
     def _leave(self, label: str, core: Core, who: tuple[int, int], settled: bool) -> None:
         name = self.name(who)
         if self.style.old:
-            said = f"Member[group.instance.id None, member.id {name}] in group g has left, removing it from the group"
-            self.say(f"Pending member {name} is leaving group g." if label == "pending" else said)
+            said = f"Member[group.instance.id None, member.id {name}] in group <:g:> has left, removing it from the group"
+            self.say(f"Pending member {name} is leaving group <:g:>." if label == "pending" else said)
             self.foreign = label == "pending" and settled
             if settled and label == "left":
                 self._prepare(core, f"removing member {name} on LeaveGroup")
@@ -202,16 +220,16 @@ class Printer:
         if self.style.scala:
             if label == "pending":
                 self.foreign = settled
-                self.late = f"Pending member with memberId={name} has left group g through explicit `LeaveGroup` request"
+                self.late = f"Pending member with memberId={name} has left group <:g:> through explicit `LeaveGroup` request"
                 return
             if settled:
                 self._prepare(core, f"Removing member {name} on LeaveGroup; client reason: not provided")
             metadata = f"MemberMetadata(memberId={name}, groupInstanceId=None, clientId=c, clientHost=/1.1.1.1, sessionTimeoutMs=6000, "
             metadata += "rebalanceTimeoutMs=9000, supportedProtocols=List(range))"
-            self.late = f"Member {metadata} has left group g through explicit `LeaveGroup`; client reason: not provided"
+            self.late = f"Member {metadata} has left group <:g:> through explicit `LeaveGroup`; client reason: not provided"
             return
         kind = "Member" if label == "left" else "Pending member"
-        self.say(f"[Group g] {kind} {name} has left group through explicit `LeaveGroup` request; client reason: not provided")
+        self.say(f"[Group <:g:>] {kind} {name} has left group through explicit `LeaveGroup` request; client reason: not provided")
         if settled:
             self._prepare(core, f"explicit `LeaveGroup` request for ({name}) members.")
 
@@ -219,26 +237,26 @@ class Printer:
         stop = "" if self.style.scala else "."
         self.foreign = self.foreign or (self.style.scala and core.initial)
         if label == "pending":
-            self.say(f"Pending member {self.name(who)} in group g has been removed after session timeout expiration.")
+            self.say(f"Pending member {self.name(who)} in group <:g:> has been removed after session timeout expiration.")
             return
-        self.say(f"Member {self.name(who)} in group g has failed, removing it from the group{stop}")
+        self.say(f"Member {self.name(who)} in group <:g:> has failed, removing it from the group{stop}")
         if settled:
             self._prepare(core, f"removing member {self.name(who)} on heartbeat expiration{stop}")
 
     def _completion(self, core: Core, seats: dict[Any, Any], then: Core, left: dict[Any, Any]) -> None:
         missing = [self.name(who) for who in left if left[who].member and not left[who].join]
         if missing:
-            self.say(f"Group g removed dynamic members who haven't joined: {self._collection(missing)}")
+            self.say(f"Group <:g:> removed dynamic members who haven't joined: {self._collection(missing)}")
         joined = sum(1 for who in left if left[who].member and left[who].join)
         suffix = " (__consumer_offsets-7)" if self.style.scala else ""
         stop = "" if self.style.scala else "."
         if joined:
-            self.say(f"Stabilized group g generation {then.generation}{suffix} with {joined} members{stop}")
+            self.say(f"Stabilized group <:g:> generation <:n{then.generation}:>{suffix} with {joined} members{stop}")
         else:
-            self.say(f"Group g with generation {then.generation} is now empty{suffix}{stop}")
+            self.say(f"Group <:g:> with generation <:n{then.generation}:> is now empty{suffix}{stop}")
 
 
-_NEWER = ("joins group g in", "removed dynamic members")
+_NEWER = ("joins group <:g:> in", "removed dynamic members")
 _UNTOLD = ("is leaving group", "has left, removing", "Pending member")
 
 
@@ -258,41 +276,10 @@ def older(sentence: str, version: str) -> str:
     return sentence
 
 
-def _outcomes(semantics: Semantics, instances: Any, state: State) -> Iterator[list[tuple[Firing, State, Any]]]:
-    for instance in instances:
-        found = list(semantics.firings(instance, state))
-        if found:
-            yield found
-
-
-@cache
-def printed_run(seed: int, style: Style, scope: Scope, steps: int) -> tuple[str, ...]:
-    """The log of one random run of the model."""
-    semantics = Semantics(spec(scope))
+def broker_run(seed: int, style: Style, scope: Scope, steps: int, *, to_rest: bool = False) -> Run:
+    """The coordinator's log of one random run of the model; `to_rest`: only until the group was last as empty as at the beginning."""
     choose = random.Random(seed)
-    printer = Printer(style, semantics, scope.members, choose)
-    state = choose.choice(semantics.starts())[2]
-    budget = semantics.at["budget", None]
-    for _ in range(steps):
-        enabled: dict[tuple[bool, str], list[tuple[Firing, State]]] = {}
-        for outcomes in _outcomes(semantics, semantics.ordinary, state):
-            for firing, after, _ in outcomes:
-                enabled.setdefault((after[budget] != state[budget], firing.name), []).append((firing, after))
-        faulty = [kind for kind in enabled if kind[0]]
-        healthy = [kind for kind in enabled if not kind[0]]
-        if not enabled:
-            break
-        kind = choose.choice(faulty if faulty and (not healthy or choose.random() < FAULTY) else healthy)
-        firing, after = choose.choice(enabled[kind])
-        before, said = state, len(printer.lines)
-        while True:
-            printer.fired(firing, state, after)
-            state = after
-            urgent = next(_outcomes(semantics, semantics.urgent, state), None)
-            if urgent is None:
-                break
-            firing, after, _ = choose.choice(urgent)
-        if printer.foreign:  # take it back
-            state, printer.foreign, printer.late = before, False, ""
-            del printer.lines[said:]
-    return tuple(printer.lines)
+    printer = Printer(style, semantics_of(scope), scope.members, choose)
+    walk(scope, choose, steps, printer)
+    lines, rounds, generation = printer.rest if to_rest else (len(printer.lines), printer.rounds, 0)
+    return run_of(printer.lines[:lines], rounds.told, printer.names, generation)

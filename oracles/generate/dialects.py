@@ -1,0 +1,54 @@
+"""The dialects of logs that can be generated: each with the scope of the model whose runs it tells, and a printer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from attrs import evolve, frozen
+
+from groupcheck.model.protocol.scope import Scope
+from groupcheck.oracles.generate.broker_lines import OLD_STYLES, STYLES, broker_run
+from groupcheck.oracles.generate.request_lines import request_run
+from groupcheck.oracles.generate.run import Run
+
+STEPS = 250
+REQUEST_STEPS, REQUEST_FAULTS = 600, 0.03
+"""Request logs are mostly heartbeats: a fault happens seldom."""
+_FAULTS = {
+    "crash": 4, "close": 5, "session_timeout": 8, "rebalance_timeout": 5, "sync_timeout": 3, "append_failure": 2, "new_member_timeout": 2,
+    "disconnect": 3, "poll_timeout": 3, "lose_response": 2, "delay_request": 1, "fail_over": 1,
+}  # fmt: skip
+_OLD_FAULTS = {name: n for name, n in _FAULTS.items() if name != "sync_timeout"}  # there is no such timer before 3.0
+_SHOWN_FAULTS = {
+    "crash": 4, "close": 5, "session_timeout": 100, "rebalance_timeout": 5, "sync_timeout": 3, "append_failure": 2, "poll_timeout": 3,
+    "late_commit": 3,
+}  # fmt: skip
+"""Those after which every request still stands in the log with its answer."""
+_BROKER = Scope(members=3, generations=60, records=0, autocommit=False, faults=_FAULTS)
+_REQUESTS = Scope(members=2, partitions=2, generations=60, records=2, faults=_SHOWN_FAULTS)
+
+
+@frozen
+class Dialect:
+    """`requests`: a request log, otherwise the coordinator's own. `run`: a run of the model for a seed, up to where the group is empty again."""
+
+    name: str
+    requests: bool
+    run: Callable[[int], Run]
+
+
+def _broker(style_name: str) -> Dialect:
+    style = next(style for style in (*STYLES, *OLD_STYLES) if style.name == style_name)
+    old = bool(style.old)
+    scope = evolve(_BROKER, faults=_OLD_FAULTS, two_step=style.old != "1.1") if old else _BROKER
+    return Dialect(style.name, False, partial(broker_run, style=style, scope=scope, steps=STEPS, to_rest=True))
+
+
+DIALECTS = {
+    **{style.name: _broker(style.name) for style in (*STYLES, *OLD_STYLES)},
+    "requests": Dialect(
+        "requests", True, partial(request_run, scope=_REQUESTS, steps=REQUEST_STEPS, to_rest=True, faulty_share=REQUEST_FAULTS)
+    ),
+}
+"""By name, as `groupcheck generate --dialect` takes them."""

@@ -1,0 +1,161 @@
+"""Generated logs as files: one for each broker, plain or gzip, and beside them what really happened."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from typing import IO, Any
+
+from attrs import frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.model.engine.verdict import HOLDS
+from groupcheck.oracles.generate.dialects import DIALECTS
+from groupcheck.oracles.generate.lives import BrokerStream, Pool
+
+SCHEMA = "groupcheck.generate/1"
+START = datetime(2024, 10, 25, 17)
+RUNS = 30
+OTHERS = 0.05
+LOGS, TRUTH = "logs", "truth"
+
+
+@frozen
+class Order:
+    """What is to be generated. `size`: bytes of all logs together before they are packed, about; `runs`: of the model, for each dialect."""
+
+    groups: int = 10
+    size: int = 1 << 20
+    files: int = 1
+    dialects: tuple[str, ...] = ("java-4",)
+    seed: int = 0
+    packed: bool = False
+    runs: int = RUNS
+
+    def __attrs_post_init__(self) -> None:
+        for name, value, most in (("groups", self.groups, 100_000), ("files", self.files, 10_000), ("runs", self.runs, 10_000)):
+            if not 1 <= value <= most:
+                raise UserError(f"{value:,} is not a number from 1 to {most:,}", where=f"--{name}")
+        if self.files > self.groups:
+            raise UserError(
+                f"{self.files:,} files need as many groups, not {self.groups:,}",
+                where="--files",
+                do="each file is a broker's with its own groups",
+            )
+
+
+@frozen
+class Written:
+    """One log that was written. `lines`: of coordinators; `others`: of others."""
+
+    path: Path
+    dialect: str
+    bytes: int
+    lines: int
+    others: int
+    groups: int
+
+
+class Clock:
+    """Timestamps as Kafka's log4j pattern writes them."""
+
+    def __init__(self) -> None:
+        self._second, self._text = -1, ""
+
+    def stamp(self, ms: int) -> str:
+        """`[2024-10-25 17:25:16,582]`, for milliseconds since the beginning."""
+        second, rest = divmod(ms, 1000)
+        if second != self._second:
+            self._second, self._text = second, (START + timedelta(seconds=second)).strftime("%Y-%m-%d %H:%M:%S")
+        return f"[{self._text},{rest:03}]"
+
+
+def generate(folder: Path, order: Order) -> list[Written]:
+    """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and groups.jsonl, one JSON object a line.
+
+    The same order gives the same bytes. Raises `UserError` where the folder cannot be made or holds logs already.
+    """
+    try:
+        for name in (LOGS, TRUTH):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+            if any((folder / name).iterdir()):
+                raise UserError(f"{folder / name} is not empty", where="--out", do="name a new folder")
+        pools = {name: Pool(DIALECTS[name], order.seed, order.runs) for name in order.dialects}
+        with (folder / TRUTH / "rebalances.jsonl").open("w") as rebalances, (folder / TRUTH / "groups.jsonl").open("w") as groups:
+            return [
+                _write(folder, order, k, pools[order.dialects[k % len(order.dialects)]], rebalances, groups) for k in range(order.files)
+            ]
+    except OSError as error:
+        raise UserError(f"cannot write to {folder}: {error.strerror or error}", where="--out") from None
+
+
+def _write(folder: Path, order: Order, k: int, pool: Pool, rebalances: IO[str], groups: IO[str]) -> Written:
+    """One broker's log."""
+    dialect = pool.dialect
+    names = [f"group-{g:05}" for g in range(k, order.groups, order.files)]
+    stream = BrokerStream(pool, names, f"{order.seed}/{k}", OTHERS, order.size // order.files)
+    name = f"{'requests' if dialect.requests else 'broker'}-{k + 1:04}.log" + (".gz" if order.packed else "")
+    about = {"file": f"{LOGS}/{name}"}
+
+    def tell(truth: Sequence[dict[str, Any]]) -> None:
+        rebalances.writelines(json.dumps(about | one) + "\n" for one in truth)
+
+    clock, count, size = Clock(), 0, 0
+    with _opened(folder / LOGS / name, order.packed) as out:
+        for at, text in stream.lines(tell):
+            line = f"{clock.stamp(at)} {text}\n".encode()
+            out.write(line)
+            count, size = count + 1, size + len(line)
+    for life in stream.lives:
+        told = {
+            "group": life.group,
+            "dialect": dialect.name,
+            "verdict": HOLDS,
+            "rebalances": life.number,
+            "highest_generation": life.highest,
+        }
+        groups.write(json.dumps(about | told | {"members": life.members, "runs": life.runs}) + "\n")
+    return Written(folder / LOGS / name, dialect.name, size, count - stream.others_written, stream.others_written, len(names))
+
+
+@contextmanager
+def _opened(path: Path, packed: bool) -> Iterator[Any]:
+    """A file to write bytes to; packed, it is the same bytes at any time of day."""
+    with path.open("wb") as raw:
+        if not packed:
+            with io.BufferedWriter(raw, 1 << 20) as out:
+                yield out
+            return
+        with gzip.GzipFile("", "wb", 6, raw, mtime=0) as out:
+            yield out
+
+
+def run(folder: Path, as_json: bool, **wanted: Any) -> int:
+    """`groupcheck generate`."""
+    import sys
+
+    begun = monotonic()
+    written = generate(folder, Order(**wanted))
+    seconds = monotonic() - begun
+    size = sum(one.bytes for one in written)
+    if as_json:
+        from groupcheck.oracles.document import as_text
+
+        files = [
+            {"file": str(w.path), "dialect": w.dialect, "bytes": w.bytes, "lines": w.lines, "lines_of_others": w.others, "groups": w.groups}
+            for w in written
+        ]
+        document = {"schema": SCHEMA, "out": str(folder), "bytes": size, "seconds": round(seconds, 1), "files": files}
+        sys.stdout.write(as_text(document))
+        return 0
+    groups, lines = sum(w.groups for w in written), sum(w.lines + w.others for w in written)
+    print(
+        f"{len(written):,} logs, {groups:,} groups, {lines:,} lines, {size / 2**20:,.1f} MiB in {folder / LOGS}; the truth in {folder / TRUTH}"
+    )
+    return 0

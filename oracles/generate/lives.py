@@ -1,0 +1,155 @@
+"""Lives of groups: run after run of the model, each beginning where the group is empty, told as one stream of a broker's lines.
+
+Everything follows from the seed: which runs a group lives through, when, and under which member ids. Runs are made when they are first
+needed and kept, so memory does not grow with the size of the logs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+from attrs import Factory, define, field
+
+from groupcheck.oracles.generate.dialects import Dialect
+from groupcheck.oracles.generate.run import Run, member_id
+from groupcheck.oracles.generate.template import Filling
+
+LEAST_LINES = 5
+MEAN_PAUSE_MS = 300_000
+"""Between two runs of a group, on average."""
+FIRST_MINUTES_MS = 600_000
+LOSS_ATTEMPTS = 100
+_OTHERS = (
+    "INFO [LocalLog partition=orders-{n}, dir=/var/lib/kafka/data] Rolled new log segment at offset {n}21 in {n} ms. (kafka.log.LocalLog)",
+    "INFO [ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Truncating partition payments-{n} (kafka.server.ReplicaFetcherThread)",
+    "WARN [SocketServer listenerType=BROKER, nodeId=1] Unexpected error from /10.0.0.{n} (org.apache.kafka.common.network.Selector)",
+)
+_FETCH = (
+    'DEBUG Completed request:{{"isForwarded":false,"requestHeader":{{"requestApiKey":3,"requestApiVersion":12,"correlationId":{n},'
+    '"clientId":"admin","requestApiKeyName":"METADATA"}},"request":{{"topics":[]}},"response":{{"throttleTimeMs":0,"topics":[]}},'
+    '"connection":"127.0.0.1:9092-127.0.0.1:9{n}-0-{n}","totalTimeMs":0.4,"requestQueueTimeMs":0.1,"localTimeMs":0.2,"remoteTimeMs":0.0,'
+    '"throttleTimeMs":0,"responseQueueTimeMs":0.0,"sendTimeMs":0.1}} (kafka.request.logger)'
+)
+
+
+@define
+class Pool:
+    """Runs of one dialect, by number."""
+
+    dialect: Dialect
+    seed: int
+    size: int
+    _made: dict[int, Run] = Factory(dict)
+
+    def run(self, number: int) -> Run:
+        """The run of this number: of the first seed in a fixed order that gives one long enough."""
+        if number not in self._made:
+            first = (self.seed * self.size + number) * LOSS_ATTEMPTS
+            found = (self.dialect.run(seed) for seed in range(first, first + LOSS_ATTEMPTS))
+            self._made[number] = next(run for run in found if len(run.lines) >= LEAST_LINES)
+        return self._made[number]
+
+
+@define
+class Life:
+    """One group, as far as it has lived. `told`: one document for each rebalance; `number`: of its latest one."""
+
+    group: str
+    choose: random.Random
+    time: int
+    generation: int = 0
+    highest: int = 0
+    offset: int = 0
+    connection: int = 0
+    number: int = 0
+    members: int = 0
+    runs: int = 0
+
+    def next(self, pool: Pool) -> tuple[Run, Filling, list[dict[str, Any]]]:
+        """The next run, what stands for its marks, and the truth about it."""
+        run = pool.run(self.choose.randrange(pool.size))
+        names = [member_id(client, self.choose) for client in run.clients]
+        filling = Filling(self.group, names, self.generation, self.offset, self.connection)
+        truth = []
+        for r in run.rounds:
+            self.number += 1
+            truth.append(
+                {
+                    "group": self.group,
+                    "number": self.number,
+                    "cause": r.cause,
+                    "members": [names[k] for k in r.members],
+                    "from_generation": self.generation + r.from_generation,
+                    "to_generation": None if r.to_generation is None else self.generation + r.to_generation,
+                    "size": r.size,
+                    "outcome": r.outcome,
+                }
+            )
+        self.highest = max([self.highest, *(self.generation + (r.to_generation or 0) for r in run.rounds)])
+        self.generation += run.generation
+        self.offset += run.offset
+        self.connection += run.connections + 1
+        self.members += len(names)
+        self.runs += 1
+        return run, filling, truth
+
+
+@define
+class BrokerStream:
+    """The lines of one broker in order of time, of all of its groups, and a few that no coordinator wrote."""
+
+    pool: Pool
+    groups: Sequence[str]
+    seed: str
+    others: float
+    most: int
+    written: int = 0
+    others_written: int = 0
+    lives: list[Life] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.lives = []
+        for k, group in enumerate(self.groups):
+            choose = random.Random(f"{self.seed}/{group}")
+            self.lives.append(Life(group, choose, choose.randrange(FIRST_MINUTES_MS), connection=k * 1000))
+
+    def lines(self, tell: Any) -> Iterator[tuple[int, str]]:
+        """(ms since the beginning, line); `tell` is given the truth about each run when it begins. Every group lives through one run at least."""
+        choose = random.Random(self.seed)
+        queue: list[tuple[int, int, Iterator[tuple[int, str]], str]] = []
+        planned = 0
+        for k, life in enumerate(self.lives):
+            planned += self._begin(k, life, queue, tell)
+        while queue:
+            at, k, more, text = heappop(queue)
+            yield at, text
+            if choose.random() < self.others:
+                self.others_written += 1
+                other = _FETCH if self.pool.dialect.requests else choose.choice(_OTHERS)
+                yield at, other.format(n=choose.randrange(1, 200))
+            following = next(more, None)
+            if following is not None:
+                heappush(queue, (following[0], k, more, following[1]))
+                continue
+            life = self.lives[k]
+            life.time = at + 1 + int(life.choose.expovariate(1 / MEAN_PAUSE_MS))
+            if planned < self.most:
+                planned += self._begin(k, life, queue, tell)
+
+    def _begin(self, k: int, life: Life, queue: list[Any], tell: Any) -> int:
+        """The group's next run is on its way. Returns about how many bytes it will be."""
+        run, filling, truth = life.next(self.pool)
+        tell(truth)
+        begun = life.time
+        lines = ((begun + at, filling.line(parts)) for at, parts in run.lines)
+        at, text = next(lines)
+        heappush(queue, (at, k, lines, text))
+        return int(sum(_length(parts) for _, parts in run.lines) * (1 + self.others))
+
+
+def _length(parts: Sequence[Any]) -> int:
+    """Bytes of a line, about: a member id is 45 of them."""
+    return 28 + sum(len(part) if isinstance(part, str) else 45 if part[0] == "m" else 10 for part in parts)

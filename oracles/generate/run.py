@@ -1,0 +1,127 @@
+"""What a printed run is made of: member ids in their order of appearance, rounds as they really were, lines with places to fill in."""
+
+from __future__ import annotations
+
+import random
+import uuid
+from typing import Any
+
+from attrs import Factory, define, evolve, frozen
+
+from groupcheck.model.engine.verdict import Firing
+from groupcheck.model.protocol.group import Core, Leader, Phase
+from groupcheck.oracles.generate.template import Filling, Part, compiled
+
+Who = tuple[int, int]
+"""A process, and the number of one of its ids."""
+
+
+@define
+class Names:
+    """Member ids of a run. A number of the model that is used again is another member id."""
+
+    own: list[str] = Factory(list)
+    clients: list[int] = Factory(list)
+    _of: dict[Who, int] = Factory(dict)
+
+    def add(self, who: Who, choose: random.Random) -> None:
+        self._of[who] = len(self.own)
+        self.clients.append(who[0])
+        self.own.append(member_id(who[0], choose))
+
+    def number(self, who: Who) -> int:
+        return self._of[who]
+
+    def mark(self, who: Who) -> str:
+        return f"<:m{self._of[who]}:>"
+
+    def __contains__(self, who: Who) -> bool:
+        return who in self._of
+
+
+def member_id(client: int, choose: random.Random) -> str:
+    """A member id as coordinators make them."""
+    return f"client-{client}-{uuid.UUID(int=choose.getrandbits(128), version=4)}"
+
+
+@frozen
+class TrueRound:
+    """A rebalance as it really was. `cause`: as in a replay's document; `members`: numbers of those who caused it; `outcome`: completed, emptied,
+    lost (the coordinator moved) or open.
+    """
+
+    from_generation: int
+    cause: str
+    members: tuple[int, ...]
+    to_generation: int | None = None
+    size: int | None = None
+    outcome: str = "open"
+
+
+@frozen
+class Rounds:
+    """All rebalances of a run so far."""
+
+    told: tuple[TrueRound, ...] = ()
+
+    def after(
+        self, firing: Firing, core: Core, seats: dict[Who, Any], then: Core, left: dict[Who, Any], leader: Leader | None, names: Names
+    ) -> Rounds:
+        """With what one firing did."""
+        told = self.told
+        running = bool(told) and told[-1].outcome == "open"
+        if firing.name.startswith("fail_over"):
+            return Rounds((*told[:-1], evolve(told[-1], outcome="lost"))) if running else self
+        if then.generation == core.generation + 1:
+            joined = sum(1 for who in left if left[who].member and left[who].join)
+            if not running:
+                told = (*told, TrueRound(core.generation, "not_seen", ()))
+            outcome = "completed" if joined else "emptied"
+            return Rounds((*told[:-1], evolve(told[-1], to_generation=then.generation, size=joined, outcome=outcome)))
+        if core.phase != Phase.PREPARING and then.phase == Phase.PREPARING:
+            cause, members = _cause(firing, core, seats, left, leader)
+            return Rounds((*told, TrueRound(core.generation, cause, tuple(names.number(who) for who in members))))
+        return self
+
+
+def _cause(firing: Firing, core: Core, seats: dict[Who, Any], left: dict[Who, Any], leader: Leader | None) -> tuple[str, list[Who]]:
+    """Why a rebalance began, and whose doing it was."""
+    name, _, label = firing.name.partition(":")
+    if name == "join_group" and label == "added":
+        return "join", [who for who in left if left[who].member and not (who in seats and seats[who].member)]
+    if name == "join_group":
+        again = [who for who in left if left[who].join and not seats[who].join]
+        return ("leader_rejoin" if again == [leader] and core.phase == Phase.STABLE else "metadata_change"), again
+    if name == "sync_timeout":
+        return "sync_timeout", [who for who in seats if seats[who].due]
+    if name == "append_failed":
+        return "append_failed", [leader] if leader is not None else []
+    return ("leave" if name == "leave_group" else "session_expired"), [who for who in seats if who not in left]
+
+
+@frozen
+class Run:
+    """A run of the model, printed. `lines`: (ms since its beginning, the line's pieces); `generation`: in which it ends, if it ends at rest;
+    `offset`: the highest committed; `connections`: how many.
+    """
+
+    lines: tuple[tuple[int, tuple[Part, ...]], ...]
+    rounds: tuple[TrueRound, ...]
+    names: tuple[str, ...]
+    clients: tuple[int, ...]
+    generation: int = 0
+    offset: int = 0
+    connections: int = 0
+
+    def texts(self) -> list[tuple[int, str]]:
+        """The run as the life of a group `g`, under its own member ids."""
+        filling = Filling("g", self.names)
+        return [(at, filling.line(parts)) for at, parts in self.lines]
+
+
+def run_of(lines: list[tuple[int, str]], rounds: tuple[TrueRound, ...], names: Names, generation: int) -> Run:
+    """A run from what a printer wrote."""
+    taken_apart = tuple((at, compiled(text)) for at, text in lines)
+    marks = [part for _, parts in taken_apart for part in parts if not isinstance(part, str)]
+    offset, connections = (max((number for kind, number in marks if kind == mine), default=0) for mine in "Oc")
+    return Run(taken_apart, rounds, tuple(names.own), tuple(names.clients), generation, offset, connections)

@@ -1,0 +1,77 @@
+"""Lines with places to fill in: a run of the model is printed once, and read again as the life of any group at any generation.
+
+Printers write marks (`<:g:>` the group, `<:m3:>` a member id, `<:n5:>` a generation, `<:s5:>` a subscription that claims one, `<:c2:>` a
+connection; `"<:N5:>"` and `"<:O2:>"` a generation and an offset as JSON numbers); `compiled` takes a line apart once.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+from collections.abc import Sequence
+
+from attrs import frozen
+
+_MARK = re.compile(r'"<:([NO])(-?\d+):>"|<:([gmnsc])(-?\d+)?:>')
+_PORTS, _FIRST_PORT = 50_000, 10_000
+
+Part = str | tuple[str, int]
+
+
+def compiled(text: str) -> tuple[Part, ...]:
+    """The line's pieces: text, or what is to be filled in and its number."""
+    parts: list[Part] = []
+    end = 0
+    for mark in _MARK.finditer(text):
+        parts.append(text[end : mark.start()])
+        parts.append((mark[1] or mark[3], int(mark[2] or mark[4] or 0)))
+        end = mark.end()
+    parts.append(text[end:])
+    return tuple(part for part in parts if part != "")
+
+
+@frozen
+class Filling:
+    """One life of a run: what stands for its marks. `generation`, `offset` and `connection` are added to the run's own numbers."""
+
+    group: str
+    names: Sequence[str]
+    generation: int = 0
+    offset: int = 0
+    connection: int = 0
+
+    def line(self, parts: Sequence[Part]) -> str:
+        """A line with all its marks filled in."""
+        return "".join(part if isinstance(part, str) else self._filled(*part) for part in parts)
+
+    def _filled(self, kind: str, number: int) -> str:
+        if kind == "g":
+            return self.group
+        if kind == "m":
+            return self.names[number]
+        if kind in "nN":
+            return str(self.generation + number if number >= 0 else number)
+        if kind == "s":
+            return subscription(self.generation + number if number >= 0 else number)
+        if kind == "O":
+            return str(self.offset + number)
+        connection = self.connection + number
+        return f"127.0.0.1:9092-127.0.0.1:{_FIRST_PORT + connection % _PORTS}-0-{connection}"
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def subscription(claimed: int) -> str:
+    """A subscription of version 2: one topic, nothing owned, and the generation claimed."""
+    return encoded(struct.pack(">hih1siii", 2, 1, 1, b"t", -1, 0, claimed))
+
+
+def assignment(share: int) -> str:
+    """The partitions of a set of bits, as an assignment."""
+    partitions = [p for p in range(32) if share >> p & 1]
+    if not partitions:
+        return encoded(struct.pack(">hii", 1, 0, -1))
+    return encoded(struct.pack(f">hih1si{len(partitions)}ii", 1, 1, 1, b"t", len(partitions), *partitions, -1))
