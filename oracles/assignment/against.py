@@ -5,78 +5,31 @@ finding, from which nothing more can be left out. Then what else breaks it, unde
 to `CAUSES` for a promise.
 
 The budget is a number of examples for each search, not a time, so that the same question has the same answer on any machine; only an
-assignor that does not come to an end is stopped, after `PATIENCE_S` for one answer.
+assignor that does not come to an end is stopped, after `asked.PATIENCE_S` for one answer, and after `MOST_HUNG` of them not asked any more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from attrs import asdict, field, frozen
+from attrs import asdict, frozen
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.offered import Claim, Claims, Library, Offered, TooLong, ended_after
-from groupcheck.oracles.assignment.promises import ASSIGNORS, MADE, PROMISES, Case, promised
-from groupcheck.oracles.assignment.rounds import restless
-from groupcheck.oracles.assignment.validity import Assigned, Violation, named
+from groupcheck.oracles.assignment.asked import ONLY, Answers, Asked, answer_shown, asked_of, breaks
+from groupcheck.oracles.assignment.offered import Claim, Claims, Library, Offered
+from groupcheck.oracles.assignment.promises import ASSIGNORS
+from groupcheck.oracles.assignment.validity import Assigned, named
 
 SCHEMA = "groupcheck.against/1"
 EXAMPLES = 250
 OF_CLAIMS = 50  # examples of single claims: there are few of them
 CAUSES = 3
 SHOWN = 4  # ways in which one answer breaks a promise
-PATIENCE_S = 5.0
 INSTALL = "pip install 'groupcheck[proof]'"
 Progress = Callable[[str], None]
-
-
-@frozen
-class Asked:
-    """A promise by its name (`promises.PROMISES`, or one about the call itself), and the kinds of groups that it is asked of.
-
-    `of_many`: it is about more answers than that to the group itself. `beyond`: it is asked although nobody promises it of such a group.
-    """
-
-    promise: str
-    groups: tuple[str, ...]
-    of_many: Callable[[Answers, Group], Iterable[Violation]] | None = None
-    beyond: bool = False
-
-
-FRESH, CLAIMED = ("fresh",), ("fresh", "settled", "with_older_claims")
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "balanced in topics": FRESH,
-    "fewest moves": ("settled", "whole_topics"),
-    "handed over": ("settled", "with_older_claims"),
-    "balanced at rest": ("settled",),
-}
-ONLY: Mapping[str | None, tuple[str, ...]] = {
-    "range": FRESH, "roundrobin": FRESH, "server-range": FRESH, "uniform": ("fresh", "settled"),
-}  # fmt: skip
-"""Some read no claims; and the coordinator's targets, which uniform reads, are all of one epoch and never overlap."""
-
-ANSWERS = Asked("answers", CLAIMED)
-AGAIN = Asked("the same again", CLAIMED, of_many=lambda answers, group: _another(answers, group))
-SEQUENCES: Mapping[str | None, Asked] = {
-    "sticky": Asked("sequence", FRESH, lambda answers, group: restless(answers.of, group, cooperative=False)),
-    "cooperative-sticky": Asked("sequence", FRESH, lambda answers, group: restless(answers.of, group, cooperative=True)),
-}
-
-
-def asked_of(offered: Offered, *, beyond: bool = False) -> tuple[Asked, ...]:
-    """All that is asked of an assignor: that it answers, and what Kafka's of that name promises (none: what any does).
-
-    `beyond`: also whether more moves are made than needed where Kafka's sticky makes no promise of it (`promises.keeps_most`).
-    """
-    made = MADE[offered.like] if offered.like else ("valid", "complete")
-    names = [name for name in made if not PROMISES[name].exact]
-    of_groups = {name: GROUPS.get(name, CLAIMED) + (("untold",) if offered.reads_told and name == "handed over" else ()) for name in names}
-    of_sequences = [SEQUENCES[offered.like]] if offered.like in SEQUENCES else []
-    asked = [Asked(name, of_groups[name], beyond=beyond and name == "fewest moves") for name in names]
-    return (ANSWERS, *asked, *of_sequences, *((AGAIN,) if offered.ask_again else ()))
 
 
 @frozen
@@ -119,12 +72,16 @@ class Finding:
 
 @frozen
 class Against:
-    """What a run found. `searches`: how many promises were looked at, each with `examples` groups at most."""
+    """What a run found. `searches`: how many promises were looked at, each with `examples` groups at most.
+
+    `given_up`: assignors that were not asked any more, because they did not answer in time: of them not all was searched.
+    """
 
     library: Library
     examples: int
     searches: int
     findings: tuple[Finding, ...]
+    given_up: tuple[str, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -135,67 +92,10 @@ class Against:
         """All that `--json` prints; the same question gives the same document."""
         return {
             "schema": SCHEMA, "library": self.library.name, "version": self.library.version, "examples": self.examples, "searches": self.searches,
-            "assignors": [offered.name for offered in self.library.assignors], "verdict": "findings" if self.findings else "nothing found",
+            "assignors": [offered.name for offered in self.library.assignors], "given_up": list(self.given_up),
+            "verdict": "findings" if self.findings else "nothing found",
             "findings": [finding.document() for finding in self.findings],
         }  # fmt: skip
-
-
-@frozen(eq=False)
-class Answers:
-    """An assignor's answers, each asked for once."""
-
-    offered: Offered
-    known: dict[Group, Assigned | NoAssignment] = field(factory=dict)
-    violations: dict[tuple[str, Group], tuple[Violation, ...]] = field(factory=dict)
-
-    def of(self, group: Group) -> Assigned | NoAssignment:
-        """What it answers; what it raises is its answer, too."""
-        if group not in self.known:
-            self.known[group] = answer_of(self.offered, group)
-        return self.known[group]
-
-    def broken(self, asked: Asked, group: Group) -> tuple[str, ...]:
-        """How the answer breaks the promise; no answer breaks none."""
-        key = asked.promise, group
-        if key not in self.violations:
-            self.violations[key] = (
-                tuple(asked.of_many(self, group)) if asked.of_many else breaks(asked, self.offered.like, group, self.of(group))
-            )
-        return tuple(violation.words for violation in self.violations[key])
-
-
-def breaks(asked: Asked, like: str | None, group: Group, answer: Assigned | NoAssignment) -> tuple[Violation, ...]:
-    """How one answer breaks the promise."""
-    if asked is ANSWERS or isinstance(answer, NoAssignment):
-        return (Violation("answers", str(answer)),) if asked is ANSWERS and isinstance(answer, NoAssignment) else ()
-    if like is not None and not asked.beyond and asked.promise not in promised(like, group):
-        return ()
-    promise, case = PROMISES[asked.promise], Case(group, answer)
-    if any(True for needed in promise.needs for _ in PROMISES[needed].broken(case)):
-        return ()
-    return tuple(promise.broken(case))
-
-
-def _another(answers: Answers, group: Group) -> Iterator[Violation]:
-    """After other questions the same one has the same answer: nothing is remembered between calls."""
-    first, again = answers.of(group), answer_of(answers.offered, group)
-    if str(first) != str(again) if isinstance(first, NoAssignment) else first != again:
-        yield Violation("the same again", f"asked again it answers {_shown(again)}")
-
-
-def answer_of(offered: Offered, group: Group) -> Assigned | NoAssignment:
-    """One answer, of an assignor that may do anything."""
-    try:
-        with ended_after(PATIENCE_S):
-            return offered.solve(group)
-    except NoAssignment as none:
-        return none
-    except TooLong:
-        return NoAssignment("no answer", f"none within {PATIENCE_S:g} s")
-    except UserError:
-        raise
-    except Exception as raised:
-        return NoAssignment(type(raised).__name__, f"{raised}"[:200])
 
 
 def circumstances(group: Group) -> frozenset[str]:
@@ -214,6 +114,7 @@ def findings(library: Library, examples: int = EXAMPLES, progress: Progress | No
     """Asks every assignor of the library for every promise. Raises `UserError` where Hypothesis is not installed."""
     installed("--against")
     found: list[Finding] = []
+    given_up = []
     searches = 0
     with library.open():
         for offered in library.assignors:
@@ -223,7 +124,9 @@ def findings(library: Library, examples: int = EXAMPLES, progress: Progress | No
                     progress(f"{library.name} {library.version}: {offered.name}, search {searches + 1}, {len(found)} found")
                 searches += 1
                 found += search()
-    return Against(library, examples, searches, tuple(found))
+            if answers.gave_up:
+                given_up.append(offered.name)
+    return Against(library, examples, searches, tuple(found), tuple(given_up))
 
 
 def installed(where: str) -> None:
@@ -242,8 +145,8 @@ def _searches(library: Library, answers: Answers, examples: int) -> Iterator[Cal
         yield partial(_about_claims, library, offered, offered.claims, examples)
 
 
-def searched(library: Library, answers: Answers, asked: Asked, examples: int) -> list[Finding]:
-    """How an assignor of the library breaks one promise, in up to `CAUSES` ways."""
+def searched(library: Library, answers: Answers, asked: Asked, examples: int, *, no_worse: bool = False) -> list[Finding]:
+    """How an assignor of the library breaks one promise, in up to `CAUSES` ways. `no_worse`: only where Kafka's own keeps it."""
     from groupcheck.oracles.assignment.asked_groups import minimal
 
     offered = answers.offered
@@ -251,12 +154,15 @@ def searched(library: Library, answers: Answers, asked: Asked, examples: int) ->
     before: list[frozenset[str]] = []
 
     def wanted(group: Group) -> bool:
-        return bool(answers.broken(asked, group)) and not any(why <= circumstances(group) for why in before)
+        if not answers.broken(asked, group) or any(why <= circumstances(group) for why in before):
+            return False
+        beside = _beside(library, offered, asked, group) if no_worse else None
+        return beside is None or beside.keeps
 
     for groups in (groups for groups in asked.groups if groups in ONLY.get(offered.like, asked.groups)):
         while len(found) < CAUSES and (group := minimal(groups, wanted, circumstances, examples)) is not None:
             words, why = "; ".join(answers.broken(asked, group)[:SHOWN]), circumstances(group)
-            shown, code = _shown(answers.of(group)), offered.code(group)
+            shown, code = answer_shown(answers.of(group)), offered.code(group)
             beside = _beside(library, offered, asked, group)
             found.append(
                 Finding(library.name, library.version, offered.name, asked.promise, words, tuple(sorted(why)), group, shown, code, beside)
@@ -272,13 +178,7 @@ def _beside(library: Library, offered: Offered, asked: Asked, group: Group) -> B
         answer: Assigned | NoAssignment = ASSIGNORS[offered.like](group)
     except NoAssignment as none:
         answer = none
-    return Beside(offered.like, not breaks(asked, offered.like, group, answer), _shown(answer))
-
-
-def _shown(answer: Assigned | NoAssignment) -> Any:
-    if isinstance(answer, NoAssignment):
-        return {"throws": str(answer)}
-    return {member: [named(p) for p in sorted(given)] for member, given in sorted(answer.items())}
+    return Beside(offered.like, not breaks(asked, offered.like, group, answer), answer_shown(answer))
 
 
 def _about_claims(library: Library, offered: Offered, claims: Claims, examples: int) -> list[Finding]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from itertools import islice
 from typing import Any
 
 from attrs import field, frozen
 
 from groupcheck.model.assignors import Group, Member, NoAssignment, Partition, Partitions
 from groupcheck.oracles.assignment.validity import Assigned, named
+
+MOST_GIVEN = 10_000  # partitions of one member: groups that are asked have a dozen
 
 Claim = tuple[Partitions, int]
 """Partitions and the generation that they are claimed of."""
@@ -72,13 +75,17 @@ def assigned(answer: Any) -> Assigned:
 
 def _partitions(member: str, given: Any) -> Partitions:
     try:
-        listed = [_partition(pair) for pair in _pairs(given)]
+        listed = [_partition(pair) for pair in islice(_pairs(given), MOST_GIVEN + 1)]
     except (TypeError, ValueError):
         raise NoAssignment("WrongAnswer", f"what {member} gets is no list of partitions: {given!r:.80}") from None
-    twice = next((partition for n, partition in enumerate(listed) if partition in listed[:n]), None)
-    if twice is not None:
-        raise NoAssignment("WrongAnswer", f"{member} is given {named(twice)} twice")
-    return frozenset(listed)
+    if len(listed) > MOST_GIVEN:
+        raise NoAssignment("WrongAnswer", f"{member} is given more than {MOST_GIVEN:,} partitions")
+    seen: set[Partition] = set()
+    for partition in listed:
+        if partition in seen:
+            raise NoAssignment("WrongAnswer", f"{member} is given {named(partition)} twice")
+        seen.add(partition)
+    return frozenset(seen)
 
 
 def _pairs(given: Any) -> Iterable[Any]:

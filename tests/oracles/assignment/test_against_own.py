@@ -6,14 +6,16 @@ import json
 import shlex
 import subprocess
 import sys
+from itertools import count
 
 import pytest
 
 from groupcheck.model.assignors import Group, Member, NoAssignment, round_robin, sticky
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment import offered
-from groupcheck.oracles.assignment.against import answer_of, findings
-from groupcheck.oracles.assignment.against_command import library_of
+from groupcheck.oracles.assignment import asked, offered
+from groupcheck.oracles.assignment.against import findings
+from groupcheck.oracles.assignment.against_command import library_of, told
+from groupcheck.oracles.assignment.asked import answer_of
 from groupcheck.oracles.assignment.libraries import callables, programs
 from groupcheck.oracles.assignment.offered import Library, Offered, assigned
 from groupcheck.oracles.cli import run
@@ -61,6 +63,7 @@ def test_the_smallest_example_of_a_function_is_code_that_shows_it(tmp_path, monk
         ({"A": 3}, "what A gets is no list"),
         ({"A": [("t", "0")]}, "what A gets is no list"),
         ({"A": [("t", 0), ("t", 0)]}, "A is given t-0 twice"),
+        ({"A": (("t", n) for n in count())}, "A is given more than 10,000 partitions"),
     ],
 )
 def test_an_answer_of_another_form_is_no_answer(answer, told):
@@ -68,14 +71,28 @@ def test_an_answer_of_another_form_is_no_answer(answer, told):
         assigned(answer)
 
 
-def test_what_an_assignor_raises_is_its_answer_and_so_is_that_it_does_not_end(monkeypatch):
+def test_what_an_assignor_raises_is_its_answer_and_so_is_that_it_does_not_end():
     def forever(group):
         while True:
             pass
 
-    monkeypatch.setattr("groupcheck.oracles.assignment.against.PATIENCE_S", 0.05)
-    for function, told in ((forever, "no answer: none within 0.05 s"), (lambda group: 1 / 0, "ZeroDivisionError: division by zero")):
-        assert str(answer_of(Offered("own", None, function, offered.group_code), PAIR)) == told
+    for function, why in ((forever, "no answer: none within 0.05 s"), (lambda group: 1 / 0, "ZeroDivisionError: division by zero")):
+        assert str(answer_of(Offered("own", None, function, offered.group_code), PAIR, 0.05)) == why
+
+
+def test_an_assignor_that_hangs_is_waited_for_a_few_times_and_then_not_asked_any_more(monkeypatch):
+    monkeypatch.setattr(asked, "PATIENCE_S", 0.05)
+    asked_for = []
+
+    def hangs(group):
+        asked_for.append(group)
+        while True:
+            pass
+
+    result = findings(Library("own", "", (Offered("own", None, hangs, offered.group_code),)), EXAMPLES)
+    assert len(asked_for) == asked.MOST_HUNG and result.given_up == ("own",) and result.document()["given_up"] == ["own"]
+    assert [f.promise for f in result.findings] == ["answers"] and "none within" in result.findings[0].words
+    assert "not asked any more after 6 questions without an answer in time: own" in " ".join("".join(told(result)).split())
 
 
 def test_a_program_is_asked_in_lines_of_json(tmp_path):

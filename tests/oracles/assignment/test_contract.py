@@ -9,6 +9,8 @@ import pytest
 
 import groupcheck
 from groupcheck.model.assignors import NoAssignment, cooperative_sticky, range_, round_robin, sticky
+from groupcheck.oracles.assignment import asked
+from groupcheck.oracles.assignment.optimum import optimum
 
 SUITE = """
 import groupcheck
@@ -117,8 +119,38 @@ def test_fewest_moves_are_asked_for_only_where_kafkas_sticky_promises_them():
     assert "where none would do" in failure(worse, "fewest moves", like="sticky")
 
 
+def best(group):
+    """A sticky assignor without a fault: always the optimum."""
+    return optimum(group).assigned
+
+
+test_of_the_optimum = groupcheck.assignor_contract(best, like="sticky", examples=40)
+test_of_kafkas_sticky = groupcheck.assignor_contract(sticky, like="sticky", examples=40, no_worse=True)
+test_of_kafkas_cooperative = groupcheck.assignor_contract(cooperative_sticky, like="cooperative-sticky", examples=40, no_worse=True)
+
+
+def test_where_claims_are_older_kafkas_own_sticky_breaks_a_promise_and_that_it_does_is_told():
+    assert "Kafka's own sticky breaks it here, too" in failure(sticky, "valid", like="sticky")
+
+
+def test_of_an_assignor_that_hangs_no_promise_counts_as_kept(monkeypatch):
+    monkeypatch.setattr(asked, "PATIENCE_S", 0.05)
+
+    def hangs(group):
+        while True:
+            pass
+
+    contract = groupcheck.assignor_contract(hangs, examples=20)
+    for promise, told in (("answers", "none within"), ("valid", "is not asked any more: 6 times it gave no answer in time")):
+        with pytest.raises(pytest.fail.Exception) as failed:
+            contract(promise)
+        assert told in " ".join(str(failed.value).split())
+
+
 def test_what_cannot_be_asked_is_refused():
     with pytest.raises(groupcheck.UserError, match="did you mean sticky"):
         groupcheck.assignor_contract(sticky, like="stiky")
+    with pytest.raises(groupcheck.UserError, match="no worse than which"):
+        groupcheck.assignor_contract(sticky, no_worse=True)
     with pytest.raises(groupcheck.UserError, match="one example at least"):
         groupcheck.assignor_contract(sticky, examples=0)
