@@ -86,12 +86,23 @@ def session(master: str, *, name: str = "groupcheck", conf: Mapping[str, str] | 
     needed()
     with tempfile.TemporaryDirectory(prefix="groupcheck-spark-", ignore_cleanup_errors=True) as folder:
         where = Path(folder)
-        spark = _started(chosen, name, where, {**_settings(chosen, where), **(conf or {})})
+        settings = {**_settings(chosen, where), **(conf or {})}
+        spark = _started(chosen, name, where, settings)
         try:
             yield spark
         finally:
             with contextlib.suppress(Exception):
                 spark.stop()
+                _forget_settings(list(settings))
+
+
+def _forget_settings(names: list[str]) -> None:
+    """The JVM stays for the next session of this process, and would hand it the settings that it was started with."""
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm
+    for name in names if jvm else ():
+        jvm.java.lang.System.clearProperty(name)
 
 
 def _settings(master: str, folder: Path) -> dict[str, str]:
@@ -105,6 +116,7 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.python.daemon.module": "groupcheck.oracles.spark.daemon",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.task.maxFailures": str(ATTEMPTS),
+        "spark.locality.wait": "500ms",  # what a task waits for the executor that has its shard at hand
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }
     if is_local(master):
@@ -135,8 +147,8 @@ def _started(master: str, name: str, folder: Path, settings: Mapping[str, str]) 
         with _stderr_to(log):
             return builder.getOrCreate()
     except Exception as error:
-        told = " ".join((log.read_text(errors="replace") + " " + str(error)).split())
-        raise UserError(f"Spark does not start on {master}: {told[-_SHOWN:]}", where="--spark", do="check the master's address") from None
+        told = " ".join(f"{_java_words(error)} {log.read_text(errors='replace')[-_SHOWN:]}".split())
+        raise UserError(f"Spark does not start on {master}: {told}", where="--spark", do="check the master's address") from None
 
 
 @contextlib.contextmanager
@@ -162,6 +174,13 @@ def told_by(error: BaseException) -> str:
         if re.match(r"(?:[\w.]+(?:Error|Exception|Exit|Interrupt)|KeyboardInterrupt)\b", line) and not line.startswith(("org.", "java."))
     ]
     return (raised or [line for line in lines if line] or [type(error).__name__])[-1 if raised else 0][:_SHOWN]
+
+
+def _java_words(error: BaseException) -> str:
+    """What a Java exception says, without where it was thrown."""
+    lines = [line.strip() for line in str(getattr(error, "java_exception", None) or error).splitlines()]
+    said = [line for line in lines if re.match(r"(?:: |Caused by: )?[\w.$]+(?:Exception|Error)\b", line)]
+    return " ".join(said or lines[:2])[:_SHOWN]
 
 
 def conf_of(spark: SparkSession) -> dict[str, Any]:
