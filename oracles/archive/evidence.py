@@ -10,13 +10,11 @@ from typing import Any
 
 import attrs
 
-from groupcheck.oracles.archive.rows import Row
 from groupcheck.traces.events import Event
 from groupcheck.traces.exchanges import Exchange
 
 TEXT_CHARS = 500
 _OWN = {"line", "time", "broker", "group", "member", "generation", "code", "api", "answered", "size"}
-_START = datetime(1970, 1, 1)
 _MEMBERS = ("member", "leader", "old")
 """Where an event names the member that it is about."""
 
@@ -33,31 +31,25 @@ def _member_field(kind: Any) -> str | None:
     return next((name for name in _MEMBERS if name in names), None)
 
 
-def event_row(event: Event | Exchange, text: str, path: str) -> Row:
-    """One line's row."""
+def event_row(event: Event | Exchange, text: str, path: str) -> tuple[Any, ...]:
+    """One line's row, in the order of the columns; its time as milliseconds, which is quicker than a date."""
     kind: Any = type(event)
     field = _member_field(kind)
-    row: Row = {"file": path, "group": event.group, "line": event.line, "generation": getattr(event, "generation", None)}
-    row["member"] = (getattr(event, field) or None) if field else None
+    member = (getattr(event, field) or None) if field else None
+    generation = getattr(event, "generation", None)
     detail = {name: value for name, default in _fields(kind) if (value := getattr(event, name)) != default}
-    row["detail"] = json.dumps(detail, default=_plain, ensure_ascii=False) if detail else None
+    told = _JSON(detail) if detail else None
     if isinstance(event, Exchange):
-        row |= {"coordinator": None, "time": _time(event.answered), "kind": event.api, "code": event.code, "text": None}
-    else:
-        row |= {"coordinator": event.broker, "time": _time(event.time), "kind": kind.__name__, "code": None, "text": text[:TEXT_CHARS]}
-    return row
-
-
-def _time(ms: int | None) -> datetime | None:
-    try:
-        return None if ms is None else _START + timedelta(milliseconds=ms)
-    except OverflowError:
-        return None
+        return path, event.group, None, event.line, event.answered, event.api, member, generation, event.code, told, None
+    return path, event.group, event.broker, event.line, event.time, kind.__name__, member, generation, None, told, text[:TEXT_CHARS]
 
 
 def modified(ns: int) -> datetime | None:
     """When a file was written, in UTC and whole milliseconds; None for years that no calendar has."""
-    return _time(ns // 1_000_000)
+    try:
+        return datetime(1970, 1, 1) + timedelta(milliseconds=ns // 1_000_000)
+    except OverflowError:
+        return None
 
 
 def _plain(value: Any) -> Any:
@@ -67,3 +59,6 @@ def _plain(value: Any) -> Any:
     if attrs.has(type(value)):
         return attrs.asdict(value, recurse=False)
     return str(value) if not isinstance(value, set | frozenset) else sorted(value)
+
+
+_JSON = json.JSONEncoder(default=_plain, ensure_ascii=False).encode

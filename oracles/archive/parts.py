@@ -37,18 +37,22 @@ def _spoken(value: Any) -> Any:
     return value
 
 
-def _table(name: str, rows: list[Row]) -> Any:
+def _table(name: str, rows: list[Row | tuple[Any, ...]]) -> Any:
     import pyarrow as pa
 
     found = schema(name)
     columns = []
-    for column in found:
-        values = [row.get(column.name) for row in rows]
+    for k, column in enumerate(found):
+        values = [row[k] if isinstance(row, tuple) else row.get(column.name) for row in rows]
         try:
             columns.append(pa.array(values, column.type))
         except (UnicodeEncodeError, OverflowError, pa.ArrowInvalid):
             columns.append(pa.array(_spoken(values), column.type))
     return pa.Table.from_arrays(columns, schema=found)
+
+
+def _group(row: Any) -> str:
+    return (row[1] if isinstance(row, tuple) else row["group"]) or ""
 
 
 @define
@@ -60,15 +64,16 @@ class PartWriter:
     written: dict[str, str] = Factory(dict)
     rows: dict[str, int] = Factory(dict)
     _attempt: str = Factory(lambda: uuid4().hex)
-    _gathered: dict[str, list[Row]] = Factory(dict)
+    _gathered: dict[str, list[Row | tuple[Any, ...]]] = Factory(dict)
     _chars: dict[str, int] = Factory(dict)
     _open: dict[str, tuple[Any, Any]] = Factory(dict)
 
-    def add(self, table: str, row: Row) -> None:
-        """Takes one row."""
+    def add(self, table: str, row: Row | tuple[Any, ...]) -> None:
+        """Takes one row: by name, or all of its columns in order."""
         gathered = self._gathered.setdefault(table, [])
         gathered.append(row)
-        self._chars[table] = self._chars.get(table, 0) + sum(len(v) for v in row.values() if isinstance(v, str))
+        values = row if isinstance(row, tuple) else row.values()
+        self._chars[table] = self._chars.get(table, 0) + sum([len(v) for v in values if type(v) is str])
         if len(gathered) >= ROWS_KEPT or self._chars[table] > CHARS_KEPT:
             self.flush(table)
 
@@ -90,7 +95,7 @@ class PartWriter:
         rows = self._gathered.pop(table, [])
         self._chars.pop(table, None)
         if table == "events":
-            rows.sort(key=lambda row: row["group"] or "")
+            rows.sort(key=_group)
         if rows:
             self.add_table(table, _table(table, rows))
 
