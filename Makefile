@@ -2,7 +2,7 @@
 RUN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test lint format bench nightly clean
+.PHONY: help setup demo test lint format bench bench-spark nightly clean
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -29,7 +29,11 @@ bench: $(READY) ## speed and memory beside Spin and a C loop, as ratios; about 1
 	@.ci/need "make bench" gcc spin
 	@$(RUN)/python tests/bench/bench.py $(BENCH)
 
-nightly: $(READY) ## what takes hours: 20,000 random schedules on the real coordinator
+bench-spark: $(READY) ## one search in one process and over Spark's executors, side by side; about 5 minutes
+	@$(RUN)/python tests/bench/bench_spark.py $(BENCH)
+
+nightly: $(READY) ## what takes hours: 20,000 random schedules on the real coordinator, two dozen executors killed
+	@$(RUN)/python tests/oracles/spark/kills.py
 	@$(RUN)/pytest tests/oracles/conform/test_conform_random.py --hypothesis-profile=nightly
 
 format: $(READY) ## ruff format, and what ruff can mend

@@ -37,6 +37,8 @@ MANIFEST = "manifest.json"
 HANDED = 16_384  # states that a shard hands to the driver at once
 WIDEST = 100_000  # a level of so many states is handed over (see ARCHITECTURE.md for what was measured)
 
+WORTH = 3_000_000  # states from which on two executors were quicker than one process (see ARCHITECTURE.md)
+
 T = TypeVar("T")
 A = TypeVar("A")
 
@@ -342,7 +344,10 @@ class Spread:
         violations = []
         for name, (at, _, kind) in sorted(s.findings.wrong.items(), key=lambda item: (item[1][0], item[0])):
             violations.append(violation(s, name, at, path_of(s.see, name, self.path_to(*self.witness[name]), kind)))
-        found = answer(s, reason, violations, self.states, self.seconds, self.memory / max(1, self.states), s.notes)
+        notes = list(s.notes)
+        if self.states < WORTH:
+            notes.append(f"{self.states:,} states: below some {WORTH:,} a search is done sooner in one process, without --spark")
+        found = answer(s, reason, violations, self.states, self.seconds, self.memory / max(1, self.states), notes)
         return evolve(found, distribution=self.distribution())
 
     def distribution(self) -> Mapping[str, Any]:
@@ -396,7 +401,9 @@ def distribute(
             with interrupts(run):
                 run.levels(widest)
             if run.reason or search.findings.wrong or search.log.levels[-1] == search.log.states:
-                return evolve(verdict_of(run), distribution={"shards": 0, "handed_over_at_level": None, "levels": []})
+                note = f"no level had {widest:,} states: this process did it alone, the executors had nothing to do"
+                found = verdict_of(run)
+                return evolve(found, notes=(*found.notes, note), distribution={"shards": 0, "handed_over_at_level": None, "levels": []})
             spread = _handed_over(run, where, cluster, shards or cluster.shards, most)
         return _finished(spread)
 

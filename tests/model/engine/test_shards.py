@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import shutil
 
@@ -168,3 +170,52 @@ def test_a_full_store_is_a_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be"):
         distribute(faulty(), InProcess(2), str(tmp_path / "file" / "store"), widest=0)
+
+
+def test_a_shard_whose_files_another_process_holds_is_made_again_beside_them(tmp_path):
+    """As a second attempt of the same task finds them (speculation), or one after an attempt that Spark gave up."""
+    spec = faulty()
+    distribute(spec, InProcess(2), str(tmp_path / "store"), Limits(states=1000), widest=0)
+    manifest = Store(str(tmp_path / "store")).read_document(MANIFEST)
+    held = [local_folder() / f"groupcheck-{manifest['run']}" / f"shard-{shard}" for shard in range(2)]
+    before = [(folder / "holds.json").read_bytes() for folder in held]
+    with contextlib.ExitStack() as stack:
+        for folder in held:
+            fcntl.flock(stack.enter_context((folder / "lock").open("w")), fcntl.LOCK_EX)
+        found = distribute(spec, InProcess(2), str(tmp_path / "store"), resume=True)
+    assert counted(found) == counted(explore(spec))
+    assert [(folder / "holds.json").read_bytes() for folder in held] == before
+    assert not [folder for folder in held[0].parent.iterdir() if folder not in held]
+
+
+def test_a_store_that_fills_up_is_a_clear_error_and_goes_on_when_there_is_room(tmp_path, monkeypatch):
+    spec, room = faulty(), [60]
+    write = Store._write
+
+    def until_full(store, name, parts):
+        room[0] -= 1
+        if room[0] < 0:
+            raise StoreError(f"{name} cannot be written: No space left on device", where=store.uri)
+        write(store, name, parts)
+
+    monkeypatch.setattr(Store, "_write", until_full)
+    with pytest.raises(StoreError, match="No space left on device"):
+        distribute(spec, InProcess(2), str(tmp_path), widest=0)
+    room[0] = 1 << 30
+    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == counted(explore(spec))
+
+
+def test_a_writer_that_is_stopped_in_the_middle_leaves_no_block(tmp_path):
+    def parts():
+        yield b"half of it"
+        raise OSError(28, "No space left on device")
+
+    store = Store(str(tmp_path))
+    with pytest.raises(StoreError, match=r"block cannot be written: .*No space left"):
+        store._write("block", parts())
+    assert store.names() == []
+
+
+def test_what_is_no_uri_is_refused():
+    with pytest.raises(StoreError, match="cannot be opened"):
+        Store("x://nowhere")

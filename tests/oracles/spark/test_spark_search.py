@@ -4,32 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from kills import FAULTS, alone, counted, search_with_kills
 from standalone import Cluster, standalone
 
 from groupcheck import check
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import Progress
 
-FAULTS = {"crash": 1, "session_timeout": 1, "fail_over": 1}
 SCOPE = ["--members", "2", *(f"--fault={name}={n}" for name, n in FAULTS.items())]
-COUNTS = (116_305, 353_740, 30)  # states, transitions, depth
-NOT_COUNTS = {"seconds", "bytes_per_state", "distribution", "notes"}
 
 
 @pytest.fixture(scope="module")
-def alone() -> dict[str, object]:
-    """The document of one process."""
-    document = check("classic", members=2, faults=FAULTS).document()
-    assert (document["states"], document["transitions"], document["depth"]) == COUNTS
-    return document
+def expected() -> dict[str, Any]:
+    return alone()
 
 
 @pytest.fixture(scope="module")
@@ -38,16 +33,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> object:
         yield there
 
 
-def counted(document: dict[str, object]) -> dict[str, object]:
-    return {name: value for name, value in document.items() if name not in NOT_COUNTS}
-
-
 def groupcheck(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
     program = Path(sys.executable).parent / "groupcheck"
     return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=200, **more)
 
 
-def test_a_driver_that_is_killed_goes_on_from_its_store(alone: dict[str, object], tmp_path: Path) -> None:
+def test_a_driver_that_is_killed_goes_on_from_its_store(expected: dict[str, Any], tmp_path: Path) -> None:
     store = tmp_path / "store"
     command = [Path(sys.executable).parent / "groupcheck", "check", "classic", *SCOPE, "--spark", "local[2]", "--hand-over", "200"]
     driver = subprocess.Popen([*command, "--store", str(store)], stdout=subprocess.DEVNULL, start_new_session=True)
@@ -60,36 +51,15 @@ def test_a_driver_that_is_killed_goes_on_from_its_store(alone: dict[str, object]
     told = groupcheck("check", "classic", *SCOPE, "--spark", "local[2]", "--resume", str(store), "--json")
     assert told.returncode == 0 and not told.stderr, told.stderr
     document = json.loads(told.stdout)
-    assert counted(document) == counted(alone)
+    assert counted(document) == expected
     spread = document["distribution"]
-    assert spread["levels"][0]["level"] < 12 < spread["levels"][-1]["level"] == alone["depth"]
-    assert spread["shards"] == 2 and sum(spread["states_per_shard"]) == alone["states"] and spread["bytes_exchanged"] > 1_000_000
+    assert spread["levels"][0]["level"] < 12 < spread["levels"][-1]["level"] == expected["depth"]
+    assert spread["shards"] == 2 and sum(spread["states_per_shard"]) == expected["states"] and spread["bytes_exchanged"] > 1_000_000
 
 
-class Killer:
-    """Kills executors at some levels of a search."""
-
-    def __init__(self, cluster: Cluster, levels: list[int], seed: int) -> None:
-        self.cluster, self.levels, self.chance = cluster, sorted(levels), random.Random(seed)
-        self.killed: list[int] = []
-
-    def __call__(self, progress: Progress) -> None:
-        while self.levels and progress.level >= self.levels[0]:
-            self.levels.pop(0)
-            self.killed.append(self.cluster.kill_executor(self.chance.randrange(2)))
-
-
-def survives(cluster: Cluster, tmp_path: Path, alone: dict[str, object], levels: list[int], seed: int) -> None:
-    killer = Killer(cluster, levels, seed)
-    found = check(
-        "classic", members=2, faults=FAULTS, spark=cluster.master, store=str(tmp_path / "store"), shards=3, hand_over=200, progress=killer
-    )
-    assert counted(found.document()) == counted(alone)
-    assert len(killer.killed) == len(levels) and not killer.levels
-
-
-def test_executors_that_are_killed_in_the_middle_change_no_count(cluster: Cluster, tmp_path: Path, alone: dict[str, object]) -> None:
-    survives(cluster, tmp_path, alone, [9, 17], seed=1)
+def test_an_executor_that_is_killed_in_the_middle_changes_no_count(cluster: Cluster, tmp_path: Path, expected: dict[str, Any]) -> None:
+    found, _ = search_with_kills(cluster, tmp_path / "store", [14], seed=1)
+    assert found == expected
 
 
 def test_a_cluster_without_a_store_is_refused_at_once() -> None:
