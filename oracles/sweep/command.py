@@ -17,6 +17,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.document import as_text
 from groupcheck.oracles.files import write
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.spark.session import checked_master
 from groupcheck.oracles.sweep import rows as tables
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.folder import PAGE, TABLE, Done, Folder
@@ -56,7 +57,7 @@ class Progress:
 def run(file: Path, spark: str | None, out: Path | None, resume: bool, workers: int, as_json: bool) -> int:
     """Runs a sweep and gives the exit code. Raises `UserError` for bad input, `KeyboardInterrupt` where it was interrupted."""
     began = time.monotonic()
-    _must_fit(out, resume, workers)
+    _must_fit(spark, out, resume, workers)
     tables.needed()
     sweep = grown(read_sweep(file), printable(str(file)))
     folder = Folder(out or Path(f"sweep-{datetime.now():%Y%m%d-%H%M%S}"))
@@ -73,7 +74,9 @@ def run(file: Path, spark: str | None, out: Path | None, resume: bool, workers: 
     return _answer(sweep, progress, as_json, time.monotonic() - began)
 
 
-def _must_fit(out: Path | None, resume: bool, workers: int) -> None:
+def _must_fit(spark: str | None, out: Path | None, resume: bool, workers: int) -> None:
+    if spark is not None:
+        checked_master(spark)
     if resume and out is None:
         raise UserError("there is nothing to go on from", where="--resume", do="name the folder with --out")
     if workers < 1:
@@ -93,11 +96,10 @@ def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int) ->
         if spark is None:
             check: Any = partial(check_here, workers=workers)
         else:
-            from groupcheck.oracles.spark.session import session
-            from groupcheck.oracles.sweep.on_spark import check_on
+            from groupcheck.oracles.sweep.on_spark import check_on, sweep_session
 
             progress.watched.doing = f"starting Spark on {printable(spark)}"
-            check = partial(check_on, stack.enter_context(session(spark, name="groupcheck sweep")), spark, workers=workers, beat=beat)
+            check = partial(check_on, stack.enter_context(sweep_session(spark)), spark, workers=workers, beat=beat)
         progress.watched.doing = "small scopes"
         check(families.longest_first(smaller, progress.outcomes), finish=progress.finish)
         _foretell(families, larger, progress)

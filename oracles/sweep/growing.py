@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 import attrs
 import click
@@ -29,6 +29,7 @@ WORDS = ("name", "variant", "mutation", "invariants", "faults", "expect", "limit
 NOTHING = "none"
 LONGEST_NAME = 200
 
+T = TypeVar("T")
 Choice = dict[str, Any]  # key of a grid -> the value chosen
 
 
@@ -55,22 +56,24 @@ def grown(document: Mapping[str, Any], where: str) -> Sweep:
     for index, grid in enumerate(grids):
         place = f"{where}, grid {index + 1}"
         names.append(_text(grid.get("name", ""), f"{place}, name"))
-        asked = _questions(grid, limits, place)
+        asked = _placed(place, _questions, grid, limits, place)
         if len(cells) + len(asked) > MOST_CELLS:
             raise UserError(f"more than {MOST_CELLS:,} cells", where=place, do="filter with only or without, or make several files")
         for question, expect in asked:
-            cells.append(_fitting(cell, len(cells) + 1, index, question, expect, place))
+            given = {**question.fields, **({"faults": dict(question.faults)} if question.faults else {})}
+            shown = ", ".join([place, *(f"{name} {value}" for name, value in given.items())])
+            cells.append(_placed(shown, cell, len(cells) + 1, index, question, expect))
     _must_differ(cells, where)
     return Sweep(_text(document.get("name", ""), f"{where}, name"), tuple(names), tuple(cells))
 
 
-def _fitting(make: Any, number: int, index: int, question: Question, expect: str, place: str) -> Cell:
+def _placed(place: str, step: Callable[..., T], *arguments: Any) -> T:
+    """A step whose complaints say where in the file, if they do not yet."""
     try:
-        return make(number, index, question, expect)  # type: ignore[no-any-return]
+        return step(*arguments)
     except UserError as error:
-        given = {**question.fields, **({"faults": dict(question.faults)} if question.faults else {})}
-        shown = ", ".join(f"{k} {v}" for k, v in given.items())
-        raise UserError(error.what, where=f"{place}, {shown}" if shown else place, do=error.do) from None
+        where = error.where if error.where.startswith(place) else place
+        raise UserError(error.what, where=where, do=error.do) from None
 
 
 def _must_differ(cells: Sequence[Cell], where: str) -> None:

@@ -40,6 +40,7 @@ class Watched:
         """For the terminal."""
         from rich.console import Group
         from rich.progress_bar import ProgressBar
+        from rich.table import Table
         from rich.text import Text
 
         done = self.resumed + sum(self.verdicts.values())
@@ -55,7 +56,9 @@ class Watched:
         ]
         for line in lines:
             line.no_wrap, line.overflow = True, "ellipsis"
-        return Group(*lines, ProgressBar(total=self.cells, completed=done, width=60), counts)
+        foot = Table.grid(padding=(0, 2, 0, 0))
+        foot.add_row(ProgressBar(total=self.cells, completed=done, width=24), counts)
+        return Group(*lines, foot)
 
 
 @contextmanager

@@ -10,12 +10,13 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from groupcheck.oracles.spark.session import ATTEMPTS, checked_master, told_by
+from groupcheck.oracles.spark.session import ATTEMPTS, checked_master, is_local, session, told_by
 from groupcheck.oracles.sweep.cells import Cell, Question
 from groupcheck.oracles.sweep.running import TRIES, Outcome, checked, failure, told
 
@@ -25,7 +26,14 @@ if TYPE_CHECKING:
 Finish = Callable[[Cell, Outcome, str], None]
 Task = tuple[int, dict[str, Any]]  # number of the cell, its question as plain data
 Arrival = tuple[int, dict[str, Any], str]  # number of the cell, its outcome as plain data, its page
+# For a JVM in this process's place that lives for one sweep: compiling its code thoroughly took more of the processor (3 s) than it gave back.
+SHORT_LIFE = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 GLANCE = 0.05  # seconds between two looks at what has arrived
+
+
+def sweep_session(master: str) -> AbstractContextManager[SparkSession]:
+    """A session set up for a sweep. Raises `UserError` as `session` does."""
+    return session(master, name="groupcheck sweep", conf=SHORT_LIFE if is_local(checked_master(master)) else None)
 
 
 def check_on(spark: SparkSession, master: str, cells: Sequence[Cell], workers: int, finish: Finish, beat: Callable[[], None]) -> None:

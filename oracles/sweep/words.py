@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Group
+from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.printable import printable
@@ -15,6 +16,7 @@ from groupcheck.oracles.sweep.forecast import Forecast
 
 SHOWN = 60  # cells; of a larger sweep only those that are not as expected
 FORECASTS = 20  # lines
+LONGEST_REASON = 200
 MARKS = {"holds": "green", "violated": "bold red", "unknown": "bold yellow"}
 
 
@@ -73,25 +75,24 @@ def answer_view(title: str, verdict: str, cells: Sequence[Cell], rows: Sequence[
         (verdict, MARKS[verdict]), f"  sweep {printable(title)}  " if title else "  sweep  ", f"{len(rows):,} cells: {told}"
     )
     head.append(f"; {unexpected:,} not as expected" if unexpected else "; all as expected")
-    lines = [head]
+    listed = Table.grid(padding=(0, 2, 0, 0))
+    listed.add_column(no_wrap=True)
+    listed.add_column(no_wrap=True, justify="right")
+    listed.add_column(overflow="fold")
     for cell, row in zip(cells, rows):
         if len(rows) <= SHOWN or not row["as_expected"]:
-            lines.append(_line(cell, row))
-    if words := held_words(rows):
-        lines.append(Text(f"  {words}"))
+            listed.add_row(Text("  ").append(row["verdict"], MARKS[row["verdict"]]), f"{row['states']:,} states", _found(cell, row))
     searched = sum(row["task_seconds"] for row in rows)
-    lines.append(Text(f"  {seconds:,.1f} s, {searched:,.1f} s of checking"))
-    return Group(*lines)
+    told_last = [words for words in (held_words(rows), f"{seconds:,.1f} s, {searched:,.1f} s of checking") if words]
+    return Group(head, listed, *(Text(f"  {words}") for words in told_last))
 
 
-def _line(cell: Cell, row: Mapping[str, Any]) -> Text:
-    line = Text.assemble(
-        "  ", (f"{row['verdict']:9}", MARKS[row["verdict"]]), f"{row['states']:>12,} states  ", printable(question_words(cell))
-    )
+def _found(cell: Cell, row: Mapping[str, Any]) -> Text:
+    text = Text(printable(question_words(cell)))
     if not row["as_expected"]:
-        line.append(f"  (expected: {cell.expect})", "bold")
+        text.append(f" (expected: {cell.expect})", "bold")
     if row["broken"]:
-        line.append(f"  {', '.join(row['broken'])} after {_counted(row['steps'], 'step')}")
+        text.append(f": {', '.join(row['broken'])} after {_counted(row['steps'], 'step')}")
     elif row["verdict"] == "unknown":
-        line.append(f"  {printable(row['reason'])[:100]}")
-    return line
+        text.append(f": {printable(row['reason'])[:LONGEST_REASON]}")
+    return text
