@@ -114,9 +114,7 @@ def test_the_table_is_that_of_one_process(lent: None, tmp_path: Path) -> None:
     assert [row["states_as_forecast"] for row in table if row["forecast_by"]] == [True]
 
 
-def test_a_worker_that_is_killed_in_the_middle_costs_no_row(
-    lent: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_is_killed_in_the_middle_costs_no_row(lent: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     killed: list[int] = []
     real = on_spark.check_on
 
