@@ -13,6 +13,7 @@ from groupcheck.oracles.generate.request_lines import request_run
 from groupcheck.oracles.generate.run import Run
 
 STEPS = 250
+PACE = 300
 REQUEST_STEPS, REQUEST_FAULTS = 600, 0.03
 """Request logs are mostly heartbeats: a fault happens seldom."""
 _FAULTS = {
@@ -31,18 +32,21 @@ _REQUESTS = Scope(members=2, partitions=2, generations=60, records=2, faults=_SH
 
 @frozen
 class Dialect:
-    """`requests`: a request log, otherwise the coordinator's own. `run`: a run of the model for a seed, up to where the group is empty again."""
+    """`requests`: a request log, otherwise the coordinator's own. `run`: a run of the model for a seed, up to where the group is empty again.
+    `pace`: milliseconds of a log for each one of a printer, which is in a hurry where timers do not matter to what is printed.
+    """
 
     name: str
     requests: bool
     run: Callable[[int], Run]
+    pace: int = 1
 
 
 def _broker(style_name: str) -> Dialect:
     style = next(style for style in (*STYLES, *OLD_STYLES) if style.name == style_name)
     old = bool(style.old)
     scope = evolve(_BROKER, faults=_OLD_FAULTS, two_step=style.old != "1.1") if old else _BROKER
-    return Dialect(style.name, False, partial(broker_run, style=style, scope=scope, steps=STEPS, to_rest=True))
+    return Dialect(style.name, False, partial(broker_run, style=style, scope=scope, steps=STEPS, to_rest=True), PACE)
 
 
 DIALECTS = {

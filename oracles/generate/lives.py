@@ -20,8 +20,8 @@ from groupcheck.oracles.generate.template import Filling
 LEAST_LINES = 5
 MEAN_PAUSE_MS = 300_000
 """Between two runs of a group, on average."""
-FIRST_MINUTES_MS = 600_000
-LOSS_ATTEMPTS = 100
+START_WITHIN_MS = 60_000
+ATTEMPTS = 100
 _OTHERS = (
     "INFO [LocalLog partition=orders-{n}, dir=/var/lib/kafka/data] Rolled new log segment at offset {n}21 in {n} ms. (kafka.log.LocalLog)",
     "INFO [ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Truncating partition payments-{n} (kafka.server.ReplicaFetcherThread)",
@@ -47,8 +47,8 @@ class Pool:
     def run(self, number: int) -> Run:
         """The run of this number: of the first seed in a fixed order that gives one long enough."""
         if number not in self._made:
-            first = (self.seed * self.size + number) * LOSS_ATTEMPTS
-            found = (self.dialect.run(seed) for seed in range(first, first + LOSS_ATTEMPTS))
+            first = (self.seed * self.size + number) * ATTEMPTS
+            found = (self.dialect.run(seed) for seed in range(first, first + ATTEMPTS))
             self._made[number] = next(run for run in found if len(run.lines) >= LEAST_LINES)
         return self._made[number]
 
@@ -114,7 +114,7 @@ class BrokerStream:
         self.lives = []
         for k, group in enumerate(self.groups):
             choose = random.Random(f"{self.seed}/{group}")
-            self.lives.append(Life(group, choose, choose.randrange(FIRST_MINUTES_MS), connection=k * 1000))
+            self.lives.append(Life(group, choose, choose.randrange(START_WITHIN_MS), connection=k * 1000))
 
     def lines(self, tell: Any) -> Iterator[tuple[int, str]]:
         """(ms since the beginning, line); `tell` is given the truth about each run when it begins. Every group lives through one run at least."""
@@ -143,8 +143,8 @@ class BrokerStream:
         """The group's next run is on its way. Returns about how many bytes it will be."""
         run, filling, truth = life.next(self.pool)
         tell(truth)
-        begun = life.time
-        lines = ((begun + at, filling.line(parts)) for at, parts in run.lines)
+        begun, pace = life.time, self.pool.dialect.pace
+        lines = ((begun + at * pace, filling.line(parts)) for at, parts in run.lines)
         at, text = next(lines)
         heappush(queue, (at, k, lines, text))
         return int(sum(_length(parts) for _, parts in run.lines) * (1 + self.others))
