@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against import EXAMPLES, Against, Finding, findings
-from groupcheck.oracles.assignment.asked import MOST_HUNG
 from groupcheck.oracles.assignment.offered import Library
 from groupcheck.oracles.assignment.promises import ASSIGNORS
 from groupcheck.oracles.document import as_text
@@ -84,7 +83,7 @@ def told(result: Against) -> Iterator[str]:
     who = f"{result.library.name} {result.library.version}".strip()
     yield _wrapped(f"{many}  {who}: {names}; {result.searches} searches, {result.examples} groups of each kind")
     if result.given_up:
-        yield _wrapped(f"not asked any more after {MOST_HUNG} questions without an answer in time: {', '.join(result.given_up)}", "  ")
+        yield _wrapped(f"not asked any more, because it gave no answer (in time) too often: {', '.join(result.given_up)}", "  ")
     for finding in result.findings:
         yield "\n" + finding_told(finding)
 

@@ -10,13 +10,14 @@ from attrs import field, frozen
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.offered import Offered, TooLong, ended_after
+from groupcheck.oracles.assignment.offered import NO_ANSWER, Offered, TooLong, ended_after
 from groupcheck.oracles.assignment.promises import MADE, PROMISES, Case, promised
 from groupcheck.oracles.assignment.rounds import restless
 from groupcheck.oracles.assignment.validity import Assigned, Violation, named
 
 PATIENCE_S = 5.0  # for an answer; after a first that did not come, a fifth of that
 MOST_HUNG = 6  # answers that are waited for in vain, of one assignor
+MOST_BROKEN = 25  # times that a program is started anew
 
 
 @frozen
@@ -66,7 +67,7 @@ def asked_of(offered: Offered, *, beyond: bool = False) -> tuple[Asked, ...]:
 
 
 class GivenUp(Exception):
-    """It did not answer in time too often."""
+    """It did not answer, or did not answer in time, too often."""
 
 
 @frozen(eq=False)
@@ -77,6 +78,7 @@ class Answers:
     known: dict[Group, Assigned | NoAssignment] = field(factory=dict)
     violations: dict[tuple[str, Group], tuple[Violation, ...]] = field(factory=dict)
     hung: list[Group] = field(factory=list)
+    broke: list[Group] = field(factory=list)
 
     def of(self, group: Group) -> Assigned | NoAssignment:
         """What it answers; what it raises is its answer, too. Raises `GivenUp`."""
@@ -93,12 +95,14 @@ class Answers:
         answer = answer_of(self.offered, group, patience)
         if isinstance(answer, NoAssignment) and time.monotonic() - began >= 0.7 * patience:
             self.hung.append(group)
+        elif isinstance(answer, NoAssignment) and answer.thrown == NO_ANSWER:
+            self.broke.append(group)
         return answer
 
     @property
     def gave_up(self) -> bool:
         """Is it not asked any more?"""
-        return len(self.hung) >= MOST_HUNG
+        return len(self.hung) >= MOST_HUNG or len(self.broke) >= MOST_BROKEN
 
     def broken(self, asked: Asked, group: Group) -> tuple[str, ...]:
         """How the answer breaks the promise; no answer breaks none."""
@@ -139,7 +143,7 @@ def answer_of(offered: Offered, group: Group, patience: float = PATIENCE_S) -> A
     except NoAssignment as none:
         return none
     except TooLong:
-        return NoAssignment("no answer", f"none within {patience:g} s")
+        return NoAssignment(NO_ANSWER, f"none within {patience:g} s")
     except UserError:
         raise
     except Exception as raised:

@@ -12,6 +12,7 @@ from attrs import field, frozen
 from groupcheck.model.assignors import Group, Member, NoAssignment, Partition, Partitions
 from groupcheck.oracles.assignment.validity import Assigned, named
 
+NO_ANSWER = "no answer"  # what is said of an assignor that hangs, ends, or talks of something else
 MOST_GIVEN = 10_000  # partitions of one member: groups that are asked have a dozen
 
 Claim = tuple[Partitions, int]

@@ -30,7 +30,7 @@ from attrs import define
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.offered import Library, Offered, assigned, by_topic
+from groupcheck.oracles.assignment.offered import NO_ANSWER, Library, Offered, assigned, by_topic
 from groupcheck.oracles.assignment.validity import Assigned
 
 PATIENCE_S = 4.0
@@ -91,8 +91,8 @@ class Program:
         try:
             answer = json.loads(line)
         except (ValueError, RecursionError):
-            self.stop()
-            raise NoAssignment("WrongAnswer", f"no JSON: {line[:80]!r}") from None
+            self.stop(grace=0)
+            raise NoAssignment(NO_ANSWER, f"no JSON: {line[:80]!r}") from None
         if isinstance(answer, dict) and "failed" in answer:
             raise NoAssignment("failed", str(answer["failed"])[:200])
         if not isinstance(answer, dict) or "assignment" not in answer:
@@ -129,11 +129,11 @@ class Program:
         return said
 
     def _gone(self, why: str) -> NoAssignment:
-        code = self.stop()
-        return NoAssignment("no answer", f"{why} with exit code {code}" if why == ENDED else why)
+        code = self.stop(grace=GRACE_S if why == ENDED else 0)
+        return NoAssignment(NO_ANSWER, f"{why} with exit code {code}" if why == ENDED else why)
 
-    def stop(self) -> int | None:
-        """Ends it: its input is closed, and if that does not end it, it is killed. Its exit code; None where it did not run."""
+    def stop(self, grace: float = GRACE_S) -> int | None:
+        """Ends it: its input is closed, and if that does not end it in so many seconds, it is killed. Its exit code; None where it did not run."""
         if self.running is None:
             return None
         running, self.running = self.running, None
@@ -141,7 +141,7 @@ class Program:
         with suppress(OSError):
             running.stdin.close()
         try:
-            return running.wait(timeout=GRACE_S)
+            return running.wait(timeout=grace)
         except subprocess.TimeoutExpired:
             running.kill()
             return running.wait()

@@ -92,7 +92,13 @@ def test_an_assignor_that_hangs_is_waited_for_a_few_times_and_then_not_asked_any
     result = findings(Library("own", "", (Offered("own", None, hangs, offered.group_code),)), EXAMPLES)
     assert len(asked_for) == asked.MOST_HUNG and result.given_up == ("own",) and result.document()["given_up"] == ["own"]
     assert [f.promise for f in result.findings] == ["answers"] and "none within" in result.findings[0].words
-    assert "not asked any more after 6 questions without an answer in time: own" in " ".join("".join(told(result)).split())
+    assert "not asked any more, because it gave no answer (in time) too often: own" in " ".join("".join(told(result)).split())
+
+
+def test_a_program_that_breaks_down_each_time_is_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(asked, "MOST_BROKEN", 5)
+    result = findings(program(tmp_path, "sys.exit(3)"), EXAMPLES)
+    assert [f.words for f in result.findings] == ["no answer: it ended with exit code 3"] and len(result.given_up) == 1
 
 
 def test_a_program_is_asked_in_lines_of_json(tmp_path):
