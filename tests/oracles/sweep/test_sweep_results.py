@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -181,6 +185,34 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(sweeping, monkeypatch, cap
     assert "interrupted: 2 of 3 cells are done" in told.err and "--resume goes on" in told.err
     assert sweeping(BUG.replace('"a bug"', '"x"') + HEALTHY.replace("members = 1", "members = 3"), "--resume")[0] == 1
     assert "2 of 3 cells are done already" in capsys.readouterr().err
+
+
+def test_ctrl_c_in_the_middle_of_a_search_ends_a_real_run_at_once(tmp_path):
+    (tmp_path / "sweep.toml").write_text(
+        '[[grid]]\nvariant = "classic"\nmembers = [1, 2, 3, 4, 5]\ngenerations = 1\nfaults = {crash = 1}\n'
+    )
+    out = tmp_path / "out"
+    started = [
+        sys.executable,
+        "-c",
+        "from groupcheck.oracles.cli import main; main()",
+        "sweep",
+        str(tmp_path / "sweep.toml"),
+        "--out",
+        str(out),
+    ]
+    with subprocess.Popen(started, stderr=subprocess.PIPE, text=True) as run:
+        try:
+            deadline = time.monotonic() + 120
+            while len(list(out.glob("cells/*.json"))) < 3 and time.monotonic() < deadline:
+                time.sleep(0.02)
+            time.sleep(0.2)
+            run.send_signal(signal.SIGINT)
+            told = run.communicate(timeout=60)[1]
+        finally:
+            run.kill()
+    assert run.returncode == 3
+    assert told.splitlines()[-1] == f"groupcheck: interrupted: 3 of 5 cells are done; --out {out} --resume goes on"
 
 
 def test_a_search_that_ctrl_c_ends_is_no_result(monkeypatch):
