@@ -7,12 +7,15 @@ from a daemon that has imported everything already (`daemon.py`) and stay alive 
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +33,7 @@ LOG = "spark.log"
 MASTERS = "local[2], local[*], spark://host:7077, yarn or k8s://..."
 _LOCAL = re.compile(r"local(?:\[(\d+|\*)(?:,\s*(\d+))?\])?")
 _SHOWN = 600  # characters of Spark's log in an error
-_LOGGING = """\
+_JVM_LOGGING = """\
 rootLogger.level = error
 rootLogger.appenderRef.stderr.ref = stderr
 appender.stderr.type = Console
@@ -84,13 +87,16 @@ def session(master: str, *, name: str = "groupcheck", conf: Mapping[str, str] | 
     """
     chosen = checked_master(master)
     needed()
+    quiet = logging.NullHandler()  # or py4j tells the terminal of every Ctrl-C
     with tempfile.TemporaryDirectory(prefix="groupcheck-spark-", ignore_cleanup_errors=True) as folder:
         where = Path(folder)
         settings = {**_settings(chosen, where), **(conf or {})}
+        logging.getLogger().addHandler(quiet)
         spark = _started(chosen, name, where, settings)
         try:
             yield spark
         finally:
+            logging.getLogger().removeHandler(quiet)
             with contextlib.suppress(Exception):
                 spark.stop()
                 _forget_settings(list(settings))
@@ -106,13 +112,13 @@ def _forget_settings(names: list[str]) -> None:
 
 
 def _settings(master: str, folder: Path) -> dict[str, str]:
-    logging = folder / "log4j2.properties"
-    logging.write_text(_LOGGING)
+    log4j = folder / "log4j2.properties"
+    log4j.write_text(_JVM_LOGGING)
     (folder / "local").mkdir()
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
         "spark.python.daemon.module": "groupcheck.oracles.spark.daemon",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.task.maxFailures": str(ATTEMPTS),
@@ -143,12 +149,16 @@ def _started(master: str, name: str, folder: Path, settings: Mapping[str, str]) 
     for key, value in settings.items():
         builder = builder.config(key, value)
     log = folder / LOG
+    handler = signal.getsignal(signal.SIGINT)
     try:
         with _stderr_to(log):
             return builder.getOrCreate()
     except Exception as error:
         told = " ".join(f"{_java_words(error)} {log.read_text(errors='replace')[-_SHOWN:]}".split())
         raise UserError(f"Spark does not start on {master}: {told}", where="--spark", do="check the master's address") from None
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)  # PySpark's own talks to the JVM in the middle of another talk
 
 
 @contextlib.contextmanager

@@ -27,7 +27,7 @@ from groupcheck.model.engine.shards.owned import Piece
 from groupcheck.model.engine.shards.replica import dealt, in_layout, widths_of
 from groupcheck.model.engine.shards.store import Store
 from groupcheck.model.engine.shards.telling import Telling, relearned
-from groupcheck.model.engine.shards.working import EXAMINED, Report, Work, advance, predecessor, write_shape
+from groupcheck.model.engine.shards.working import EXAMINED, SHAPE, Report, Work, advance, predecessor, write_shape
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.store import Words, resident_bytes
 from groupcheck.model.engine.verdict import DEADLOCK, Limits, Path, Progress, Verdict
@@ -49,8 +49,11 @@ class Cluster(Protocol):
     `pulse` is called now and then meanwhile and may raise to give up. `retries`: calls that had to be made again.
     """
 
-    shards: int
-    retries: int
+    @property
+    def shards(self) -> int: ...
+
+    @property
+    def retries(self) -> int: ...
 
     def run(self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]) -> list[T | None]: ...
 
@@ -476,6 +479,8 @@ def _resumed(spec: Spec, store: Store, cluster: Cluster, limits: Limits, progres
     search.registers[r.TRANSITIONS] = m["transitions"]
     search.rows.calls = m["calls"]
     pieces = [[Piece(**p) for p in shard] for shard in m["pieces"]]
+    belong = {MANIFEST, SHAPE, *m["updates"], *(m["incoming"] or ()), *(p.name for shard in pieces for p in shard)}
+    store.delete([name for name in store.names() if name not in belong])  # of a level that was not completed
     return Spread(
         search, store, cluster, telling, m["run"], m["shards"], most, limits, progress, time.perf_counter() - m["seconds"], m["level"],
         m["states"], pieces, m["incoming"], {name: (level, ids) for name, (level, ids) in m["witness"].items()},

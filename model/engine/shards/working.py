@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from attrs import asdict, define, field, frozen
 
+from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.layout import arrange
 from groupcheck.model.engine.loop import BLOCK
@@ -150,6 +151,8 @@ class _Shift:
         first = 0
         while first < len(states):
             self.replica.run(r.TAKE_IN, first, min(len(states), first + EXAMINED), states)
+            if int(registers[r.FROM]) == first:
+                raise UserError(f"shard {self.work.shard} cannot hold more than {self.replica.log.states:,} states", do="use more --shards")
             first = int(registers[r.FROM])
             self._note_examinations(there.states)
 

@@ -109,7 +109,11 @@ def test_a_driver_that_is_killed_is_resumed_from_its_store(tmp_path, calls):
     spec = faulty()
     with pytest.raises(SystemExit):
         distribute(spec, Dies(2, calls), str(tmp_path), widest=0)
+    left = {name for name in Store(str(tmp_path)).names() if name.startswith("level-")}
     assert counted(distribute(spec, InProcess(5), str(tmp_path), resume=True)) == counted(explore(spec))
+    states = {name for name in Store(str(tmp_path)).names() if name.startswith("level-")}
+    assert all("/states-" in name for name in states)  # nothing is left of the level that was not completed, or of the exchange
+    assert left - states or calls == 1
 
 
 def test_a_search_that_is_complete_answers_again(tmp_path):
