@@ -43,6 +43,11 @@ def test_what_is_wrong_is_marked_in_its_cell_and_the_right_one_stands_beside_it(
     assert "valid: C1 gets Stock-5, which does not exist (Stock has 5 partitions)" in page
 
 
+def test_what_is_not_subscribed_to_is_marked(drawn):
+    members = {"a": {"subscribes": ["t"]}, "b": {"subscribes": []}}
+    assert cells(drawn({"topics": {"t": 1}, "members": members, "assignment": {"b": {"t": [0]}}}), "wrong") == ["t-0 to b"]
+
+
 def test_a_right_assignment_is_drawn_once_with_what_is_kept_and_what_comes_from_another(drawn):
     page = drawn(DATA / "sticky.json")
     assert page.count("<caption>") == 1 and cells(page, "wrong") == []

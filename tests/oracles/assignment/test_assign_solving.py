@@ -102,6 +102,24 @@ def changed(tmp_path, name, change):
     return path
 
 
+def test_partitions_that_wait_are_apart(capsys, tmp_path):
+    """c1 has not let go of orders-2 and orders-3 yet: nobody's is not the same member."""
+    asked = {
+        "topics": {"orders": 4},
+        "members": {
+            "c1": {"subscribes": ["orders"], "claims": {"orders": [0, 1, 2, 3]}, "generation": 1},
+            "c2": {"subscribes": ["orders"]},
+            "c3": {"subscribes": ["orders"]},
+        },
+        "assignor": "cooperative-sticky",
+        "assignment": {"c1": {"orders": [0, 1]}},
+        "constraints": [{"kind": "apart", "partitions": ["orders-2", "orders-3"]}],
+    }
+    path = tmp_path / "waiting.json"
+    path.write_text(json.dumps(asked), "utf-8")
+    assert told(capsys, path)[0] == 0
+
+
 def test_constraints_that_can_be_kept_are_and_those_that_are_broken_are_told(capsys, tmp_path):
     code, document = told(capsys, DATA / "constraints.json")
     assert code == 1 and [v["words"] for v in document["violations"]] == [

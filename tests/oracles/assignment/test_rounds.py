@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupcheck.model.assignors import Group, Member, NoAssignment, cooperative_sticky, round_robin, sticky
-from groupcheck.oracles.assignment.rounds import follow, life, restless
+from groupcheck.oracles.assignment.rounds import Step, follow, life, restless
 
 THREE = Group({"t": 6, "u": 2}, [Member("A", "t"), Member("B", "t"), Member("C", "t")])
 
@@ -55,3 +55,10 @@ def test_a_sequence_ends_where_the_assignor_throws():
 
     assert words(follow(throws, life(THREE), cooperative=False)) == ["A joins", "B joins"]
     assert [v.words for v in restless(throws, THREE, cooperative=False)] == ["B joins, round 1: throws Error: no"]
+
+
+def test_what_a_newcomer_claims_is_not_looked_at():
+    stray = Group({"t": 2}, [Member("A", "t", {"t": [0, 1]}, 7), Member("B", "t")])
+    (change,) = follow(sticky, [Step("both join", stray)], cooperative=False)
+    assert [(m.owned, m.generation) for m in change.rounds[0].group.members] == [(frozenset(), -1)] * 2
+    assert (change.moves, change.fewest) == (0, 0)
