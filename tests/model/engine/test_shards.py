@@ -16,8 +16,9 @@ from random_specs import random_spec
 from groupcheck.model.engine import CheckpointError, Limits, RuleError, UserError, reference
 from groupcheck.model.engine.explore import explore
 from groupcheck.model.engine.shards import working
-from groupcheck.model.engine.shards.distribute import MANIFEST, distribute
+from groupcheck.model.engine.shards.distribute import distribute
 from groupcheck.model.engine.shards.owned import local_folder
+from groupcheck.model.engine.shards.spread import MANIFEST
 from groupcheck.model.engine.shards.store import Store, StoreError
 from groupcheck.oracles.subject import subject
 

@@ -1,0 +1,381 @@
+"""A distributed search between two levels: the driver's side. It alone knows rules and values, and completes what executors could not.
+
+A level is one job: every shard takes in its new states and expands them. What lacked rows comes back; the driver completes it in its own
+log, and tells the rows with the next job.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from attrs import asdict, define, evolve, field, frozen
+
+from groupcheck.model.engine.backward import path_of, path_through
+from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.explore import answer, violation
+from groupcheck.model.engine.identity import identity
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.search import Search
+from groupcheck.model.engine.shards.items import Items
+from groupcheck.model.engine.shards.owned import Piece
+from groupcheck.model.engine.shards.replica import dealt, in_layout, widths_of
+from groupcheck.model.engine.shards.store import Store
+from groupcheck.model.engine.shards.telling import Telling
+from groupcheck.model.engine.shards.working import EXAMINED, Report, Work, advance, predecessor
+from groupcheck.model.engine.store import Words
+from groupcheck.model.engine.verdict import DEADLOCK, Limits, Path, Progress, Verdict
+
+FORMAT = "groupcheck.shards/1"
+MANIFEST = "manifest.json"
+
+WORTH = 3_000_000  # states from which on two executors were quicker than one process (see ARCHITECTURE.md)
+
+T = TypeVar("T")
+A = TypeVar("A")
+
+
+class Cluster(Protocol):
+    """Executors. `run` calls a function for every argument that is not None, anywhere, perhaps more than once; answers in their order.
+
+    `pulse` is called now and then meanwhile and may raise to give up. `retries`: calls that had to be made again.
+    """
+
+    @property
+    def shards(self) -> int: ...
+
+    @property
+    def retries(self) -> int: ...
+
+    def run(self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]) -> list[T | None]: ...
+
+
+class StoppedError(Exception):
+    """A limit, met while executors work."""
+
+
+@frozen
+class LevelCost:
+    """What one level took. `skew`: the largest shard's new states over the mean; bytes that executors read and wrote."""
+
+    level: int
+    states: int
+    seconds: float
+    skew: float
+    read: int
+    written: int
+    rounds: int
+    rebuilt: int
+
+
+@define
+class Spread:
+    """A distributed search between two levels. `pieces[shard]`: its blocks of states. `witness`: of what is wrong (level, numbers of the state)."""
+
+    search: Search
+    store: Store
+    cluster: Cluster
+    telling: Telling
+    run: str
+    shards: int
+    most: int
+    limits: Limits
+    progress: Callable[[Progress], None] | None
+    began: float
+    level: int
+    states: int
+    pieces: list[list[Piece]]
+    incoming: list[str] | None = None  # None: the level in hand is in `pieces` already
+    witness: dict[str, tuple[int, list[int]]] = field(factory=dict)
+    costs: list[LevelCost] = field(factory=list)
+    memory: int = 0
+    reported: float = 0.0
+    out: list[Words] = field(factory=list)  # successors that the driver found
+    finished: bool = False
+
+    # -- levels
+
+    def levels(self) -> None:
+        """Level after level until there is nothing new or something is wrong. Raises `StoppedError` at a limit."""
+        while not self.finished:
+            self.pulse()
+            self._level()
+
+    def _level(self) -> None:
+        began, s = time.perf_counter(), self.search
+        self._tell()
+        reports = [x for x in self.cluster.run(advance, self._work(), self.pulse) if x is not None]
+        fresh = [x.piece for x in reports if x.piece]
+        for x in reports:
+            if x.piece:
+                self.pieces[x.shard].append(x.piece)
+        new = sum(p.states for p in fresh)
+        self.states += new
+        self.memory = max(self.memory, sum(x.memory for x in reports))
+        s.findings.depth = self.level
+        self._look_at_whole_states(fresh)
+        rounds = self._rounds(reports, self._examine, "examinations")
+        going = (new or self.incoming is None) and not s.findings.wrong
+        incoming: list[str] = []
+        if going:
+            s.findings.depth = self.level + 1
+            incoming = self._take(reports)
+            rounds += self._rounds(reports, self._complete, "firings", incoming)
+            incoming += self._own_successors()
+        used, self.incoming = self.incoming or [], incoming
+        read, written = (sum(x.bytes[k] for x in reports) for k in (0, 1))
+        widest = max((p.states for p in fresh), default=0)
+        seconds = time.perf_counter() - began
+        rebuilt = sum(x.rebuilt for x in reports)
+        self.costs.append(LevelCost(self.level, new, seconds, widest * self.shards / new if new else 1.0, read, written, rounds, rebuilt))
+        self.finished = not going
+        if going:
+            self.level += 1
+        self.keep()
+        self.store.delete(used)
+        self.report(new)
+
+    def _tell(self) -> None:
+        self.telling.tell()
+
+    def _work(self) -> list[Work]:
+        registers, names = self.search.registers, tuple(self.telling.names)
+        incoming = None if self.incoming is None else tuple(self.incoming)
+        return [
+            Work(
+                self.run, self.store.uri, shard, self.shards, self.level, 0, names, int(registers[r.LIVE]), tuple(self.pieces[shard]),
+                incoming, None, self.most,
+            )
+            for shard in range(self.shards)
+        ]  # fmt: skip
+
+    def _rounds(self, reports: list[Report], use: Callable[[Items], None], what: str, incoming: list[str] | None = None) -> int:
+        """Uses what was handed over, and has executors go on with what was left, until nothing is. Returns how many rounds it took."""
+        rounds, base = 0, self._work()
+        while True:
+            left: list[Work | None] = [None] * self.shards
+            for x in reports:
+                handed = getattr(x, what)
+                if len(handed.items):
+                    use(handed.items)
+                if handed.left:
+                    left[x.shard] = evolve(base[x.shard], round=rounds + 1, left=handed.left[0])
+            if not any(left):
+                return rounds
+            rounds += 1
+            self._tell()
+            told, live = tuple(self.telling.names), int(self.search.registers[r.LIVE])
+            works = [w and evolve(w, updates=told, live=live) for w in left]
+            reports = [x for x in self.cluster.run(advance, works, self.pulse) if x is not None]
+            self.store.delete([w.left for w in works if w and w.left])
+            if incoming is not None:
+                incoming += self._take(reports)
+
+    def _take(self, reports: Sequence[Report]) -> list[str]:
+        """Counts of expansions and states without successors; the blocks of successors."""
+        s = self.search
+        fired = s.packed.arrays[r.FIRED]
+        for x in reports:
+            s.registers[r.TRANSITIONS] += np.uint64(x.transitions)
+            for kind, n in x.fired:
+                fired[kind] += np.uint64(n)
+            if len(x.quiet) and DEADLOCK not in s.findings.wrong:
+                self._in_hand(x.quiet.reshape(-1), x.firings.items.widths)
+                self._note_deadlock(np.arange(len(x.quiet), dtype=np.uint64))
+        return [x.dealt for x in reports if x.dealt]
+
+    # -- what only the driver can do, in its own log
+
+    def _in_hand(self, words: Words, widths: Sequence[int]) -> int:
+        """The driver's log with these states and nothing else: how many."""
+        s = self.search
+        states = in_layout(words, widths, s.packed)
+        n, w = len(states), s.packed.words
+        s.log.memory.ensure((n + 1) * w)
+        s.log.memory.words[: n * w] = states.reshape(-1)
+        s.registers[r.LOG], s.registers[r.STATES] = s.log.memory.address, n
+        s.log.slots = 0
+        s.log.reindex(s.log.slots_for(2 * n))
+        s.clear_sieve()
+        return n
+
+    def _examine(self, items: Items) -> None:
+        """Looks predicates up for states whose combinations were new."""
+        s = self.search
+        self._in_hand(items.states.reshape(-1), items.widths)
+        for first in range(0, len(items.examinations), EXAMINED):
+            some = np.ascontiguousarray(items.examinations[first : first + EXAMINED])
+            s.run(r.RECHECK, 0, len(some), some)
+            s.settle()
+        self._note_witnesses()
+
+    def _complete(self, items: Items) -> None:
+        """Fires what lacked rows, calling rules."""
+        s = self.search
+        n = self._in_hand(items.states.reshape(-1), items.widths)
+        live, s.registers[r.LIVE] = int(s.registers[r.LIVE]), 0
+        try:
+            s.requeue(np.ascontiguousarray(items.firings).reshape(-1))
+            s.settle()
+            quiet = s.without_successors(np.ascontiguousarray(items.rests)) if len(items.rests) else items.rests
+        finally:
+            s.registers[r.LIVE] = live
+        self._note_witnesses()
+        if len(quiet) and DEADLOCK not in s.findings.wrong:
+            self._note_deadlock(quiet)
+        if s.log.states > n:
+            self.out.append(s.log.packed_states(n, s.log.states).copy().reshape(-1))
+            self.out.append(np.array(widths_of(s.packed), np.uint64))
+
+    def _note_deadlock(self, places: Words) -> None:
+        s = self.search
+        stuck = s.ends.first_deadlock(places, s.log.chosen(places))
+        if stuck is not None:
+            s.findings.wrong[DEADLOCK] = (self.level, stuck, "deadlock")
+            self._note_witnesses()
+
+    def _note_witnesses(self) -> None:
+        """Keeps the states that show what is wrong: the log in hand is gone with the next items."""
+        for name, (_, place, _) in self.search.findings.wrong.items():
+            if name not in self.witness:
+                self.witness[name] = (self.level, self.search.log.ids(place))
+
+    def _own_successors(self) -> list[str]:
+        """The block of successors that the driver found itself."""
+        p = self.search.packed
+        parts = [in_layout(words, widths.tolist(), p) for words, widths in zip(self.out[::2], self.out[1::2])]
+        self.out.clear()
+        if not parts:
+            return []
+        name = f"level-{self.level:05}/dealt-driver-{uuid.uuid4().hex[:12]}"
+        sections = [part.reshape(-1) for part in dealt(p, np.concatenate(parts), self.shards)]
+        self.store.write(name, {"widths": widths_of(p)}, sections)
+        return [name]
+
+    def _look_at_whole_states(self, fresh: Sequence[Piece]) -> None:
+        """Predicates over the whole state, in Python, here: executors have no values."""
+        s = self.search
+        for piece in fresh if s.tables.constant else ():
+            block = self.store.read(piece.name)
+            for place in range(self._in_hand(block.sections[0], block.header["widths"])):
+                if not place % 64:
+                    self.pulse()
+                s.predicates.arrive(s.state(place), place, s.tables.constant)
+            self._note_witnesses()
+
+    # -- paths
+
+    def path_to(self, level: int, ids: Sequence[int]) -> Path:
+        """A shortest path to the state with these numbers at a level, over the blocks of the levels before."""
+        s = self.search
+        self._tell()
+        states = [list(ids)]
+        for before in range(level - 1, -1, -1):
+            target = self._packed(states[-1])
+            works = [
+                evolve(work, level=before) if any(p.level == before for p in pieces) else None
+                for work, pieces in zip(self._work(), self.pieces)
+            ]
+            widths = tuple(widths_of(s.packed))
+            found = self.cluster.run(_Back(target, widths), works, lambda: None)
+            words = next((x for x in found if x is not None), None)
+            if words is None:
+                raise RuleError("?", f"no state of level {before} leads to one of level {before + 1}: a rule is not deterministic", {})
+            self._in_hand(words, widths)
+            states.append(s.log.ids(0))
+        return path_through(s.see, [tuple(pool.values[n] for pool, n in zip(s.pools, state)) for state in reversed(states)])
+
+    def _packed(self, ids: Sequence[int]) -> Words:
+        state = np.zeros(self.search.packed.words, np.uint64)
+        for f, number in zip(self.search.packed.fields, ids):
+            state[f.word] |= np.uint64(number << f.shift)
+        return state
+
+    def key_of(self, place: int) -> str:
+        """The key of a path to a state of the log in hand, for a rule at fault; empty if there is none."""
+        try:
+            return self.search.see.key(self.path_to(self.level, self.search.log.ids(place)))
+        except RuleError:
+            return ""
+
+    # -- limits, progress, manifest
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def pulse(self) -> None:
+        """An end when a limit is reached."""
+        at = f"in level {self.level}"
+        if self.limits.states is not None and self.states > self.limits.states:
+            raise StoppedError(f"stopped at the limit of {self.limits.states:,} states {at}")
+        if self.limits.seconds is not None and self.seconds > self.limits.seconds:
+            raise StoppedError(f"stopped at the limit of {self.limits.seconds:g} seconds {at}")
+        if time.perf_counter() - self.reported > 0.5:
+            self.report(sum(p.states for pieces in self.pieces for p in pieces[-1:] if p.level == self.level - 1))
+
+    def report(self, frontier: int) -> None:
+        """Tells the listener where the search is."""
+        self.reported = time.perf_counter()
+        if self.progress:
+            self.progress(Progress(self.states, self.search.transitions, self.level, frontier, self.seconds, self.memory))
+
+    def keep(self) -> None:
+        """The manifest: all that `resumed` needs."""
+        s = self.search
+        self._tell()
+        document = {
+            "format": FORMAT, "identity": identity(s.spec), "run": self.run, "shards": self.shards, "level": self.level, "states": self.states,
+            "transitions": s.transitions, "fired": s.fired, "goals": s.findings.goals, "wrong": s.findings.wrong, "witness": self.witness,
+            "depth": s.findings.depth, "calls": s.rows.calls, "pieces": [[asdict(p) for p in pieces] for pieces in self.pieces],
+            "incoming": self.incoming, "updates": self.telling.names, "finished": self.finished, "seconds": self.seconds,
+            "memory": self.memory, "costs": [asdict(c) for c in self.costs],
+        }  # fmt: skip
+        self.store.write_document(MANIFEST, document)
+
+    def verdict(self, reason: str) -> Verdict:
+        """The answer."""
+        s = self.search
+        violations = []
+        for name, (at, _, kind) in sorted(s.findings.wrong.items(), key=lambda item: (item[1][0], item[0])):
+            violations.append(violation(s, name, at, path_of(s.see, name, self.path_to(*self.witness[name]), kind)))
+        notes = [*s.notes, self.told()]
+        if self.states < WORTH:
+            notes.append(f"{self.states:,} states: below some {WORTH:,} a search is done sooner in one process, without --spark")
+        found = answer(s, reason, violations, self.states, self.seconds, self.memory / max(1, self.states), notes)
+        return evolve(found, distribution=self.distribution())
+
+    def told(self) -> str:
+        """How the work was spread, in words."""
+        d = self.distribution()
+        if not self.costs:
+            return f"{self.shards} shards, no level was completed over them"
+        seconds = sum(c.seconds for c in self.costs)
+        states = sum(c.states for c in self.costs)
+        return (
+            f"from level {self.costs[0].level} on over {self.shards} shards (skew {d['skew']:.2f}): {states / max(seconds, 1e-3):,.0f} states/s, "
+            f"{d['bytes_exchanged'] / 2**20:,.0f} MiB written, {d['retries']} calls repeated, longest level {max(c.seconds for c in self.costs):.1f} s"
+        )
+
+    def distribution(self) -> Mapping[str, Any]:
+        """How the work was spread, as plain JSON."""
+        sizes = [sum(p.states for p in pieces) for pieces in self.pieces]
+        return {
+            "shards": self.shards, "store": self.store.uri, "handed_over_at_level": self.costs[0].level if self.costs else None,
+            "states_per_shard": sizes, "skew": max(sizes) * self.shards / max(1, sum(sizes)), "retries": self.cluster.retries,
+            "bytes_exchanged": sum(c.written for c in self.costs), "levels": [asdict(c) for c in self.costs],
+        }  # fmt: skip
+
+
+@frozen(eq=False)
+class _Back:
+    """`predecessor` with its target, as a function of the work alone."""
+
+    target: Words
+    widths: tuple[int, ...]
+
+    def __call__(self, work: Work) -> Words | None:
+        return predecessor(work, self.target, self.widths)
