@@ -16,6 +16,7 @@ from groupcheck.oracles.archive.pipeline import Outcome, Progress, update
 from groupcheck.oracles.archive.task import Done, Pack, replay_pack
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 BLINK_S = 0.5
@@ -61,14 +62,26 @@ class LateSpark:
         """Replays packs of the archive at `uri`, each in one task."""
 
         def replayed(packs: Sequence[Pack]) -> list[Done]:
-            if self._spark is None:
-                from groupcheck.oracles.spark.session import session
+            context = self.session().sparkContext
+            try:
+                return context.parallelize(packs, len(packs)).map(partial(replay_pack, uri)).collect()
+            except Exception as died:
+                if _stopped(context):
+                    from groupcheck.oracles.spark.session import told_by
 
-                self._spark = self._stack.enter_context(session(self._master, name="groupcheck replay"))
-            tasks = self._spark.sparkContext.parallelize(packs, len(packs))
-            return tasks.map(partial(replay_pack, uri)).collect()
+                    why = f"Spark has gone away: {told_by(died)}"
+                    raise UserError(why, where="--spark", do="run it again; what was committed stays") from None
+                raise
 
         return replayed
+
+    def session(self) -> SparkSession:
+        """The session, started if it was not yet."""
+        if self._spark is None:
+            from groupcheck.oracles.spark.session import session
+
+            self._spark = self._stack.enter_context(session(self._master, name="groupcheck replay"))
+        return self._spark
 
     def tasks_done(self) -> int:
         """Tasks of the job at hand that have ended."""
@@ -77,6 +90,14 @@ class LateSpark:
         tracker = self._spark.sparkContext.statusTracker()
         stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
         return sum(stage.numCompletedTasks for stage in stages if stage is not None)
+
+
+def _stopped(context: SparkContext) -> bool:
+    """Is it Spark itself that is gone, and not one of its tasks?"""
+    try:
+        return bool(context._jsc.sc().isStopped())
+    except Exception:  # not even the JVM answers
+        return True
 
 
 @contextlib.contextmanager

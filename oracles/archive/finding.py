@@ -59,13 +59,14 @@ def dealt(sources: Sequence[Source], run: int) -> list[Pack]:
     full = min(max(sum(map(work, sources)) // PACKS, LEAST_PACK), PACK_BYTES)
     large = sorted((s for s in sources if work(s) >= full), key=lambda s: (-work(s), s.path))
     groups = [[source] for source in large]
-    filled = full
+    shared: list[Source] = []
+    filled = 0
     for source in sources:
         if work(source) >= full:
             continue
-        if filled + work(source) > full or len(groups[-1]) >= PACK_FILES:
-            groups.append([])
-            filled = 0
-        groups[-1].append(source)
+        if not shared or filled + work(source) > full or len(shared) >= PACK_FILES:
+            shared, filled = [], 0
+            groups.append(shared)
+        shared.append(source)
         filled += work(source)
     return [Pack(f"{run:06}-{k:05}", tuple(group)) for k, group in enumerate(groups)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ from groupcheck.oracles.archive.manifest import SCHEMA, Known, Manifest, commit,
 from groupcheck.oracles.archive.parts import rewritten
 from groupcheck.oracles.archive.place import HIDDEN, Place, alone
 from groupcheck.oracles.archive.tables import TABLES
-from groupcheck.oracles.archive.task import Done, Pack, Source, failed_pack
+from groupcheck.oracles.archive.task import UNREADABLE, Done, Pack, Source, failed_pack
 
 WAVE_PACKS = 64
 """Packs between two commits, at most: what a killed run loses."""
@@ -112,7 +113,10 @@ def update(uri: str, paths: Sequence[str | Path], runner: Runner, progress: Prog
 
 
 def _is_news(source: Source, known: Known | None) -> bool:
-    return known is None or (known.size, known.modified_ns, known.by) != (source.size, source.modified_ns, __version__)
+    """Is it to be replayed? So is what could not be read and now can."""
+    if known is None or (known.size, known.modified_ns, known.by) != (source.size, source.modified_ns, __version__):
+        return True
+    return (known.error or "").startswith(UNREADABLE) and os.access(source.path, os.R_OK)
 
 
 def replayed(uri: str, packs: Sequence[Pack], runner: Runner) -> list[Done]:

@@ -22,6 +22,8 @@ from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import FileReport
 
 REASON_CHARS = 500
+UNREADABLE = "cannot be read"
+"""So begins the error of a file that may be readable another time."""
 
 
 @frozen
@@ -112,7 +114,7 @@ def _report(source: Source, out: PartWriter) -> FileReport:
         if not stat.S_ISREG(Path(source.path).stat().st_mode):
             raise TraceError("is no file (a pipe, socket or device)", where=source.path)
     except OSError as e:
-        raise TraceError(f"cannot be read: {e.strerror or e}", where=source.path) from None
+        raise TraceError(f"{UNREADABLE}: {e.strerror or e}", where=source.path) from None
 
     def seen(event: Event | Exchange, text: str) -> None:
         out.add("events", event_row(event, text, source.path))

@@ -13,10 +13,13 @@ import pytest
 from archived import compared, in_process, table, tables
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles import cli
 from groupcheck.oracles.archive import parts, task
+from groupcheck.oracles.archive.command import _line
 from groupcheck.oracles.archive.finding import dealt
-from groupcheck.oracles.archive.pipeline import Outcome, update
+from groupcheck.oracles.archive.pipeline import Outcome, Progress, update
 from groupcheck.oracles.archive.place import HIDDEN, Place
+from groupcheck.oracles.archive.tables import TABLES, schema
 from groupcheck.oracles.archive.task import Done, Pack, Source
 
 ROOT = Path(__file__).parents[3]
@@ -162,6 +165,22 @@ def test_a_hostile_file_spoils_only_its_own_row(tmp_path: Path) -> None:
     assert outcome.worst()[0] == "unknown" and run(archive, logs).new == 0
 
 
+def test_what_could_not_be_read_is_replayed_when_it_can(tmp_path: Path) -> None:
+    (tmp_path / "1.log").symlink_to(tmp_path / "later.txt")
+    assert run(tmp_path / "a", tmp_path / "1.log").worst()[0] == "unknown"
+    assert run(tmp_path / "a", tmp_path / "1.log").changed == 0
+    os.utime(log(tmp_path / "later.txt", "g"), (0, 0))
+    manifest = tmp_path / "a/_manifest.json"  # as if it had been there, with other rights
+    manifest.write_text(manifest.read_text().replace('"size": 0', f'"size": {len(LINE.format("g"))}'))
+    assert run(tmp_path / "a", tmp_path / "1.log").changed == 1
+    assert [row["error"] for row in table(tmp_path / "a", "files")] == [None]
+
+
+def test_progress_says_how_far_a_run_is() -> None:
+    assert _line(Progress(1200, 40, 10, 30 << 20), 12) == "1,200 new or changed logs  30 MiB  12 of 40 tasks  30%"
+    assert _line(Progress(), 0) == "0 new or changed logs  0 MiB  0 of 0 tasks"
+
+
 def test_a_mistake_in_the_middle_of_a_replay_spoils_only_its_own_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for k in range(4):
         log(tmp_path / f"{k}.log", f"g{k}", 3)
@@ -260,3 +279,39 @@ def test_what_parquet_cannot_hold_is_written_in_another_way(tmp_path: Path) -> N
         out.add("events", {"file": "f", "line": 2**70, "group": "\ud800", "generation": 7})
     (row,) = parquet.read_table(tmp_path / out.written["events"]).to_pylist()
     assert (row["line"], row["group"], row["generation"]) == (None, "\\ud800", 7)
+
+
+def test_the_document_describes_every_column() -> None:
+    document = (ROOT / "docs/archive.md").read_text("utf-8")
+    for name, columns in TABLES.items():
+        section = document.partition(f"### {name}\n")[2].partition("\n### ")[0]
+        rows = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in section.splitlines() if line.startswith("| `")]
+        assert rows == [(f"`{c.name}`", c.type, c.unit, c.meaning) for c in columns], name
+        assert [str(field.type) for field in schema(name)] == [_arrow(c.type) for c in columns]
+
+
+def _arrow(type: str) -> str:
+    """Arrow's own spelling of a documented type."""
+    return type.replace("list<string>", "list<item: string>").replace("list<struct", "list<item: struct")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--spark", "local[2]"], "give --out URI too"),
+        (["--out", "a"], "give --spark"),
+        (["--spark", "nowhere", "--out", "a"], "no master of Spark"),
+        (["--spark", "local[2]", "--out", "a", "--group", "g"], "--group"),
+        (["--spark", "local[2]", "--out", "a", "--html", "x.html"], "--html"),
+        (["--spark", "local[2]", "--out", "a", "nothing.log"], "does not exist"),
+        (["--spark", "local[2]", "--out", "/proc/a"], "cannot write to /proc/a"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line_before_anything_starts(
+    options: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    log(tmp_path / "1.log", "g")
+    assert cli.run(["replay", "1.log", *options]) == 2
+    told = capsys.readouterr().err
+    assert said in told and told.count("\n") == 1 and sorted(p.name for p in tmp_path.iterdir()) == ["1.log"]
