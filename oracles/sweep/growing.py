@@ -153,7 +153,10 @@ def _axes(grid: Mapping[str, Any], variants: list[str], place: str) -> Iterator[
         elif key == "invariants":
             values = _invariants(given, where)
         elif key == "faults":
-            values = [faults for table in _many(given) for faults in _faults(table, where)]
+            tables = [_budgets(table, where) for table in _many(given)]
+            if sum(math.prod(map(len, table.values())) for table in tables) > MOST_PRODUCT:
+                raise UserError("too large a product of budgets", where=where)
+            values = [faults for table in tables for faults in _faults(table)]
         elif key in WORDS:
             continue
         else:
@@ -179,17 +182,20 @@ def _invariants(given: Any, where: str) -> list[tuple[str, ...]]:
     return [tuple(_text(name, where) for name in _many(choice)) for choice in choices]
 
 
-def _faults(table: Any, where: str) -> Iterator[dict[str, int]]:
-    """A table of budgets; a list of budgets makes as many tables. A budget of none is the same as no such fault."""
+def _budgets(table: Any, where: str) -> dict[str, list[int]]:
+    """A table of faults with a list of budgets for each."""
     if not isinstance(table, dict):
         raise UserError(f"{_shown(table)} is no table", where=where, do="as in faults = {crash = 1} or a list of such tables")
     for name, budgets in table.items():
         for budget in _many(budgets):
             if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
                 raise UserError(f"the budget of {_shown(name)} is {_shown(budget)}, not 0 or more", where=where)
-    if math.prod(len(_many(budgets)) for budgets in table.values()) > MOST_PRODUCT:
-        raise UserError("too large a product of budgets", where=where)
-    for budgets in itertools.product(*map(_many, table.values())):
+    return {name: _many(budgets) for name, budgets in table.items()}
+
+
+def _faults(table: Mapping[str, list[int]]) -> Iterator[dict[str, int]]:
+    """Each choice of budgets; a budget of none is the same as no such fault."""
+    for budgets in itertools.product(*table.values()):
         yield {name: n for name, n in zip(table, budgets) if n}
 
 

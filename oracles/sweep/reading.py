@@ -9,7 +9,7 @@ from typing import Any
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
 
-LARGEST = 256 << 10  # bytes of a file
+LARGEST = 64 << 10  # bytes of a file; the time to read hostile ones grows with the square
 DEEPEST = 16  # levels of nesting
 YAML = (".yaml", ".yml")
 
