@@ -9,7 +9,7 @@ from collections.abc import Callable
 from attrs import evolve
 
 from groupcheck.model.engine.checkpoint import numbers_of
-from groupcheck.model.engine.errors import CheckpointError, UserError
+from groupcheck.model.engine.errors import CheckpointError, RuleError, UserError
 from groupcheck.model.engine.explore import Run, interrupts, verdict_of, without_collection
 from groupcheck.model.engine.identity import identity
 from groupcheck.model.engine.kernels import registers as r
@@ -17,7 +17,7 @@ from groupcheck.model.engine.log import Log
 from groupcheck.model.engine.search import Kept, Search
 from groupcheck.model.engine.shards.owned import Piece
 from groupcheck.model.engine.shards.replica import dealt, widths_of
-from groupcheck.model.engine.shards.spread import FORMAT, MANIFEST, Cluster, LevelCost, Spread, StoppedError
+from groupcheck.model.engine.shards.spread import FORMAT, MANIFEST, Cluster, Manifest, Spread, StoppedError
 from groupcheck.model.engine.shards.store import Store
 from groupcheck.model.engine.shards.telling import Telling, relearned
 from groupcheck.model.engine.shards.working import SHAPE, write_shape
@@ -118,26 +118,42 @@ def _handed_over(run: Run, store: Store, cluster: Cluster, shards: int, most: in
 
 def _resumed(spec: Spec, store: Store, cluster: Cluster, limits: Limits, progress: Callable[[Progress], None] | None, most: int) -> Spread:
     """The search in a store, at the end of its last complete level."""
-    m = store.read_document(MANIFEST)
-    ours = identity(spec)
-    if m.get("format") != FORMAT:
-        raise CheckpointError("is of another version of groupcheck", where=store.uri, do="start anew with an empty --store")
-    for what, message in (("spec", "model"), ("scope", "scope"), ("python", "version of Python"), ("model", "version of the model")):
-        if m["identity"].get(what) != ours[what]:
-            raise CheckpointError(f"belongs to another {message}", where=store.uri, do="run it as it was begun, or start anew")
+    from cattrs import structure
+
+    told, ours = store.read_document(MANIFEST), identity(spec)
+    try:
+        if told["format"] != FORMAT:
+            raise CheckpointError("is of another version of groupcheck", where=store.uri, do="start anew with an empty --store")
+        m = structure(told, Manifest)
+        for what, message in (("spec", "model"), ("scope", "scope"), ("python", "version of Python"), ("model", "version of the model")):
+            if m.identity[what] != ours[what]:
+                raise CheckpointError(f"belongs to another {message}", where=store.uri, do="run it as it was begun, or start anew")
+        return _restored(spec, m, store, cluster, limits, progress, most)
+    except UserError as error:
+        if isinstance(error, RuleError):
+            raise CheckpointError(f"does not fit this model: {error}", where=store.uri) from error
+        raise
+    except Exception as error:  # cattrs raises groups
+        raise CheckpointError(f"does not fit this model: {type(error).__name__}: {error}", where=store.uri) from error
+
+
+def _restored(
+    spec: Spec, m: Manifest, store: Store, cluster: Cluster, limits: Limits, progress: Callable[[Progress], None] | None, most: int
+) -> Spread:
+    """The search that a manifest describes."""
+    belong = {MANIFEST, SHAPE, *m.updates, *(m.incoming or ()), *(p.name for shard in m.pieces for p in shard)}
+    assert len(m.pieces) == m.shards > 0, "shards"
     search = Search(spec)
-    telling = relearned(search, store, m["updates"])
+    telling = relearned(search, store, m.updates)
     f = search.findings
-    f.goals, f.wrong, f.depth, f.news = m["goals"], {name: tuple(w) for name, w in m["wrong"].items()}, m["depth"], True
+    f.goals, f.wrong, f.depth, f.news = {g.name: m.goals[g.name] for g in spec.goals}, m.wrong, m.depth, True
     search.predicates.refresh()
-    search.extra = {name: m["fired"][name] for name in search.extra}
-    search.registers[r.TRANSITIONS] = m["transitions"]
-    search.rows.calls = m["calls"]
-    pieces = [[Piece(**p) for p in shard] for shard in m["pieces"]]
-    belong = {MANIFEST, SHAPE, *m["updates"], *(m["incoming"] or ()), *(p.name for shard in pieces for p in shard)}
-    store.delete([name for name in store.names() if name not in belong])  # of a level that was not completed
-    return Spread(
-        search, store, cluster, telling, m["run"], m["shards"], most, limits, progress, time.perf_counter() - m["seconds"], m["level"],
-        m["states"], pieces, m["incoming"], {name: (level, ids) for name, (level, ids) in m["witness"].items()},
-        [LevelCost(**c) for c in m["costs"]], m["memory"], finished=m["finished"],
+    search.extra = {name: m.fired[name] for name in search.extra}
+    search.registers[r.TRANSITIONS] = m.transitions
+    search.rows.calls = m.calls
+    spread = Spread(
+        search, store, cluster, telling, m.run, m.shards, most, limits, progress, time.perf_counter() - m.seconds, m.level, m.states, m.pieces,
+        m.incoming, m.witness, m.costs, m.memory, finished=m.finished,
     )  # fmt: skip
+    store.delete([name for name in store.names() if name not in belong])  # of a level that was not completed
+    return spread

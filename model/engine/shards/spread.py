@@ -71,6 +71,32 @@ class LevelCost:
     rebuilt: int
 
 
+@frozen
+class Manifest:
+    """A search at the end of its last complete level, as it is kept: see `Spread`, `Findings` and `Verdict` for what each field means."""
+
+    format: str
+    identity: dict[str, str]
+    run: str
+    shards: int
+    level: int
+    states: int
+    transitions: int
+    fired: dict[str, int]
+    goals: dict[str, int | None]
+    wrong: dict[str, tuple[int, int, str]]
+    witness: dict[str, tuple[int, list[int]]]
+    depth: int
+    calls: int
+    pieces: list[list[Piece]]
+    incoming: list[str] | None
+    updates: list[str]
+    finished: bool
+    seconds: float
+    memory: int
+    costs: list[LevelCost]
+
+
 @define
 class Spread:
     """A distributed search between two levels. `pieces[shard]`: its blocks of states. `witness`: of what is wrong (level, numbers of the state)."""
@@ -95,6 +121,10 @@ class Spread:
     reported: float = 0.0
     out: list[Words] = field(factory=list)  # successors that the driver found
     finished: bool = False
+    identity: dict[str, str] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.identity = identity(self.search.spec)
 
     # -- levels
 
@@ -327,14 +357,12 @@ class Spread:
         """The manifest: all that `resumed` needs."""
         s = self.search
         self._tell()
-        document = {
-            "format": FORMAT, "identity": identity(s.spec), "run": self.run, "shards": self.shards, "level": self.level, "states": self.states,
-            "transitions": s.transitions, "fired": s.fired, "goals": s.findings.goals, "wrong": s.findings.wrong, "witness": self.witness,
-            "depth": s.findings.depth, "calls": s.rows.calls, "pieces": [[asdict(p) for p in pieces] for pieces in self.pieces],
-            "incoming": self.incoming, "updates": self.telling.names, "finished": self.finished, "seconds": self.seconds,
-            "memory": self.memory, "costs": [asdict(c) for c in self.costs],
-        }  # fmt: skip
-        self.store.write_document(MANIFEST, document)
+        manifest = Manifest(
+            FORMAT, self.identity, self.run, self.shards, self.level, self.states, s.transitions, s.fired, s.findings.goals, s.findings.wrong,
+            self.witness, s.findings.depth, s.rows.calls, self.pieces, self.incoming, self.telling.names, self.finished, self.seconds, self.memory,
+            self.costs,
+        )  # fmt: skip
+        self.store.write_document(MANIFEST, asdict(manifest))
 
     def verdict(self, reason: str) -> Verdict:
         """The answer."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -23,6 +24,7 @@ from groupcheck.model.engine.store import Words
 MAGIC = b"groupcheck.block/1\n"
 MOST_HEADER = 1 << 26
 DIGEST = 16
+NAME = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", re.ASCII)
 
 
 class StoreError(UserError):
@@ -119,10 +121,16 @@ class Store:
 
     # -- files
 
+    def _path(self, name: str) -> str:
+        """Where a file lies; a name that leads out of the store belongs to no store of ours."""
+        if not NAME.fullmatch(name):
+            raise StoreError(f"{name[:80]!r} is no name of a file in a store", where=self.uri)
+        return f"{self._root}/{name}"
+
     @contextlib.contextmanager
     def _opened(self, name: str) -> Iterator[Any]:
         try:
-            with self._files.open_input_file(f"{self._root}/{name}") as file:
+            with self._files.open_input_file(self._path(name)) as file:
                 yield file
         except FileNotFoundError:
             raise StoreError(f"{name} is missing", where=self.uri, do="start anew with an empty --store") from None
@@ -130,13 +138,13 @@ class Store:
             raise StoreError(f"{name} cannot be read: {_plainly(error)}", where=self.uri) from None
 
     def _write(self, name: str, parts: Sequence[Any]) -> None:
-        temporary = f"{self._root}/{name}.{uuid.uuid4().hex[:12]}.new"
+        temporary = f"{self._path(name)}.{uuid.uuid4().hex[:12]}.new"
         try:
             self._files.create_dir(temporary.rpartition("/")[0], recursive=True)
             with self._files.open_output_stream(temporary) as file:
                 for part in parts:
                     file.write(part)
-            self._files.move(temporary, f"{self._root}/{name}")
+            self._files.move(temporary, self._path(name))
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._files.delete_file(temporary)
@@ -156,7 +164,7 @@ class Store:
         """Removes files; one that is gone already is no matter."""
         for name in names:
             with contextlib.suppress(OSError):
-                self._files.delete_file(f"{self._root}/{name}")
+                self._files.delete_file(self._path(name))
 
 
 def _plainly(error: Exception) -> str:

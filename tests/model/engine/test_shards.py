@@ -171,6 +171,18 @@ def test_a_hostile_manifest_runs_nothing(tmp_path):
         distribute(faulty(), InProcess(2), str(tmp_path), resume=True)
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"updates": ["../../elsewhere"]}, {"incoming": ["/etc/hostname"]}, {"pieces": 3}, {"level": "x"}, {"goals": None}, {"witness": [1]}],
+)
+def test_a_manifest_that_was_tampered_with_is_refused(tmp_path, change):
+    distribute(faulty(), InProcess(2), str(tmp_path / "store"), Limits(states=1000), widest=0)
+    store = Store(str(tmp_path / "store"))
+    store.write_document(MANIFEST, {**store.read_document(MANIFEST), **change})
+    with pytest.raises(UserError, match=r"is no name of a file in a store|does not fit this model"):
+        distribute(faulty(), InProcess(2), store.uri, resume=True)
+
+
 def test_a_full_store_is_a_clear_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be"):
