@@ -92,14 +92,14 @@ def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int) ->
     if not left:
         return
     with ExitStack() as stack:
-        beat = stack.enter_context(watching(progress.watched))
+        stack.enter_context(watching(progress.watched))
         if spark is None:
             check: Any = partial(check_here, workers=workers)
         else:
             from groupcheck.oracles.sweep.on_spark import check_on, sweep_session
 
             progress.watched.doing = f"starting Spark on {printable(spark)}"
-            check = partial(check_on, stack.enter_context(sweep_session(spark)), spark, workers=workers, beat=beat)
+            check = partial(check_on, stack.enter_context(sweep_session(spark)), spark, workers=workers)
         progress.watched.doing = "small scopes"
         check(families.longest_first(smaller, progress.outcomes), finish=progress.finish)
         _foretell(families, larger, progress)

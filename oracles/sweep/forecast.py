@@ -2,8 +2,9 @@
 
 A family is cells that differ in one number alone: members, generations, partitions, the budget of a fault. From scope to scope the logarithm
 of the states grows by some amount, and with few exceptions by ever less. With g1 and g2 the last two growths and q = g2 / g1 the next one is
-taken to lie between g2 q^2 (none at all where q < 1/2: a family that comes to its end; at most 0.8 g2) and g2 max(q, 1), at g2 q^0.7
-(at 0.95 g2 where q is not below 1). Seconds follow from states, transitions and rule calls, each grown like this. docs/sweep.md says how often that held.
+taken to lie between g2 q^2 (at most 0.8 g2; none at all where q < 1/2, a family that comes to its end, or q > 2, one that grows in jumps)
+and g2 max(q, 1) (at most 1.5 g2), at g2 q^0.7 (at 0.95 g2 where q is not below 1). Seconds follow from transitions and rule calls, each grown
+like this. docs/sweep.md says how often that held.
 """
 
 from __future__ import annotations
@@ -63,8 +64,9 @@ def _grown(a: float, b: float, c: float) -> _Grown:
     g1, g2 = math.log(b / a), math.log(c / b)
     if g2 <= 0:
         return _Grown(c * c / b, c, c)
-    q = min(g2 / g1, 1.5) if g1 > 0 else 1.0
-    low = min(q * q, 0.8) if q >= 0.5 else 0.0
+    q = min(g2 / g1, 3.0) if g1 > 0 else 3.0
+    low = min(q * q, 0.8) if 0.5 <= q <= 2 else 0.0
+    q = min(q, 1.5)
     return _Grown(*(c * math.exp(min(g2 * share, 50.0)) for share in (low, min(q, 1.0) ** 0.7 * (0.95 if q >= 1 else 1.0), max(q, 1.0))))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -62,13 +62,13 @@ class Watched:
 
 
 @contextmanager
-def watching(watched: Watched) -> Iterator[Callable[[], None]]:
-    """Gives what to call when there may be something new to show; it does nothing where stderr is no terminal."""
+def watching(watched: Watched) -> Iterator[None]:
+    """Shows it four times a second; nothing where stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield lambda: None
+        yield
         return
     from rich.console import Console
     from rich.live import Live
 
-    with Live(get_renderable=watched.view, console=Console(stderr=True), refresh_per_second=4, transient=True) as live:
-        yield live.refresh
+    with Live(get_renderable=watched.view, console=Console(stderr=True), refresh_per_second=4, transient=True):
+        yield

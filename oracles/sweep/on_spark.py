@@ -36,8 +36,8 @@ def sweep_session(master: str) -> AbstractContextManager[SparkSession]:
     return session(master, name="groupcheck sweep", conf=SHORT_LIFE if is_local(checked_master(master)) else None)
 
 
-def check_on(spark: SparkSession, master: str, cells: Sequence[Cell], workers: int, finish: Finish, beat: Callable[[], None]) -> None:
-    """Checks cells, started in their order; `finish` hears of each as it ends, `beat` a few times a second. Raises `KeyboardInterrupt`.
+def check_on(spark: SparkSession, master: str, cells: Sequence[Cell], workers: int, finish: Finish) -> None:
+    """Checks cells, started in their order; `finish` hears of each as it ends. Raises `KeyboardInterrupt`.
 
     A cell that raises, or whose process dies, is retried, and then reported. Where Spark gives the whole job up, the cells that are left
     are run once more, each in a job of its own, so that none can take others with it.
@@ -49,9 +49,9 @@ def check_on(spark: SparkSession, master: str, cells: Sequence[Cell], workers: i
         if number in waiting:
             finish(waiting.pop(number), outcome, page)
 
-    _job(spark, list(waiting.values()), runs, workers, arrived, beat)
+    _job(spark, list(waiting.values()), runs, workers, arrived)
     for cell in list(waiting.values()):
-        reason = _job(spark, [cell], runs, workers, arrived, beat)
+        reason = _job(spark, [cell], runs, workers, arrived)
         arrived(cell.number, failure(f"Spark gave the cell up: {reason or 'no result came'}", runs), "")
 
 
@@ -67,7 +67,6 @@ def _job(
     runs: int,
     workers: int,
     arrived: Callable[[int, Outcome, str], None],
-    beat: Callable[[], None],
 ) -> str:
     """One job with a task for each cell; why it failed, if it did."""
     if not cells:
@@ -100,7 +99,6 @@ def _job(
         while thread.is_alive():
             thread.join(GLANCE)
             drain()
-            beat()
     except BaseException:
         context.cancelAllJobs()
         thread.join(5)

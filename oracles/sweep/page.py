@@ -65,7 +65,7 @@ def _told(cell: Cell) -> dict[str, str]:
     """What the file chose for a cell, as texts. What a mutation brings with it is not told: it goes with the mutation's name."""
     q = cell.question
     fields = {name: _word(value) for name, value in q.fields.items()}
-    faults = "" if q.faults is None else " ".join(f"{name} {n}" for name, n in q.faults.items()) or "no faults"
+    faults = "" if q.faults is None else " + ".join(f"{name} {n}" for name, n in q.faults.items()) or "no faults"
     chosen = ", ".join(q.invariants) or "all invariants"
     return {"variant": q.variant, "mutation": q.mutation or "no mutation", "faults": faults, "invariants": chosen, **fields}
 

@@ -73,7 +73,7 @@ def main() -> None:
             check_here(asked, 1, alone.keep)
             single, single_cpu = time.perf_counter() - began, time.process_time() - cpu
             began, cpu = time.perf_counter(), cpu_seconds()
-            check_on(spark, MASTER, asked, 1, spread.keep, lambda: None)
+            check_on(spark, MASTER, asked, 1, spread.keep)
             double, double_cpu = time.perf_counter() - began, cpu_seconds() - cpu
             assert len(alone) == CELLS and alone == spread, "the cells differ"
             print(

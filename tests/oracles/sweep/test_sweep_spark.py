@@ -83,7 +83,7 @@ def found(spark: SparkSession, asked: list[Cell]) -> dict[int, Outcome]:
         assert cell.number not in outcomes
         outcomes[cell.number] = outcome
 
-    check_on(spark, MASTER, asked, 1, keep, lambda: None)
+    check_on(spark, MASTER, asked, 1, keep)
     return outcomes
 
 
@@ -118,20 +118,15 @@ def test_a_worker_that_is_killed_in_the_middle_costs_no_row(lent: None, tmp_path
     killed: list[int] = []
     real = on_spark.check_on
 
-    def killing(spark: SparkSession, *arguments: Any, beat: Any, finish: Any, **options: Any) -> None:
-        done: list[int] = []
-
-        def count(*result: Any) -> None:
-            done.append(1)
+    def killing(*arguments: Any, finish: Any, **options: Any) -> None:
+        def kill(*result: Any) -> None:
             finish(*result)
-
-        def kill() -> None:
-            for worker in workers() if done and not killed else []:
+            for worker in [] if killed else workers():
                 with contextlib.suppress(ProcessLookupError):  # it may have ended meanwhile
                     os.kill(worker, signal.SIGKILL)
                     killed.append(worker)
 
-        real(spark, *arguments, beat=kill, finish=count, **options)
+        real(*arguments, finish=kill, **options)
 
     expected = swept(tmp_path)
     monkeypatch.setattr(on_spark, "check_on", killing)
@@ -194,19 +189,16 @@ def test_a_cell_is_run_once_less_than_spark_would_so_that_the_job_goes_on(master
 def test_ctrl_c_keeps_what_has_come_and_resume_goes_on(lent: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     real = on_spark.check_on
 
-    def interrupted(*arguments: Any, finish: Any, beat: Any, **options: Any) -> None:
-        came: list[int] = []
-
-        def count(*result: Any) -> None:
-            came.append(1)
+    def interrupted(*arguments: Any, finish: Any, **options: Any) -> None:
+        def interrupt(*result: Any) -> None:
             finish(*result)
-
-        def interrupt() -> None:
-            if came:
+            if not raised:
+                raised.append(1)
                 raise KeyboardInterrupt
 
-        real(*arguments, finish=count, beat=interrupt, **options)
+        real(*arguments, finish=interrupt, **options)
 
+    raised: list[int] = []
     (tmp_path / "sweep.toml").write_text(FILE)
     asked = ["sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out"), "--spark", MASTER]
     with monkeypatch.context() as patched:
@@ -222,6 +214,6 @@ def test_ctrl_c_keeps_what_has_come_and_resume_goes_on(lent: None, tmp_path: Pat
 def test_results_stream_in_as_cells_end(spark):
     seen: list[tuple[int, float]] = []
     asked = cells(members=[4, 1], generations=1, faults={"close": [0, 1]}, without={"members": 4, "faults": {"close": 1}})
-    check_on(spark, MASTER, asked, 1, lambda cell, outcome, page: seen.append((cell.number, time.perf_counter())), lambda: None)
+    check_on(spark, MASTER, asked, 1, lambda cell, outcome, page: seen.append((cell.number, time.perf_counter())))
     assert [number for number, _ in seen][-1] == 1
     assert seen[-1][1] - seen[0][1] > 0.1
