@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import cache
+from operator import attrgetter
 from typing import Any
 
 import attrs
+from attrs import frozen
 
 from groupcheck.traces.events import Event
 from groupcheck.traces.exchanges import Exchange
@@ -17,28 +20,39 @@ TEXT_CHARS = 500
 _OWN = {"line", "time", "broker", "group", "member", "generation", "code", "api", "answered", "size"}
 _MEMBERS = ("member", "leader", "old")
 """Where an event names the member that it is about."""
+_NOTHING = "__class__"
+"""Asked for where an event has no such field."""
+
+
+@frozen
+class _Shape:
+    """Of one kind of event: how to get all that it says at once. `values` gives the member, the generation, and then the values of `names`."""
+
+    values: Callable[[Any], tuple[Any, ...]]
+    names: tuple[str, ...]
+    defaults: tuple[Any, ...]
 
 
 @cache
-def _fields(kind: Any) -> tuple[tuple[str, Any], ...]:
-    """(name, default) of what goes into `detail`."""
-    return tuple((f.name, f.default) for f in attrs.fields(kind) if f.name not in _OWN)
-
-
-@cache
-def _member_field(kind: Any) -> str | None:
-    names = {f.name for f in attrs.fields(kind)}
-    return next((name for name in _MEMBERS if name in names), None)
+def _shape(kind: Any) -> _Shape:
+    fields = {f.name: f.default for f in attrs.fields(kind)}
+    member = next((name for name in _MEMBERS if name in fields), None)
+    names = tuple(name for name in fields if name not in _OWN and name != member)
+    wanted = (member or _NOTHING, "generation" if "generation" in fields else _NOTHING, *names)
+    return _Shape(attrgetter(*wanted), names, tuple(fields[name] for name in names))
 
 
 def event_row(event: Event | Exchange, text: str, path: str) -> tuple[Any, ...]:
     """One line's row, in the order of the columns; its time as milliseconds, which is quicker than a date."""
     kind: Any = type(event)
-    field = _member_field(kind)
-    member = (getattr(event, field) or None) if field else None
-    generation = getattr(event, "generation", None)
-    detail = {name: value for name, default in _fields(kind) if (value := getattr(event, name)) != default}
-    told = _JSON(detail) if detail else None
+    shape = _shape(kind)
+    member, generation, *values = shape.values(event)
+    if values == [*shape.defaults]:
+        told = None
+    else:
+        told = _JSON({name: v for name, v, default in zip(shape.names, values, shape.defaults) if v != default})
+    member = member if isinstance(member, str) and member else None
+    generation = generation if isinstance(generation, int) else None
     if isinstance(event, Exchange):
         return path, event.group, None, event.line, event.answered, event.api, member, generation, event.code, told, None
     return path, event.group, event.broker, event.line, event.time, kind.__name__, member, generation, None, told, text[:TEXT_CHARS]

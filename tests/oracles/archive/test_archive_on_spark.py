@@ -1,0 +1,166 @@
+"""An archive on Spark: rows equal to the one-process replay, whatever is killed; the documented questions are answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas
+import pytest
+from archived import compared, table, tables
+
+from groupcheck.oracles import cli
+from groupcheck.oracles.archive.command import LateSpark
+from groupcheck.oracles.archive.pipeline import update
+from groupcheck.oracles.archive.tables import TABLES
+from groupcheck.oracles.generate.dialects import DIALECTS
+from groupcheck.oracles.generate.files import Order, generate
+
+ROOT = Path(__file__).parents[3]
+DOCUMENT = (ROOT / "docs/archive.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Logs in every dialect, some packed."""
+    folder = tmp_path_factory.mktemp("generated")
+    brokers = tuple(name for name in DIALECTS if name != "requests")
+    generate(folder / "plain", Order(groups=24, size=3 << 20, files=12, dialects=brokers, runs=1))
+    generate(folder / "packed", Order(groups=2, size=200_000, files=2, dialects=("requests", "java-4"), seed=1, packed=True, runs=1))
+    return folder
+
+
+def logs(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.rglob("*.log*"))
+
+
+def test_the_command_gives_the_rows_of_the_one_process_replay_and_a_second_time_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = [str(ROOT / "tests/data/replay"), str(ROOT / "tests/data/requests/live-zombie.log.gz")]
+    command = ["replay", "--spark", "local[2]", "--out", str(tmp_path / "a"), *given, "--json"]
+    assert cli.run(command) == 3
+    first = json.loads(capsys.readouterr().out)
+    paths = [*sorted((ROOT / "tests/data/replay").iterdir()), Path(given[1])]
+    assert compared(tmp_path / "a", paths) == sum(first["groups"].values()) == first["rows_added"]["verdicts"]
+    assert first["files"]["new"] == first["files"]["found"] == len(paths)
+    assert cli.run(command) == 3
+    second = json.loads(capsys.readouterr().out)
+    assert second["files"]["new"] == 0 and set(second["rows_added"].values()) == {0}
+    assert (second["groups"], second["verdict"], second["reason"]) == (first["groups"], first["verdict"], first["reason"])
+    assert cli.run([*command[:5], given[1]]) == 0  # the worst of what was asked for
+    assert "1 known before" in capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[LateSpark]:
+    with LateSpark("local[2]") as late:
+        yield late
+
+
+@pytest.fixture(scope="module")
+def archive(spark: LateSpark, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The generated logs, replayed undisturbed."""
+    folder = tmp_path_factory.mktemp("archive")
+    update(str(folder), [generated], spark.replay(str(folder)))
+    return folder
+
+
+def test_generated_logs_of_every_dialect_have_the_rows_of_the_one_process_replay(archive: Path, generated: Path) -> None:
+    assert compared(archive, logs(generated)) == 26
+
+
+def workers() -> list[int]:
+    """Python workers of Spark: processes that were forked from a daemon of ours."""
+    children: dict[int, list[int]] = {}
+    names: dict[int, str] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, parent = int(stat.parent.name), int(stat.read_text().rpartition(")")[2].split()[1])
+            names[pid] = (stat.parent / "cmdline").read_text()
+        except OSError:
+            continue
+        children.setdefault(parent, []).append(pid)
+    mine = [os.getpid()]
+    for pid in mine:
+        mine += children.get(pid, [])
+    daemons = [pid for pid in mine if "groupcheck.oracles.spark.daemon" in names.get(pid, "")]
+    return [child for daemon in daemons for child in children.get(daemon, [])]
+
+
+def unfinished(folder: Path) -> list[Path]:
+    return list((folder / "_unfinished").glob("events-*")) if (folder / "_unfinished").is_dir() else []
+
+
+def wait_for_parts(folder: Path) -> None:
+    until = time.monotonic() + 60
+    while not unfinished(folder):
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def test_killed_workers_cost_nothing_but_time(spark: LateSpark, archive: Path, generated: Path, tmp_path: Path) -> None:
+    killed = []
+
+    def kill() -> None:
+        wait_for_parts(tmp_path / "a")
+        for pid in workers():
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    update(str(tmp_path / "a"), [generated], spark.replay(str(tmp_path / "a")))
+    killer.join()
+    assert killed and tables(tmp_path / "a") == tables(archive)
+    assert not [row["error"] for row in table(tmp_path / "a", "files") if row["error"]]
+
+
+def test_a_killed_driver_is_taken_up_by_the_next_run(spark: LateSpark, archive: Path, generated: Path, tmp_path: Path) -> None:
+    script = "import sys; from groupcheck.oracles.archive import pipeline; pipeline.WAVE_PACKS = 3; from groupcheck.oracles.cli import main; main()"
+    driver = subprocess.Popen(
+        [sys.executable, "-c", script, "replay", "--spark", "local[2]", "--out", str(tmp_path / "a"), str(generated)],
+        start_new_session=True,
+    )
+    try:
+        until = time.monotonic() + 120
+        while not list((tmp_path / "a/verdicts").glob("0*")):  # the first wave is in place, the next on its way
+            assert driver.poll() is None and time.monotonic() < until
+            time.sleep(0.005)
+        wait_for_parts(tmp_path / "a")
+    finally:
+        os.killpg(driver.pid, signal.SIGKILL)
+        driver.wait()
+    before = tables(tmp_path / "a")
+    there = {row["file"] for row in before["files"]}
+    complete = {str(path) for path in logs(generated)} & there
+    assert 0 < len(complete) < len(logs(generated))
+    assert {row["file"] for row in before["verdicts"]} == {row["file"] for row in before["events"]} == complete
+    outcome = update(str(tmp_path / "a"), [generated], spark.replay(str(tmp_path / "a")))
+    assert 0 < outcome.new < len(outcome.known)
+    assert tables(tmp_path / "a") == tables(archive) and not unfinished(tmp_path / "a")
+
+
+def test_the_questions_of_the_document_are_answered(spark: LateSpark, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = spark.session()
+    session.conf.set("spark.sql.shuffle.partitions", "2")
+    for name in TABLES:
+        session.read.parquet(str(archive / name)).createOrReplaceTempView(name)
+    storms, settings = (session.sql(query).toPandas() for query in re.findall(r"```sql\n(.*?)```", DOCUMENT, re.S))
+    rows = table(archive, "rebalances")
+    assert storms["group"][0] in {row["group"] for row in rows} and storms["rebalances"].min() >= 10
+    assert {"session.timeout.ms", "group.instance.id"} <= set(settings["setting"]) and settings["rebalances"].sum() == len(rows)
+    (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT, re.S)
+    monkeypatch.chdir(archive.parent)
+    found: dict[str, pandas.DataFrame] = {}
+    exec(code.replace('"archive/', f'"{archive.name}/'), found)
+    assert len(found["answer"]) > 0 and found["answer"]["sum"].is_monotonic_decreasing
+    assert set(found["answer"].reset_index()["client"]) <= {"client-0", "client-1", "client-2"}
