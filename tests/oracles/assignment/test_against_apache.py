@@ -9,6 +9,7 @@ from attrs import evolve
 
 from groupcheck.oracles.assignment.against import findings
 from groupcheck.oracles.assignment.against_command import library_of
+from groupcheck.oracles.assignment.libraries import apache
 
 
 @pytest.fixture(scope="module")
@@ -40,3 +41,10 @@ def test_the_code_of_every_finding_shows_it_again(found, capsys):
         exec(finding.code, {})
         answer = ast.literal_eval(capsys.readouterr().out.replace("frozenset()", "()").replace("frozenset(", "("))
         assert {member: sorted(f"{t}-{p}" for t, p in given) for member, given in answer.items()} == finding.answer
+
+
+def test_the_driver_is_built_and_started_before_a_question_is_timed(monkeypatch):
+    asked = []
+    monkeypatch.setattr(apache, "solve", lambda driver, problems: iter([asked.append(problems)]))
+    with library_of("apache").open():
+        assert len(asked) == 1
