@@ -56,10 +56,12 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
             stack, folder, "master", ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
         )
         master = _told(log, r"Starting Spark master at (spark://\S+)")
+        logs = []
         for k in range(workers):
             arguments = ["--host", "127.0.0.1", "--webui-port", "0", "-c", "1", "-m", "1g", "-d", str(folder / f"work-{k}"), master]
-            worker = _started(stack, folder, f"worker-{k}", ["org.apache.spark.deploy.worker.Worker", *arguments])
-            _told(worker, r"(Successfully registered with master)")
+            logs.append(_started(stack, folder, f"worker-{k}", ["org.apache.spark.deploy.worker.Worker", *arguments]))
+        for log in logs:
+            _told(log, r"(Successfully registered with master)")
         yield Cluster(master, folder)
 
 
