@@ -52,7 +52,7 @@ class Watched:
             Text.assemble(
                 (f"{outcome.verdict:9}", COLOURS.get(outcome.verdict, "")), f"{outcome.states:>12,}  ", printable(question_words(cell))
             )
-            for cell, outcome in self.last
+            for cell, outcome in tuple(self.last)  # the view is drawn by a thread of its own
         ]
         for line in lines:
             line.no_wrap, line.overflow = True, "ellipsis"
