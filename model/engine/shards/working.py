@@ -14,6 +14,7 @@ from attrs import asdict, define, field, frozen
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.kernels.compiled import PACKING, Unit, is_ready, load
 from groupcheck.model.engine.layout import arrange
 from groupcheck.model.engine.loop import BLOCK
 from groupcheck.model.engine.search import STRETCH
@@ -89,6 +90,13 @@ def replica_for(run: str, store: Store, updates: Sequence[str]) -> Replica:
     for name in updates[replica.version :]:
         replica.apply(Update.read(store.read(name)))
     return replica
+
+
+def warm() -> None:
+    """Loads the kernels that most models run on, as far as they are compiled already; other ones are loaded, or compiled, by the first task."""
+    for unit in (PACKING, *(Unit(words, urgent) for words in (1, 2, 3) for urgent in (False, True))):
+        if is_ready(unit):
+            load(unit)
 
 
 def write_shape(store: Store, shape: Shape) -> None:
