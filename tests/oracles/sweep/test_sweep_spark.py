@@ -107,11 +107,13 @@ def workers() -> list[int]:
     return [pid for pid in parent if is_ours(pid) and is_daemon(pid) and is_daemon(parent[pid])]
 
 
-def test_the_table_is_that_of_one_process(lent: None, tmp_path: Path) -> None:
+def test_the_table_is_that_of_one_process_and_spark_reads_it(lent: None, spark: SparkSession, tmp_path: Path) -> None:
     code, table = swept(tmp_path, "--spark", MASTER)
     assert (code, table) == swept(tmp_path)
     assert (code, len(table)) == (0, 16)
     assert [row["states_as_forecast"] for row in table if row["forecast_by"]] == [True]
+    read = spark.read.parquet(str(tmp_path / "out1" / "sweep.parquet"))
+    assert read.filter("as_expected and faults['crash'] = 1").selectExpr("sum(states)").collect()[0][0] == 37 + 37 + 740 + 1072
 
 
 def test_a_worker_that_is_killed_in_the_middle_costs_no_row(lent: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
