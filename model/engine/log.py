@@ -23,11 +23,15 @@ Slots = NDArray[np.uint32]
 class Log:
     """States, packed, never moved, each once. `levels[d]` is the place of the first state of level d."""
 
-    def __init__(self, packed: Packed, memory: Reserved | None = None, index: Callable[[int], Slots] | None = None) -> None:
-        """`memory` and `index` (an array of so many zeros): where they lie, if not in memory of this process alone."""
+    def __init__(
+        self, packed: Packed, memory: Reserved | None = None, index: Callable[[int], Slots] | None = None, keeps_needs: bool = False
+    ) -> None:
+        """`memory` and `index` (an array of so many zeros): where they lie, if not in memory of this process alone. `keeps_needs`: of each
+        state, the predicates that must be looked at because the step that led to it changed what they read."""
         self.packed, self.registers = packed, packed.registers
         self.memory = memory or Reserved(MOST_WORDS)
         self._new_index = index or (lambda slots: np.zeros(slots, np.uint32))
+        self._needs = Reserved(MOST_WORDS) if keeps_needs else None
         self.levels: list[int] = [0]
         self.slots = 0
         self.registers[r.LOG] = self.memory.address
@@ -40,6 +44,11 @@ class Log:
         """States x words, without a copy."""
         w = self.packed.words
         return self.memory.words[first * w : end * w].reshape(-1, w)
+
+    def needs(self, first: int, end: int) -> Words:
+        """Predicates to be looked at, as bits, of the states that were found from a log that keeps them."""
+        assert self._needs
+        return self._needs.words[first:end]
 
     def chosen(self, places: Words) -> Words:
         """States x words for some places."""
@@ -78,6 +87,9 @@ class Log:
         more = self.states + 2 * int(self.registers[r.BUFFER_SIZE]) + 2
         self.memory.ensure(more * self.packed.words)
         self.registers[r.LOG] = self.memory.address
+        if self._needs:
+            self._needs.ensure(more)
+        self.registers[r.NEED_LOG] = self._needs.address if self._needs else 0
         slots = self.slots_for(more)
         if slots != self.slots:
             self.reindex(slots)

@@ -23,8 +23,10 @@ They stand apart from the kernels so that a run whose compiled code is on disk n
     TAPE, TAPE_LENGTH, OUTCOMES_USED, WORDS, INPUT_FIRST, INPUTS, KIND_BASES, KIND_LABELS, LABELS,
     OLD_WORDS, FIELDS, FIELD_COUNT, SCRATCH, SOURCE, MOVED_TO,
     OLD_CELLS, OLD_BASES, OLD_INPUTS, OLD_KEYS, OLD_VALUES, OLD_HASH_SIZE, OLD_KEY_WORDS,
+    # for each state of the log the predicates that must be looked at, where that is kept
+    NEED_LOG,
     COUNT,
-) = range(99)  # fmt: skip
+) = range(100)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state reaches the target; predicates put off;
 # a new index; states from elsewhere into log and index

@@ -110,7 +110,7 @@ def insert(wide, ctx, log, index, slots, bits, buffer, hashes, needs, k, n):
     W = U(len(wide))
     low = (ONE << bits) - ONE
     high = FULL & ~low
-    live = ctx[r.LIVE]
+    live, need_log = ctx[r.LIVE], ctx[r.NEED_LOG]
     i = ZERO
     while i < k:
         p = U(index[home(hashes[i], slots)]) & low
@@ -129,6 +129,8 @@ def insert(wide, ctx, log, index, slots, bits, buffer, hashes, needs, k, n):
                     log[n * W + U(w)] = buffer[i * W + U(w)]
                 if needs[i] & live:
                     examine(wide, ctx, log, n, needs[i] & live)
+                if need_log != ZERO:
+                    words(need_log)[n] = needs[i]
                 n += ONE
                 break
             if t & high == tag:
@@ -284,15 +286,16 @@ def reindex(wide, ctx, log, index, slots, bits, buffer, hashes):
 
 @alone
 def received(wide, ctx, s, hi):
-    """States from a list into the buffer, every predicate to be looked at: (next, states)."""
+    """States from a list into the buffer, with the predicates to be looked at from another (SOURCE): (next, states)."""
     W = U(len(wide))
+    listed_needs = words(ctx[r.SOURCE])
     listed, buffer, hashes, needs = words(ctx[r.LIST]), words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS])
     k = ZERO
     while s < hi and k < ctx[r.BLOCK]:
         for w in range(len(wide)):
             buffer[k * W + U(w)] = listed[s * W + U(w)]
         hashed(wide, ctx, buffer, hashes, k)
-        needs[k] = ALL
+        needs[k] = listed_needs[s]
         prefetch(ctx[r.INDEX] + (home(hashes[k], ctx[r.INDEX_SLOTS]) * INDEX_BYTES))
         k += ONE
         s += ONE

@@ -96,7 +96,7 @@ def _handed_over(run: Run, store: Store, cluster: Cluster, shards: int, most: in
                 store.write(piece.name, {"widths": widths}, [part.reshape(-1)])
                 pieces[shard].append(piece)
     states, level = s.log.states, len(s.log.levels) - 1
-    s.log = Log(s.packed)
+    s.log = Log(s.packed, keeps_needs=True)
     spread = Spread(
         s,
         store,
@@ -145,6 +145,7 @@ def _restored(
     assert len(m.pieces) == m.shards > 0, "shards"
     search = Search(spec)
     telling = relearned(search, store, m.updates)
+    search.log = Log(search.packed, keeps_needs=True)
     f = search.findings
     f.goals, f.wrong, f.depth, f.news = {g.name: m.goals[g.name] for g in spec.goals}, m.wrong, m.depth, True
     search.predicates.refresh()

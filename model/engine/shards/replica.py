@@ -95,6 +95,13 @@ def moved(states: Words, old: Sequence[Field], new: Sequence[Field], words: int)
     return out
 
 
+def found_in(block: Block, section: int, packed: Packed) -> tuple[Words, Words]:
+    """(states x words in today's layout, the predicates to be looked at) of a section of what `found` gave."""
+    n_words, _ = arrange(block.header["widths"])
+    rows = block.sections[section].reshape(-1, n_words + 1)
+    return in_layout(rows[:, :-1].reshape(-1), block.header["widths"], packed), np.ascontiguousarray(rows[:, -1])
+
+
 def in_layout(words: Words, widths: Sequence[int], packed: Packed) -> Words:
     """Packed states of any layout, as states x words of today's."""
     n_words, fields = arrange(widths)
@@ -102,9 +109,14 @@ def in_layout(words: Words, widths: Sequence[int], packed: Packed) -> Words:
     return states if list(widths) == widths_of(packed) else moved(states, fields, packed.fields[: packed.shape.places], packed.words)
 
 
+def found(log: Log, first: int) -> Words:
+    """States x words + 1 of a log from a place on: the state, and the predicates to be looked at."""
+    return np.column_stack([log.packed_states(first, log.states), log.needs(first, log.states)])
+
+
 def dealt(packed: Packed, states: Words, shards: int) -> list[Words]:
-    """States x words, dealt to the shards that own them."""
-    n, w = len(states), packed.words
+    """States, dealt to the shards that own them. `states`: states x words, or more columns."""
+    n, w = states.shape
     states = np.ascontiguousarray(states)
     out, counts, owners = np.zeros((n, w), np.uint64), np.zeros(2 * shards, np.uint64), np.zeros(max(1, n), np.uint32)
     fields = np.array([x for f in packed.fields[: packed.shape.places] for x in (f.word, f.shift, f.mask, 0, 0)], np.uint64)
@@ -130,7 +142,7 @@ class Replica(Loop):
     def __init__(self, shape: Shape) -> None:
         self.values = Sent(shape)
         packed = Packed(shape, self.values)
-        super().__init__(packed, Log(packed))
+        super().__init__(packed, Log(packed, keeps_needs=True))
         self.scratch = self.log
         self.version = 0
         self._unanswered: list[list[int]] = []  # rows of a tape that makes what was asked for unknown again

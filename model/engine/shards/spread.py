@@ -22,7 +22,7 @@ from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.search import Search
 from groupcheck.model.engine.shards.items import Items
 from groupcheck.model.engine.shards.owned import Piece
-from groupcheck.model.engine.shards.replica import dealt, in_layout, widths_of
+from groupcheck.model.engine.shards.replica import dealt, found, in_layout, widths_of
 from groupcheck.model.engine.shards.store import Store
 from groupcheck.model.engine.shards.telling import Telling
 from groupcheck.model.engine.shards.working import EXAMINED, Report, Work, advance, predecessor
@@ -119,7 +119,7 @@ class Spread:
     costs: list[LevelCost] = field(factory=list)
     memory: int = 0
     reported: float = 0.0
-    out: list[Words] = field(factory=list)  # successors that the driver found
+    out: list[tuple[Words, list[int]]] = field(factory=list)  # successors that the driver found, and the layout then
     finished: bool = False
     identity: dict[str, str] = field(init=False)
 
@@ -257,8 +257,7 @@ class Spread:
         if len(quiet) and DEADLOCK not in s.findings.wrong:
             self._note_deadlock(quiet)
         if s.log.states > n:
-            self.out.append(s.log.packed_states(n, s.log.states).copy().reshape(-1))
-            self.out.append(np.array(widths_of(s.packed), np.uint64))
+            self.out.append((found(s.log, n), widths_of(s.packed)))
 
     def _note_deadlock(self, places: Words) -> None:
         s = self.search
@@ -276,7 +275,7 @@ class Spread:
     def _own_successors(self) -> list[str]:
         """The block of successors that the driver found itself."""
         p = self.search.packed
-        parts = [in_layout(words, widths.tolist(), p) for words, widths in zip(self.out[::2], self.out[1::2])]
+        parts = [np.column_stack([in_layout(rows[:, :-1].reshape(-1), widths, p), rows[:, -1]]) for rows, widths in self.out]
         self.out.clear()
         if not parts:
             return []
@@ -310,8 +309,8 @@ class Spread:
                 for work, pieces in zip(self._work(), self.pieces)
             ]
             widths = tuple(widths_of(s.packed))
-            found = self.cluster.run(_Back(target, widths), works, lambda: None)
-            words = next((x for x in found if x is not None), None)
+            back = self.cluster.run(_Back(target, widths), works, lambda: None)
+            words = next((x for x in back if x is not None), None)
             if words is None:
                 raise RuleError("?", f"no state of level {before} leads to one of level {before + 1}: a rule is not deterministic", {})
             self._in_hand(words, widths)
@@ -373,8 +372,8 @@ class Spread:
         notes = [*s.notes, self.told()]
         if self.states < WORTH:
             notes.append(f"{self.states:,} states: below some {WORTH:,} a search is done sooner in one process, without --spark")
-        found = answer(s, reason, violations, self.states, self.seconds, self.memory / max(1, self.states), notes)
-        return evolve(found, distribution=self.distribution())
+        told = answer(s, reason, violations, self.states, self.seconds, self.memory / max(1, self.states), notes)
+        return evolve(told, distribution=self.distribution())
 
     def told(self) -> str:
         """How the work was spread, in words."""

@@ -21,9 +21,9 @@ from groupcheck.model.engine.search import STRETCH
 from groupcheck.model.engine.shape import Shape
 from groupcheck.model.engine.shards.items import Items, joined, pairs
 from groupcheck.model.engine.shards.owned import Owned, Piece, owned, states_in
-from groupcheck.model.engine.shards.replica import EndlessError, Replica, Update, dealt, in_layout
+from groupcheck.model.engine.shards.replica import EndlessError, Replica, Update, dealt, found, found_in, in_layout
 from groupcheck.model.engine.shards.store import Store
-from groupcheck.model.engine.store import Words
+from groupcheck.model.engine.store import Words, address
 
 SHAPE = "shape.json"
 ALL = (1 << 64) - 1
@@ -142,7 +142,7 @@ class _Shift:
         for name in self.work.incoming or ():
             block = self.store.read(name, [self.work.shard])
             self.read += block.sections[0].nbytes
-            self._take_in(there, in_layout(block.sections[0], block.header["widths"], self.replica.packed))
+            self._take_in(there, *found_in(block, 0, self.replica.packed))
         log = self.replica.log
         self.frontier = log.packed_states(there.states, log.states).copy()
         if len(self.frontier):
@@ -153,9 +153,9 @@ class _Shift:
             there.keep(self.replica, self.work.pieces, log.states)
         self.memory = log.bytes + 4 * log.slots
 
-    def _take_in(self, there: Owned, states: Words) -> None:
+    def _take_in(self, there: Owned, states: Words, needs: Words) -> None:
         registers, states = self.replica.registers, np.ascontiguousarray(states)
-        registers[r.LIVE] = self.work.live
+        registers[r.LIVE], registers[r.SOURCE] = self.work.live, address(needs)
         first = 0
         while first < len(states):
             self.replica.run(r.TAKE_IN, first, min(len(states), first + EXAMINED), states)
@@ -234,13 +234,13 @@ class _Shift:
     def deal(self) -> tuple[str | None, int]:
         """Writes the successors, a section for each shard: (name of the block, how many)."""
         log = self.replica.log
-        found = log.packed_states(len(self.frontier), log.states)
-        if not len(found):
+        successors = found(log, len(self.frontier))
+        if not len(successors):
             return None, 0
         name = self.name("dealt")
-        sections = [part.reshape(-1) for part in dealt(self.replica.packed, found, self.work.shards)]
+        sections = [part.reshape(-1) for part in dealt(self.replica.packed, successors, self.work.shards)]
         self.written += self.store.write(name, {"widths": self.replica.widths}, sections)
-        return name, len(found)
+        return name, len(successors)
 
     def hand_over(self, examinations: list[Words], firings: list[Words], rests: list[Words]) -> Handed:
         """What could not be finished, to the driver."""
@@ -315,9 +315,9 @@ def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> Words | N
         first = 0
         while first < n:
             replica.run(r.BACKWARD, first, n)
-            found = int(registers[r.FOUND_AT])
-            if found != r.HASHED:
-                before: Words = states[found]
+            place = int(registers[r.FOUND_AT])
+            if place != r.HASHED:
+                before: Words = states[place]
                 return before
             first = int(registers[r.FROM])
             registers[r.DEFERRED_COUNT] = registers[r.ASKED_COUNT] = 0
