@@ -26,7 +26,7 @@ from groupcheck.model.engine.store import resident_bytes
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
 HANDED = 16_384  # states that a shard hands to the driver at once
-WIDEST = 100_000  # a level of so many states is handed over (see ARCHITECTURE.md for what was measured)
+WIDEST = 100_000  # a level of so many states is handed over (docs/spark.md has what was measured)
 
 
 def distribute(

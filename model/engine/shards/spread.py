@@ -32,7 +32,7 @@ from groupcheck.model.engine.verdict import DEADLOCK, Limits, Path, Progress, Ve
 FORMAT = "groupcheck.shards/1"
 MANIFEST = "manifest.json"
 
-WORTH = 3_000_000  # states from which on two executors were quicker than one process (see ARCHITECTURE.md)
+WORTH = 40_000_000  # states below which one process was quicker than two executors beside it (docs/spark.md)
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -371,7 +371,7 @@ class Spread:
             violations.append(violation(s, name, at, path_of(s.see, name, self.path_to(*self.witness[name]), kind)))
         notes = [*s.notes, self.told()]
         if self.states < WORTH:
-            notes.append(f"{self.states:,} states: below some {WORTH:,} a search is done sooner in one process, without --spark")
+            notes.append(f"{self.states:,} states: below some {WORTH:,} one process is quicker than two cores over Spark (docs/spark.md)")
         told = answer(s, reason, violations, self.states, self.seconds, self.memory / max(1, self.states), notes)
         return evolve(told, distribution=self.distribution())
 
