@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.spark.job import watched
 from groupcheck.oracles.spark.session import told_by
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 A = TypeVar("A")
 T = TypeVar("T")
-LISTENING = 0.1  # seconds between two looks at limits while executors work
 
 
 class Executors:
@@ -42,29 +41,14 @@ class Executors:
         return answers
 
     def _collected(self, called: _Called, pulse: Callable[[], None]) -> list[tuple[int, int, Any]]:
-        """The job's answers; `pulse` is called in this thread meanwhile."""
-        found: list[tuple[int, int, Any]] = []
-        failed: list[BaseException] = []
+        """The job's answers."""
+        from py4j.protocol import Py4JError
+        from pyspark.errors import PySparkException
 
-        def work() -> None:
-            try:
-                found.extend(self._numbers.mapPartitions(called).collect())
-            except BaseException as error:
-                failed.append(error)
-
-        thread = threading.Thread(target=work, name="spark job", daemon=True)
-        thread.start()
         try:
-            while thread.is_alive():
-                thread.join(LISTENING)
-                pulse()
-        except BaseException:
-            self._context.cancelAllJobs()
-            thread.join(30)
-            raise
-        if failed:
-            raise _as_user_error(failed[0])
-        return found
+            return watched(self._context, self._numbers.mapPartitions(called).collect, pulse)
+        except (PySparkException, Py4JError) as error:
+            raise _as_user_error(error) from None
 
 
 class _Called:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from groupcheck.oracles.spark.job import watched
 from groupcheck.oracles.spark.session import ATTEMPTS, checked_master, is_local, session, told_by
 from groupcheck.oracles.sweep.cells import Cell, Question
 from groupcheck.oracles.sweep.running import TRIES, Outcome, checked, failure, told
@@ -28,7 +28,6 @@ Task = tuple[int, dict[str, Any]]  # number of the cell, its question as plain d
 Arrival = tuple[int, dict[str, Any], str]  # number of the cell, its outcome as plain data, its page
 # For a JVM in this process's place that lives for one sweep: compiling its code thoroughly took more of the processor (3 s) than it gave back.
 SHORT_LIFE = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-GLANCE = 0.05  # seconds between two looks at what has arrived
 
 
 def sweep_session(master: str) -> AbstractContextManager[SparkSession]:
@@ -71,19 +70,14 @@ def _job(
     """One job with a task for each cell; why it failed, if it did."""
     if not cells:
         return ""
+    from py4j.protocol import Py4JError
     from pyspark.accumulators import AddingAccumulatorParam
+    from pyspark.errors import PySparkException
 
     context = spark.sparkContext
     stream: Any = context.accumulator([], AddingAccumulatorParam([]))
     tasks = context.parallelize([(cell.number, cell.question.plain()) for cell in cells], len(cells))
     work = partial(run_tasks, stream=stream, runs=runs, slots=context.defaultParallelism, workers=workers)
-    errors: list[str] = []
-
-    def act() -> None:
-        try:
-            tasks.foreachPartition(work)
-        except Exception as error:
-            errors.append(told_by(error))
 
     def drain() -> None:
         while taken[0] < len(stream.value):
@@ -93,19 +87,13 @@ def _job(
             arrived(number, Outcome(**{**outcome, "broken": tuple(outcome["broken"])}), page)
 
     taken = [0]
-    thread = threading.Thread(target=act, name="sweep", daemon=True)
-    thread.start()
     try:
-        while thread.is_alive():
-            thread.join(GLANCE)
-            drain()
-    except BaseException:
-        context.cancelAllJobs()
-        thread.join(5)
+        watched(context, partial(tasks.foreachPartition, work), drain)
+    except (PySparkException, Py4JError) as error:
+        return told_by(error)
+    finally:
         drain()
-        raise
-    drain()
-    return errors[0] if errors else ""
+    return ""
 
 
 def run_tasks(cells: Iterable[Task], stream: Any, runs: int, slots: int, workers: int) -> None:
