@@ -60,6 +60,8 @@ class Store:
                 self._files, self._root = fs.LocalFileSystem(), str(Path(uri).absolute())
         except (OSError, ValueError) as error:
             raise StoreError(f"cannot be opened: {_plainly(error)}", where=uri) from None
+        if not self._root.strip("/"):
+            raise StoreError("cannot be opened: it names no folder", where=uri)
 
     # -- blocks
 
@@ -134,7 +136,7 @@ class Store:
                 yield file
         except FileNotFoundError:
             raise StoreError(f"{name} is missing", where=self.uri, do="start anew with an empty --store") from None
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise StoreError(f"{name} cannot be read: {_plainly(error)}", where=self.uri) from None
 
     def _write(self, name: str, parts: Sequence[Any]) -> None:
@@ -145,7 +147,7 @@ class Store:
                 for part in parts:
                     file.write(part)
             self._files.move(temporary, self._path(name))
-        except OSError as error:
+        except (OSError, ValueError) as error:
             with contextlib.suppress(OSError):
                 self._files.delete_file(temporary)
             raise StoreError(f"{name} cannot be written: {_plainly(error)}", where=self.uri, do="make room there, then --resume") from None
@@ -156,7 +158,7 @@ class Store:
 
         try:
             found = self._files.get_file_info(fs.FileSelector(self._root, recursive=True, allow_not_found=True))
-        except OSError as error:
+        except (OSError, ValueError) as error:
             raise StoreError(f"cannot be listed: {_plainly(error)}", where=self.uri) from None
         return sorted(f.path[len(self._root) + 1 :] for f in found if f.type == fs.FileType.File)
 

@@ -233,6 +233,7 @@ def test_a_writer_that_is_stopped_in_the_middle_leaves_no_block(tmp_path):
     assert store.names() == []
 
 
-def test_what_is_no_uri_is_refused():
+@pytest.mark.parametrize("words", ["x://nowhere", "s3://", "http://host/folder", "/"])
+def test_what_is_no_place_for_a_store_is_refused(words):
     with pytest.raises(StoreError, match="cannot be opened"):
-        Store("x://nowhere")
+        Store(words)
