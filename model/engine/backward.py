@@ -41,11 +41,12 @@ def _predecessor(search: Search, first: int, end: int, target: int) -> int:
         found = int(search.registers[r.FOUND_AT])
         if found != r.HASHED:
             return found
-        first = int(search.registers[r.FROM])
         for count in (r.ASKED_COUNT, r.DEFERRED_COUNT):  # states of a level that was cut off may lack rows
             search.registers[count] = 0
         if int(search.registers[r.OVERFLOW]):
-            search.more_chain_memory()
+            search.more_chain_memory()  # and the same states again: what did not fit was not looked at
+        else:
+            first = int(search.registers[r.FROM])
     raise RuleError("?", f"no state leads to state {target} of the log: a rule is not deterministic", {})
 
 

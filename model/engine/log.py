@@ -31,7 +31,7 @@ class Log:
         self.packed, self.registers = packed, packed.registers
         self.memory = memory or Reserved(MOST_WORDS)
         self._new_index = index or (lambda slots: np.zeros(slots, np.uint32))
-        self._needs = Reserved(MOST_WORDS) if keeps_needs else None
+        self._needs = Reserved(len(self.memory.words)) if keeps_needs else None
         self.levels: list[int] = [0]
         self.slots = 0
         self.registers[r.LOG] = self.memory.address

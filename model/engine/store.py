@@ -75,11 +75,14 @@ class Reserved:
 
 def allocate(file: Path, size: int) -> None:
     """Takes so many bytes of disk for a file now: without them, writing to its memory would kill the process. Raises `OSError` where it is full."""
-    with file.open("ab+") as opened:
+    handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
         if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(opened.fileno(), 0, size)
-        else:
-            opened.truncate(max(size, opened.seek(0, os.SEEK_END)))
+            os.posix_fallocate(handle, 0, size)
+        elif os.fstat(handle).st_size < size:
+            os.ftruncate(handle, size)
+    finally:
+        os.close(handle)
 
 
 def address(array: NDArray[Any]) -> int:

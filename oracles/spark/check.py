@@ -39,7 +39,9 @@ def explore(
         raise UserError(f"executors of {master} need a store that they all reach", where="--spark", do="name one with --store URI")
     with _store(store or resume) as uri, contextlib.ExitStack() as stack:
         cluster = _OnDemand(stack, master, shards)
-        return distribute(spec, cluster, uri, limits, progress, widest=hand_over, resume=resume is not None)
+        return distribute(
+            spec, cluster, uri, limits, progress, shards=shards, widest=hand_over, resume=resume is not None, lasting=bool(store or resume)
+        )
 
 
 @define

@@ -27,9 +27,7 @@ class Executors:
         self._context = spark.sparkContext
         self.shards = shards or max(2, self._context.defaultParallelism)
         self.retries = 0
-        numbers = self._context.parallelize(range(self.shards), self.shards)
-        self._numbers = numbers.mapPartitions(lambda n: n).persist()
-        self._numbers.count()
+        self._numbers: dict[int, Any] = {}  # by how many: a search that is resumed has the shards that it was begun with
 
     def run(self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]) -> list[T | None]:
         """Calls the function for every argument that is not None, and answers in their order. Raises `UserError` where a task fails for good."""
@@ -40,13 +38,21 @@ class Executors:
             self.retries += attempt
         return answers
 
+    def _tasks(self, count: int) -> Any:
+        """An RDD of so many numbers, each in a partition of its own, which stay where they are."""
+        if count not in self._numbers:
+            numbers = self._context.parallelize(range(count), count).mapPartitions(lambda n: n).persist()
+            numbers.count()
+            self._numbers[count] = numbers
+        return self._numbers[count]
+
     def _collected(self, called: _Called, pulse: Callable[[], None]) -> list[tuple[int, int, Any]]:
         """The job's answers."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
 
         try:
-            return watched(self._context, self._numbers.mapPartitions(called).collect, pulse)
+            return watched(self._context, self._tasks(len(called.arguments)).mapPartitions(called).collect, pulse)
         except (PySparkException, Py4JError) as error:
             raise _as_user_error(error) from None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Callable
@@ -13,18 +14,18 @@ from groupcheck.model.engine.errors import CheckpointError, RuleError, UserError
 from groupcheck.model.engine.explore import Run, interrupts, verdict_of, without_collection
 from groupcheck.model.engine.identity import identity
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.log import Log
 from groupcheck.model.engine.search import Kept, Search
 from groupcheck.model.engine.shards.owned import Piece
-from groupcheck.model.engine.shards.replica import dealt, widths_of
+from groupcheck.model.engine.shards.replica import dealt, scratch_log, widths_of
 from groupcheck.model.engine.shards.spread import FORMAT, MANIFEST, Cluster, Manifest, Spread, StoppedError
 from groupcheck.model.engine.shards.store import Store
 from groupcheck.model.engine.shards.telling import Telling, relearned
-from groupcheck.model.engine.shards.working import SHAPE, write_shape
+from groupcheck.model.engine.shards.working import write_shape
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.store import resident_bytes
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
+OURS = re.compile(r"(?:level-\d{5}/(?:states|dealt|left)|updates/\d{5})-[\w.-]+", re.ASCII)  # names that a search gives
 HANDED = 16_384  # states that a shard hands to the driver at once
 WIDEST = 100_000  # a level of so many states is handed over (docs/spark.md has what was measured)
 
@@ -40,12 +41,14 @@ def distribute(
     widest: int = WIDEST,
     most: int = HANDED,
     resume: bool = False,
+    lasting: bool = True,
 ) -> Verdict:
     """Explores every state of a spec over a cluster, to the same counts, verdicts and depths as `explore`.
 
     `store`: a URI that every executor reaches. `shards`: parts of the states, as many as the cluster has cores if not said. `widest`: the
     first level of so many states is handed over; below, the search goes on in this process. `most`: states that a shard hands to the driver
-    at once. `resume`: go on with what the store holds. Raises `StoreError`, `CheckpointError`, `RuleError`.
+    at once. `resume`: go on with what the store holds, which has its shards. `lasting`: does the store stay afterwards?
+    Raises `StoreError`, `CheckpointError`, `RuleError`.
     """
     began = time.perf_counter()
     with without_collection():
@@ -63,10 +66,13 @@ def distribute(
                 found = verdict_of(run)
                 return evolve(found, notes=(*found.notes, note), distribution={"shards": 0, "handed_over_at_level": None, "levels": []})
             spread = _handed_over(run, where, cluster, shards or cluster.shards, most)
-        return _finished(spread)
+        elif shards not in (None, spread.shards):
+            raise UserError(f"was begun with {spread.shards} shards", where=store, do="leave out --shards")
+        return _finished(spread, lasting)
 
 
-def _finished(spread: Spread) -> Verdict:
+def _finished(spread: Spread, lasting: bool) -> Verdict:
+    spread.search.pulse = spread.pulse
     spread.search.key_of = spread.key_of  # type: ignore[method-assign]  # its log holds only what is in hand
     reason = ""
     try:
@@ -76,7 +82,8 @@ def _finished(spread: Spread) -> Verdict:
     except KeyboardInterrupt:
         reason = f"interrupted in level {spread.level}"
     if reason:
-        reason += f"; the levels before it are in the store: --resume {spread.store.uri} goes on"
+        kept = f"the levels before it are in the store: --resume {spread.store.uri} goes on"
+        reason += f"; {kept if lasting else 'nothing of it is kept, which --store URI would'}"
     return spread.verdict(reason)
 
 
@@ -96,7 +103,7 @@ def _handed_over(run: Run, store: Store, cluster: Cluster, shards: int, most: in
                 store.write(piece.name, {"widths": widths}, [part.reshape(-1)])
                 pieces[shard].append(piece)
     states, level = s.log.states, len(s.log.levels) - 1
-    s.log = Log(s.packed, keeps_needs=True)
+    s.log = scratch_log(s.packed)
     spread = Spread(
         s,
         store,
@@ -141,11 +148,11 @@ def _restored(
     spec: Spec, m: Manifest, store: Store, cluster: Cluster, limits: Limits, progress: Callable[[Progress], None] | None, most: int
 ) -> Spread:
     """The search that a manifest describes."""
-    belong = {MANIFEST, SHAPE, *m.updates, *(m.incoming or ()), *(p.name for shard in m.pieces for p in shard)}
+    belong = {*m.updates, *(m.incoming or ()), *(p.name for shard in m.pieces for p in shard)}
     assert len(m.pieces) == m.shards > 0, "shards"
     search = Search(spec)
     telling = relearned(search, store, m.updates)
-    search.log = Log(search.packed, keeps_needs=True)
+    search.log = scratch_log(search.packed)
     f = search.findings
     f.goals, f.wrong, f.depth, f.news = {g.name: m.goals[g.name] for g in spec.goals}, m.wrong, m.depth, True
     search.predicates.refresh()
@@ -156,5 +163,5 @@ def _restored(
         search, store, cluster, telling, m.run, m.shards, most, limits, progress, time.perf_counter() - m.seconds, m.level, m.states, m.pieces,
         m.incoming, m.witness, m.costs, m.memory, finished=m.finished,
     )  # fmt: skip
-    store.delete([name for name in store.names() if name not in belong])  # of a level that was not completed
+    store.delete([name for name in store.names() if OURS.fullmatch(name) and name not in belong])  # of a level that was not completed
     return spread

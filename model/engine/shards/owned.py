@@ -19,12 +19,13 @@ import numpy as np
 from attrs import define, frozen
 
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.log import MOST_WORDS, Log, Slots
+from groupcheck.model.engine.log import Log, Slots
 from groupcheck.model.engine.shards.replica import Replica, in_layout
 from groupcheck.model.engine.shards.store import Store
 from groupcheck.model.engine.store import Reserved, Words, allocate
 
 MARKER = "holds.json"
+FIRST_WORDS = 1 << 27  # of address space: a file can be mapped anew, larger, without a copy
 
 
 @frozen
@@ -97,7 +98,7 @@ def owned(replica: Replica, store: Store, run: str, shard: int, pieces: Sequence
         states = sum(p.states for p in pieces)
         held = _held(folder, replica, [p.name for p in pieces], states)
         (folder / MARKER).unlink(missing_ok=True)
-        log = Log(replica.packed, Reserved(MOST_WORDS, folder / "log"), lambda slots: _index_in(folder, slots))
+        log = Log(replica.packed, Reserved(FIRST_WORDS, folder / "log"), lambda slots: _index_in(folder, slots))
         replica.log = log
         replica.registers[r.LOG], replica.registers[r.STATES] = log.memory.address, states
         replica.clear_sieve()

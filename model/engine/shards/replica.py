@@ -19,7 +19,9 @@ from groupcheck.model.engine.loop import Loop
 from groupcheck.model.engine.packed import DIRECT, Packed
 from groupcheck.model.engine.shape import Shape
 from groupcheck.model.engine.shards.store import Block, Store
-from groupcheck.model.engine.store import Words, address
+from groupcheck.model.engine.store import Reserved, Words, address
+
+SCRATCH_WORDS = 1 << 27
 
 
 @frozen(eq=False)
@@ -109,6 +111,11 @@ def in_layout(words: Words, widths: Sequence[int], packed: Packed) -> Words:
     return states if list(widths) == widths_of(packed) else moved(states, fields, packed.fields[: packed.shape.places], packed.words)
 
 
+def scratch_log(packed: Packed) -> Log:
+    """A log for what is in hand. It reserves little, because containers may bound the address space, and grows with copies."""
+    return Log(packed, Reserved(SCRATCH_WORDS), keeps_needs=True)
+
+
 def found(log: Log, first: int) -> Words:
     """States x words + 1 of a log from a place on: the state, and the predicates to be looked at."""
     return np.column_stack([log.packed_states(first, log.states), log.needs(first, log.states)])
@@ -142,12 +149,12 @@ class Replica(Loop):
     def __init__(self, shape: Shape) -> None:
         self.values = Sent(shape)
         packed = Packed(shape, self.values)
-        super().__init__(packed, Log(packed, keeps_needs=True))
+        super().__init__(packed, scratch_log(packed))
         self.scratch = self.log
-        self.version = 0
+        self.applied: list[str] = []
         self._unanswered: list[list[int]] = []  # rows of a tape that makes what was asked for unknown again
 
-    def apply(self, update: Update) -> None:
+    def apply(self, name: str, update: Update) -> None:
         """Takes an update into the tables. Between two tasks only: what lies in logs is not moved."""
         p = self.packed
         self.values.learn(update)
@@ -158,7 +165,7 @@ class Replica(Loop):
         for tape, rows in zip((update.rules, update.looks), update.rows):
             p.write(tape, rows)
         self.resize()
-        self.version += 1
+        self.applied.append(name)
 
     def asked(self) -> Words:
         """Places of the states that asked for rows since the last time."""

@@ -6,9 +6,10 @@ log, and tells the rows with the next job.
 
 from __future__ import annotations
 
+import contextlib
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -119,6 +120,8 @@ class Spread:
     costs: list[LevelCost] = field(factory=list)
     memory: int = 0
     reported: float = 0.0
+    read: int = 0  # bytes of the level in hand
+    written: int = 0
     out: list[tuple[Words, list[int]]] = field(factory=list)  # successors that the driver found, and the layout then
     finished: bool = False
     identity: dict[str, str] = field(init=False)
@@ -137,7 +140,8 @@ class Spread:
     def _level(self) -> None:
         began, s = time.perf_counter(), self.search
         self._tell()
-        reports = [x for x in self.cluster.run(advance, self._work(), self.pulse) if x is not None]
+        self.read = self.written = 0
+        reports = self._advance(self._work())
         fresh = [x.piece for x in reports if x.piece]
         for x in reports:
             if x.piece:
@@ -156,17 +160,30 @@ class Spread:
             rounds += self._rounds(reports, self._complete, "firings", incoming)
             incoming += self._own_successors()
         used, self.incoming = self.incoming or [], incoming
-        read, written = (sum(x.bytes[k] for x in reports) for k in (0, 1))
         widest = max((p.states for p in fresh), default=0)
         seconds = time.perf_counter() - began
         rebuilt = sum(x.rebuilt for x in reports)
-        self.costs.append(LevelCost(self.level, new, seconds, widest * self.shards / new if new else 1.0, read, written, rounds, rebuilt))
+        skew = widest * self.shards / new if new else 1.0
+        self.costs.append(LevelCost(self.level, new, seconds, skew, self.read, self.written, rounds, rebuilt))
         self.finished = not going
         if going:
             self.level += 1
         self.keep()
-        self.store.delete(used)
+        self.store.delete(used if going else [*used, *(name for x in reports for name in (x.dealt, *(x.firings.left or ())[:1]) if name)])
         self.report(new)
+
+    def _advance(self, works: Sequence[Work | None]) -> list[Report]:
+        """What executors report; every work must have been done."""
+        answers = self._asked(advance, works, self.pulse)
+        self.read += sum(x.bytes[0] for x in answers)
+        self.written += sum(x.bytes[1] for x in answers)
+        return answers
+
+    def _asked(self, function: Callable[[Work], T | None], works: Sequence[Work | None], pulse: Callable[[], None]) -> list[T]:
+        """The cluster's answers. A work without one would be states that nobody looked at."""
+        answers = self.cluster.run(function, works, pulse)
+        assert [x is None for x in answers] == [w is None for w in works], "a work that the cluster did not do"
+        return [x for x in answers if x is not None]
 
     def _tell(self) -> None:
         self.telling.tell()
@@ -199,7 +216,7 @@ class Spread:
             self._tell()
             told, live = tuple(self.telling.names), int(self.search.registers[r.LIVE])
             works = [w and evolve(w, updates=told, live=live) for w in left]
-            reports = [x for x in self.cluster.run(advance, works, self.pulse) if x is not None]
+            reports = self._advance(works)
             self.store.delete([w.left for w in works if w and w.left])
             if incoming is not None:
                 incoming += self._take(reports)
@@ -236,11 +253,12 @@ class Spread:
         """Looks predicates up for states whose combinations were new."""
         s = self.search
         self._in_hand(items.states.reshape(-1), items.widths)
-        for first in range(0, len(items.examinations), EXAMINED):
-            some = np.ascontiguousarray(items.examinations[first : first + EXAMINED])
-            s.run(r.RECHECK, 0, len(some), some)
-            s.settle()
-        self._note_witnesses()
+        with self._witnessed():
+            for first in range(0, len(items.examinations), EXAMINED):
+                some = np.ascontiguousarray(items.examinations[first : first + EXAMINED])
+                s.run(r.RECHECK, 0, len(some), some)
+                s.settle()
+        s.predicates.refresh()
 
     def _complete(self, items: Items) -> None:
         """Fires what lacked rows, calling rules."""
@@ -248,12 +266,12 @@ class Spread:
         n = self._in_hand(items.states.reshape(-1), items.widths)
         live, s.registers[r.LIVE] = int(s.registers[r.LIVE]), 0
         try:
-            s.requeue(np.ascontiguousarray(items.firings).reshape(-1))
-            s.settle()
-            quiet = s.without_successors(np.ascontiguousarray(items.rests)) if len(items.rests) else items.rests
+            with self._witnessed():
+                s.requeue(np.ascontiguousarray(items.firings).reshape(-1))
+                s.settle()
+                quiet = s.without_successors(np.ascontiguousarray(items.rests)) if len(items.rests) else items.rests
         finally:
             s.registers[r.LIVE] = live
-        self._note_witnesses()
         if len(quiet) and DEADLOCK not in s.findings.wrong:
             self._note_deadlock(quiet)
         if s.log.states > n:
@@ -263,14 +281,18 @@ class Spread:
         s = self.search
         stuck = s.ends.first_deadlock(places, s.log.chosen(places))
         if stuck is not None:
-            s.findings.wrong[DEADLOCK] = (self.level, stuck, "deadlock")
-            self._note_witnesses()
+            with self._witnessed():
+                s.findings.wrong[DEADLOCK] = (self.level, stuck, "deadlock")
 
-    def _note_witnesses(self) -> None:
-        """Keeps the states that show what is wrong: the log in hand is gone with the next items."""
-        for name, (_, place, _) in self.search.findings.wrong.items():
-            if name not in self.witness:
-                self.witness[name] = (self.level, self.search.log.ids(place))
+    @contextlib.contextmanager
+    def _witnessed(self) -> Iterator[None]:
+        """Keeps the states that show what is found wrong meanwhile, also where it is interrupted: the log in hand is gone with the next items."""
+        try:
+            yield
+        finally:
+            for name, (_, place, _) in self.search.findings.wrong.items():
+                if name not in self.witness:
+                    self.witness[name] = (self.level, self.search.log.ids(place))
 
     def _own_successors(self) -> list[str]:
         """The block of successors that the driver found itself."""
@@ -289,11 +311,13 @@ class Spread:
         s = self.search
         for piece in fresh if s.tables.constant else ():
             block = self.store.read(piece.name)
-            for place in range(self._in_hand(block.sections[0], block.header["widths"])):
-                if not place % 64:
-                    self.pulse()
-                s.predicates.arrive(s.state(place), place, s.tables.constant)
-            self._note_witnesses()
+            there = self._in_hand(block.sections[0], block.header["widths"])
+            with self._witnessed():
+                for place in range(there):
+                    if not place % 64:
+                        self.pulse()
+                    s.predicates.arrive(s.state(place), place, s.tables.constant)
+        s.predicates.refresh()
 
     # -- paths
 
@@ -308,13 +332,10 @@ class Spread:
                 evolve(work, level=before) if any(p.level == before for p in pieces) else None
                 for work, pieces in zip(self._work(), self.pieces)
             ]
-            widths = tuple(widths_of(s.packed))
-            back = self.cluster.run(_Back(target, widths), works, lambda: None)
-            words = next((x for x in back if x is not None), None)
-            if words is None:
+            found = next((x for x in self._asked(_Back(target, tuple(widths_of(s.packed))), works, lambda: None) if x), None)
+            if found is None:
                 raise RuleError("?", f"no state of level {before} leads to one of level {before + 1}: a rule is not deterministic", {})
-            self._in_hand(words, widths)
-            states.append(s.log.ids(0))
+            states.append(found)
         return path_through(s.see, [tuple(pool.values[n] for pool, n in zip(s.pools, state)) for state in reversed(states)])
 
     def _packed(self, ids: Sequence[int]) -> Words:
@@ -404,5 +425,5 @@ class _Back:
     target: Words
     widths: tuple[int, ...]
 
-    def __call__(self, work: Work) -> Words | None:
+    def __call__(self, work: Work) -> list[int]:
         return predecessor(work, self.target, self.widths)

@@ -68,7 +68,9 @@ class Store:
     def write(self, name: str, header: Mapping[str, Any], sections: Sequence[Words]) -> int:
         """Writes a block under a name that is its own; returns its bytes."""
         parts = [np.ascontiguousarray(section).view(np.uint8).reshape(-1).data for section in sections]
-        text = json.dumps({**header, "sizes": [len(p) for p in parts], "digests": [_digest(p) for p in parts]}).encode() + b"\n"
+        text = (
+            json.dumps({**header, "name": name, "sizes": [len(p) for p in parts], "digests": [_digest(p) for p in parts]}).encode() + b"\n"
+        )
         head = MAGIC + text
         self._write(name, [head, _digest(head).encode() + b"\n", *parts])
         return len(head) + 2 * DIGEST + 1 + sum(len(p) for p in parts)
@@ -77,6 +79,10 @@ class Store:
         """Reads a block, or some of its sections alone."""
         with self._opened(name) as file:
             header, begin = self._header(file, name)
+            if header["name"] != name:
+                raise StoreError(
+                    f"{name} holds what was written as {header['name'][:80]}", where=self.uri, do="start anew with an empty --store"
+                )
             sizes, digests = header["sizes"], header["digests"]
             sections = []
             for k in range(len(sizes)) if wanted is None else wanted:
@@ -108,14 +114,15 @@ class Store:
     def write_document(self, name: str, document: Mapping[str, Any]) -> None:
         """Writes JSON in one piece, in the place of what was there."""
         text = json.dumps(document).encode()
-        self._write(name, [json.dumps({"digest": _digest(text)}).encode() + b"\n", text])
+        self._write(name, [json.dumps({"name": name, "digest": _digest(text)}).encode() + b"\n", text])
 
     def read_document(self, name: str) -> dict[str, Any]:
         """Reads what `write_document` wrote."""
         with self._opened(name) as file:
             head, _, text = file.read().partition(b"\n")
         try:
-            if json.loads(head)["digest"] == _digest(text):
+            told = json.loads(head)
+            if (told["name"], told["digest"]) == (name, _digest(text)):
                 return dict(json.loads(text))
         except (ValueError, KeyError, TypeError, RecursionError):
             pass

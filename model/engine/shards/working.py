@@ -81,14 +81,14 @@ class Report:
 
 def replica_for(run: str, store: Store, updates: Sequence[str]) -> Replica:
     """This process's tables of a run, up to date."""
-    replica = _replicas.get(run)
-    if replica is None or replica.version > len(updates):
+    replica = _replicas.pop(run, None)
+    if replica is None or replica.applied != list(updates[: len(replica.applied)]):
         _replicas.clear()
         replica = Replica(shape_from(store))
-        _replicas[run] = replica
     replica.forget()
-    for name in updates[replica.version :]:
-        replica.apply(Update.read(store.read(name)))
+    for name in updates[len(replica.applied) :]:
+        replica.apply(name, Update.read(store.read(name)))
+    _replicas[run] = replica  # only now: one that was half updated is of no use
     return replica
 
 
@@ -301,8 +301,9 @@ def advance(work: Work) -> Report:
     )  # fmt: skip
 
 
-def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> Words | None:
-    """A state of the shard at the work's level that has the target (one state's words, in the layout of `widths`) as successor, in today's layout."""
+def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> list[int]:
+    """A state of the shard at the work's level that has the target (one state's words, in the layout of `widths`) as successor: the numbers of
+    its values; empty if there is none."""
     store = Store(work.store)
     replica = replica_for(work.run, store, work.updates)
     p, registers = replica.packed, replica.registers
@@ -317,12 +318,13 @@ def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> Words | N
             replica.run(r.BACKWARD, first, n)
             place = int(registers[r.FOUND_AT])
             if place != r.HASHED:
-                before: Words = states[place]
-                return before
-            first = int(registers[r.FROM])
-            registers[r.DEFERRED_COUNT] = registers[r.ASKED_COUNT] = 0
+                return replica.log.ids(place)
+            registers[r.DEFERRED_COUNT] = 0
+            replica.asked()
             if int(registers[r.OVERFLOW]):
-                replica.more_chain_memory()
+                replica.more_chain_memory()  # and the same states again: what did not fit was not looked at
+            else:
+                first = int(registers[r.FROM])
     finally:
         registers[r.BLOCK] = BLOCK
-    return None
+    return []

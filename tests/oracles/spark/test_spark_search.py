@@ -40,7 +40,18 @@ def groupcheck(*arguments: str, **more: object) -> subprocess.CompletedProcess[s
 
 def test_a_driver_that_is_killed_goes_on_from_its_store(expected: dict[str, Any], tmp_path: Path) -> None:
     store = tmp_path / "store"
-    command = [Path(sys.executable).parent / "groupcheck", "check", "classic", *SCOPE, "--spark", "local[2]", "--hand-over", "200"]
+    command = [
+        Path(sys.executable).parent / "groupcheck",
+        "check",
+        "classic",
+        *SCOPE,
+        "--spark",
+        "local[2]",
+        "--hand-over",
+        "200",
+        "--shards",
+        "3",
+    ]
     driver = subprocess.Popen([*command, "--store", str(store)], stdout=subprocess.DEVNULL, start_new_session=True)
     until = time.monotonic() + 100
     while not list(store.glob("level-00012/dealt-*")):
@@ -54,7 +65,7 @@ def test_a_driver_that_is_killed_goes_on_from_its_store(expected: dict[str, Any]
     assert counted(document) == expected
     spread = document["distribution"]
     assert spread["levels"][0]["level"] < 12 < spread["levels"][-1]["level"] == expected["depth"]
-    assert spread["shards"] == 2 and sum(spread["states_per_shard"]) == expected["states"] and spread["bytes_exchanged"] > 1_000_000
+    assert spread["shards"] == 3 and sum(spread["states_per_shard"]) == expected["states"] and spread["bytes_exchanged"] > 1_000_000
 
 
 def test_an_executor_that_is_killed_in_the_middle_changes_no_count(cluster: Cluster, tmp_path: Path, expected: dict[str, Any]) -> None:
