@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from attrs import frozen
@@ -11,6 +13,7 @@ from rich.text import Text
 
 from groupcheck.model.engine import Limits
 from groupcheck.model.mutations import Mutation
+from groupcheck.oracles import parquet
 from groupcheck.oracles.check import CheckResult, run
 from groupcheck.oracles.explain import Explanation
 from groupcheck.oracles.printable import printable
@@ -63,6 +66,12 @@ def find(mutations: Sequence[Mutation], engine: str) -> Iterator[Found]:
         result = run(subject(m.variant, mutation=m.id), Limits(), engine=engine)
         told = next((e for e in result.explanations if e.invariant == m.invariant), None)
         yield Found(m, result, told)
+
+
+def write_parquet(found: Sequence[Found], path: Path) -> None:
+    """Writes the bug table (docs/tables.md)."""
+    documents = [one.document() for one in found]
+    parquet.write_table([{**d, "scope": json.dumps(d["scope"], sort_keys=True)} for d in documents], parquet.BUGS, path)
 
 
 def view(found: Sequence[Found], told_whole: bool) -> Group:

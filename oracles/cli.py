@@ -128,11 +128,12 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
 @command.command(short_help="Find every known bug again, each with its shortest story.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
-def bugs(ids: Sequence[str], as_json: bool) -> int:
+@click.option("--parquet", type=FILE, metavar="FILE", help="Write the table of bugs (docs/tables.md).")
+def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     """Find every known bug again (or these), each with its shortest story. Exits with 1 if one does not fall."""
     from groupcheck.oracles.commands import bugs
 
-    return bugs(ids, as_json)
+    return bugs(ids, as_json, parquet)
 
 
 @command.command(short_help="The model against Apache Kafka's own coordinator, row by row.")
@@ -160,6 +161,7 @@ def bugs(ids: Sequence[str], as_json: bool) -> int:
 @click.option("--schedules", type=COUNT, metavar="N", help="How many, with --live; 300 if left out.")
 @click.option("--findings", is_flag=True, help="Also ask the real memory for what the coordinator promises.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1).")
+@click.option("--parquet", type=FILE, metavar="FILE", help="Write a table with every row (docs/tables.md).")
 def conform(**options: Any) -> int:
     """Execute every row of VARIANT's coordinator on the real one, in a JVM, and compare. Exits with 1 where they differ.
 

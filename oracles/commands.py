@@ -72,11 +72,14 @@ def replay_archive(paths: Sequence[Path], spark: str | None, out: str | None, as
     return run(paths, spark, out, as_json)
 
 
-def bugs(ids: Sequence[str], as_json: bool) -> int:
+def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     """`groupcheck bugs`: each mutation found again."""
-    from groupcheck.oracles.bugs import find_all, view
+    from groupcheck.oracles.bugs import find_all, view, write_parquet
 
+    _may_write_table(parquet)
     found = find_all(ids, ENGINE)
+    if parquet:
+        write_parquet(found, parquet)
     if as_json:
         sys.stdout.write(as_text([one.document() for one in found]))
     else:
@@ -88,7 +91,12 @@ def conform(**options: Any) -> int:
     """`groupcheck conform`: see `groupcheck.oracles.conform.command`, and `groupcheck.oracles.wire.command` for `--live`."""
     faults, settings = _once(options.pop("faults"), "--fault") or None, _once(options.pop("settings"), "--set")
     live, schedules = options.pop("live"), options.pop("schedules")
+    table = options["parquet"]
+    if table and (live or options["diff"] or options["variant"] == "assignors"):
+        raise UserError("rows of a variant's coordinator have a table", where="--parquet", do="leave it out")
+    _may_write_table(table)
     if live:
+        del options["parquet"]
         from groupcheck.oracles.wire.command import run as run_live
 
         return run_live(faults=faults, settings=settings, schedules=schedules, **options)
@@ -172,6 +180,14 @@ def _once(pairs: Iterable[tuple[str, Any]], option: str) -> dict[str, Any]:
             raise UserError(f"{name} is given twice", where=option)
         given[name] = value
     return given
+
+
+def _may_write_table(path: Path | None) -> None:
+    if path:
+        from groupcheck.oracles.parquet import needed
+
+        needed("--parquet")
+        writable(path, "--parquet")
 
 
 def _may_write(wanted: dict[str, Path]) -> None:

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -22,11 +23,13 @@ from groupcheck.oracles.conform.conformance import (
     finding_shown,
     progress_line,
     scope_shown,
+    table_rows,
     versions_differ,
 )
 from groupcheck.oracles.conform.tour import Counts
 from groupcheck.oracles.document import as_text
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.parquet import CONFORMANCE, write_table
 from groupcheck.oracles.text import as_plain
 
 ASSIGNORS = "assignors"  # stands where a variant would
@@ -34,7 +37,9 @@ SHOWN = 3  # differences that the report tells in full
 COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow"}
 
 
-def run(variant: str, *, kafka: str, as_json: bool, diff: tuple[str, str] | None = None, **options: Any) -> int:
+def run(
+    variant: str, *, kafka: str, as_json: bool, diff: tuple[str, str] | None = None, parquet: Path | None = None, **options: Any
+) -> int:
     """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some differ, 3 not all were executed."""
     assignors = options.pop("assignors", ())
     if variant == ASSIGNORS:
@@ -47,7 +52,9 @@ def run(variant: str, *, kafka: str, as_json: bool, diff: tuple[str, str] | None
         with _meter() as progress:
             return _show(compared := versions_differ(variant, *diff, progress=progress, **options), diff_view(compared), as_json)
     with _meter() as progress:
-        result = conform(variant, kafka=known(kafka), progress=progress, **options)
+        result = conform(variant, kafka=known(kafka), progress=progress, lists=parquet is not None, **options)
+    if parquet:
+        write_table(table_rows(result), CONFORMANCE, parquet)
     return _show(result, view(result), as_json)
 
 

@@ -14,7 +14,7 @@ from groupcheck.model.variants.registry import load
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.promises import PROMISES, Finding
 from groupcheck.oracles.conform.rows import COORDINATOR, FAULTS, Asks, Fires, Input, Rows
-from groupcheck.oracles.conform.tour import Counts, Difference, Tour
+from groupcheck.oracles.conform.tour import Counts, Difference, Listed, Tour
 from groupcheck.oracles.conform.transcript import lines, model_seen
 from groupcheck.oracles.conform.versions_differ import Change, VersionTour
 from groupcheck.oracles.kafka.driver import Driver
@@ -45,6 +45,7 @@ class Conformance:
     seconds: float
     asked: int | None
     findings: tuple[Finding, ...]
+    listed: tuple[tuple[Listed, bool, bool | None], ...] = ()  # each row, was it executed, does it agree
 
     @property
     def verdict(self) -> str:
@@ -90,6 +91,18 @@ class Conformance:
             **({} if self.asked is None else {"asked": self.asked, "findings": [finding_shown(f) for f in self.findings]}),
             "differences": [difference_shown(d) for d in self.differences],
         }
+
+
+def table_rows(result: Conformance) -> list[dict[str, Any]]:
+    """A row of the table for each row (docs/tables.md)."""
+    same = {"variant": result.variant, "kafka": result.kafka, "mutation": result.mutation}
+    return [
+        {
+            **same, "row": row.number, "memory": model_seen(row.before.core, row.before.seats), "generation": row.before.core.generation,
+            "input": input_shown(row.given), "outcomes": row.outcomes, "executed": executed, "agrees": agrees,
+        }
+        for row, executed, agrees in result.listed
+    ]  # fmt: skip
 
 
 def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:
@@ -144,6 +157,7 @@ def conform(
     driver: Driver | None = None,
     progress: Callable[[Counts], None] | None = None,
     tour: Callable[..., Tour] = Tour,
+    lists: bool = False,
 ) -> Conformance:
     """Executes every row of the variant's coordinator at the scope on the coordinator of that Kafka version.
 
@@ -165,7 +179,7 @@ def conform(
     began = time.perf_counter()
     own = driver or Driver(known(kafka))
     try:
-        made = tour(rows, own, seed=seed, max_rows=max_rows, progress=progress, asks=findings)
+        made = tour(rows, own, seed=seed, max_rows=max_rows, progress=progress, asks=findings, **({"lists": True} if lists else {}))
         made.run()
     finally:
         if driver is None:
@@ -173,6 +187,7 @@ def conform(
     return Conformance(
         variant, scope, chosen, kafka, mutation, seed, made.counts, made.differing, tuple(made.differences), made.unrealizable, made.reason,
         time.perf_counter() - began, made.asked if findings else None, tuple(f for _, f in sorted(made.findings.items())) if findings else (),
+        tuple((row, *made.became(row.number)) for row in made.listed or ()),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from attrs import frozen
 from groupcheck.oracles.conform.comparing import memory_differs
 from groupcheck.oracles.conform.jobs import Job, Row, config_of, job_of, matches, observed
 from groupcheck.oracles.conform.promises import Finding, broken, probe
-from groupcheck.oracles.conform.rows import Fires, Memory, Outcome, Rows
+from groupcheck.oracles.conform.rows import Fires, Input, Memory, Outcome, Rows
 from groupcheck.oracles.conform.standing import INITIAL_DELAY_MS, Move, Standing, after, unwritten
 from groupcheck.oracles.kafka.commands import JoinGroup
 from groupcheck.oracles.kafka.driver import Driver
@@ -55,6 +55,16 @@ class Counts:
 Progress = Callable[[Counts], None]
 
 
+@frozen
+class Listed:
+    """A row without what the model allows: `outcomes` says how many those are."""
+
+    number: int
+    before: Memory
+    given: Input
+    outcomes: int
+
+
 class Tour:
     """One run; `counts`, `differences` and `unrealizable` (reason -> rows) are its result."""
 
@@ -67,12 +77,14 @@ class Tour:
         max_rows: int | None = None,
         progress: Progress | None = None,
         asks: bool = False,
+        lists: bool = False,
     ) -> None:
-        """`asks`: what the coordinator promises is asked of its memory, too."""
+        """`asks`: what the coordinator promises is asked of its memory, too. `lists`: `listed` keeps what each row was."""
         self.counts = Counts()
         self.findings: dict[tuple[str, str], Finding] = {}
         self.asked = 0
         self._asks = asks
+        self.listed: list[Listed] | None = [] if lists else None
         self._executed: set[int] = set()
         self._differing: set[int] = set()
         self.differences: list[Difference] = []  # the first `KEPT`, which have the shortest schedules
@@ -83,6 +95,11 @@ class Tour:
         self._standing: dict[Memory, Standing] = {}
         self._waiting: dict[Memory, None] = {}
         self._left: dict[Row, dict[Outcome, None]] = {}  # outcomes not seen yet, of rows that have several
+
+    def became(self, number: int) -> tuple[bool, bool | None]:
+        """(was the row of this number executed, does it agree): None where it was not."""
+        executed = number in self._executed
+        return executed, number not in self._differing if executed else None
 
     @property
     def differing(self) -> int:
@@ -137,6 +154,8 @@ class Tour:
                 self.counts.rows += 1
                 row = Row(memory, given, outcomes, self.counts.rows)
                 self._expect(row)
+                if self.listed is not None:
+                    self.listed.append(Listed(row.number, memory, given, len(outcomes)))
                 yield row
 
     def _expect(self, row: Row) -> None:

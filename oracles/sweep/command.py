@@ -14,6 +14,7 @@ from typing import Any
 from attrs import Factory, define
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles import parquet
 from groupcheck.oracles.document import as_text
 from groupcheck.oracles.files import write
 from groupcheck.oracles.printable import printable
@@ -58,7 +59,7 @@ def run(file: Path, spark: str | None, out: Path | None, resume: bool, workers: 
     """Runs a sweep and gives the exit code. Raises `UserError` for bad input, `KeyboardInterrupt` where it was interrupted."""
     began = time.monotonic()
     _must_fit(spark, out, resume, workers)
-    tables.needed()
+    parquet.needed("groupcheck sweep")
     sweep = grown(read_sweep(file), printable(str(file)))
     folder = Folder(out or Path(f"sweep-{datetime.now():%Y%m%d-%H%M%S}"))
     folder.opened(resume)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groupcheck import __version__
-from groupcheck.model.engine import UserError
+from groupcheck.oracles import parquet
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.folder import Done
 
-if TYPE_CHECKING:
-    import pyarrow
-
-INSTALL = "pip install 'groupcheck[spark]'"
 # Column -> Arrow type. docs/sweep.md says what each one means, and in which unit.
 COLUMNS = {
     "cell": "string", "number": "int32", "grid": "int32", "grid_name": "string",
@@ -56,33 +50,6 @@ def row(cell: Cell, done: Done, grid_name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def needed() -> None:
-    """Raises `UserError` where pyarrow, which writes the table, is missing."""
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise UserError("pyarrow is not installed", where="groupcheck sweep", do=INSTALL) from None
-
-
-def schema() -> pyarrow.Schema:
-    """The table's schema in Arrow's types."""
-    import pyarrow as pa
-
-    special = {"map": pa.map_(pa.string(), pa.int32()), "list": pa.list_(pa.string()), "bool": pa.bool_()}
-    return pa.schema([(name, special.get(kind) or pa.type_for_alias(kind)) for name, kind in COLUMNS.items()])
-
-
 def write_table(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Writes the Parquet table whole or not at all. Raises `UserError` where it cannot."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    pairs = [{**row, "faults": list(row["faults"].items())} for row in rows]
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".groupcheck-")
-        os.close(handle)
-        parquet.write_table(pa.Table.from_pylist(pairs, schema=schema()), name)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
+    parquet.write_table([{**row, "faults": list(row["faults"].items())} for row in rows], COLUMNS, path)

@@ -17,6 +17,7 @@ import pytest
 from pyarrow import parquet
 
 from groupcheck.oracles import cli
+from groupcheck.oracles.parquet import schema
 from groupcheck.oracles.sweep import here, rows
 from groupcheck.oracles.sweep.cells import Question
 from groupcheck.oracles.sweep.running import Outcome, checked
@@ -264,7 +265,7 @@ def test_every_column_is_documented_with_its_type():
     ):
         told |= dict.fromkeys(re.findall(r"`(\w+)`", names), kind.split()[0])
     assert told == rows.COLUMNS
-    assert rows.schema().names == list(rows.COLUMNS)
+    assert schema(rows.COLUMNS).names == list(rows.COLUMNS)
 
 
 def test_the_queries_of_the_document_answer_their_questions(sweeping, tmp_path, monkeypatch):

@@ -1,0 +1,61 @@
+"""Results as ordinary Parquet tables, for whoever asks them with pandas, DuckDB or Spark. docs/tables.md documents the columns."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from groupcheck.model.engine import UserError
+
+if TYPE_CHECKING:
+    import pyarrow
+
+INSTALL = "pip install 'groupcheck[spark]'"
+# Column -> Arrow type.
+BUGS = {
+    "id": "string", "ticket": "string", "variant": "string", "rule": "string", "invariant": "string", "title": "string", "scope": "string",
+    "found": "bool", "verdict": "string", "broken": "list", "states": "int64", "depth": "int32", "key": "string", "prose": "string",
+}  # fmt: skip
+CONFORMANCE = {
+    "row": "int64", "variant": "string", "kafka": "string", "mutation": "string", "memory": "string", "generation": "int32",
+    "input": "string", "outcomes": "int32", "executed": "bool", "agrees": "bool",
+}  # fmt: skip
+
+
+def needed(where: str) -> None:
+    """Raises `UserError` where pyarrow, which writes tables, is missing."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise UserError("pyarrow is not installed", where=where, do=INSTALL) from None
+
+
+def schema(columns: Mapping[str, str]) -> pyarrow.Schema:
+    """A schema in Arrow's types."""
+    import pyarrow as pa
+
+    special = {"map": pa.map_(pa.string(), pa.int32()), "list": pa.list_(pa.string()), "bool": pa.bool_()}
+    return pa.schema([(name, special.get(kind) or pa.type_for_alias(kind)) for name, kind in columns.items()])
+
+
+def write_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], path: Path) -> None:
+    """Writes a table whole or not at all. Raises `UserError` where it cannot."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    name = ""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".groupcheck-")
+        os.close(handle)
+        parquet.write_table(pa.Table.from_pylist(list(rows), schema=schema(columns)), name)
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except OSError as error:
+        if name:
+            with contextlib.suppress(OSError):
+                Path(name).unlink()
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from None
