@@ -63,7 +63,9 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--max-memory", type=SIZE, metavar="SIZE", help="Give up (unknown) above SIZE, e.g. 512M or 4G; else above 4/5 of what is free."
 )
-@click.option("--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Threads that explore.")
+@click.option(
+    "--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Threads that explore, and processes that call rules."
+)
 @click.option("--checkpoint", type=FILE, metavar="DIR", help="Keep the run in DIR, level by level.")
 @click.option("--resume", metavar="DIR", help="Go on from a checkpoint; with --spark, from a store.")
 @click.option("--spark", metavar="MASTER", help="Spread the search over Spark: local[2], spark://HOST:PORT, yarn, k8s://...")
@@ -229,7 +231,7 @@ def record(**options: Any) -> int:
 @click.option("--spark", metavar="MASTER", help="Check the cells on Spark's executors: local[2], spark://host:7077, yarn, k8s://...")
 @click.option("--out", type=FILE, metavar="DIR", help="The folder for the results; a new one, named after the time, if left out.")
 @click.option("--resume", is_flag=True, help="Go on from the results in --out: cells that are done are not repeated.")
-@click.option("--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Processes that call rules, of each check.")
+@click.option("--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Threads and rule-calling processes of each check.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.sweep/1).")
 def sweep(**options: Any) -> int:
     """Run every check that FILE (TOML or YAML, docs/sweep.md) grows: variants, scopes, faults, mutations, invariants.

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from attrs import frozen
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from groupcheck import __version__
-from groupcheck.oracles.printable import printable
-from groupcheck.oracles.replay_text import MUST_SEE, file_facts, group_facts, round_cells, short
+from groupcheck.oracles.pages import render
+from groupcheck.oracles.replay_text import MUST_SEE, file_facts, group_facts, round_cells
 from groupcheck.traces.moments import Moment, Round
 from groupcheck.traces.report import FileReport, GroupReport, worst_of
 from groupcheck.traces.timestamps import show_time
@@ -58,14 +56,11 @@ def bars(g: GroupReport) -> list[Bar]:
 
 def page(reports: Sequence[FileReport]) -> str:
     """The whole page."""
-    loader = PackageLoader("groupcheck.oracles", "templates")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters |= {"printable": printable, "short": short, "when": _when}
     verdict, reason = worst_of(reports)
-    return environment.get_template("replay.html").render(
-        reports=reports, verdict=verdict, reason=reason, version=__version__, width=WIDTH, must_see=MUST_SEE,
-        rounds_shown=ROUNDS_SHOWN, members_shown=MEMBERS_SHOWN,
-        groups_shown=GROUPS_SHOWN, bars=bars, file_facts=file_facts, group_facts=group_facts, cells=_cells,
+    return render(
+        "replay.html", reports=reports, verdict=verdict, reason=reason, width=WIDTH, must_see=MUST_SEE,
+        groups_shown=GROUPS_SHOWN, rounds_shown=ROUNDS_SHOWN, members_shown=MEMBERS_SHOWN,
+        bars=bars, file_facts=file_facts, group_facts=group_facts, cells=_cells, when=_when,
     )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay_facts import facts_lines
-from groupcheck.oracles.text import COLOUR
+from groupcheck.oracles.text import COLOUR, facts_table
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, plural, seconds, unstable_share
 from groupcheck.traces.formats import REQUEST_LOG
 from groupcheck.traces.moments import Moment, Round, elapsed
@@ -36,7 +36,7 @@ def replay_view(reports: Sequence[FileReport]) -> Group:
 
 def _file(r: FileReport) -> Iterator[RenderableType]:
     yield Text("  ").join([Text(r.verdict, COLOUR[r.verdict]), Text(printable(r.path), "bold"), Text(printable(r.reason))])
-    yield Padding(_facts(file_facts(r)), (0, 0, 0, 2))
+    yield Padding(facts_table(file_facts(r)), (0, 0, 0, 2))
     for a in r.anomalies:
         yield Padding(_anomaly(a), (0, 0, 0, 2))
     if len(r.groups) <= GROUPS_SHOWN:
@@ -57,7 +57,7 @@ def _overview(r: FileReport) -> Table:
     kinds = Counter(kind for g in r.groups for kind in {a.kind for a in g.anomalies})
     pairs: list[tuple[str, str]] = [(verdict, f"{n:,} groups") for verdict, n in sorted(verdicts.items())]
     pairs += [(kind, f"in {n:,} groups") for kind, n in kinds.most_common()]
-    return _facts(iter(pairs))
+    return facts_table(pairs)
 
 
 def file_facts(r: FileReport) -> Iterator[tuple[str, str]]:
@@ -120,22 +120,13 @@ def _group(g: GroupReport) -> Iterator[RenderableType]:
     protocol = "" if g.protocol == "classic" else f"{g.protocol} protocol"
     words = [(g.verdict, COLOUR[g.verdict]), (f"group {g.group}", "bold"), (where, ""), (protocol, ""), (g.reason, "")]
     yield Text("\n") + Text("  ").join(Text(printable(text), style) for text, style in words if text)
-    yield Padding(_facts(group_facts(g)), (0, 0, 0, 2))
+    yield Padding(facts_table(group_facts(g)), (0, 0, 0, 2))
     for a in sorted(g.anomalies, key=lambda a: a.kind not in MUST_SEE):
         yield Padding(_anomaly(a), (0, 0, 0, 2))
     if g.timeline.rounds:
         yield _rounds(g)
         if g.protocol == "classic" and any(x.outcome == "interrupted" for x in g.timeline.rounds):
             yield Text("* the join phase alone: another rebalance began before the leader's assignment", "dim")
-
-
-def _facts(pairs: Iterator[tuple[str, str]]) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in pairs:
-        table.add_row(name, Text(printable(text)))
-    return table
 
 
 def _anomaly(a: Anomaly) -> Group:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rich import box
 from rich.console import Console, Group, RenderableType
@@ -41,12 +41,17 @@ def report_view(report: Report) -> Group:
     """Verdict, numbers, rules and goals, then every counterexample."""
     words = [(report.verdict, COLOUR.get(report.verdict, "bold")), (report.title, "bold"), (report.reason, "")]
     headline = Text("  ").join(Text(printable(text), style) for text, style in words if text)
+    return Group(headline, Padding(facts_table(report.facts), (0, 0, 0, 2)), *map(explanation_view, report.explanations))
+
+
+def facts_table(facts: Iterable[tuple[str, str]]) -> Table:
+    """Names, which are groupcheck's own, and beside them words, which may be anybody's, each folded in its column."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    for name, text in report.facts:
-        table.add_row(name, Text(printable(text)))
-    return Group(headline, Padding(table, (0, 0, 0, 2)), *map(explanation_view, report.explanations))
+    for name, words in facts:
+        table.add_row(name, Text(printable(words)))
+    return table
 
 
 def explanation_view(told: Explanation) -> Group:

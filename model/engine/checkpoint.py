@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,6 +32,15 @@ FILE = "groupcheck.checkpoint"
 MAGIC = b"groupcheck.checkpoint/1\n"
 MOST_HEADER = 1 << 26
 PIECE = 1 << 20
+MISFITS = (
+    KeyError,
+    IndexError,
+    ValueError,
+    TypeError,
+    AssertionError,
+    OverflowError,
+    RuleError,
+)  # raised while a model that does not fit is restored
 
 
 @frozen
@@ -105,8 +115,17 @@ def load(spec: Spec, directory: Path) -> Search:
         raise CheckpointError(f"cannot be read: {error.strerror or error}", where=where) from error
     try:
         return _restore(spec, header, arrays)
-    except (KeyError, IndexError, ValueError, TypeError, AssertionError, OverflowError, RuleError) as error:
+    except MISFITS as error:
         raise CheckpointError(f"does not fit this model: {type(error).__name__}: {error}", where=where) from error
+
+
+def same_model(theirs: Mapping[str, Any], spec: Spec, where: str) -> None:
+    """Raises `CheckpointError` where a search that was kept, with that `identity`, is not one of this spec."""
+    ours = identity(spec)
+    for what, message in (("spec", "model"), ("scope", "scope"), ("python", "version of Python"), ("model", "version of the model")):
+        if theirs.get(what) != ours[what]:
+            shown = "" if what == "model" else f": {str(theirs.get(what))[:200]}, not {ours[what][:200]}"
+            raise CheckpointError(f"belongs to another {message}{shown}", where=where, do="run it as it was begun, or start anew")
 
 
 def _read(file: BinaryIO, where: str, spec: Spec) -> tuple[dict[str, Any], list[Words]]:
@@ -123,11 +142,7 @@ def _read(file: BinaryIO, where: str, spec: Spec) -> tuple[dict[str, Any], list[
     body = os.fstat(file.fileno()).st_size - file.tell()
     if len(sizes) != 3 or min(sizes) < 0 or sum(sizes) * 8 + 32 != body:
         raise torn
-    ours = identity(spec)
-    for what, message in (("spec", "model"), ("scope", "scope"), ("python", "version of Python"), ("model", "version of the model")):
-        if theirs.get(what) != ours[what]:
-            shown = "" if what == "model" else f": {str(theirs.get(what))[:200]}, not {ours[what][:200]}"
-            raise CheckpointError(f"belongs to another {message}{shown}", where=where, do="run it as it was begun, or start anew")
+    same_model(theirs, spec, where)
     digest = hashlib.blake2b(MAGIC + text, digest_size=32)
     arrays = []
     for size in sizes:

@@ -15,6 +15,7 @@ from types import FrameType
 from attrs import define
 
 from groupcheck.model.engine import checkpoint as checkpoints
+from groupcheck.model.engine import threads
 from groupcheck.model.engine.backward import path_of, path_to
 from groupcheck.model.engine.kernels.compiled import PACKING, is_ready
 from groupcheck.model.engine.reference import conclude
@@ -75,7 +76,7 @@ class Run:
             return f"stopped at the limit of {limits.states:,} states {at}"
         if limits.seconds is not None and self.seconds > limits.seconds:
             return f"stopped at the limit of {limits.seconds:g} seconds {at}"
-        if limits.memory is not None and self.memory + s.log.bytes_soon > limits.memory:
+        if limits.memory is not None and self.memory + s.bytes_soon > limits.memory:
             return f"stopped at the limit of {limits.memory:,} bytes of memory {at}"
         if s.log.is_full:
             return f"stopped at {s.log.states:,} states, the most that the index can hold, {at}"
@@ -109,7 +110,9 @@ class Run:
         s = self.search
         while first < end and not self.reason:
             self.left = end - first
-            stretch = STRETCH if self.limits.states is None else max(256, min(STRETCH, self.limits.states - s.log.states))
+            stretch = STRETCH * s.threads.workers
+            if self.limits.states is not None:
+                stretch = max(256, min(stretch, self.limits.states - s.log.states))
             first = s.stretch(first, min(end, first + stretch))
             self.left = end - first
             self.reason = self.limit()
@@ -154,7 +157,7 @@ def interrupts(run: Run) -> Iterator[None]:
     """The first Ctrl-C ends the search at the next safe point, a second one at once."""
 
     def note(number: int, frame: FrameType | None) -> None:
-        if run.interrupted:
+        if run.interrupted and not run.search.threads.are_busy:
             raise KeyboardInterrupt
         run.interrupted = True
 
@@ -193,13 +196,15 @@ def explore(
 
     `limits`, or Ctrl-C, end it with `unknown`. `checkpoint`: a directory for a file from which `resume` continues to the same numbers;
     written at ends of levels, and when the search is stopped (the last complete level). `progress` hears of it a few times a second.
-    `workers`: processes that call rules where there is enough to call; counts do not depend on it.
+    `workers`: threads that explore (no more than there are cores), and processes that call rules where there is enough to call. Counts do not depend on
+    it; which of several shortest paths is told does.
     Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint that is torn or of another model, scope or version.
     """
     began, resident = time.perf_counter(), resident_bytes()
     with without_collection():
         search = checkpoints.load(spec, FilePath(resume)) if resume is not None else Search(spec)
-        search.forks.workers = workers
+        search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
+        search.log.is_thrifty = limits.memory is not None
         directory = None if checkpoint is None else FilePath(checkpoint)
         run = Run(search, limits, progress, directory, began, resident, checkpoints.numbers_of(search))
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):

@@ -14,6 +14,13 @@ QUEUE = 1 << 16
 SIEVE_BITS = 15  # states met a moment ago: what fits the inner caches
 
 
+def empty_sieve(sieve: Words, words: int) -> None:
+    """Takes all states (of so many words) out. 0 stands for nothing where the state 0 does not belong; its own place holds another state,
+    which does not either."""
+    sieve[:] = 0
+    sieve[:words] = 1
+
+
 class Loop:
     """Tables, a log, and memory for what the kernel reports."""
 
@@ -69,11 +76,20 @@ class Loop:
         p.hold(r.ASKED, np.zeros(int(self.registers[r.ASKED_SIZE]) * (p.words + p.view_words + 2), np.uint64))
 
     def clear_sieve(self) -> None:
-        """An empty sieve. 0 stands for nothing where the state 0 does not belong; its own place holds another state, which does not either."""
+        """A new sieve with nothing in it."""
         p = self.packed
-        sieve = p.hold(r.SIEVE, np.zeros((1 << SIEVE_BITS) * p.words, np.uint64))
-        sieve[: p.words] = 1
+        empty_sieve(p.hold(r.SIEVE, np.zeros((1 << SIEVE_BITS) * p.words, np.uint64)), p.words)
         self.registers[r.SIEVE_SHIFT] = 64 - SIEVE_BITS
+
+    def hold_only(self, states: Words) -> None:
+        """The log in hand with these states (states x words, all different) and nothing else."""
+        log, n = self.log, len(states)
+        log.memory.ensure((n + 1) * self.packed.words)
+        log.memory.words[: n * self.packed.words] = states.reshape(-1)
+        self.registers[r.LOG], self.registers[r.STATES] = log.memory.address, n
+        log.slots = self.registers[r.CROWDED] = 0
+        log.reindex(log.slots_for(2 * n))
+        self.clear_sieve()
 
     def run(self, mode: int, first: int, end: int, queue: Words | None = None) -> None:
         self.log.make_room()

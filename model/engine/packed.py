@@ -13,7 +13,7 @@ from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.kernels.compiled import PACKING, Kernel, Unit, load
 from groupcheck.model.engine.layout import Field, arrange, width_of
 from groupcheck.model.engine.shape import Shape, Values
-from groupcheck.model.engine.store import Reserved, Words, address
+from groupcheck.model.engine.store import Reserved, Words, address, aligned_zeros
 from groupcheck.model.engine.tables import group_of
 
 ALL = (1 << 64) - 1
@@ -71,6 +71,10 @@ class Packed:
         if self._search is None or self._searched != self.words:
             self._search, self._searched = load(self.unit)["search"], self.words
         self._search(address(self.registers))
+
+    def run_search_of(self, registers: Words) -> None:
+        """The search kernel for registers of another thread."""
+        load(self.unit)["search"](address(registers))
 
     @property
     def out_degree(self) -> int:
@@ -136,6 +140,11 @@ class Packed:
 
     # -- fields
 
+    @property
+    def state_bits(self) -> int:
+        """Bits that a state takes, if it takes one word."""
+        return max(f.shift + f.width for f in self.fields[: self.shape.places])
+
     def needed_widths(self) -> list[int]:
         return [max(w, width_of(n)) for w, n in zip(self._widths, self.values.counts(), strict=True)]
 
@@ -189,6 +198,13 @@ class Packed:
         del before
         return mapping
 
+    def pack(self, ids: Sequence[int]) -> list[int]:
+        """The words of a state, from the numbers of its values."""
+        words = [0] * self.words
+        for f, number in zip(self.fields, ids):
+            words[f.word] |= number << f.shift
+        return words
+
     # -- tables
 
     def _bits(self, k: int) -> int:
@@ -201,7 +217,7 @@ class Packed:
     def _place_tables(self, old: tuple[int, Sequence[Field], int] | None, mapping: NDArray[np.uint32]) -> None:
         """Masks, shifts and cells for the fields as they are now; what was filled is moved over."""
         old_inputs, old_bases, old_cells = (self.arrays.get(x) for x in (r.INPUTS, r.BASES, r.CELLS))
-        old_keys, old_values, old_size = self.arrays.get(r.HASH_KEYS), self.arrays.get(r.HASH_VALUES), self.get(r.HASH_SIZE)
+        old_hash, old_size = self.arrays.get(r.HASH), self.get(r.HASH_SIZE)
         masks = np.zeros((len(self.shape.inputs), self.words + self.view_words), np.uint64)
         shifts = np.zeros((len(self.shape.inputs), self.words + self.view_words), np.uint64)
         inputs: list[int] = []
@@ -231,17 +247,14 @@ class Packed:
         self.hold(r.CELLS, np.zeros(max(1, size), np.uint32))
         self._new_hash(max(1 << 12, 4 * sum(f for f, h in zip(self.filled, self.is_hashed) if h)))
         if old is not None:
-            self._respread(old[2], old_inputs, old_bases, old_cells, old_keys, old_values, old_size, mapping)
+            self._respread(old[2], old_inputs, old_bases, old_cells, old_hash, old_size, mapping)
 
-    def _respread(
-        self, key_words: int, inputs: Any, bases: Any, cells: Any, keys: Any, values: Any, size: int, mapping: NDArray[np.uint32]
-    ) -> None:
+    def _respread(self, key_words: int, inputs: Any, bases: Any, cells: Any, rows: Any, size: int, mapping: NDArray[np.uint32]) -> None:
         for register, array in (
             (r.OLD_INPUTS, inputs),
             (r.OLD_BASES, bases),
             (r.OLD_CELLS, cells),
-            (r.OLD_KEYS, keys),
-            (r.OLD_VALUES, values),
+            (r.OLD_HASH, rows),
         ):
             self.hold(register, array)
         self.hold(r.MOVED_TO, mapping)
@@ -250,21 +263,20 @@ class Packed:
         self.registers[r.FROM], self.registers[r.TO] = self.shape.to_urgent, len(self.shape.inputs)
         self.kernel("respread")
         self.registers[r.FROM], self.registers[r.TO] = kept
-        for register in (r.OLD_INPUTS, r.OLD_BASES, r.OLD_CELLS, r.OLD_KEYS, r.OLD_VALUES, r.MOVED_TO):
+        for register in (r.OLD_INPUTS, r.OLD_BASES, r.OLD_CELLS, r.OLD_HASH, r.MOVED_TO):
             del self.arrays[register]
 
     def _new_hash(self, size: int) -> None:
-        self.hold(r.HASH_KEYS, np.zeros(size * self.get(r.KEY_WORDS), np.uint64))
-        self.hold(r.HASH_VALUES, np.zeros(size, np.uint64))
+        self.hold(r.HASH, aligned_zeros(size * (self.get(r.KEY_WORDS) + 1), np.uint64))
         self.registers[r.HASH_SIZE], self.registers[r.HASH_COUNT] = size, 0
 
     def ensure_hash_room(self, more: int) -> None:
         """Room in the hash for so many more rows."""
         if (self.get(r.HASH_COUNT) + more) * 10 > self.get(r.HASH_SIZE) * 6:
-            keys, values, size = self.arrays[r.HASH_KEYS], self.arrays[r.HASH_VALUES], self.get(r.HASH_SIZE)
+            rows, size = self.arrays[r.HASH], self.get(r.HASH_SIZE)
             self._new_hash(max(2 * size, 2 * (self.get(r.HASH_COUNT) + more)))
             no_dense, none = u64([ALL] * len(self.shape.inputs)), np.zeros(0, np.uint32)
-            self._respread(self.get(r.KEY_WORDS), self.arrays[r.INPUTS], no_dense, none, keys, values, size, none)
+            self._respread(self.get(r.KEY_WORDS), self.arrays[r.INPUTS], no_dense, none, rows, size, none)
 
     # -- writing rows
 

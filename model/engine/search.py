@@ -19,8 +19,9 @@ from groupcheck.model.engine.rows import Rows
 from groupcheck.model.engine.shape import Known, guarded_by, shape_of
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
-from groupcheck.model.engine.store import Words
+from groupcheck.model.engine.store import Words, address
 from groupcheck.model.engine.tables import tables_of
+from groupcheck.model.engine.threads import Threads
 from groupcheck.model.engine.verdict import DEADLOCK
 
 STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
@@ -47,6 +48,7 @@ class Search(Loop):
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self.forks = Forks(1)
+        self.threads = Threads(1)
         self.tables = tables_of(spec)
         self.see = self.tables.see
         by_name = {name: Pool(name) for name in spec.slots}
@@ -64,6 +66,7 @@ class Search(Loop):
         self.ends = Ends(self.tables, self.packed, self.state)
         self.peak = 0
         self.kept: Kept | None = None
+        self.key_to: Callable[[int], str] = self.key_of  # the key of a path to a place; another one where the log does not hold all states
         self.pulse: Callable[[], None] = lambda: None  # called now and then while rules are called; it may raise to stop the search
         for ids in starts:
             self.log.append(ids)
@@ -93,21 +96,30 @@ class Search(Loop):
 
     def stretch(self, first: int, end: int) -> int:
         """Expands states from `first` on, at most to `end`, completely; returns the next one."""
+        if self.threads.are_worth(end - first):
+            return self.threads.stretch(self, first, end)
+        return self.stretch_alone(first, end)
+
+    def stretch_alone(self, first: int, end: int) -> int:
+        """The same, by one thread."""
         self.run(r.EXPAND, first, end)
         reached = int(self.registers[r.FROM])
-        quiet = [self.taken(r.QUIET, r.QUIET_COUNT)]
+        quiet = self.taken(r.QUIET, r.QUIET_COUNT)
         unsure = self.taken(r.UNSURE, r.UNSURE_COUNT)
         self.settle()
-        if len(unsure):
-            quiet.append(self.without_successors(unsure))
+        self.rest(quiet, unsure)
+        return reached
+
+    def rest(self, quiet: Words, unsure: Words) -> None:
+        """Looks at states without successors, and at those of which that was unsure before rows were filled."""
+        groups = [quiet, self.without_successors(unsure)] if len(unsure) else [quiet]
         if DEADLOCK not in self.findings.wrong:
-            for places in quiet:
+            for places in groups:
                 if len(places):
                     stuck = self.ends.first_deadlock(places, self.log.chosen(places))
                     if stuck is not None:
                         self.findings.wrong[DEADLOCK] = (self.findings.depth - 1, stuck, "deadlock")
                         break
-        return reached
 
     def never_rests(self, place: int) -> None:
         for _ in self.see.steps(self.state(place)):
@@ -137,6 +149,17 @@ class Search(Loop):
             if done < n:
                 rest = np.concatenate([self.taken(r.DEFERRED, r.DEFERRED_COUNT, 2), deferred[2 * done :]])
                 self.requeue(rest)
+
+    def take_in(self, late: Words) -> list[Words]:
+        """Enters states (states x words + 1: with the predicates to be looked at); what was put off meanwhile, queue by queue."""
+        states, needs = np.ascontiguousarray(late[:, :-1]), np.ascontiguousarray(late[:, -1])
+        put_off, done = [], 0
+        while done < len(states):
+            self.registers[r.SOURCE] = address(needs)
+            self.run(r.TAKE_IN, done, len(states), states)
+            put_off.append(self.taken(r.PUT_OFF, r.PUT_OFF_COUNT, 2))
+            done = int(self.registers[r.FROM])
+        return put_off
 
     def requeue(self, pairs: Words) -> None:
         """Puts (place, table) pairs, flat, in the queue of what is put off."""
@@ -200,7 +223,7 @@ class Search(Loop):
         except RuleError as error:
             if error.key:
                 raise
-            raise RuleError(error.rule, error.problem, error.arguments, self.key_of(place)) from error
+            raise RuleError(error.rule, error.problem, error.arguments, self.key_to(place)) from error
 
     def key_of(self, place: int) -> str:
         """The key of a shortest path to the state at a place; empty if the rules do not give it again."""
@@ -220,7 +243,7 @@ class Search(Loop):
             self.sized_by_words()
         if moved:
             self.clear_sieve()
-            self.log.reindex(self.log.slots)
+            self.log.reindex(self.log.slots_for(self.log.states))
 
     def look_at_whole_states(self, first: int, pulse: Callable[[], None]) -> None:
         """Predicates over the whole state, for the states from `first` on, in Python."""
@@ -255,4 +278,9 @@ class Search(Loop):
     @property
     def bytes(self) -> int:
         """Memory of log, index, tables, outcomes and queues; not the Python values."""
-        return self.log.bytes + self.packed.bytes
+        return self.log.bytes + self.packed.bytes + self.threads.bytes
+
+    @property
+    def bytes_soon(self) -> int:
+        """What the next stretch may take at once: a larger index, and what threads need for themselves."""
+        return self.log.bytes_soon(self.threads.room(self, STRETCH)) + self.threads.bytes_soon(self, STRETCH)

@@ -322,6 +322,8 @@ class Spec:
                 raise SpecError("arrays of different sizes", where=f"rule {r.name}")
         known = {*self.slots, *(v.name for v in self.views), "state"}
         for p in (*self.invariants, *self.goals, *self.ends, *self.views):
+            if not hasattr(p, "name"):
+                raise SpecError(f"{p!r} is no predicate", where=self.name, do="decorate the function with @invariant, @goal, @end or @view")
             used = p.slots if isinstance(p, StepInvariant) else [name for name, _ in p.places]
             for name in used:
                 if name not in known:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import mmap
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
+Number = TypeVar("Number", np.uint32, np.uint64)
 STEP = 1 << 20  # words of disk taken at once
 
 
@@ -83,6 +84,14 @@ def allocate(file: Path, size: int) -> None:
             os.ftruncate(handle, size)
     finally:
         os.close(handle)
+
+
+def aligned_zeros(size: int, kind: type[Number]) -> NDArray[Number]:
+    """An array of zeros, from an address on that is a multiple of a cache line's 64 bytes."""
+    width = np.dtype(kind).itemsize
+    room = np.zeros(size + 64 // width, kind)
+    begin = -address(room) % 64 // width
+    return room[begin : begin + size]
 
 
 def address(array: NDArray[Any]) -> int:

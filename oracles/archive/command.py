@@ -5,19 +5,15 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import HOLDS, VIOLATED
+from groupcheck.oracles.archive.on_spark import replay_on, tasks_done
 from groupcheck.oracles.archive.pipeline import Outcome, Progress, update
-from groupcheck.oracles.archive.task import Done, Pack, replay_pack
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
+from groupcheck.oracles.spark.session import OnDemand, checked_master
 
 BLINK_S = 0.5
 
@@ -27,14 +23,17 @@ def run(paths: Sequence[str | Path], master: str, out: str | None, as_json: bool
     if out is None:
         raise UserError("the tables need a place", where="--spark", do="give --out URI too")
     from groupcheck.oracles.archive.finding import find_sources
-    from groupcheck.oracles.spark.session import checked_master
 
     checked_master(master)
     find_sources(paths, None)  # what is not there is said before anything starts
-    with LateSpark(master) as spark:
-        progress = Progress()
-        with _shown(progress, spark):
-            outcome = update(out, paths, spark.replay(out), progress)
+    progress = Progress()
+    try:
+        with OnDemand(master, name="groupcheck replay") as spark, _shown(progress, spark):
+            outcome = update(out, paths, replay_on(spark, out), progress)
+    except KeyboardInterrupt:
+        done = f"{progress.packs_done:,} of {progress.packs:,} tasks are in the archive"
+        sys.stderr.write(f"groupcheck: interrupted: {done}; the same command goes on\n")
+        return 3
     if as_json:
         from groupcheck.oracles.document import as_text
 
@@ -45,63 +44,8 @@ def run(paths: Sequence[str | Path], master: str, out: str | None, as_json: bool
     return 0 if verdict == HOLDS else 1 if verdict == VIOLATED else 3
 
 
-class LateSpark:
-    """A Spark session that starts when the first packs are to be replayed: a run that finds nothing new needs none."""
-
-    def __init__(self, master: str) -> None:
-        self._master, self._stack = master, contextlib.ExitStack()
-        self._spark: SparkSession | None = None
-
-    def __enter__(self) -> LateSpark:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._stack.close()
-
-    def replay(self, uri: str) -> Callable[[Sequence[Pack]], list[Done]]:
-        """Replays packs of the archive at `uri`, each in one task."""
-
-        def replayed(packs: Sequence[Pack]) -> list[Done]:
-            context = self.session().sparkContext
-            try:
-                return context.parallelize(packs, len(packs)).map(partial(replay_pack, uri)).collect()
-            except Exception as died:
-                if _stopped(context):
-                    from groupcheck.oracles.spark.session import told_by
-
-                    why = f"Spark has gone away: {told_by(died)}"
-                    raise UserError(why, where="--spark", do="run it again; what was committed stays") from None
-                raise
-
-        return replayed
-
-    def session(self) -> SparkSession:
-        """The session, started if it was not yet."""
-        if self._spark is None:
-            from groupcheck.oracles.spark.session import session
-
-            self._spark = self._stack.enter_context(session(self._master, name="groupcheck replay"))
-        return self._spark
-
-    def tasks_done(self) -> int:
-        """Tasks of the job at hand that have ended."""
-        if self._spark is None:
-            return 0
-        tracker = self._spark.sparkContext.statusTracker()
-        stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-        return sum(stage.numCompletedTasks for stage in stages if stage is not None)
-
-
-def _stopped(context: SparkContext) -> bool:
-    """Is it Spark itself that is gone, and not one of its tasks?"""
-    try:
-        return bool(context._jsc.sc().isStopped())
-    except Exception:  # not even the JVM answers
-        return True
-
-
 @contextlib.contextmanager
-def _shown(progress: Progress, spark: LateSpark) -> Iterator[None]:
+def _shown(progress: Progress, spark: OnDemand) -> Iterator[None]:
     """Shows how far a run is, on a terminal only."""
     if not sys.stderr.isatty():
         yield
@@ -115,8 +59,7 @@ def _shown(progress: Progress, spark: LateSpark) -> Iterator[None]:
 
         def watch() -> None:
             while not ended.wait(BLINK_S):
-                with contextlib.suppress(Exception):  # the session may be ending
-                    live.update(Text(_line(progress, progress.packs_done + spark.tasks_done())))
+                live.update(Text(_line(progress, progress.packs_done + tasks_done(spark))))
 
         thread = threading.Thread(target=watch, daemon=True)
         thread.start()

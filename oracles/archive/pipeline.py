@@ -9,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, frozen
 
 from groupcheck import __version__
 from groupcheck.model.engine import UserError
@@ -20,13 +20,14 @@ from groupcheck.oracles.archive.parts import rewritten
 from groupcheck.oracles.archive.place import HIDDEN, Place, alone
 from groupcheck.oracles.archive.tables import TABLES
 from groupcheck.oracles.archive.task import UNREADABLE, Done, Pack, Source, failed_pack
+from groupcheck.oracles.spark.job import JobError
 
 WAVE_PACKS = 64
 """Packs between two commits, at most: what a killed run loses."""
 _RANK: dict[str, int] = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
 
 Runner = Callable[[Sequence[Pack]], list[Done]]
-"""Replays packs, in any order and on any machine; raises what a task died of."""
+"""Replays packs, in any order and on any machine; raises `JobError` where a task died."""
 
 
 @frozen
@@ -81,8 +82,6 @@ class Progress:
     packs: int = 0
     packs_done: int = 0
     bytes: int = 0
-    bytes_done: int = 0
-    told: Callable[[Progress], None] = field(default=lambda progress: None)
 
 
 def update(uri: str, paths: Sequence[str | Path], runner: Runner, progress: Progress | None = None) -> Outcome:
@@ -106,8 +105,6 @@ def update(uri: str, paths: Sequence[str | Path], runner: Runner, progress: Prog
             for one in done:
                 rows.update(one.rows)
             progress.packs_done += len(wave)
-            progress.bytes_done += sum(pack.size for pack in wave)
-            progress.told(progress)
     known = {source.path: manifest.files[source.path] for source in sources}
     return Outcome(uri, known, len(todo) - changed, changed, dict(rows), sum(s.size for s in todo), monotonic() - begun)
 
@@ -123,9 +120,7 @@ def replayed(uri: str, packs: Sequence[Pack], runner: Runner) -> list[Done]:
     """What has become of packs. Where tasks die, the packs are halved until one file is left, which is the one to blame."""
     try:
         return runner(packs)
-    except UserError:
-        raise
-    except Exception as died:
+    except JobError as died:
         if len(packs) == 1 and len(packs[0].sources) == 1:
             return [_blamed(uri, packs[0], died)]
         return [done for half in _halves(packs) for done in replayed(uri, half, runner)]
@@ -142,11 +137,9 @@ def _halves(packs: Sequence[Pack]) -> list[list[Pack]]:
     ]
 
 
-def _blamed(uri: str, pack: Pack, died: Exception) -> Done:
-    from groupcheck.oracles.spark.session import told_by
-
+def _blamed(uri: str, pack: Pack, died: JobError) -> Done:
     try:
-        return failed_pack(uri, pack, f"the task that replayed it died: {told_by(died)}"[:500])
+        return failed_pack(uri, pack, f"the task that replayed it died: {died}"[:500])
     except OSError as error:
         raise UserError(f"cannot write to {uri}: {error}", where="--out") from None
 

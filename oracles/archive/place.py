@@ -11,26 +11,10 @@ from typing import Any
 from attrs import define, field
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.shards.filesystem import filesystem_of, plainly
 
 HIDDEN = "_unfinished"
 """A folder that readers of Parquet pass over, as they do with all names that begin with an underscore."""
-
-
-def _filesystem(uri: str) -> tuple[Any, str]:
-    from pyarrow import fs
-
-    if "://" not in uri:
-        return fs.LocalFileSystem(), str(Path(uri).absolute())
-    try:
-        filesystem, root = fs.FileSystem.from_uri(uri)
-    except (OSError, ValueError, NotImplementedError) as error:
-        why = f"{uri[:200]!r} is no place for an archive: {_first_line(error)}"
-        raise UserError(why, where="--out", do="a folder, or file://, s3://, gs://, hdfs://") from None
-    return filesystem, str(root)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:300]
 
 
 @define
@@ -42,7 +26,11 @@ class Place:
     root: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.fs, self.root = _filesystem(self.uri)
+        try:
+            self.fs, self.root = filesystem_of(self.uri)
+        except OSError as error:
+            why = f"{self.uri[:200]!r} is no place for an archive: {plainly(error)}"
+            raise UserError(why, where="--out", do="a folder, or file://, s3://, gs://, hdfs://") from None
 
     @property
     def local(self) -> bool:
@@ -60,9 +48,8 @@ class Place:
                 probe.write(b"groupcheck")
             self.remove(f"{HIDDEN}/probe")
         except OSError as error:
-            raise UserError(
-                f"cannot write to {self.uri}: {_first_line(error)}", where="--out", do="name a place that can be written to"
-            ) from None
+            why = f"cannot write to {self.uri}: {plainly(error)}"
+            raise UserError(why, where="--out", do="name a place that can be written to") from None
 
     def read(self, name: str) -> bytes | None:
         """A file's content, None if there is none."""
@@ -72,7 +59,7 @@ class Place:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise UserError(f"cannot read {name}: {_first_line(error)}", where=self.uri) from None
+            raise UserError(f"cannot read {name}: {plainly(error)}", where=self.uri) from None
 
     def write(self, name: str, content: bytes) -> None:
         """Writes a file whole or not at all."""

@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from attrs import frozen
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from groupcheck import __version__
 from groupcheck.model.assignors import Partition
 from groupcheck.oracles.assignment.assign_view import facts, title
 from groupcheck.oracles.assignment.judging import WRONG, Judged
@@ -19,7 +17,7 @@ from groupcheck.oracles.assignment.optimum import claimants
 from groupcheck.oracles.assignment.sequence import JudgedSequence
 from groupcheck.oracles.assignment.sequence_view import sequence_facts, sequence_title
 from groupcheck.oracles.assignment.validity import Assigned, Place, named
-from groupcheck.oracles.printable import printable
+from groupcheck.oracles.pages import render
 
 MEMBERS_SHOWN = 60
 PARTITIONS_SHOWN = 150
@@ -67,16 +65,11 @@ class Section:
 
 def page(judged: Judged | JudgedSequence) -> str:
     """The whole page."""
-    loader = PackageLoader("groupcheck.oracles", "templates")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"printable": printable}
     if isinstance(judged, Judged):
         about, told, core, sections = title(judged), facts(judged), judged.right.core, [_section("", judged)]
     else:
         about, told, core, sections = sequence_title(judged), sequence_facts(judged), (), _sections(judged)
-    return environment.get_template("assign.html").render(
-        verdict=judged.verdict, title=about, facts=list(told), core=core, sections=sections, version=__version__
-    )
+    return render("assign.html", verdict=judged.verdict, title=about, facts=list(told), core=core, sections=sections)
 
 
 def _sections(judged: JudgedSequence) -> list[Section]:

@@ -8,7 +8,6 @@ from itertools import islice
 from pathlib import Path
 
 from rich.console import Console, Group
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -19,13 +18,11 @@ from groupcheck.oracles.assignment.question import question
 from groupcheck.oracles.assignment.sequence import JudgedSequence, judge_sequence, sequence
 from groupcheck.oracles.assignment.strict_json import read_json
 from groupcheck.oracles.assignment.validity import Assigned, named
+from groupcheck.oracles.assignment.verdict_view import FEW, beginning, left_out, short
 from groupcheck.oracles.document import as_text
 from groupcheck.oracles.files import write
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.text import as_plain
-
-FEW = 20  # violations, members and moves told at the terminal
-SHORT = 400  # characters of a line
 
 
 def run(path: Path, as_json: bool, html: Path | None) -> int:
@@ -53,19 +50,10 @@ def run(path: Path, as_json: bool, html: Path | None) -> int:
 
 def view(judged: Judged) -> Group:
     """The verdict, then what is wrong, then the tables."""
-    right = judged.verdict == RIGHT
-    headline = Text.assemble((judged.verdict, "bold green" if right else "bold red"), "  ", (printable(title(judged)), "bold"))
-    told = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    told.add_column(style="dim", no_wrap=True)
-    told.add_column(overflow="fold")
-    for name, words in facts(judged):
-        told.add_row(name, Text(printable(words)))
-    wrong = [Text(_short(f"  {v.promise}: {v.words}"), "red") for v in judged.violations[:FEW]]
-    if len(judged.violations) > FEW:
-        wrong.append(Text(f"  and {len(judged.violations) - FEW:,} more (--json has them)", "dim"))
+    wrong = [f"{v.promise}: {v.words}" for v in judged.violations]
     core = [Text("\nNo assignment keeps all of these together:", "bold red")] if judged.right.core else []
-    core += [Text(_short(f"  {words}"), "red") for words in judged.right.core]
-    return Group(headline, Padding(told, (0, 0, 0, 2)), *wrong, *core, Text(""), _table(judged))
+    core += [Text(short(f"  {words}"), "red") for words in judged.right.core]
+    return Group(*beginning(judged.verdict, title(judged), facts(judged), wrong), *core, Text(""), _table(judged))
 
 
 def title(judged: Judged) -> str:
@@ -106,7 +94,7 @@ def _table(judged: Judged) -> Table:
         cells = [judged.assigned] if len(table.columns) == 2 else [judged.assigned, judged.right.assigned]
         table.add_row(Text(f"  {printable(member)}"), *(Text(_share(member, cell)) for cell in cells))
     if len(members) > FEW:
-        table.add_row(Text(f"  and {len(members) - FEW:,} more (--json has them)", "dim"))
+        table.add_row(left_out(len(members) - FEW))
     return table
 
 
@@ -116,9 +104,4 @@ def _share(member: str, assigned: Assigned | None) -> str:
     by_topic: dict[str, list[int]] = {}
     for topic, number in sorted(assigned.get(member, ())):
         by_topic.setdefault(topic, []).append(number)
-    return _short("; ".join(f"{topic} {','.join(map(str, numbers))}" for topic, numbers in by_topic.items()) or "nothing")
-
-
-def _short(text: str) -> str:
-    text = printable(text)
-    return text if len(text) <= SHORT else f"{text[: SHORT - 1]}…"
+    return short("; ".join(f"{topic} {','.join(map(str, numbers))}" for topic, numbers in by_topic.items()) or "nothing")

@@ -5,32 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rich.console import Group
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groupcheck.oracles.assignment.judging import RIGHT
 from groupcheck.oracles.assignment.sequence import JudgedChange, JudgedSequence
-from groupcheck.oracles.printable import printable
+from groupcheck.oracles.assignment.verdict_view import FEW, beginning, left_out, short
 
-FEW = 20  # violations and members told at the terminal
-CHANGES = 100
-SHORT = 400  # characters of a line
+CHANGES = 100  # told at the terminal
 
 
 def view(judged: JudgedSequence) -> Group:
     """The verdict, the facts, the table of changes, what is wrong."""
-    right = judged.verdict == RIGHT
-    headline = Text.assemble((judged.verdict, "bold green" if right else "bold red"), "  ", (printable(sequence_title(judged)), "bold"))
-    told = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    told.add_column(style="dim", no_wrap=True)
-    told.add_column(overflow="fold")
-    for name, words in sequence_facts(judged):
-        told.add_row(name, Text(printable(words)))
-    wrong = [Text(_short(f"  {where}: {v.promise}: {v.words}"), "red") for where, v in judged.violations[:FEW]]
-    if len(judged.violations) > FEW:
-        wrong.append(Text(f"  and {len(judged.violations) - FEW:,} more (--json has them)", "dim"))
-    return Group(headline, Padding(told, (0, 0, 0, 2)), *wrong, Text(""), _table(judged))
+    wrong = [f"{where}: {v.promise}: {v.words}" for where, v in judged.violations]
+    return Group(*beginning(judged.verdict, sequence_title(judged), sequence_facts(judged), wrong), Text(""), _table(judged))
 
 
 def sequence_title(judged: JudgedSequence) -> str:
@@ -47,6 +34,9 @@ def sequence_facts(judged: JudgedSequence) -> Iterable[tuple[str, str]]:
         "moves",
         f"{sum(c.moves for c in judged.changes)}, and {sum(c.fewest for c in judged.changes)} would do for balance at each change",
     )
+    notes = (note for change in judged.changes for round_ in change.rounds for note in round_.notes)
+    for note in list(dict.fromkeys(notes))[:FEW]:
+        yield "note", note
 
 
 def _table(judged: JudgedSequence) -> Table:
@@ -57,9 +47,9 @@ def _table(judged: JudgedSequence) -> Table:
     table.add_column("in the end", overflow="fold")
     for change in judged.changes[:CHANGES]:
         rounds = f"{len(change.rounds)}{'' if change.at_rest else ', not at rest'}"
-        table.add_row(Text(_short(f"  {change.words}")), rounds, str(change.moves), str(change.fewest), Text(_sizes(change)))
+        table.add_row(Text(short(f"  {change.words}")), rounds, str(change.moves), str(change.fewest), Text(_sizes(change)))
     if len(judged.changes) > CHANGES:
-        table.add_row(Text(f"  and {len(judged.changes) - CHANGES:,} more (--json has them)", "dim"))
+        table.add_row(left_out(len(judged.changes) - CHANGES))
     return table
 
 
@@ -69,9 +59,4 @@ def _sizes(change: JudgedChange) -> str:
         return "no assignment"
     members = last.question.group.members
     told = ", ".join(f"{m.id} {len(last.assigned.get(m.id, ()))}" for m in members[:FEW])
-    return _short(told + (f", and {len(members) - FEW:,} more" if len(members) > FEW else ""))
-
-
-def _short(text: str) -> str:
-    text = printable(text)
-    return text if len(text) <= SHORT else f"{text[: SHORT - 1]}…"
+    return short(told + (f", and {len(members) - FEW:,} more" if len(members) > FEW else ""))

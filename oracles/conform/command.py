@@ -11,7 +11,6 @@ from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from groupcheck.model.engine import UserError
@@ -30,7 +29,7 @@ from groupcheck.oracles.conform.tour import Counts
 from groupcheck.oracles.document import as_text
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.parquet import CONFORMANCE, write_table
-from groupcheck.oracles.text import as_plain
+from groupcheck.oracles.text import as_plain, facts_table
 
 ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # differences that the report tells in full
@@ -102,18 +101,13 @@ def view(result: Conformance) -> RenderableType:
     headline = Text("  ").join(
         Text(text, style) for text, style in ((result.verdict, COLOUR[result.verdict]), (title, "bold"), (result.why, "")) if text
     )
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in facts(result):
-        table.add_row(name, Text(text))
     told = [_difference(k, difference_shown(d)) for k, d in enumerate(result.differences[:SHOWN], 1)]
     more = (
         [Text(f"\n{result.differing - SHOWN:,} more rows differ (--json lists {len(result.differences)})")]
         if result.differing > SHOWN
         else []
     )
-    return Group(headline, Padding(table, (0, 0, 0, 2)), *told, *more, *_findings(result))
+    return Group(headline, Padding(facts_table(facts(result)), (0, 0, 0, 2)), *told, *more, *_findings(result))
 
 
 def facts(result: Conformance) -> list[tuple[str, str]]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-
-from attrs import define
+from collections.abc import Callable, Iterator
 
 from groupcheck.model.engine import Limits, Spec, UserError
 from groupcheck.model.engine.shards.distribute import WIDEST, distribute
 from groupcheck.model.engine.verdict import Progress, Verdict
-from groupcheck.oracles.spark.executors import A, Executors, T
-from groupcheck.oracles.spark.session import checked_master, is_local, needed, session
+from groupcheck.oracles.spark.executors import Executors
+from groupcheck.oracles.spark.session import OnDemand, checked_master, is_local, needed
 
 
 def explore(
@@ -37,38 +35,11 @@ def explore(
         raise UserError("a search goes on in the store that it was begun in", where="--store", do="leave it out")
     if not (store or resume or is_local(master)):
         raise UserError(f"executors of {master} need a store that they all reach", where="--spark", do="name one with --store URI")
-    with _store(store or resume) as uri, contextlib.ExitStack() as stack:
-        cluster = _OnDemand(stack, master, shards)
+    with _store(store or resume) as uri, OnDemand(master) as spark:
+        cluster = Executors(spark, shards)
         return distribute(
             spec, cluster, uri, limits, progress, shards=shards, widest=hand_over, resume=resume is not None, lasting=bool(store or resume)
         )
-
-
-@define
-class _OnDemand:
-    """Executors that are called for when there is something to do: starting Spark takes longer than most searches."""
-
-    stack: contextlib.ExitStack
-    master: str
-    wanted: int | None
-    _there: Executors | None = None
-
-    @property
-    def _executors(self) -> Executors:
-        if self._there is None:
-            self._there = Executors(self.stack.enter_context(session(self.master)), self.wanted)
-        return self._there
-
-    @property
-    def shards(self) -> int:
-        return self._executors.shards
-
-    @property
-    def retries(self) -> int:
-        return self._executors.retries
-
-    def run(self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]) -> list[T | None]:
-        return self._executors.run(function, arguments, pulse)
 
 
 @contextlib.contextmanager

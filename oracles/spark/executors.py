@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.spark.job import watched
-from groupcheck.oracles.spark.session import told_by
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+from groupcheck.oracles.spark.job import JobError, watched
+from groupcheck.oracles.spark.session import OnDemand
 
 A = TypeVar("A")
 T = TypeVar("T")
@@ -23,11 +20,19 @@ class Executors:
     An RDD that is kept in memory says where: Spark prefers the executor that holds a partition, and takes another one if that is gone.
     """
 
-    def __init__(self, spark: SparkSession, shards: int | None = None) -> None:
-        self._context = spark.sparkContext
-        self.shards = shards or max(2, self._context.defaultParallelism)
+    def __init__(self, spark: OnDemand, shards: int | None = None) -> None:
+        self._spark, self._wanted = spark, shards
         self.retries = 0
         self._numbers: dict[int, Any] = {}  # by how many: a search that is resumed has the shards that it was begun with
+
+    @property
+    def shards(self) -> int:
+        """As many as wanted, or one for each core."""
+        return self._wanted or max(2, self._context.defaultParallelism)
+
+    @property
+    def _context(self) -> Any:
+        return self._spark.session().sparkContext
 
     def run(self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]) -> list[T | None]:
         """Calls the function for every argument that is not None, and answers in their order. Raises `UserError` where a task fails for good."""
@@ -48,13 +53,10 @@ class Executors:
 
     def _collected(self, called: _Called, pulse: Callable[[], None]) -> list[tuple[int, int, Any]]:
         """The job's answers."""
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-
         try:
             return watched(self._context, self._tasks(len(called.arguments)).mapPartitions(called).collect, pulse)
-        except (PySparkException, Py4JError) as error:
-            raise _as_user_error(error) from None
+        except JobError as error:
+            raise _as_user_error(str(error)) from None
 
 
 class _Called:
@@ -73,9 +75,8 @@ class _Called:
                 yield number, attempt, self.function(self.arguments[number])
 
 
-def _as_user_error(error: BaseException) -> UserError:
+def _as_user_error(told: str) -> UserError:
     """What a job failed of: the executor's own words where it said any, else Spark's."""
-    told = told_by(error)
     ours = re.match(r"groupcheck\.[\w.]*Error: (.*)", told)
     if ours:
         return UserError(ours[1])

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from groupcheck.oracles.spark.session import told_by
+
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
@@ -14,26 +16,41 @@ GLANCE = 0.1  # seconds between two looks
 PATIENCE = 30.0  # seconds that a cancelled job may take to end
 
 
+class JobError(Exception):
+    """A job failed, of a task or of Spark itself; says what of, in one line."""
+
+
 def watched(context: SparkContext, job: Callable[[], T], look: Callable[[], None]) -> T:
-    """The job's answer, or what it raised. `look` is called in this thread now and then; what it raises cancels all jobs."""
+    """The job's answer. Raises `JobError`.
+
+    `look` is called in this thread now and then; what it raises cancels all jobs, and so does Ctrl-C. `Thread.join` would not serve: an
+    interrupt in the middle of it marks a thread as ended that is not.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
     answers: list[T] = []
     errors: list[BaseException] = []
+    ended = threading.Event()
 
     def work() -> None:
         try:
             answers.append(job())
+        except (PySparkException, Py4JError, OSError) as error:  # the last: the JVM is gone in the middle of an answer
+            errors.append(JobError(told_by(error)))
         except BaseException as error:
             errors.append(error)
+        finally:
+            ended.set()
 
-    thread = threading.Thread(target=work, name="spark job", daemon=True)
-    thread.start()
+    threading.Thread(target=work, name="spark job", daemon=True).start()
     try:
-        while thread.is_alive():
-            thread.join(GLANCE)
+        while not ended.wait(GLANCE):
             look()
+        look()
     except BaseException:
         context.cancelAllJobs()
-        thread.join(PATIENCE)
+        ended.wait(PATIENCE)
         raise
     if errors:
         raise errors[0]

@@ -93,6 +93,8 @@ def session(master: str, *, name: str = "groupcheck", conf: Mapping[str, str] | 
         settings = {**_settings(chosen, where), **(conf or {})}
         logging.getLogger().addHandler(quiet)
         spark = _started(chosen, name, where, settings)
+        server: Any = spark.sparkContext._accumulatorServer
+        server.handle_error = lambda request, client: None  # or it prints a traceback where the JVM dies, which the job tells of
         try:
             yield spark
         finally:
@@ -100,6 +102,31 @@ def session(master: str, *, name: str = "groupcheck", conf: Mapping[str, str] | 
             with contextlib.suppress(Exception):
                 spark.stop()
                 _forget_settings(list(settings))
+
+
+class OnDemand:
+    """A session that starts when it is first asked for, since starting Spark takes longer than much of what it is wanted for. A with-block ends it."""
+
+    def __init__(self, master: str, *, name: str = "groupcheck") -> None:
+        self._master, self._name, self._stack = master, name, contextlib.ExitStack()
+        self._spark: SparkSession | None = None
+
+    def __enter__(self) -> OnDemand:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    @property
+    def started(self) -> bool:
+        """Has anybody asked for it?"""
+        return self._spark is not None
+
+    def session(self) -> SparkSession:
+        """The session, started if it was not yet. Raises `UserError` as the function `session` does."""
+        if self._spark is None:
+            self._spark = self._stack.enter_context(session(self._master, name=self._name))
+        return self._spark
 
 
 def _forget_settings(names: list[str]) -> None:
@@ -191,8 +218,3 @@ def _java_words(error: BaseException) -> str:
     lines = [line.strip() for line in str(getattr(error, "java_exception", None) or error).splitlines()]
     said = [line for line in lines if re.match(r"(?:: |Caused by: )?[\w.$]+(?:Exception|Error)\b", line)]
     return " ".join(said or lines[:2])[:_SHOWN]
-
-
-def conf_of(spark: SparkSession) -> dict[str, Any]:
-    """The session's settings, for reports and tests."""
-    return dict(spark.sparkContext.getConf().getAll())

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from groupcheck.oracles.spark.job import watched
-from groupcheck.oracles.spark.session import ATTEMPTS, checked_master, is_local, session, told_by
+from groupcheck.oracles.spark.job import JobError, watched
+from groupcheck.oracles.spark.session import ATTEMPTS, checked_master, is_local, session
 from groupcheck.oracles.sweep.cells import Cell, Question
 from groupcheck.oracles.sweep.running import TRIES, Outcome, checked, failure, told
 
@@ -70,9 +70,7 @@ def _job(
     """One job with a task for each cell; why it failed, if it did."""
     if not cells:
         return ""
-    from py4j.protocol import Py4JError
     from pyspark.accumulators import AddingAccumulatorParam
-    from pyspark.errors import PySparkException
 
     context = spark.sparkContext
     stream: Any = context.accumulator([], AddingAccumulatorParam([]))
@@ -89,8 +87,8 @@ def _job(
     taken = [0]
     try:
         watched(context, partial(tasks.foreachPartition, work), drain)
-    except (PySparkException, Py4JError) as error:
-        return told_by(error)
+    except JobError as error:
+        return str(error)
     finally:
         drain()
     return ""

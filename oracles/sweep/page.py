@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from groupcheck import __version__
-from groupcheck.oracles.printable import printable
+from groupcheck.oracles.pages import render
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.growing import Sweep
 from groupcheck.oracles.sweep.words import held_words, question_words
@@ -29,18 +27,14 @@ class Matrix:
 
 def page(sweep: Sweep, verdict: str, rows: Sequence[Row]) -> str:
     """The whole page. `rows` as in the table, in the order of the cells."""
-    environment = Environment(
-        loader=PackageLoader("groupcheck.oracles", "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    environment.filters |= {"printable": printable, "short": short}
-    listed = [(question_words(cell), row) for cell, row in zip(sweep.cells, rows)]
-    return environment.get_template("sweep.html").render(
+    return render(
+        "sweep.html",
         title=sweep.title,
         verdict=verdict,
         facts=list(_facts(rows)),
         matrices=list(matrices(sweep, rows)),
-        listed=listed,
-        version=__version__,
+        listed=[(question_words(cell), row) for cell, row in zip(sweep.cells, rows)],
+        short=short,
     )
 
 

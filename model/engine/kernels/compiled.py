@@ -13,6 +13,7 @@ import ctypes
 import hashlib
 import importlib.util
 import os
+import pkgutil
 import stat
 import sys
 import tempfile
@@ -26,7 +27,7 @@ from attrs import frozen
 
 Kernel = Callable[[int], None]
 Objects = list[tuple[str, bytes]]  # symbol and object code of each kernel
-_SOURCES = ("building.py", "compiled.py", "firing.py", "intrinsics.py", "lookup.py", "packing.py", "registers.py", "search.py")
+_SOURCES = ("building.py", "compiled.py", "firing.py", "index.py", "intrinsics.py", "lookup.py", "packing.py", "registers.py", "search.py")
 _PACKING = ("write_rows", "dump_rows", "repack_log", "repack_outcomes", "respread", "deal")
 _MAGIC = b"groupcheck object 1\n"
 _loaded: dict[str, dict[str, Kernel]] = {}
@@ -64,9 +65,9 @@ def cache_directory() -> Path | None:
 
 
 def _sources() -> bytes:
-    here = Path(__file__).parent
-    read: Callable[[str], bytes] = __loader__.get_data  # type: ignore[name-defined]  # from a folder or out of a zip
-    return hashlib.blake2b(b"\0".join(read(str(here / name)) for name in _SOURCES)).digest()
+    read = [pkgutil.get_data(__package__, name) or b"" for name in _SOURCES]  # from a folder or out of a zip
+    assert all(read), "the sources of the kernels cannot be read"
+    return hashlib.blake2b(b"\0".join(read)).digest()
 
 
 _SOURCES_AT_START = _sources()

@@ -9,21 +9,12 @@ from __future__ import annotations
 from numpy import uint64 as U
 
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.kernels.intrinsics import ONE, alone, inside, mix, quarters, trailing_zeros, words
+from groupcheck.model.engine.kernels.index import hashed
+from groupcheck.model.engine.kernels.intrinsics import ONE, alone, inside, quarters, trailing_zeros, words
 from groupcheck.model.engine.kernels.lookup import look, open_of
 
 ZERO, TWO, THREE, FOUR = U(0), U(2), U(3), U(4)
-NOTHING, LONGEST, INDEX_BYTES = U(r.NOTHING), U(r.LONGEST_CHAIN), U(4)
-
-
-@inside
-def hashed(wide, ctx, buffer, hashes, k):
-    """Notes the hash of the successor at k."""
-    W = U(len(wide))
-    h = mix(buffer[k * W])
-    for w in range(1, len(wide)):
-        h = mix(h ^ buffer[k * W + U(w)])
-    hashes[k] = h
+NOTHING, LONGEST = U(r.NOTHING), U(r.LONGEST_CHAIN)
 
 
 @alone

@@ -54,6 +54,37 @@ def prefetch(typingctx, address):
 
 
 @intrinsic
+def lanes_with(typingctx, bucket, value):
+    """Which of the eight 32-bit numbers at an address (a multiple of 32) equal a value, as bits."""
+
+    def generate(context, builder, signature, args):
+        half = ir.IntType(32)
+        eight = ir.VectorType(half, 8)
+        load = builder.load(builder.inttoptr(args[0], eight.as_pointer()))
+        load.align = 32
+        wanted = ir.Constant(eight, ir.Undefined)
+        for lane in range(8):
+            wanted = builder.insert_element(wanted, builder.trunc(args[1], half), half(lane))
+        found = builder.icmp_unsigned("==", load, wanted)
+        return builder.zext(builder.bitcast(found, ir.IntType(8)), _WORD)
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+@intrinsic
+def claimed(typingctx, address, value):
+    """Puts a 32-bit number where 0 stands, in one step for all threads; False if something else stood there by then."""
+
+    def generate(context, builder, signature, args):
+        half = ir.IntType(32)
+        place = builder.inttoptr(args[0], half.as_pointer())
+        done = builder.cmpxchg(place, half(0), builder.trunc(args[1], half), "acq_rel", "acquire")
+        return builder.extract_value(done, 1)
+
+    return types.boolean(types.uint64, types.uint64), generate
+
+
+@intrinsic
 def trailing_zeros(typingctx, x):
     """How many zero bits stand below the lowest set one; x is not 0."""
 
@@ -113,6 +144,18 @@ def mix(x):
     x ^= x >> uint64(33)
     x *= uint64(0xC4CEB9FE1A85EC53)
     return x ^ (x >> uint64(33))
+
+
+@alone
+def scattered(x, unused):
+    """A word with its `unused` upper bits 0, its bits spread over the upper ones of the answer, whose `unused` lower bits are 0.
+
+    No two words give the same answer (every step can be undone): a part of it that is known from elsewhere need not be kept (Cleary 1984).
+    """
+    x ^= x >> uint64(23)
+    x = (x * uint64(0xFF51AFD7ED558CCD)) << unused
+    x ^= ((x >> uint64(23)) >> unused) << unused
+    return x * uint64(0xC4CEB9FE1A85EC53)
 
 
 @alone

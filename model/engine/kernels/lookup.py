@@ -9,7 +9,7 @@ from __future__ import annotations
 from numpy import uint64 as U
 
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.kernels.intrinsics import FULL, ONE, alone, gather, halves, home, inside, mix, words
+from groupcheck.model.engine.kernels.intrinsics import ALL, FULL, ONE, alone, gather, halves, home, inside, mix, words
 
 ZERO, TWO, THREE, FOUR, HALF = U(0), U(2), U(3), U(4), U(32)
 HASH_BASE, ASKED_FOR = U(r.HASHED), U(r.ASKED_FOR)
@@ -43,8 +43,7 @@ def find(wide, ctx, x, at, table, place, views):
     """The cell of a hashed table; a key that is not there is entered and asked for."""
     W = U(len(wide))
     masks = words(ctx[r.MASKS])
-    keys = words(ctx[r.HASH_KEYS])
-    values = words(ctx[r.HASH_VALUES])
+    rows, stride = words(ctx[r.HASH]), ctx[r.KEY_WORDS] + ONE
     extra = ctx[r.VIEW_WORDS] if views else ZERO
     view_masks, view_values = words(ctx[r.VIEW_MASKS]), words(ctx[r.VIEW_VALUES])
     h = table + ONE
@@ -56,31 +55,32 @@ def find(wide, ctx, x, at, table, place, views):
         v += ONE
     size = ctx[r.HASH_SIZE]
     slot = home(h, size)
-    while values[slot] != ZERO:
-        if values[slot] >> HALF == table + ONE:
-            k = slot * ctx[r.KEY_WORDS]
+    while rows[slot * stride] != ZERO:
+        value = rows[slot * stride]
+        if value >> HALF == table + ONE:
+            k = slot * stride + ONE
             same = True
             for w in range(len(wide)):
-                same = same and keys[k + U(w)] == x[at + U(w)] & masks[table * W + U(w)]
+                same = same and rows[k + U(w)] == x[at + U(w)] & masks[table * W + U(w)]
             v = ZERO
             while v < extra:
-                same = same and keys[k + W + v] == view_values[v] & view_masks[table * extra + v]
+                same = same and rows[k + W + v] == view_values[v] & view_masks[table * extra + v]
                 v += ONE
             if same:
-                return values[slot] & FULL
+                return value & FULL
         slot += ONE
         if slot == size:
             slot = ZERO
     if not ask(wide, ctx, x, at, table, place, views):
         return ZERO
-    k = slot * ctx[r.KEY_WORDS]
+    k = slot * stride + ONE
     for w in range(len(wide)):
-        keys[k + U(w)] = x[at + U(w)] & masks[table * W + U(w)]
+        rows[k + U(w)] = x[at + U(w)] & masks[table * W + U(w)]
     v = ZERO
     while v < extra:
-        keys[k + W + v] = view_values[v] & view_masks[table * extra + v]
+        rows[k + W + v] = view_values[v] & view_masks[table * extra + v]
         v += ONE
-    values[slot] = (table + ONE) << HALF | ASKED_FOR
+    rows[slot * stride] = (table + ONE) << HALF | ASKED_FOR
     ctx[r.HASH_COUNT] += ONE
     return ASKED_FOR
 
@@ -130,5 +130,7 @@ def open_of(x, at, guards, bits, first, end):
     while first < end:
         g = first * FOUR
         out |= bits[guards[g + THREE] + ((x[at + guards[g]] >> guards[g + ONE]) & guards[g + TWO])]
+        if out == ALL:
+            break  # also keeps the compiler from gathering several at once, which takes longer
         first += ONE
     return out

@@ -29,9 +29,9 @@ def put(ctx, table, ids, value):
             i += ONE
         halves(ctx[r.CELLS])[base] = value
         return
-    key, keys, values = words(ctx[r.SCRATCH]), words(ctx[r.HASH_KEYS]), words(ctx[r.HASH_VALUES])
-    used, stride, size = key_words(ctx, table), ctx[r.KEY_WORDS], ctx[r.HASH_SIZE]
-    while i < stride:
+    key, rows = words(ctx[r.SCRATCH]), words(ctx[r.HASH])
+    used, stride, size = key_words(ctx, table), ctx[r.KEY_WORDS] + ONE, ctx[r.HASH_SIZE]
+    while i < ctx[r.KEY_WORDS]:
         key[i] = ZERO
         i += ONE
     i = ZERO
@@ -45,24 +45,24 @@ def put(ctx, table, ids, value):
         h = mix(h ^ key[i])
         i += ONE
     slot = home(h, size)
-    while values[slot] != ZERO:
-        same = values[slot] >> U(32) == table + ONE
+    while rows[slot * stride] != ZERO:
+        same = rows[slot * stride] >> U(32) == table + ONE
         i = ZERO
         while i < used:
-            same = same and keys[slot * stride + i] == key[i]
+            same = same and rows[slot * stride + ONE + i] == key[i]
             i += ONE
         if same:
             break
         slot += ONE
         if slot == size:
             slot = ZERO
-    if values[slot] == ZERO:
+    if rows[slot * stride] == ZERO:
         ctx[r.HASH_COUNT] += ONE
     i = ZERO
-    while i < stride:
-        keys[slot * stride + i] = key[i]
+    while i < ctx[r.KEY_WORDS]:
+        rows[slot * stride + ONE + i] = key[i]
         i += ONE
-    values[slot] = (table + ONE) << U(32) | value
+    rows[slot * stride] = (table + ONE) << U(32) | value
 
 
 def write_rows(ctx):
@@ -197,16 +197,16 @@ def respread(ctx):
                     put(ctx, table, ids, moved_value(ctx, value) if table < ctx[r.FROM] else value)
                 c += ONE
         table += ONE
-    keys, values, stride = words(ctx[r.OLD_KEYS]), words(ctx[r.OLD_VALUES]), ctx[r.OLD_KEY_WORDS]
+    rows, stride = words(ctx[r.OLD_HASH]), ctx[r.OLD_KEY_WORDS] + ONE
     slot = ZERO
     while slot < ctx[r.OLD_HASH_SIZE]:
-        value = values[slot] & FULL
+        value = rows[slot * stride] & FULL
         if value >= NOTHING:
-            table = (values[slot] >> U(32)) - ONE
+            table = (rows[slot * stride] >> U(32)) - ONE
             first, i = firsts[table], ZERO
             while first + i < firsts[table + ONE]:
                 o = (first + i) * FOUR
-                ids[i] = (keys[slot * stride + inputs[o]] >> inputs[o + ONE]) & inputs[o + TWO]
+                ids[i] = (rows[slot * stride + ONE + inputs[o]] >> inputs[o + ONE]) & inputs[o + TWO]
                 i += ONE
             put(ctx, table, ids, moved_value(ctx, value) if table < ctx[r.FROM] else value)
         slot += ONE
@@ -264,17 +264,18 @@ def dump_rows(ctx):
                 to = dump_row(ctx, table, ids, value, to)
             c += ONE
         table += ONE
-    keys, values, stride = words(ctx[r.HASH_KEYS]), words(ctx[r.HASH_VALUES]), ctx[r.KEY_WORDS]
+    rows, stride = words(ctx[r.HASH]), ctx[r.KEY_WORDS] + ONE
     slot = ZERO
     while slot < ctx[r.HASH_SIZE]:
-        table = (values[slot] >> U(32)) - ONE
-        if values[slot] & FULL >= NOTHING and table < ctx[r.TO]:
+        value = rows[slot * stride] & FULL
+        table = (rows[slot * stride] >> U(32)) - ONE
+        if value >= NOTHING and table < ctx[r.TO]:
             i = ZERO
             while firsts[table] + i < firsts[table + ONE]:
                 o = (firsts[table] + i) * FOUR
-                ids[i] = (keys[slot * stride + inputs[o]] >> inputs[o + ONE]) & inputs[o + TWO]
+                ids[i] = (rows[slot * stride + ONE + inputs[o]] >> inputs[o + ONE]) & inputs[o + TWO]
                 i += ONE
-            to = dump_row(ctx, table, ids, values[slot] & FULL, to)
+            to = dump_row(ctx, table, ids, value, to)
         slot += ONE
     ctx[r.TAPE_LENGTH] = to
 

@@ -6,10 +6,14 @@ They stand apart from the kernels so that a run whose compiled code is on disk n
 
 (  # the log of states, its index, and the stretch of it to work on
     LOG, STATES, INDEX, INDEX_SLOTS, TAG_BITS, ROOM, MODE, FROM, TO, LIST, TRANSITIONS, TARGET, FOUND_AT,
+    # of states of one word: remainders in buckets, how many states found theirs full, and bits of a word that no field uses
+    BUCKETS, BUCKET_BITS, CROWDED, CROWDED_ROOM, UNUSED_BITS,
+    # where several threads share the index: the list for states that one thread enters afterwards, with their predicates
+    LATE,
     # successors of the block in hand
     BUFFER, HASHES, NEEDS, BUFFER_SIZE, BLOCK, SIEVE, SIEVE_SHIFT,
-    # tables: masks and shifts that gather a footprint's bits, dense cells, hashed cells, outcomes
-    TABLES, MASKS, SHIFTS, BASES, CELLS, HASH_KEYS, HASH_VALUES, HASH_SIZE, HASH_COUNT, KEY_WORDS, OUTCOMES, KIND_NEEDS, KIND_URGENT, FIRED,
+    # tables: masks and shifts that gather a footprint's bits, dense cells, hashed rows (each a cell and its key), outcomes
+    TABLES, MASKS, SHIFTS, BASES, CELLS, HASH, HASH_SIZE, HASH_COUNT, KEY_WORDS, OUTCOMES, KIND_NEEDS, KIND_URGENT, FIRED,
     # guards: for each chunk of 64 tables the open ones
     CHUNKS, UNGUARDED, CHUNK_GUARDS, GUARDS, GUARD_BITS,
     # urgent rules: groups of tables, and memory for chains
@@ -22,11 +26,11 @@ They stand apart from the kernels so that a run whose compiled code is on disk n
     # writing rows, and moving everything to wider fields
     TAPE, TAPE_LENGTH, OUTCOMES_USED, WORDS, INPUT_FIRST, INPUTS, KIND_BASES, KIND_LABELS, LABELS,
     OLD_WORDS, FIELDS, FIELD_COUNT, SCRATCH, SOURCE, MOVED_TO,
-    OLD_CELLS, OLD_BASES, OLD_INPUTS, OLD_KEYS, OLD_VALUES, OLD_HASH_SIZE, OLD_KEY_WORDS,
+    OLD_CELLS, OLD_BASES, OLD_INPUTS, OLD_HASH, OLD_HASH_SIZE, OLD_KEY_WORDS,
     # for each state of the log the predicates that must be looked at, where that is kept
     NEED_LOG,
     COUNT,
-) = range(100)  # fmt: skip
+) = range(104)  # fmt: skip
 
 # Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state reaches the target; predicates put off;
 # a new index; states from elsewhere into log and index

@@ -2,9 +2,8 @@
 
 For every state and table the row is looked up by the bits of its footprint. A row that Python has not filled yet is asked for once,
 and the pair (state, table) put off; after Python has filled it, the kernel runs again over the pairs put off. Successors go to a
-buffer, prefetching their place in the index; then they are inserted: the index holds places in the log (4 bytes, the spare high bits a
-tag from the hash), and the log's own words decide equality. Predicates are looked up for new states only, and only those that read
-a slot which the transition changed: the others had their say in the state before.
+buffer, prefetching their place in the index (`index.py`); then they are inserted. Predicates are looked up for new states only, and only
+those that read a slot which the transition changed: the others had their say in the state before.
 """
 
 from __future__ import annotations
@@ -12,11 +11,24 @@ from __future__ import annotations
 from numpy import uint64 as U
 
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.kernels.firing import fire_chained, fire_plain, hashed
-from groupcheck.model.engine.kernels.intrinsics import ALL, FULL, ONE, alone, halves, home, inside, prefetch, trailing_zeros, words
+from groupcheck.model.engine.kernels.firing import fire_chained, fire_plain
+from groupcheck.model.engine.kernels.index import (
+    ENTERED,
+    FULL_BUCKET,
+    enter_bucket,
+    free_slot,
+    hashed_ahead,
+    list_late,
+    load_compared,
+    load_place,
+    reindex,
+    sift,
+    take_slot,
+)
+from groupcheck.model.engine.kernels.intrinsics import ALL, ONE, alone, halves, inside, mix, trailing_zeros, words
 from groupcheck.model.engine.kernels.lookup import look, look_viewed, open_of
 
-ZERO, TWO, SIX, SIXTY_THREE, WORD_BYTES, INDEX_BYTES = U(0), U(2), U(6), U(63), U(8), U(4)
+ZERO, TWO, SIX, SIXTY_THREE = U(0), U(2), U(6), U(63)
 NOTHING = U(r.NOTHING)
 RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN = U(r.RETRY), U(r.CHECK), U(r.BACKWARD), U(r.RECHECK), U(r.REINDEX), U(r.TAKE_IN)
 
@@ -76,74 +88,55 @@ def examine(wide, ctx, x, place, need):
 
 
 @inside
-def sift(wide, ctx, buffer, hashes, needs, k):
-    """Drops successors that were met a moment ago, and starts loading the index for the others: how many are left.
-
-    The sieve holds states themselves, so nothing new is ever dropped: what stands in it is in the log, or further up in this buffer.
-    """
+def append(wide, ctx, log, buffer, i, n, need):
+    """A new state, at i of the buffer, to the log, at place n."""
     W = U(len(wide))
-    sieve, shift = words(ctx[r.SIEVE]), ctx[r.SIEVE_SHIFT]
-    index, slots = ctx[r.INDEX], ctx[r.INDEX_SLOTS]
-    kept, i = ZERO, ZERO
-    while i < k:
-        h = hashes[i]
-        at = (h >> shift) * W
-        same = True
-        for w in range(len(wide)):
-            same = same and sieve[at + U(w)] == buffer[i * W + U(w)]
-        if not same:
-            for w in range(len(wide)):
-                y = buffer[i * W + U(w)]
-                sieve[at + U(w)] = y
-                buffer[kept * W + U(w)] = y
-            hashes[kept] = h
-            needs[kept] = needs[i]
-            prefetch(index + (home(h, slots) * INDEX_BYTES))
-            kept += ONE
-        i += ONE
-    return kept
+    for w in range(len(wide)):
+        log[n * W + U(w)] = buffer[i * W + U(w)]
+    if need & ctx[r.LIVE]:
+        examine(wide, ctx, log, n, need & ctx[r.LIVE])
+    if ctx[r.NEED_LOG] != ZERO:
+        words(ctx[r.NEED_LOG])[n] = need
 
 
 @inside
-def insert(wide, ctx, log, index, slots, bits, buffer, hashes, needs, k, n):
-    """The buffer into index and log: the number of states afterwards. A first pass loads the log entries that the index points to."""
-    W = U(len(wide))
-    low = (ONE << bits) - ONE
-    high = FULL & ~low
-    live, need_log = ctx[r.LIVE], ctx[r.NEED_LOG]
-    i = ZERO
+def insert_in_buckets(wide, ctx, log, buffer, hashes, needs, k, n):
+    """The buffer into buckets and log: the number of states afterwards, and how many found their bucket full; these stand in front now."""
+    full, i = ZERO, ZERO
     while i < k:
-        p = U(index[home(hashes[i], slots)]) & low
-        if p != ZERO:
-            prefetch(ctx[r.LOG] + (p - ONE) * (W * WORD_BYTES))
+        h = hashes[i]
+        met = enter_bucket(ctx, h)
+        if met == ENTERED:
+            append(wide, ctx, log, buffer, i, n, needs[i])
+            n += ONE
+        elif met == FULL_BUCKET:
+            h = mix(h)  # apart from its bucket's others
+            buffer[full], hashes[full], needs[full] = buffer[i], h, needs[i]
+            load_place(ctx, h)
+            full += ONE
         i += ONE
-    i = ZERO
+    return n, full
+
+
+@inside
+def insert(wide, ctx, log, buffer, hashes, needs, k, n):
+    """The buffer into index and log: the number of states afterwards."""
+    if len(wide) == 1 and ctx[r.BUCKETS] != ZERO:
+        n, k = insert_in_buckets(wide, ctx, log, buffer, hashes, needs, k, n)
+    load_compared(wide, ctx, hashes, k)
+    if ctx[r.LATE] != ZERO:
+        list_late(wide, ctx, log, buffer, hashes, needs, k)
+        return n
+    begun, i = n, ZERO
     while i < k:
-        at = home(hashes[i], slots)
-        tag = hashes[i] & high
-        while True:
-            t = U(index[at])
-            if t == ZERO:
-                index[at] = tag | (n + ONE)
-                for w in range(len(wide)):
-                    log[n * W + U(w)] = buffer[i * W + U(w)]
-                if needs[i] & live:
-                    examine(wide, ctx, log, n, needs[i] & live)
-                if need_log != ZERO:
-                    words(need_log)[n] = needs[i]
-                n += ONE
-                break
-            if t & high == tag:
-                p = ((t & low) - ONE) * W
-                same = True
-                for w in range(len(wide)):
-                    same = same and log[p + U(w)] == buffer[i * W + U(w)]
-                if same:
-                    break
-            at += ONE
-            if at == slots:
-                at = ZERO
+        at = free_slot(wide, ctx, log, buffer, hashes[i], i)
+        if at != ALL:
+            take_slot(ctx, at, hashes[i], n)
+            append(wide, ctx, log, buffer, i, n, needs[i])
+            n += ONE
         i += ONE
+    if len(wide) == 1 and ctx[r.BUCKETS] != ZERO:
+        ctx[r.CROWDED] += n - begun
     return n
 
 
@@ -259,32 +252,6 @@ def reaches(wide, ctx, k):
 
 
 @alone
-def reindex(wide, ctx, log, index, slots, bits, buffer, hashes):
-    """A new index from the log. Its states are distinct, so each takes the first free slot, and none needs to be compared."""
-    W = U(len(wide))
-    high = FULL & ~((ONE << bits) - ONE)
-    done, n = ctx[r.FROM], ctx[r.TO]
-    while done < n:
-        k = ZERO
-        while k < ctx[r.BLOCK] and done + k < n:
-            for w in range(len(wide)):
-                buffer[k * W + U(w)] = log[(done + k) * W + U(w)]
-            hashed(wide, ctx, buffer, hashes, k)
-            prefetch(ctx[r.INDEX] + (home(hashes[k], slots) * INDEX_BYTES))
-            k += ONE
-        i = ZERO
-        while i < k:
-            at = home(hashes[i], slots)
-            while index[at] != ZERO:
-                at += ONE
-                if at == slots:
-                    at = ZERO
-            index[at] = (hashes[i] & high) | (done + i + ONE)
-            i += ONE
-        done += k
-
-
-@alone
 def received(wide, ctx, s, hi):
     """States from a list into the buffer, with the predicates to be looked at from another (SOURCE): (next, states)."""
     W = U(len(wide))
@@ -294,9 +261,8 @@ def received(wide, ctx, s, hi):
     while s < hi and k < ctx[r.BLOCK]:
         for w in range(len(wide)):
             buffer[k * W + U(w)] = listed[s * W + U(w)]
-        hashed(wide, ctx, buffer, hashes, k)
+        hashed_ahead(wide, ctx, buffer, hashes, k)
         needs[k] = listed_needs[s]
-        prefetch(ctx[r.INDEX] + (home(hashes[k], ctx[r.INDEX_SLOTS]) * INDEX_BYTES))
         k += ONE
         s += ONE
     return s, k
@@ -304,11 +270,11 @@ def received(wide, ctx, s, hi):
 
 @alone
 def search(wide, chained, ctx):
-    log, index, slots, bits = words(ctx[r.LOG]), halves(ctx[r.INDEX]), ctx[r.INDEX_SLOTS], ctx[r.TAG_BITS]
+    log = words(ctx[r.LOG])
     buffer, hashes, needs = words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS])
     n, s, hi, mode = ctx[r.STATES], ctx[r.FROM], ctx[r.TO], ctx[r.MODE]
     if mode == REINDEX:
-        reindex(wide, ctx, log, index, slots, bits, buffer, hashes)
+        reindex(wide, ctx, log, buffer, hashes)
         return
     if mode == RECHECK:
         while s < hi:
@@ -316,9 +282,10 @@ def search(wide, chained, ctx):
             examine(wide, ctx, log, listed[s * TWO], listed[s * TWO + ONE] & ctx[r.LIVE])
             s += ONE
         return
-    room, put_off_room = ctx[r.ROOM] - ctx[r.BUFFER_SIZE], ctx[r.PUT_OFF_SIZE] - ctx[r.BUFFER_SIZE]
+    size = ctx[r.BUFFER_SIZE]
+    room, crowded_room, put_off_room = ctx[r.ROOM] - size, ctx[r.CROWDED_ROOM] - size, ctx[r.PUT_OFF_SIZE] - size
     ctx[r.FOUND_AT] = ALL
-    while s < hi and n < room and ctx[r.PUT_OFF_COUNT] < put_off_room and ctx[r.ENDLESS] == ZERO:
+    while s < hi and n < room and ctx[r.CROWDED] < crowded_room and ctx[r.PUT_OFF_COUNT] < put_off_room and ctx[r.ENDLESS] == ZERO:
         before = s
         if mode == TAKE_IN:
             s, k = received(wide, ctx, s, hi)
@@ -333,7 +300,8 @@ def search(wide, chained, ctx):
         elif mode != CHECK:
             if mode != TAKE_IN:
                 ctx[r.TRANSITIONS] += k
-                k = sift(wide, ctx, buffer, hashes, needs, k)
-            n = insert(wide, ctx, log, index, slots, bits, buffer, hashes, needs, k, n)
+                if len(wide) > 1 or ctx[r.BUCKETS] == ZERO:
+                    k = sift(wide, ctx, buffer, hashes, needs, k)
+            n = insert(wide, ctx, log, buffer, hashes, needs, k, n)
     ctx[r.STATES] = n
     ctx[r.FROM] = s

@@ -9,15 +9,14 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from groupcheck.model.engine.checkpoint import numbers_of
-from groupcheck.model.engine.errors import CheckpointError, RuleError, UserError
-from groupcheck.model.engine.explore import Run, interrupts, verdict_of, without_collection
-from groupcheck.model.engine.identity import identity
+from groupcheck.model.engine.checkpoint import MISFITS, numbers_of, same_model
+from groupcheck.model.engine.errors import CheckpointError, UserError
+from groupcheck.model.engine.explore import Run, StoppedError, interrupts, verdict_of, without_collection
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.search import Kept, Search
 from groupcheck.model.engine.shards.owned import Piece
 from groupcheck.model.engine.shards.replica import dealt, scratch_log, widths_of
-from groupcheck.model.engine.shards.spread import FORMAT, MANIFEST, Cluster, Manifest, Spread, StoppedError
+from groupcheck.model.engine.shards.spread import FORMAT, MANIFEST, Cluster, Manifest, Spread
 from groupcheck.model.engine.shards.store import Store
 from groupcheck.model.engine.shards.telling import Telling, relearned
 from groupcheck.model.engine.shards.working import write_shape
@@ -73,7 +72,7 @@ def distribute(
 
 def _finished(spread: Spread, lasting: bool) -> Verdict:
     spread.search.pulse = spread.pulse
-    spread.search.key_of = spread.key_of  # type: ignore[method-assign]  # its log holds only what is in hand
+    spread.search.key_to = spread.key_of
     reason = ""
     try:
         spread.levels()
@@ -104,43 +103,24 @@ def _handed_over(run: Run, store: Store, cluster: Cluster, shards: int, most: in
                 pieces[shard].append(piece)
     states, level = s.log.states, len(s.log.levels) - 1
     s.log = scratch_log(s.packed)
-    spread = Spread(
-        s,
-        store,
-        cluster,
-        Telling(s, store),
-        uuid.uuid4().hex[:12],
-        shards,
-        most,
-        run.limits,
-        run.progress,
-        run.began,
-        level,
-        states,
-        pieces,
-    )
+    name = uuid.uuid4().hex[:12]
+    spread = Spread(s, store, cluster, Telling(s, store), name, shards, most, run.limits, run.progress, run.began, level, states, pieces)
     spread.keep()
     return spread
 
 
 def _resumed(spec: Spec, store: Store, cluster: Cluster, limits: Limits, progress: Callable[[Progress], None] | None, most: int) -> Spread:
     """The search in a store, at the end of its last complete level."""
-    from cattrs import structure
+    from cattrs import BaseValidationError, structure
 
-    told, ours = store.read_document(MANIFEST), identity(spec)
+    told = store.read_document(MANIFEST)
     try:
         if told["format"] != FORMAT:
             raise CheckpointError("is of another version of groupcheck", where=store.uri, do="start anew with an empty --store")
         m = structure(told, Manifest)
-        for what, message in (("spec", "model"), ("scope", "scope"), ("python", "version of Python"), ("model", "version of the model")):
-            if m.identity[what] != ours[what]:
-                raise CheckpointError(f"belongs to another {message}", where=store.uri, do="run it as it was begun, or start anew")
+        same_model(m.identity, spec, store.uri)
         return _restored(spec, m, store, cluster, limits, progress, most)
-    except UserError as error:
-        if isinstance(error, RuleError):
-            raise CheckpointError(f"does not fit this model: {error}", where=store.uri) from error
-        raise
-    except Exception as error:  # cattrs raises groups
+    except (*MISFITS, BaseValidationError) as error:
         raise CheckpointError(f"does not fit this model: {type(error).__name__}: {error}", where=store.uri) from error
 
 

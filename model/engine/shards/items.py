@@ -23,11 +23,6 @@ class Items:
     rests: Words
     widths: tuple[int, ...]
 
-    @staticmethod
-    def none(words: int, widths: Sequence[int]) -> Items:
-        """Nothing to do."""
-        return Items(np.zeros((0, words), np.uint64), pairs([]), pairs([]), np.zeros(0, np.uint64), tuple(widths))
-
     def __len__(self) -> int:
         return len(self.states)
 

@@ -19,7 +19,7 @@ import numpy as np
 from attrs import define, frozen
 
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.log import Log, Slots
+from groupcheck.model.engine.log import FIRST_SLOTS, Log, Slots
 from groupcheck.model.engine.shards.replica import Replica, in_layout
 from groupcheck.model.engine.shards.store import Store
 from groupcheck.model.engine.store import Reserved, Words, allocate
@@ -60,18 +60,22 @@ class Owned:
 
     def keep(self, replica: Replica, pieces: Sequence[Piece], states: int) -> None:
         """Says that the files now hold these blocks' states."""
-        document = {"pieces": [p.name for p in pieces], "states": states, "widths": replica.widths, "slots": self.log.slots}
+        index = {"size": self.log.size, "slots": self.log.slots, "crowded": replica.packed.get(r.CROWDED)}
+        document = {"pieces": [p.name for p in pieces], "states": states, "widths": replica.widths, "index": index}
         temporary = self.folder / f"{MARKER}.new"
         temporary.write_text(json.dumps(document))
         temporary.replace(self.folder / MARKER)
 
 
-def _index_in(folder: Path, slots: int) -> Slots:
+def _index_in(folder: Path, size: int) -> Slots:
     for old in folder.glob("index-*"):
         old.unlink()
-    file = folder / f"index-{slots}"
-    allocate(file, 4 * slots)
-    return np.memmap(file, np.uint32, "r+", shape=(slots,))
+    allocate(folder / f"index-{size}", 4 * size)
+    return _index_of(folder, size)
+
+
+def _index_of(folder: Path, size: int) -> Slots:
+    return np.memmap(folder / f"index-{size}", np.uint32, "r+", shape=(size,))
 
 
 @contextlib.contextmanager
@@ -98,28 +102,38 @@ def owned(replica: Replica, store: Store, run: str, shard: int, pieces: Sequence
         states = sum(p.states for p in pieces)
         held = _held(folder, replica, [p.name for p in pieces], states)
         (folder / MARKER).unlink(missing_ok=True)
-        log = Log(replica.packed, Reserved(FIRST_WORDS, folder / "log"), lambda slots: _index_in(folder, slots))
+        log = Log(replica.packed, Reserved(FIRST_WORDS, folder / "log"), lambda size: _index_in(folder, size))
         replica.log = log
+        replica.registers[r.CROWDED] = 0
         replica.registers[r.LOG], replica.registers[r.STATES] = log.memory.address, states
         replica.clear_sieve()
         if held is None:
             _fill(log, replica, store, pieces)
-        if held and held[0] == states:
-            log.use_index(np.memmap(folder / f"index-{held[1]}", np.uint32, "r+", shape=(held[1],)))
+        if held and held[0] == states and _fits(log, folder, *held[1:]):
+            size, slots, crowded = held[1:]
+            log.use_index(_index_of(folder, size), slots, crowded)
         else:
             log.reindex(log.slots_for(states))
         yield Owned(log, folder, states, held is None)
 
 
-def _held(folder: Path, replica: Replica, names: list[str], states: int) -> tuple[int, int] | None:
-    """(states, slots) that the files hold, if they begin with these blocks' states in today's layout."""
+def _held(folder: Path, replica: Replica, names: list[str], states: int) -> tuple[int, int, int, int] | None:
+    """What the files hold, if they begin with these blocks' states in today's layout: states, and of their index size, slots, states crowded out."""
     try:
         told = json.loads((folder / MARKER).read_text())
         if told["widths"] == replica.widths and told["pieces"][: len(names)] == names and told["states"] >= states:
-            return int(told["states"]), int(told["slots"])
+            of_index = told["index"]
+            return int(told["states"]), int(of_index["size"]), int(of_index["slots"]), int(of_index["crowded"])
     except (OSError, ValueError, KeyError, TypeError):
         pass
     return None
+
+
+def _fits(log: Log, folder: Path, size: int, slots: int, crowded: int) -> bool:
+    """Is there a file that can be this index?"""
+    file = folder / f"index-{size}"
+    is_whole = file.is_file() and file.stat().st_size == 4 * size
+    return is_whole and FIRST_SLOTS <= slots <= size and 0 <= crowded <= size - slots and (slots < size) == log.holds_remainders(slots)
 
 
 def _fill(log: Log, replica: Replica, store: Store, pieces: Sequence[Piece]) -> None:

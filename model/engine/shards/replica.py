@@ -38,8 +38,8 @@ class Update:
     looks: Words
     rows: tuple[int, int]  # of rules, of predicates
 
-    def write(self, store: Store, name: str) -> int:
-        """Writes the update as a block; returns its bytes."""
+    def write(self, store: Store, name: str) -> None:
+        """Writes the update as a block."""
         header = {
             "counts": self.counts,
             "filled": self.filled,
@@ -47,7 +47,7 @@ class Update:
             "opened": [len(bits) for bits in self.opened],
             "rows": self.rows,
         }
-        return store.write(name, header, [self.origins, self.rules, self.looks, np.concatenate([np.zeros(0, np.uint64), *self.opened])])
+        store.write(name, header, [self.origins, self.rules, self.looks, np.concatenate([np.zeros(0, np.uint64), *self.opened])])
 
     @staticmethod
     def read(block: Block) -> Update:
@@ -192,14 +192,8 @@ class Replica(Loop):
 
     def scratch_with(self, states: Words) -> None:
         """The scratch log in hand, with these states (states x words, all different) and nothing else."""
-        log, n = self.scratch, len(states)
-        log.memory.ensure((n + 1) * self.packed.words)
-        log.memory.words[: n * self.packed.words] = states.reshape(-1)
-        self.log = log
-        self.registers[r.LOG], self.registers[r.STATES] = log.memory.address, n
-        log.slots = 0
-        log.reindex(log.slots_for(2 * n))
-        self.clear_sieve()
+        self.log = self.scratch
+        self.hold_only(states)
 
     def never_rests(self, place: int) -> None:
         self.registers[r.ENDLESS] = 0

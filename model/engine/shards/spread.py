@@ -17,7 +17,7 @@ from attrs import asdict, define, evolve, field, frozen
 
 from groupcheck.model.engine.backward import path_of, path_through
 from groupcheck.model.engine.errors import RuleError
-from groupcheck.model.engine.explore import answer, violation
+from groupcheck.model.engine.explore import StoppedError, answer, violation
 from groupcheck.model.engine.identity import identity
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.search import Search
@@ -52,10 +52,6 @@ class Cluster(Protocol):
     def retries(self) -> int: ...
 
     def run(self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]) -> list[T | None]: ...
-
-
-class StoppedError(Exception):
-    """A limit, met while executors work."""
 
 
 @frozen
@@ -139,7 +135,7 @@ class Spread:
 
     def _level(self) -> None:
         began, s = time.perf_counter(), self.search
-        self._tell()
+        self.telling.tell()
         self.read = self.written = 0
         reports = self._advance(self._work())
         fresh = [x.piece for x in reports if x.piece]
@@ -169,7 +165,7 @@ class Spread:
         if going:
             self.level += 1
         self.keep()
-        self.store.delete(used if going else [*used, *(name for x in reports for name in (x.dealt, *(x.firings.left or ())[:1]) if name)])
+        self.store.delete(used if going else [*used, *(name for x in reports for name in (x.dealt, x.firings.left) if name)])
         self.report(new)
 
     def _advance(self, works: Sequence[Work | None]) -> list[Report]:
@@ -184,9 +180,6 @@ class Spread:
         answers = self.cluster.run(function, works, pulse)
         assert [x is None for x in answers] == [w is None for w in works], "a work that the cluster did not do"
         return [x for x in answers if x is not None]
-
-    def _tell(self) -> None:
-        self.telling.tell()
 
     def _work(self) -> list[Work]:
         registers, names = self.search.registers, tuple(self.telling.names)
@@ -209,11 +202,11 @@ class Spread:
                 if len(handed.items):
                     use(handed.items)
                 if handed.left:
-                    left[x.shard] = evolve(base[x.shard], round=rounds + 1, left=handed.left[0])
+                    left[x.shard] = evolve(base[x.shard], round=rounds + 1, left=handed.left)
             if not any(left):
                 return rounds
             rounds += 1
-            self._tell()
+            self.telling.tell()
             told, live = tuple(self.telling.names), int(self.search.registers[r.LIVE])
             works = [w and evolve(w, updates=told, live=live) for w in left]
             reports = self._advance(works)
@@ -238,16 +231,9 @@ class Spread:
 
     def _in_hand(self, words: Words, widths: Sequence[int]) -> int:
         """The driver's log with these states and nothing else: how many."""
-        s = self.search
-        states = in_layout(words, widths, s.packed)
-        n, w = len(states), s.packed.words
-        s.log.memory.ensure((n + 1) * w)
-        s.log.memory.words[: n * w] = states.reshape(-1)
-        s.registers[r.LOG], s.registers[r.STATES] = s.log.memory.address, n
-        s.log.slots = 0
-        s.log.reindex(s.log.slots_for(2 * n))
-        s.clear_sieve()
-        return n
+        states = in_layout(words, widths, self.search.packed)
+        self.search.hold_only(states)
+        return len(states)
 
     def _examine(self, items: Items) -> None:
         """Looks predicates up for states whose combinations were new."""
@@ -324,10 +310,10 @@ class Spread:
     def path_to(self, level: int, ids: Sequence[int]) -> Path:
         """A shortest path to the state with these numbers at a level, over the blocks of the levels before."""
         s = self.search
-        self._tell()
+        self.telling.tell()
         states = [list(ids)]
         for before in range(level - 1, -1, -1):
-            target = self._packed(states[-1])
+            target = np.array(s.packed.pack(states[-1]), np.uint64)
             works = [
                 evolve(work, level=before) if any(p.level == before for p in pieces) else None
                 for work, pieces in zip(self._work(), self.pieces)
@@ -337,12 +323,6 @@ class Spread:
                 raise RuleError("?", f"no state of level {before} leads to one of level {before + 1}: a rule is not deterministic", {})
             states.append(found)
         return path_through(s.see, [tuple(pool.values[n] for pool, n in zip(s.pools, state)) for state in reversed(states)])
-
-    def _packed(self, ids: Sequence[int]) -> Words:
-        state = np.zeros(self.search.packed.words, np.uint64)
-        for f, number in zip(self.search.packed.fields, ids):
-            state[f.word] |= np.uint64(number << f.shift)
-        return state
 
     def key_of(self, place: int) -> str:
         """The key of a path to a state of the log in hand, for a rule at fault; empty if there is none."""
@@ -376,7 +356,7 @@ class Spread:
     def keep(self) -> None:
         """The manifest: all that `resumed` needs."""
         s = self.search
-        self._tell()
+        self.telling.tell()
         manifest = Manifest(
             FORMAT, self.identity, self.run, self.shards, self.level, self.states, s.transitions, s.fired, s.findings.goals, s.findings.wrong,
             self.witness, s.findings.depth, s.rows.calls, self.pieces, self.incoming, self.telling.names, self.finished, self.seconds, self.memory,

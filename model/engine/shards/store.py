@@ -12,13 +12,13 @@ import json
 import re
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from attrs import frozen
 
 from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.shards.filesystem import filesystem_of, plainly
 from groupcheck.model.engine.store import Words
 
 MAGIC = b"groupcheck.block/1\n"
@@ -47,19 +47,12 @@ class Store:
     """A folder under a URI that pyarrow's filesystems open (`file:`, `s3:`, `hdfs:`, `gs:`), or a local path."""
 
     def __init__(self, uri: str) -> None:
-        """Raises `StoreError` for what is no URI."""
+        """Raises `StoreError` for what is no place, and `UserError` where pyarrow is missing."""
         self.uri = uri
         try:
-            from pyarrow import fs
-        except ImportError:
-            raise UserError("pyarrow is not installed", where="--store", do="pip install 'groupcheck[spark]'") from None
-        try:
-            if "://" in uri or uri.startswith("file:"):
-                self._files, self._root = fs.FileSystem.from_uri(uri)
-            else:
-                self._files, self._root = fs.LocalFileSystem(), str(Path(uri).absolute())
-        except (OSError, ValueError) as error:
-            raise StoreError(f"cannot be opened: {_plainly(error)}", where=uri) from None
+            self._files, self._root = filesystem_of(uri)
+        except OSError as error:
+            raise StoreError(f"cannot be opened: {plainly(error)}", where=uri) from None
         if not self._root.strip("/"):
             raise StoreError("cannot be opened: it names no folder", where=uri)
 
@@ -144,7 +137,7 @@ class Store:
         except FileNotFoundError:
             raise StoreError(f"{name} is missing", where=self.uri, do="start anew with an empty --store") from None
         except (OSError, ValueError) as error:
-            raise StoreError(f"{name} cannot be read: {_plainly(error)}", where=self.uri) from None
+            raise StoreError(f"{name} cannot be read: {plainly(error)}", where=self.uri) from None
 
     def _write(self, name: str, parts: Sequence[Any]) -> None:
         temporary = f"{self._path(name)}.{uuid.uuid4().hex[:12]}.new"
@@ -157,7 +150,7 @@ class Store:
         except (OSError, ValueError) as error:
             with contextlib.suppress(OSError):
                 self._files.delete_file(temporary)
-            raise StoreError(f"{name} cannot be written: {_plainly(error)}", where=self.uri, do="make room there, then --resume") from None
+            raise StoreError(f"{name} cannot be written: {plainly(error)}", where=self.uri, do="make room there, then --resume") from None
 
     def names(self) -> list[str]:
         """All files in the store."""
@@ -166,7 +159,7 @@ class Store:
         try:
             found = self._files.get_file_info(fs.FileSelector(self._root, recursive=True, allow_not_found=True))
         except (OSError, ValueError) as error:
-            raise StoreError(f"cannot be listed: {_plainly(error)}", where=self.uri) from None
+            raise StoreError(f"cannot be listed: {plainly(error)}", where=self.uri) from None
         return sorted(f.path[len(self._root) + 1 :] for f in found if f.type == fs.FileType.File)
 
     def delete(self, names: Sequence[str]) -> None:
@@ -174,8 +167,3 @@ class Store:
         for name in names:
             with contextlib.suppress(OSError):
                 self._files.delete_file(self._path(name))
-
-
-def _plainly(error: Exception) -> str:
-    """An error of a filesystem in one line, without the library's own prefixes."""
-    return " ".join(str(error).split()).rpartition("Detail: ")[2][:300] or type(error).__name__

@@ -29,20 +29,19 @@ class Telling:
         if self.search.kept is None:
             self.search.kept = Kept()
 
-    def tell(self) -> int:
-        """Writes what is new, if anything is; returns the bytes."""
+    def tell(self) -> None:
+        """Writes what is new, if anything is."""
         s = self.search
         assert s.kept is not None
         if self.names and not s.kept.rules and not s.kept.looks and self._origins == len(s.rows.origins):
-            return 0
+            return
         update = Update(
             s.packed.values.counts(), self._opened(), list(s.packed.filled), list(s.packed.most),
             np.array(s.rows.origins[self._origins :], np.int64).view(np.uint64), _tape(s.kept.rules), _tape(s.kept.looks), s.kept.rows,
         )  # fmt: skip
         name = f"updates/{len(self.names):05}-{uuid.uuid4().hex[:12]}"
-        size = update.write(self.store, name)
+        update.write(self.store, name)
         self.told(name)
-        return size
 
     def told(self, name: str) -> None:
         """Everything so far is in this block and those before it."""

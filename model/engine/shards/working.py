@@ -5,7 +5,6 @@ it finds. Whatever lacks rows is handed to the driver, the only one that knows r
 from __future__ import annotations
 
 import contextlib
-import time
 import uuid
 from collections.abc import Iterator, Sequence
 
@@ -52,10 +51,10 @@ class Work:
 
 @frozen(eq=False)
 class Handed:
-    """Items for the driver; `left`: the block with those that would be too many at once, and for how many states."""
+    """Items for the driver; `left`: the block with those that would be too many at once."""
 
     items: Items
-    left: tuple[str, int] | None
+    left: str | None
 
 
 @frozen(eq=False)
@@ -69,14 +68,12 @@ class Report:
     examinations: Handed
     firings: Handed
     dealt: str | None
-    successors: int
     transitions: int
     fired: tuple[tuple[int, int], ...]
     quiet: Words
     rebuilt: bool
     bytes: tuple[int, int]
     memory: int
-    seconds: float
 
 
 def replica_for(run: str, store: Store, updates: Sequence[str]) -> Replica:
@@ -151,7 +148,7 @@ class _Shift:
             there.keep(self.replica, [*self.work.pieces, self.piece], log.states)
         else:
             there.keep(self.replica, self.work.pieces, log.states)
-        self.memory = log.bytes + 4 * log.slots
+        self.memory = log.bytes + 4 * log.size
 
     def _take_in(self, there: Owned, states: Words, needs: Words) -> None:
         registers, states = self.replica.registers, np.ascontiguousarray(states)
@@ -231,16 +228,16 @@ class _Shift:
 
     # -- handing over
 
-    def deal(self) -> tuple[str | None, int]:
-        """Writes the successors, a section for each shard: (name of the block, how many)."""
+    def deal(self) -> str | None:
+        """Writes the successors, a section for each shard: the name of the block, if there are any."""
         log = self.replica.log
         successors = found(log, len(self.frontier))
         if not len(successors):
-            return None, 0
+            return None
         name = self.name("dealt")
         sections = [part.reshape(-1) for part in dealt(self.replica.packed, successors, self.work.shards)]
         self.written += self.store.write(name, {"widths": self.replica.widths}, sections)
-        return name, len(successors)
+        return name
 
     def hand_over(self, examinations: list[Words], firings: list[Words], rests: list[Words]) -> Handed:
         """What could not be finished, to the driver."""
@@ -250,7 +247,7 @@ class _Shift:
             return Handed(handed, None)
         name = self.name("left")
         self.written += self.store.write(name, {"widths": self.replica.widths}, rest.sections)
-        return Handed(handed, (name, len(rest)))
+        return Handed(handed, name)
 
     def quiet_states(self) -> Words:
         """States without successors: one for each combination of what the declared ends read."""
@@ -268,7 +265,6 @@ class _Shift:
 
 def advance(work: Work) -> Report:
     """Does one shard's part of a level. Raises `StoreError` where blocks cannot be read or written."""
-    began = time.perf_counter()
     store = Store(work.store)
     replica = replica_for(work.run, store, work.updates)
     registers, p = replica.registers, replica.packed
@@ -289,15 +285,15 @@ def advance(work: Work) -> Report:
                 shift.arrive(there)
         with shift.noting_endless():
             shift.expand()
-    dealt_to, successors = shift.deal()
+    dealt_to = shift.deal()
     examinations = shift.hand_over(shift.examinations, [], [])
     firings = shift.hand_over([], shift.firings, shift.rests)
     fired = p.arrays[r.FIRED]
     kinds = np.flatnonzero(fired)
     return Report(
-        work.shard, shift.piece, examinations, firings, dealt_to, successors, int(registers[r.TRANSITIONS]),
+        work.shard, shift.piece, examinations, firings, dealt_to, int(registers[r.TRANSITIONS]),
         tuple(zip(kinds.tolist(), fired[kinds].tolist())), shift.quiet_states(), shift.rebuilt, (shift.read, shift.written),
-        shift.memory, time.perf_counter() - began,
+        shift.memory,
     )  # fmt: skip
 
 

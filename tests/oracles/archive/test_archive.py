@@ -21,6 +21,7 @@ from groupcheck.oracles.archive.pipeline import Outcome, Progress, update
 from groupcheck.oracles.archive.place import HIDDEN, Place
 from groupcheck.oracles.archive.tables import TABLES, schema
 from groupcheck.oracles.archive.task import Done, Pack, Source
+from groupcheck.oracles.spark.job import JobError
 
 ROOT = Path(__file__).parents[3]
 LINE = "[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: Stabilized group {} generation 5 (__consumer_offsets-7) with 3 members\n"
@@ -207,7 +208,7 @@ def test_where_tasks_die_the_file_to_blame_is_found(tmp_path: Path) -> None:
 
     def dying(packs: Sequence[Pack]) -> list[Done]:
         if any(source.path.endswith("6.log") for pack in packs for source in pack.sources):
-            raise RuntimeError("org.apache.spark.SparkException: Python worker exited unexpectedly")
+            raise JobError("Python worker exited unexpectedly")
         return in_process(str(archive))(packs)
 
     update(str(archive), sorted(tmp_path.glob("*.log")), dying)
@@ -270,6 +271,17 @@ def test_rows_are_written_as_they_come_not_gathered(tmp_path: Path, monkeypatch:
     (part,) = (tmp_path / "a/events").glob("0*.parquet")
     told = parquet.ParquetFile(part).metadata
     assert [told.row_group(k).num_rows for k in range(told.num_row_groups)] == [1000] * 5 + [500]
+
+
+def test_a_part_that_is_written_again_keeps_every_row_of_a_long_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "ROWS_KEPT", 100)
+    logs = [log(tmp_path / "long.log", "long", 350), log(tmp_path / "short.log", "short", 1)]  # in one pack, and so in one part
+    run(tmp_path / "a", *logs)
+    log(logs[1], "short", 2)
+    assert run(tmp_path / "a", *logs).changed == 1
+    events = table(tmp_path / "a", "events")
+    assert sorted(row["line"] for row in events if row["group"] == "long") == [*range(1, 351)]
+    assert sorted(row["line"] for row in events if row["group"] == "short") == [1, 2]
 
 
 def test_what_parquet_cannot_hold_is_written_in_another_way(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -18,11 +19,12 @@ import pytest
 from archived import compared, table, tables
 
 from groupcheck.oracles import cli
-from groupcheck.oracles.archive.command import LateSpark
+from groupcheck.oracles.archive.on_spark import replay_on
 from groupcheck.oracles.archive.pipeline import update
 from groupcheck.oracles.archive.tables import TABLES
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, generate
+from groupcheck.oracles.spark.session import OnDemand
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs/archive.md").read_text("utf-8")
@@ -61,16 +63,16 @@ def test_the_command_gives_the_rows_of_the_one_process_replay_and_a_second_time_
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[LateSpark]:
-    with LateSpark("local[2]") as late:
+def spark() -> Iterator[OnDemand]:
+    with OnDemand("local[2]") as late:
         yield late
 
 
 @pytest.fixture(scope="module")
-def archive(spark: LateSpark, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def archive(spark: OnDemand, generated: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The generated logs, replayed undisturbed."""
     folder = tmp_path_factory.mktemp("archive")
-    update(str(folder), [generated], spark.replay(str(folder)))
+    update(str(folder), [generated], replay_on(spark, str(folder)))
     return folder
 
 
@@ -78,22 +80,23 @@ def test_generated_logs_of_every_dialect_have_the_rows_of_the_one_process_replay
     assert compared(archive, logs(generated)) == 26
 
 
+def family(root: int) -> dict[int, tuple[int, str]]:
+    """Of a process and all that descend from it: process id -> (parent, command line)."""
+    told: dict[int, tuple[int, str]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            told[int(stat.parent.name)] = (int(stat.read_text().rpartition(")")[2].split()[1]), (stat.parent / "cmdline").read_text())
+    found = [root]
+    for pid in found:
+        found += [child for child, (parent, _) in told.items() if parent == pid]
+    return {pid: told[pid] for pid in found}
+
+
 def workers() -> list[int]:
     """Python workers of Spark: processes that were forked from a daemon of ours."""
-    children: dict[int, list[int]] = {}
-    names: dict[int, str] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            pid, parent = int(stat.parent.name), int(stat.read_text().rpartition(")")[2].split()[1])
-            names[pid] = (stat.parent / "cmdline").read_text()
-        except OSError:
-            continue
-        children.setdefault(parent, []).append(pid)
-    mine = [os.getpid()]
-    for pid in mine:
-        mine += children.get(pid, [])
-    daemons = [pid for pid in mine if "groupcheck.oracles.spark.daemon" in names.get(pid, "")]
-    return [child for daemon in daemons for child in children.get(daemon, [])]
+    mine = family(os.getpid())
+    daemons = {pid for pid, (_, command) in mine.items() if "groupcheck.oracles.spark.daemon" in command}
+    return [pid for pid, (parent, _) in mine.items() if parent in daemons]
 
 
 def unfinished(folder: Path) -> list[Path]:
@@ -107,7 +110,7 @@ def wait_for_parts(folder: Path) -> None:
         time.sleep(0.005)
 
 
-def test_killed_workers_cost_nothing_but_time(spark: LateSpark, archive: Path, generated: Path, tmp_path: Path) -> None:
+def test_killed_workers_cost_nothing_but_time(spark: OnDemand, archive: Path, generated: Path, tmp_path: Path) -> None:
     killed = []
 
     def kill() -> None:
@@ -118,38 +121,63 @@ def test_killed_workers_cost_nothing_but_time(spark: LateSpark, archive: Path, g
 
     killer = threading.Thread(target=kill)
     killer.start()
-    update(str(tmp_path / "a"), [generated], spark.replay(str(tmp_path / "a")))
+    update(str(tmp_path / "a"), [generated], replay_on(spark, str(tmp_path / "a")))
     killer.join()
     assert killed and tables(tmp_path / "a") == tables(archive)
     assert not [row["error"] for row in table(tmp_path / "a", "files") if row["error"]]
 
 
-def test_a_killed_driver_is_taken_up_by_the_next_run(spark: LateSpark, archive: Path, generated: Path, tmp_path: Path) -> None:
+@contextlib.contextmanager
+def driver(archive: Path, logs: Path) -> Iterator[subprocess.Popen[str]]:
+    """The command, which commits every three packs, in a process group of its own, killed at the end."""
     script = "import sys; from groupcheck.oracles.archive import pipeline; pipeline.WAVE_PACKS = 3; from groupcheck.oracles.cli import main; main()"
-    driver = subprocess.Popen(
-        [sys.executable, "-c", script, "replay", "--spark", "local[2]", "--out", str(tmp_path / "a"), str(generated)],
-        start_new_session=True,
-    )
+    command = [sys.executable, "-c", script, "replay", "--spark", "local[2]", "--out", str(archive), str(logs)]
+    process = subprocess.Popen(command, start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def test_a_killed_driver_is_taken_up_by_the_next_run(spark: OnDemand, archive: Path, generated: Path, tmp_path: Path) -> None:
+    with driver(tmp_path / "a", generated) as process:
         until = time.monotonic() + 120
         while not list((tmp_path / "a/verdicts").glob("0*")):  # the first wave is in place, the next on its way
-            assert driver.poll() is None and time.monotonic() < until
+            assert process.poll() is None and time.monotonic() < until
             time.sleep(0.005)
         wait_for_parts(tmp_path / "a")
-    finally:
-        os.killpg(driver.pid, signal.SIGKILL)
-        driver.wait()
     before = tables(tmp_path / "a")
     there = {row["file"] for row in before["files"]}
     complete = {str(path) for path in logs(generated)} & there
     assert 0 < len(complete) < len(logs(generated))
     assert {row["file"] for row in before["verdicts"]} == {row["file"] for row in before["events"]} == complete
-    outcome = update(str(tmp_path / "a"), [generated], spark.replay(str(tmp_path / "a")))
+    outcome = update(str(tmp_path / "a"), [generated], replay_on(spark, str(tmp_path / "a")))
     assert 0 < outcome.new < len(outcome.known)
     assert tables(tmp_path / "a") == tables(archive)  # a task that outlived its driver may still write aside; nobody reads that
 
 
-def test_the_questions_of_the_document_are_answered(spark: LateSpark, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_in_the_middle_of_a_job_is_one_line(generated: Path, tmp_path: Path) -> None:
+    with driver(tmp_path / "a", generated) as process:
+        wait_for_parts(tmp_path / "a")
+        os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to everybody
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (3, "")
+    assert re.fullmatch(r"groupcheck: interrupted: \d+ of \d+ tasks are in the archive; the same command goes on\n", err)
+
+
+def test_a_jvm_that_dies_is_no_fault_of_the_logs(generated: Path, tmp_path: Path) -> None:
+    with driver(tmp_path / "a", generated) as process:
+        wait_for_parts(tmp_path / "a")
+        (jvm,) = [pid for pid, (parent, command) in family(process.pid).items() if parent == process.pid and "SparkSubmit" in command]
+        os.kill(jvm, signal.SIGKILL)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, ""), err
+    assert re.fullmatch(r"groupcheck: error: --spark: Spark has gone away: .* \(run it again; what was committed stays\)\n", err), err
+
+
+def test_the_questions_of_the_document_are_answered(spark: OnDemand, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = spark.session()
     session.conf.set("spark.sql.shuffle.partitions", "2")
     for name in TABLES:

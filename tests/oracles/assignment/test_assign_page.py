@@ -69,7 +69,7 @@ def test_each_round_of_a_sequence_is_drawn(drawn):
 
 
 def test_hostile_names_stay_text(drawn):
-    evil = '"><script>alert(1)</script>&\x1b[31m'
+    evil = '"></title></style><script>alert(1)</script>&\x1b[31m'
     page = drawn(
         {
             "about": evil,
@@ -79,6 +79,7 @@ def test_hostile_names_stay_text(drawn):
         }
     )
     assert "<script" not in page and "\x1b" not in page and "&lt;script&gt;alert(1)" in page
+    assert page.count("</style>") == page.count("</title>") == 1
     assert "javascript:" not in page and "http" not in page
 
 

@@ -79,6 +79,15 @@ def test_the_terminal_shows_each_change_with_its_moves_and_the_fewest(told):
     assert "c1 leaves       1      0       0  c2 4" in shown
 
 
+def test_the_terminal_says_where_violations_are_not_told_whole(told):
+    """Nobody gets any of 1,030 partitions: a thousand of them are told."""
+    members = {"c1": {"subscribes": ["t"]}, "c2": {"subscribes": ["t"]}}
+    changes = [{"leaves": ["c1"], "assignments": [{"c2": {"t": []}}]}]
+    large = {"topics": {"t": 1_030}, "members": members, "promises": ["valid", "complete"], "changes": changes}
+    code, shown = told(large, "--")
+    assert code == 1 and "is broken in more than 1,000 ways; the first of them are told" in " ".join(shown.split())
+
+
 @pytest.mark.parametrize(
     ("place", "value", "words"),
     [

@@ -47,7 +47,7 @@ def test_the_rows_of_a_comparison_add_up_to_its_counts_and_answer_the_documented
     code, told = answered(capsys, "conform", *scope, "--parquet", str(tmp_path / "rows.parquet"))
     table = pandas.read_parquet(tmp_path / "rows.parquet")
     assert code == 1 and list(table.columns) == list(parquet.CONFORMANCE)
-    assert (len(table), table.executed.sum(), (table.agrees == True).sum()) == (told["rows"], told["executed"], told["agreeing"])  # noqa: E712
+    assert (len(table), table.executed.sum(), table.agrees.eq(True).sum()) == (told["rows"], told["executed"], told["agreeing"])
     monkeypatch.chdir(tmp_path)
     names: dict[str, pandas.Series] = {}
     exec(re.findall(r"```python\n(.*?)```", DOCUMENT, re.S)[0], names)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.spark.session import checked_master, needed, session, told_by
+from groupcheck.oracles.spark.session import OnDemand, checked_master, needed, session, told_by
 from groupcheck.oracles.spark.shipping import packed_code
 
 
@@ -31,6 +31,13 @@ def test_a_local_master_gets_the_retries_that_a_cluster_has(master: str, taken: 
 def test_what_is_no_master_is_refused_before_anything_starts(master: str) -> None:
     with pytest.raises(UserError, match="no master of Spark"), session(master):
         pass
+
+
+def test_a_session_on_demand_starts_nothing_until_it_is_asked_for() -> None:
+    with OnDemand("no master") as spark:
+        assert not spark.started
+        with pytest.raises(UserError, match="no master of Spark"):
+            spark.session()
 
 
 def test_a_missing_java_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

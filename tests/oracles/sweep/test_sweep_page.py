@@ -18,7 +18,7 @@ from groupcheck.oracles.sweep.rows import row
 from groupcheck.oracles.sweep.running import Outcome
 
 HOLDS = Outcome("holds", "every state was explored", 12_345, complete=True)
-HOSTILE = "<script>alert(1)</script>\x1b[31m"
+HOSTILE = "</title></style><script>alert(1)</script>\x1b[31m"
 
 
 def rows(sweep: Sweep, done: dict[int, Done] | None = None) -> list[dict[str, Any]]:
@@ -63,6 +63,7 @@ def test_no_text_of_the_file_or_of_an_error_breaks_out_of_the_page():
     found = rows(asked, {1: Done(Outcome("unknown", HOSTILE, broken=(HOSTILE,)), None, "")})
     text = page(asked, "unknown", found)
     assert "<script" not in text and "\x1b" not in text
+    assert text.count("</style>") == text.count("</title>") == 1
     assert text.count("&lt;script&gt;") >= 4
 
 

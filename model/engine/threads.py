@@ -1,0 +1,197 @@
+"""Several threads expand one stretch of the log.
+
+Each thread has queues and a stretch of the log's end of its own; tables, guards and index are shared. A thread enters new states where the
+index holds remainders; it lists those that would go to the index of places, it never asks for rows, and it reports no rule: the one thread
+that goes on afterwards does that. Counts do not depend on the number of threads; the order of the states in the log does, and with it which
+of several shortest paths is told.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, field
+from numpy.typing import NDArray
+
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.loop import empty_sieve
+from groupcheck.model.engine.store import Words, address
+
+if TYPE_CHECKING:
+    from groupcheck.model.engine.search import Search
+
+WORTH = 1 << 13  # states of a stretch below which one thread is as quick
+OWN = (
+    r.BUFFER, r.HASHES, r.NEEDS, r.DEFERRED, r.QUIET, r.UNSURE, r.PUT_OFF, r.FIRED, r.STACK, r.CURRENT, r.CHAIN, r.DONE, r.VIEW_VALUES,
+    r.SIEVE,
+)  # fmt: skip
+COUNTS = (  # no room to ask: so nothing is asked for
+    r.TRANSITIONS, r.DEFERRED_COUNT, r.QUIET_COUNT, r.UNSURE_COUNT, r.PUT_OFF_COUNT, r.ASKED_COUNT, r.ASKED_SIZE, r.CROWDED, r.OVERFLOW,
+)  # fmt: skip
+
+
+@define(eq=False)
+class Hand:
+    """What one thread needs for itself: registers, and the arrays that they point to. `end` of its part, and `base`, where its states begin."""
+
+    registers: Words = field(factory=lambda: np.zeros(r.COUNT, np.uint64))
+    arrays: dict[int, NDArray[Any]] = field(factory=dict)
+    end: int = 0
+    base: int = 0
+
+    def take_up(self, search: Search, first: int, end: int, base: int, room: int) -> None:
+        """A part of the stretch, first .. end-1; at most `room` new states go to the log from place `base` on, and as many to a list."""
+        packed = search.packed
+        self.registers[:] = packed.registers
+        for k in OWN:
+            theirs = packed.arrays[k]
+            if k not in self.arrays or self.arrays[k].shape != theirs.shape:
+                self.arrays[k] = np.zeros_like(theirs)
+            self.registers[k] = address(self.arrays[k])
+        self.arrays[r.FIRED][:] = 0
+        empty_sieve(self.arrays[r.SIEVE], packed.words)
+        size = room * (packed.words + 1)
+        if r.LATE not in self.arrays or len(self.arrays[r.LATE]) < size:
+            self.arrays[r.LATE] = np.zeros(size, np.uint64)
+        self.registers[r.LATE] = address(self.arrays[r.LATE])
+        for count in COUNTS:
+            self.registers[count] = 0
+        self.registers[r.CROWDED_ROOM] = room
+        self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO] = r.EXPAND, first, end
+        self.registers[r.STATES], self.registers[r.ROOM] = base, base + room
+        self.end, self.base = end, base
+
+    def queue(self, register: int, count: int, width: int = 1) -> Words:
+        """What it put into a queue."""
+        found: Words = self.arrays[register][: int(self.registers[count]) * width]
+        return found
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_all(kernel: Callable[[Words], None], registers: Sequence[Words]) -> None:
+    """Runs a kernel for each of these registers at once, one of them here; whatever happens here, it returns when all have ended.
+
+    `Thread.join` does not serve: an interrupt in the middle of it marks a thread as ended that is not.
+    """
+    ended: list[threading.Event] = []
+    here = [registers[0]]
+    raised: BaseException | None = None
+
+    def there(mine: Words, end: threading.Event) -> None:
+        try:
+            kernel(mine)
+        finally:
+            end.set()
+
+    try:
+        for mine in registers[1:]:
+            end = threading.Event()
+            try:
+                threading.Thread(target=there, args=(mine, end), daemon=True).start()
+            except RuntimeError:  # the system has no thread for us
+                here.append(mine)
+            else:
+                ended.append(end)
+        for mine in here:
+            kernel(mine)
+    finally:
+        while not all(end.is_set() for end in ended):
+            try:
+                for end in ended:
+                    end.wait()
+            except BaseException as error:
+                raised = error
+        if raised:
+            raise raised
+
+
+@define
+class Threads:
+    """`workers` threads, of which one is the caller's. `are_busy`: nobody may leave now, they write into what the caller would give back."""
+
+    workers: int
+    hands: list[Hand] = field(factory=list)
+    are_busy: bool = False
+
+    def are_worth(self, states: int) -> bool:
+        return self.workers > 1 and states >= WORTH
+
+    def room(self, search: Search, share: int) -> int:
+        """States that all together may find when each expands `share` states; what finds no room is expanded afterwards."""
+        return self.workers * (2 * share + 3 * search.packed.get(r.BUFFER_SIZE)) if self.workers > 1 else 0
+
+    @property
+    def bytes(self) -> int:
+        return sum(array.nbytes for hand in self.hands for array in hand.arrays.values())
+
+    def bytes_soon(self, search: Search, share: int) -> int:
+        """What they will need, beyond what they have, when each expands `share` states: room in the log, lists, and queues."""
+        if self.workers == 1:
+            return 0
+        w = search.packed.words
+        queues = self.workers * sum(search.packed.arrays[k].nbytes for k in OWN)
+        lists = 8 * self.room(search, share) * (w + 1)
+        return max(0, queues + lists - self.bytes) + 8 * w * self.room(search, share)
+
+    def stretch(self, search: Search, first: int, end: int) -> int:
+        """Expands the states first .. end-1 completely; returns `end`."""
+        self._expand(search, first, end)
+        unfinished = [(int(hand.registers[r.FROM]), hand.end) for hand in self.hands]
+        self._collect(search)
+        for at, stop in unfinished:
+            while at < stop:
+                at = search.stretch_alone(at, stop)
+        return end
+
+    def _expand(self, search: Search, first: int, end: int) -> None:
+        """Lets the threads go over their parts of the stretch."""
+        log, packed = search.log, search.packed
+        share = -(-(end - first) // self.workers)
+        room = self.room(search, share) // self.workers
+        log.make_room(self.workers * room)
+        packed.ensure_hash_room(packed.get(r.ASKED_SIZE))
+        parts = [(a, min(a + share, end)) for a in range(first, end, share)]
+        self.hands += [Hand() for _ in range(len(parts) - len(self.hands))]
+        del self.hands[len(parts) :]
+        for k, (hand, (a, b)) in enumerate(zip(self.hands, parts, strict=True)):
+            hand.take_up(search, a, b, log.states + k * room, room)
+        self.are_busy = True
+        try:
+            run_all(packed.run_search_of, [hand.registers for hand in self.hands])
+        finally:
+            self.are_busy = False
+
+    def _collect(self, search: Search) -> None:
+        """Their states into the log, side by side; then all that they put off."""
+        log, registers = search.log, search.registers
+        put_off, late, w = [], [], search.packed.words
+        for hand in self.hands:
+            n, new = log.states, int(hand.registers[r.STATES]) - hand.base
+            log.memory.words[n * w : (n + new) * w] = log.memory.words[hand.base * w : (hand.base + new) * w]
+            registers[r.STATES] = n + new
+            again = hand.queue(r.PUT_OFF, r.PUT_OFF_COUNT, 2).copy()
+            again[::2] -= np.uint64(hand.base - n)
+            put_off.append(again)
+            late.append(hand.queue(r.LATE, r.CROWDED, w + 1).reshape(-1, w + 1))
+            registers[r.TRANSITIONS] += hand.registers[r.TRANSITIONS]
+            search.packed.arrays[r.FIRED][:] += hand.arrays[r.FIRED]
+        quiet = np.concatenate([hand.queue(r.QUIET, r.QUIET_COUNT) for hand in self.hands])
+        unsure = np.concatenate([hand.queue(r.UNSURE, r.UNSURE_COUNT) for hand in self.hands])
+        put_off += search.take_in(np.concatenate(late))
+        deferred = [hand.queue(r.DEFERRED, r.DEFERRED_COUNT, 2).copy() for hand in self.hands]
+        for pairs in put_off:
+            if len(pairs):
+                search.run(r.RECHECK, 0, len(pairs) // 2, pairs)
+                search.settle()
+        for pairs in deferred:
+            search.requeue(pairs)
+            search.settle()
+        search.rest(quiet, unsure)

@@ -1,0 +1,153 @@
+"""No state is lost to the index and none is taken twice, whatever form the index has and however its states crowd."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from groupcheck.model.engine import Limits, Spec, array, log, rule
+from groupcheck.model.engine.explore import explore
+from groupcheck.model.engine.kernels import intrinsics
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.log import BUCKET, CROWDED, FIRST_SLOTS, Log
+from groupcheck.model.engine.loop import Loop
+from groupcheck.model.engine.packed import Packed
+from groupcheck.model.engine.shape import Shape
+from groupcheck.model.engine.store import Reserved, address, aligned_zeros
+
+
+class Wide:
+    """Places with as many values as their widths hold, and no guards."""
+
+    def __init__(self, widths):
+        self.widths = widths
+
+    def counts(self):
+        return [1 << w for w in self.widths]
+
+    def refresh(self):
+        pass
+
+    def open_tables(self, column, first):
+        return []
+
+
+def loop_of(*widths):
+    """A search without rules over states whose places have these widths."""
+    shape = Shape("numbers", len(widths), 0, (), 0, 0, 0, 0, 0, (), (), (), (), (), (0,), ((), ()), ())
+    packed = Packed(shape, Wide(widths))
+    return Loop(packed, Log(packed, Reserved(1 << 22)))
+
+
+def take_in(loop, states):
+    """Enters states, as the search enters successors."""
+    w = loop.packed.words
+    states = np.ascontiguousarray(states, np.uint64).reshape(-1, w)
+    needs = np.zeros(len(states), np.uint64)
+    loop.registers[r.SOURCE] = address(needs)
+    done = 0
+    while done < len(states):
+        loop.run(r.TAKE_IN, done, len(states), states)
+        assert int(loop.registers[r.FROM]) > done
+        done = int(loop.registers[r.FROM])
+
+
+def held(loop):
+    return loop.log.packed_states(0, loop.log.states).tolist()
+
+
+def distinct(states):
+    return list(dict.fromkeys(map(tuple, states.tolist())))
+
+
+def scattered(states, bits):
+    """States of so many bits as the kernels scatter them: the upper bits choose a bucket."""
+    return intrinsics.scattered.py_func(states.copy(), np.uint64(64 - bits))
+
+
+@pytest.mark.parametrize("bits", [9, 16])
+def test_scattering_a_word_loses_nothing(bits):
+    everything = np.arange(1 << bits, dtype=np.uint64)
+    answers = scattered(everything, bits)
+    assert len(set(answers.tolist())) == 1 << bits
+    assert not (answers & np.uint64((1 << (64 - bits)) - 1)).any()
+
+
+@pytest.mark.parametrize(
+    ("widths", "forms"),
+    [
+        ((20, 23), {True}),  # every index holds remainders
+        ((20, 27), {False, True}),  # first places, then remainders, as it grows
+        ((32, 32), {False}),  # 64 bits: only places
+        ((40, 40), {False}),  # two words
+    ],
+)
+def test_each_state_is_entered_once(widths, forms):
+    loop = loop_of(*widths)
+    dice = np.random.default_rng(7)
+    few, all_, met = [1 << min(w, 9) for w in widths], [], set()
+    for _ in range(8):
+        near = np.stack([dice.integers(0, n, 20_000, np.uint64) for n in few], axis=1)
+        far = np.stack([dice.integers(0, 1 << w, 20_000, np.uint64) for w in widths], axis=1)
+        ids = np.concatenate([near, far, near[::7], far[::7]])
+        dice.shuffle(ids)
+        states = np.zeros((len(ids), loop.packed.words), np.uint64)
+        for k, f in enumerate(loop.packed.fields):
+            states[:, f.word] |= ids[:, k] << np.uint64(f.shift)
+        take_in(loop, states)
+        all_.append(states)
+        met.add(loop.packed.get(r.BUCKETS) != 0)
+    assert sorted(held(loop)) == sorted(list(s) for s in distinct(np.concatenate(all_)))
+    assert met == forms
+    loop.log.reindex(loop.log.slots)
+    before = loop.log.states
+    take_in(loop, np.concatenate(all_))
+    assert loop.log.states == before  # the index made anew from the log knows every one
+
+
+def crowd(bits, buckets):
+    """Many states of one bucket, and of its neighbour."""
+    states = np.arange(1 << 20, dtype=np.uint64)
+    return states[scattered(states, bits) >> np.uint64(64 - buckets.bit_length() + 1) < 300]
+
+
+def test_states_that_find_their_bucket_full_are_kept_and_known_and_room_is_made_for_them():
+    loop = loop_of(20, 20)
+    states = crowd(40, FIRST_SLOTS // BUCKET)
+    assert len(states) > 20 * 300 * BUCKET  # far more than these buckets hold
+    take_in(loop, np.concatenate([states, states[::-1]]))
+    assert sorted(s for (s,) in held(loop)) == states.tolist()
+    assert loop.packed.get(r.CROWDED) > loop.log.slots // CROWDED  # more than an index has room for, if its states do not crowd
+
+
+def test_the_state_whose_remainder_is_zero_is_a_state_like_others():
+    loop = loop_of(20, 20)
+    take_in(loop, np.zeros(3, np.uint64))
+    assert held(loop) == [[0]]
+    assert loop.packed.get(r.CROWDED) == 1
+
+
+@rule
+def flip(switch):
+    yield 1 - switch
+
+
+@pytest.mark.parametrize("least_bits", [1, log.REMAINDER_BITS[0]])
+def test_a_model_that_reaches_nearly_every_combination_of_bits_is_continued(tmp_path, monkeypatch, least_bits):
+    """Few bits remain beside the bucket's number, so that many states have the remainder 0, and an index made at once must hold them all."""
+    monkeypatch.setattr(log, "REMAINDER_BITS", (least_bits, 32))
+    switches = Spec("switches", {"switch": array(17, 0)}, [flip])
+    assert explore(switches, Limits(states=118_000), checkpoint=tmp_path).verdict == "unknown"
+    whole = explore(switches, resume=tmp_path)
+    assert (whole.states, whole.transitions) == (1 << 17, 17 << 17)
+
+
+def test_an_index_that_has_just_been_made_is_not_made_again(monkeypatch):
+    """Some crowded states: more than fit with a buffer beside them where they did when there were none."""
+    loop, made = loop_of(20, 20), []
+    monkeypatch.setattr(loop.log, "_new_index", lambda size: made.append(size) or aligned_zeros(size, np.uint32))
+    dice = np.random.default_rng(7)
+    for _ in range(150):
+        take_in(loop, dice.integers(0, 1 << 40, 2_300, np.uint64))
+    assert loop.log.states > 340_000
+    assert len(made) <= 6

@@ -1,0 +1,254 @@
+"""Threads that share tables and index find what one finds, also where buckets overflow and rows are missing everywhere."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from random_specs import random_spec
+from small_group import small_group
+
+from groupcheck.model.engine import (
+    Limits,
+    RuleError,
+    Spec,
+    UserError,
+    array,
+    end,
+    explore,
+    invariant,
+    log,
+    reference,
+    rule,
+    single,
+    threads,
+)
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.search import Search
+from groupcheck.oracles.subject import subject
+
+
+@pytest.fixture
+def shared(monkeypatch):
+    """Even the shortest stretch is divided; how many states the threads found, and how many of them found their bucket full."""
+    monkeypatch.setattr(threads, "WORTH", 2)
+    monkeypatch.setattr(threads, "cores", lambda: 8)
+    seen = {"stretches": 0, "states": 0, "late": 0}
+    collect = threads.Threads._collect
+
+    def counting(self, search):
+        seen["stretches"] += len(self.hands) > 1
+        seen["states"] += sum(int(h.registers[r.STATES]) - h.base for h in self.hands)
+        seen["late"] += sum(int(h.registers[r.CROWDED]) for h in self.hands)
+        collect(self, search)
+
+    monkeypatch.setattr(threads.Threads, "_collect", counting)
+    return seen
+
+
+def answer(spec, workers):
+    """All that must not depend on the number of threads; of the violations, not which of the shortest paths was found."""
+    try:
+        verdict = explore.explore(spec, workers=workers)
+    except RuleError as error:
+        return type(error).__name__, error.rule
+    except UserError as error:
+        return type(error).__name__, str(error)
+    violations = [(v.invariant, v.depth, len(v.path.steps)) for v in verdict.violations]
+    return attrs.evolve(verdict, seconds=0.0, bytes_per_state=0.0, violations=()), violations
+
+
+def test_every_count_is_that_of_one_thread(shared):
+    spec = small_group(2, 2, 4, 2, 1)
+    alone = answer(spec, 1)
+    assert alone[0].states == 114_418
+    for workers in (2, 3, 2, 2):
+        assert answer(spec, workers) == alone
+    assert shared["states"] > 300_000
+    assert shared["late"]
+
+
+def test_states_that_find_their_bucket_full_are_entered_once(shared, monkeypatch):
+    monkeypatch.setattr(log, "LOAD", 0.97)
+    monkeypatch.setattr(log, "CHEAP_SLOTS", 0)  # it grows no more than it must
+    spec = small_group(2, 2, 4, 2, 1)
+    alone = answer(spec, 1)
+    for _ in range(3):
+        assert answer(spec, 2) == alone
+    assert shared["late"] > 1_000
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(st.integers(0, 1 << 40))
+def test_random_protocols_do_not_depend_on_threads(seed):
+    before, threads.WORTH = threads.WORTH, 2
+    try:
+        spec = random_spec(seed)
+        if reference.explore(spec, Limits(states=2_000)).states <= 2_000:
+            assert answer(spec, 3) == answer(spec, 1)
+    finally:
+        threads.WORTH = before
+
+
+@rule
+def turn(me, dial):
+    if dial == 0:
+        yield me + 1
+
+
+def test_states_of_several_words_are_listed_by_threads_and_entered_by_one(shared):
+    spec = Spec("dials", {"dial": array(16, 0)}, [turn], ends=[turned])  # 17 values, 5 bits each
+    alone = answer(spec, 1)
+    assert (alone[0].states, alone[0].transitions) == (1 << 16, 16 << 15)
+    for workers in (2, 3):
+        assert answer(spec, workers) == alone
+    assert shared["late"] > 2 * 60_000
+    assert not shared["states"]
+
+
+def test_the_group_protocol_with_urgent_rules_and_predicates_does_not_either(shared):
+    spec = subject("classic", members=2, faults={"crash": 1, "session_timeout": 1}).spec
+    assert answer(spec, 2) == answer(spec, 1)
+
+
+def test_a_violation_found_by_threads_has_a_path_of_the_shortest_length(shared):
+    spec = subject("classic", members=2, faults={"session_timeout": 1}, mutation="commit_ahead_of_processing").spec
+    alone, theirs = answer(spec, 1), answer(spec, 2)
+    assert alone[1]
+    assert theirs == alone
+
+
+@rule
+def spread(column, wait):
+    if wait == 3:
+        yield 1, 0
+        yield from ((c, 2) for c in range(2, 200))
+
+
+@rule
+def tick(wait):
+    if wait in (1, 2):
+        yield wait - 1
+
+
+@rule
+def climb(wait, height):
+    if not wait and not height:
+        yield from ((wait, h) for h in range(1, 300))
+
+
+@end
+def turned(a: dial[i]):
+    return a > 0
+
+
+@end
+def high(height):
+    return height > 0
+
+
+def below_the_top_of(at):
+    """An invariant that falls at the top of one column."""
+
+    def holds(column, height):
+        return (column, height) != (at, 299)
+
+    holds.__name__ = f"below_{at}"
+    return invariant(holds)
+
+
+def columns(*invariants):
+    """The first column climbs two steps before all others, which then find the rows of the rules there, and 299 successors each."""
+    slots = {"column": single(0), "wait": single(3), "height": single(0)}
+    return Spec("columns", slots, [spread, tick, climb], invariants=invariants, ends=[high])
+
+
+both_forms = pytest.mark.parametrize("least_bits", [1, 20], ids=["remainders", "places"])
+
+
+@both_forms
+def test_more_successors_than_threads_have_room_for_are_found_by_one(shared, monkeypatch, least_bits):
+    monkeypatch.setattr(log, "REMAINDER_BITS", (least_bits, 32))
+    alone = answer(columns(), 1)
+    assert alone[0].states == 1 + 199 + 2 * 198 + 199 * 299
+    assert answer(columns(), 2) == alone
+    assert 20_000 < shared["states" if least_bits == 1 else "late"] < alone[0].states - 20_000
+
+
+@both_forms
+def test_every_thread_s_violations_are_told_with_the_state_that_breaks_them(shared, monkeypatch, least_bits):
+    monkeypatch.setattr(log, "REMAINDER_BITS", (least_bits, 32))
+    tops = [below_the_top_of(column) for column in range(5, 200, 12)]
+    verdict = explore.explore(columns(*tops), workers=2)
+    ends = {v.invariant: v.path.states[-1] for v in verdict.violations}
+    assert ends == {f"below_{column}": (column, 0, 299) for column in range(5, 200, 12)}
+
+
+def test_a_search_by_threads_is_kept_and_continued(shared, tmp_path):
+    spec = small_group(2, 2, 2, 1, 1)
+    explore.explore(spec, Limits(states=2_000), workers=2, checkpoint=tmp_path)
+    resumed = explore.explore(spec, workers=2, resume=tmp_path)
+    whole = explore.explore(spec)
+    assert (resumed.states, resumed.transitions, resumed.depth, resumed.rules) == (
+        whole.states,
+        whole.transitions,
+        whole.depth,
+        whole.rules,
+    )
+    assert shared["stretches"] > 20
+
+
+def test_what_threads_take_is_foreseen_by_the_memory_limit(shared):
+    search = Search(small_group(2, 2, 4, 2, 1))
+    search.begin()
+    while search.log.states < 3_000:
+        n = search.log.states
+        search.stretch(search.log.levels[-1], n)
+        search.log.levels.append(n)
+    search.threads.workers = 4
+    before, soon = search.bytes, search.bytes_soon
+    search.stretch(search.log.levels[-1], search.log.states)
+    assert search.threads.hands
+    assert before + search.threads.bytes <= search.bytes <= before + soon
+
+
+def test_nobody_leaves_before_every_thread_has_ended():
+    """An interrupt while the caller waits for another thread, which still writes into memory that would be given back."""
+    ended, waiting = [], threading.Event()
+
+    def kernel(mine):
+        if mine[0]:
+            waiting.wait(10)
+            time.sleep(0.2)
+            ended.append(int(mine[0]))
+        else:
+            threading.Timer(0.05, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()
+            threading.Timer(0.1, waiting.set).start()
+
+    registers = [np.array([k], np.uint64) for k in range(3)]
+    with pytest.raises(KeyboardInterrupt):
+        threads.run_all(kernel, registers)
+    assert sorted(ended) == [1, 2]
+
+
+def test_where_the_system_has_no_thread_the_caller_does_it_all(shared, monkeypatch):
+    def start(self):
+        raise RuntimeError("can't start new thread")
+
+    spec = small_group(2, 2, 2, 1, 1)
+    alone = answer(spec, 1)
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert answer(spec, 2) == alone
+    assert shared["stretches"]
+
+
+def test_no_more_threads_explore_than_there_are_cores(shared, monkeypatch):
+    monkeypatch.setattr(threads, "cores", lambda: 1)
+    assert answer(small_group(2, 2, 2, 1, 1), 64) == answer(small_group(2, 2, 2, 1, 1), 1)
+    assert not shared["stretches"]
