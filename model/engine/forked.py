@@ -1,13 +1,14 @@
 """Rows evaluated in several processes: for one large batch, forked children call the rules for their share.
 
 A child sees all values as they are at the fork, so nothing needs to be sent to it. Back come numbers, and the values that are new; the
-parent numbers those again, in its own order. Counts do not depend on who evaluated a row. A child that fails for whatever reason (a rule
-at fault, a value that cannot be pickled) sends nothing, and the parent evaluates its share itself, where errors are reported as usual.
+parent numbers those again, in its own order. Counts, that of calls included, do not depend on who evaluated a row. A child that fails for whatever
+reason (a rule at fault, a value that cannot be pickled) sends nothing, and the parent evaluates its share itself, where errors are reported as usual.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pickle
 import signal
@@ -27,13 +28,14 @@ WORTH = 0.04  # seconds of work below which a fork costs more than it saves
 
 @frozen
 class _Share:
-    """What a child sends back. `slots`: for every number on the tape the pool that it belongs to, or -1."""
+    """What a child sends back. `slots`: for every number on the tape the pool that it belongs to, or -1. `shared`: see `Rows`, what is new there."""
 
     tape: Any
     slots: Any
     values: list[Any]
     origins: list[int]
     wrong: dict[str, tuple[int, int, str]]
+    shared: dict[str, list[tuple[tuple[int, ...], Sequence[int]]]]
     calls: int
     most: dict[int, int]
 
@@ -109,13 +111,15 @@ def _answer(search: Search, share: Work, bases: dict[int, int]) -> _Share:
     search.pulse = lambda: None
     rows, tape = search.rows, [0] * 0
     calls, begun, wrong = rows.calls, len(rows.origins), dict(search.findings.wrong)
+    known = {name: len(found) for name, found in rows.shared.items()}
     search.packed.most = [0] * len(search.packed.most)
     search.evaluate(share, tape)
     origins = rows.origins[begun:].tolist()
     new = {name: value for name, value in search.findings.wrong.items() if name not in wrong}
     most = {k: n for k, n in enumerate(search.packed.most) if n}
     values = [value for _, value in _new_values(search, origins, bases)]
-    return _Share(np.array(tape, np.int64), _slots(search, tape), values, origins, new, rows.calls - calls, most)
+    shared = {name: list(itertools.islice(found.items(), known[name], None)) for name, found in rows.shared.items()}
+    return _Share(np.array(tape, np.int64), _slots(search, tape), values, origins, new, shared, rows.calls - calls, most)
 
 
 def _entries(origins: Sequence[int]) -> list[tuple[int, int, list[int]]]:
@@ -185,8 +189,24 @@ def _merge(search: Search, answer: _Share, bases: dict[int, int], tape: list[int
         where = (answer.slots == place) & (theirs >= base)
         theirs[where] = np.array(numbers, np.int64)[theirs[where] - base]
     tape += theirs.tolist()
-    search.rows.calls += answer.calls
+    search.rows.calls += answer.calls - _merge_shared(search, answer, bases, renumbered)
     for name, witness in answer.wrong.items():
         search.findings.wrong.setdefault(name, witness)
     for table, most in answer.most.items():
         search.packed.most[table] = max(search.packed.most[table], most)
+
+
+def _merge_shared(search: Search, answer: _Share, bases: dict[int, int], renumbered: dict[int, list[int]]) -> int:
+    """Takes over a child's rows of rules that cannot know their index; how many of them somebody else has called too."""
+    twice = 0
+    places = {instance[0].name: instance[2] for instance in (*search.see.ordinary, *search.see.urgent)}
+    for name, entries in answer.shared.items():
+        found = search.rows.shared[name]
+        pools = [search.pools[k] for k in places[name]]
+        numbers = [(0, ()), *((bases[id(pool)], renumbered.get(search.pools.index(pool), ())) for pool in pools)]
+        for ids, flat in entries:
+            if ids in found:
+                twice += 1
+            else:
+                found[ids] = [of[n - base] if of and n >= base else n for n, (base, of) in zip(flat, itertools.cycle(numbers))]
+    return twice

@@ -85,7 +85,7 @@ class Checks:
 
 
 class Rows:
-    """Evaluates rows. `calls` counts calls of rules (not those made only to watch).
+    """Evaluates rows. `calls` counts calls of rules with different arguments (not those made only to watch).
 
     `origins` tells for every value, in order of discovery, where it came from, so that it can be made again: the number of the rule
     instance, how many arguments, their numbers, which outcome, which of its values.
@@ -104,10 +104,11 @@ class Rows:
         for member in (m for row in self.members for m in row):
             member.checks = list(self._checks(member))
         self._watched = {r.name: 0 for r in tables.see.spec.rules}
-        shared: dict[str, dict[tuple[int, ...], Sequence[int]]] = {}
+        # rows of rules that cannot know their index, by the numbers of their arguments
+        self.shared: dict[str, dict[tuple[int, ...], Sequence[int]]] = {}
         for member in (m for row in self.members for m in row):
             if not member.rule.takes_me and len(tables.see.spec.indexes(member.rule)) > 1:
-                member.shared = shared.setdefault(member.rule.name, {})
+                member.shared = self.shared.setdefault(member.rule.name, {})
         self.guards: dict[tuple[int, int, int], GuardValues] = {}
         for member in (m for row in self.members for m in row if m.rule.guard):
             assert member.rule.guard is not None
