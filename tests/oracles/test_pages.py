@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -24,6 +25,12 @@ def test_a_value_is_escaped_and_the_version_is_always_there():
     page = render("assign.html", verdict="right", title="</title></style><script>\x1b[1m", facts=[], core=(), sections=[])
     assert "<title>right: &lt;/title&gt;&lt;/style&gt;&lt;script&gt;\\x1b[1m - groupcheck</title>" in page
     assert f'content="groupcheck {__version__}"' in page
+
+
+def test_a_page_tells_the_browser_to_run_and_load_nothing():
+    page = render("assign.html", verdict="right", title="t", facts=[], core=(), sections=[])
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    assert policy.split("; ") == ["default-src 'none'", "style-src 'unsafe-inline'"]
 
 
 def test_jinja_is_imported_in_one_place_and_not_by_those_that_may_draw_a_page():

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 SCALE = Path(__file__).parent.parent / "data" / "replay" / "kafka41-console-group-scale.log"
-PROGRAM = (sys.executable, "-c", "from groupcheck.oracles.cli import main; main()")
+PROGRAM = (sys.executable, "-m", "groupcheck")
 
 
 def shell(after: str, **environment: str) -> subprocess.CompletedProcess[str]:

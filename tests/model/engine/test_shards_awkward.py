@@ -70,14 +70,18 @@ def test_a_goal_over_the_whole_state_does_not_wake_predicates_in_the_drivers_own
 
 
 def test_a_limit_of_seconds_is_seen_while_the_driver_calls_rules(tmp_path):
+    called = set()
+
     @rule
     def slow(n):
         if 0 < n < 300:
             time.sleep(0.01)
+            called.add(n)
             yield n + 1000
 
     found = distribute(numbers(fan, slow), InProcess(2), str(tmp_path), Limits(seconds=1.0), widest=0)
-    assert found.verdict == "unknown" and "limit of 1 seconds" in found.reason and found.seconds < 2.5
+    assert found.verdict == "unknown" and "limit of 1 seconds" in found.reason
+    assert len(called) < 250  # seen between two calls, not after the last
 
 
 def test_what_was_found_wrong_before_a_limit_has_its_path(tmp_path):
