@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 
 import pytest
 from in_process import InProcess
@@ -20,6 +19,24 @@ from groupcheck.oracles.subject import subject
 @pytest.fixture(autouse=True)
 def local_disk(monkeypatch, tmp_path_factory):
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path_factory.mktemp("local")))
+
+
+class Clock:
+    """In place of `time` where a search reads it: no time passes, whatever is compiled or loaded, but what a test says."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def perf_counter(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    there = Clock()
+    for module in ("explore", "shards.distribute", "shards.spread"):
+        monkeypatch.setattr(f"groupcheck.model.engine.{module}.time", there)
+    return there
 
 
 def told(verdict):
@@ -69,32 +86,33 @@ def test_a_goal_over_the_whole_state_does_not_wake_predicates_in_the_drivers_own
     assert told(distribute(spec, InProcess(2), str(tmp_path), widest=0)) == told(explore(spec))
 
 
-def test_a_limit_of_seconds_is_seen_while_the_driver_calls_rules(tmp_path):
+def test_a_limit_of_seconds_is_seen_while_the_driver_calls_rules(tmp_path, clock):
     called = set()
 
     @rule
     def slow(n):
         if 0 < n < 300:
-            time.sleep(0.01)
+            clock.now += 1.0
             called.add(n)
             yield n + 1000
 
-    found = distribute(numbers(fan, slow), InProcess(2), str(tmp_path), Limits(seconds=1.0), widest=0)
-    assert found.verdict == "unknown" and "limit of 1 seconds" in found.reason
-    assert len(called) < 250  # seen between two calls, not after the last
+    found = distribute(numbers(fan, slow), InProcess(1), str(tmp_path), Limits(seconds=100.0), widest=0)
+    assert found.verdict == "unknown" and "limit of 100 seconds" in found.reason
+    assert 100 < clock.now and 0 < len(called) < 200  # seen between two calls, not after the last
 
 
-def test_what_was_found_wrong_before_a_limit_has_its_path(tmp_path):
+def test_what_was_found_wrong_before_a_limit_has_its_path(tmp_path, clock):
     @invariant
     def good(state):
         return state.n != 1
 
     @invariant
     def slow(state):
-        time.sleep(0.01)
+        clock.now += 1.0
         return True
 
-    found = distribute(numbers(fan, invariants=(good, slow)), InProcess(1), str(tmp_path), Limits(seconds=1.0), widest=0)
+    found = distribute(numbers(fan, invariants=(good, slow)), InProcess(1), str(tmp_path), Limits(seconds=100.0), widest=0)
+    assert 100 < clock.now < 200 and "limit of 100 seconds" in found.reason
     assert found.verdict == "violated" and len(found.violations[0].path.steps) == 1
 
 
