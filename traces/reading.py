@@ -2,12 +2,14 @@
 
 Lines are decoded as UTF-8 (a byte-order mark may say UTF-16); bytes that do not fit become U+FFFD. A line longer than `LINE_CAP` is cut
 there and counted. Nothing is reordered or repaired: what a file lacks is said in its `Notes`.
+
+Of a damaged gzip file all is read that unpacks, as `zcat` does, but the line that the damage cuts: its beginning may be a sentence of its
+own. A few bytes after a whole member are no damage, unless they may be the remains of another one.
 """
 
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import math
 import os
@@ -24,6 +26,8 @@ from groupcheck.model.engine.errors import UserError
 LINE_CAP = 1 << 20
 _BLOCK = 1 << 16
 _GZIP = b"\x1f\x8b"
+_GZIP_BITS = 31
+_SHORTEST_GZIP = 20
 _SNIFF = 8192
 _LONGEST_MAGIC = 6
 MOST_UNPACKED, MOST_RATIO = 4 << 30, 200
@@ -41,19 +45,43 @@ _NO_TEXT = {
 }
 
 
+ALTERED = "the file is damaged: its lines may not be what was written"
+_DAMAGE = (OSError, EOFError, zlib.error)
+
+
 class TraceError(UserError):
     """A file that cannot be read as a log: missing, empty, binary, packed in a way that is not supported."""
 
 
+class _Beyond(OSError):
+    """Something after the end of what was read, which takes nothing away from it."""
+
+
 @define
 class Notes:
-    """What was remarkable about a file while it was read. `torn`: why it ended early, if it did. `head`: how it begins."""
+    """What was remarkable about a file while it was read. `head`: how it begins; `beyond`: what follows its end.
+
+    `torn`: why it was not read to its end, if it was not; `altered`: what was read of it may not be what was written.
+    """
 
     lines: int = 0
     cut: int = 0
     undecodable: int = 0
     torn: str = ""
+    altered: bool = False
+    beyond: str = ""
     head: bytes = b""
+
+    def ends(self, why: Exception) -> None:
+        """No line can be read after those that were counted."""
+        if isinstance(why, _Beyond):
+            self.beyond = str(why)
+        elif isinstance(why, EOFError):
+            self.torn = f"the file ends early, after line {self.lines}: {why}"
+        elif isinstance(why, zlib.error):
+            self.torn, self.altered = f"the file is damaged, from line {self.lines + 1} on if not before: {why}", True
+        else:
+            self.torn = f"the file is not read from line {self.lines + 1} on: {why}"
 
 
 def open_log(path: str) -> BinaryIO:
@@ -82,27 +110,86 @@ def open_log(path: str) -> BinaryIO:
 
 
 class _Unpacked(io.RawIOBase):
-    """A gzip file's content, up to where no log unpacks so far."""
+    """A gzip file's content, up to where it is damaged or unpacks to more than any log: there it raises, and again if it is asked again."""
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: io.BufferedReader) -> None:
         told = os.fstat(raw.fileno())
-        self._raw, self._gzip = raw, gzip.GzipFile(fileobj=raw)
+        self._raw, self._pieces, self._piece = raw, _unpacked(raw), b""
+        self._failure: Exception | None = None
         self._left = max(MOST_UNPACKED, MOST_RATIO * told.st_size) if stat.S_ISREG(told.st_mode) else math.inf
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        found = self._gzip.readinto(buffer)
-        self._left -= found
-        if self._left < 0:
-            raise OSError("it unpacks to far more than any log; the rest is not read")
+        found = 0
+        with memoryview(buffer) as room:
+            while found < len(room) and (self._piece or self._next()):
+                some = self._piece[: len(room) - found]
+                room[found : found + len(some)] = some
+                self._piece = self._piece[len(some) :]
+                found += len(some)
+        if not found and self._failure is not None:
+            raise self._failure
         return found
+
+    def _next(self) -> bool:
+        """Unpacks the next piece, if there is one."""
+        if self._failure is None:
+            try:
+                self._piece = next(self._pieces, b"")
+            except _DAMAGE as e:
+                self._failure = e
+            self._left -= len(self._piece)
+            if self._left < 0:
+                self._piece, self._failure = b"", OSError("it unpacks to far more than any log")
+        return bool(self._piece)
 
     def close(self) -> None:
         super().close()
-        self._gzip.close()
         self._raw.close()
+
+
+def _unpacked(raw: io.BufferedReader) -> Iterator[bytes]:
+    """The members of a gzip file in pieces. Raises at damage, after all that unpacks before it."""
+    packed = raw.read1(_BLOCK)
+    while packed:
+        member = zlib.decompressobj(_GZIP_BITS)
+        while not member.eof:
+            before = member.copy()
+            try:
+                piece = member.decompress(packed, _BLOCK)
+            except zlib.error as e:
+                yield _until_damage(before, packed)
+                raise zlib.error(f"its gzip data is corrupt ({str(e).rpartition(': ')[2]})") from None
+            packed = member.unconsumed_tail
+            if piece:
+                yield piece
+            elif not member.eof:
+                packed = raw.read1(_BLOCK)
+                if not packed:
+                    raise EOFError("its gzip data is cut off")
+        packed = _padded(raw, member.unused_data)
+        if 0 < len(packed) < _SHORTEST_GZIP and packed[: len(_GZIP)] != _GZIP:
+            raise _Beyond(f"{len(packed)} bytes after the end of the gzip data are left out")
+
+
+def _until_damage(member: Any, packed: bytes) -> bytes:
+    """What unpacks before damage in `packed`: zlib drops it where it meets the damage in the same call."""
+    pieces = []
+    try:
+        for k in range(len(packed)):
+            pieces.append(member.decompress(packed[k : k + 1]))
+    except zlib.error:
+        pass
+    return b"".join(pieces)
+
+
+def _padded(raw: io.BufferedReader, packed: bytes) -> bytes:
+    """What follows a member, without padding; more than the shortest member, if there is more."""
+    while len(packed := packed.lstrip(b"\0")) < _SHORTEST_GZIP and (more := raw.read1(_BLOCK)):
+        packed += more
+    return packed
 
 
 def beginning(stream: BinaryIO) -> bytes:
@@ -115,7 +202,7 @@ def _refuse_binary(stream: BinaryIO, path: str) -> None:
     assert isinstance(stream, io.BufferedReader)
     try:
         head = stream.peek(_SNIFF)[:_SNIFF]
-    except (OSError, EOFError, zlib.error) as e:
+    except _DAMAGE as e:
         raise TraceError(f"is damaged: {e}", where=path) from None
     if not head:
         raise TraceError("is empty", where=path)
@@ -144,8 +231,8 @@ def read_lines(stream: BinaryIO, notes: Notes, needles: tuple[bytes, ...] = ()) 
                 notes.lines += 1
                 if not needles or any(n in raw for n in needles):
                     yield notes.lines, _decoded(raw, notes)
-    except (OSError, EOFError, zlib.error) as e:
-        notes.torn = f"the file ends early or is damaged: {e}"
+    except _DAMAGE as e:
+        notes.ends(e)
 
 
 def _decoded(raw: bytes, notes: Notes) -> str:
@@ -173,10 +260,11 @@ def _blocks(stream: io.BufferedReader, notes: Notes) -> Iterator[bytes]:
                 if len(rest) > LINE_CAP:
                     notes.cut += 1
                     yield rest[:LINE_CAP] + b"\n"
+                    rest = b""
                     rest = _rest_of_line(stream)
-    except (OSError, EOFError, zlib.error) as e:
-        notes.torn = f"the file ends early or is damaged: {e}"
-    if rest:
+    except _DAMAGE as e:
+        notes.ends(e)
+    if rest and not notes.torn:
         yield rest
 
 

@@ -36,7 +36,7 @@ from groupcheck.traces.events import (
 from groupcheck.traces.exchanges import Exchange
 from groupcheck.traces.follow import Follower, Refusal
 from groupcheck.traces.gaps import SENTENCES
-from groupcheck.traces.reading import TraceError, beginning, open_log
+from groupcheck.traces.reading import ALTERED, TraceError, beginning, open_log
 from groupcheck.traces.replay_requests import replay_requests
 from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport, Unexplained
 from groupcheck.traces.request_log import RequestLog
@@ -397,6 +397,8 @@ def _report(replay: Replay, forced: str | None) -> FileReport:
             UNKNOWN,
             f"{log.strange + replay.too_many:,} of the coordinator's lines were not followed; all others are explained",
         )
+    if verdict == HOLDS and log.notes.torn:
+        verdict, reason = UNKNOWN, f"{log.notes.torn}; every line that was read is explained"
     anomalies = list(replay.anomalies)
     if log.backwards:
         anomalies.append(
@@ -412,9 +414,9 @@ def _report(replay: Replay, forced: str | None) -> FileReport:
 
 def _doubts(log: BrokerLog) -> tuple[str, list[str]]:
     """What makes the file as a whole doubtful: a sentence for verdicts (empty: nothing), and notes for the reader."""
-    notes, doubts = [], []
-    if log.notes.torn:
-        notes.append(log.notes.torn)
+    notes, doubts = [text for text in (log.notes.torn, log.notes.beyond) if text], []
+    if log.notes.altered:
+        doubts.append(ALTERED)
     if log.notes.cut:
         notes.append(f"{log.notes.cut} lines are longer than a million characters and were cut")
         doubts.append("some lines were too long to be read whole")

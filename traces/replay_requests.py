@@ -23,6 +23,7 @@ from groupcheck.traces.exchanges import (
     SyncExchange,
 )
 from groupcheck.traces.moments import Moment
+from groupcheck.traces.reading import ALTERED
 from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport, Requests, Unexplained
 from groupcheck.traces.request_facts import RequestFacts
 from groupcheck.traces.request_follow import Follower, Refused
@@ -162,7 +163,8 @@ class RequestTrail:
             return VIOLATED, f"line {first_one.line}: {first_one.why}{more}"
         if self.owners.overlaps:
             twice = self.owners.overlaps[0]
-            return VIOLATED, f"line {twice.line}: the leader's plan gives {twice.partition} to two members (one_owner)"
+            said = f"line {twice.line}: the leader's plan gives {twice.partition} to two members (one_owner)"
+            return (UNKNOWN, f"{said}, but {doubts}") if doubts == ALTERED else (VIOLATED, said)
         if follower.troubles:
             return UNKNOWN, f"the group could not be followed throughout: {follower.troubles[0]}"
         if not follower.judged:
@@ -242,7 +244,7 @@ class RequestReplay:
     def report(self) -> FileReport:
         """The whole answer."""
         log = self.log
-        notes = [text for text in (log.notes.torn, *self._notes()) if text]
+        notes = [text for text in (log.notes.torn, log.notes.beyond, *self._notes()) if text]
         doubts = self._doubts()
         groups = tuple(self.trails[name].report(doubts) for name in sorted(self.trails))
         verdict, reason = self._verdict(groups)
@@ -266,10 +268,14 @@ class RequestReplay:
             return decisive.verdict, f"group {decisive.group}: {decisive.reason}"
         if self.log.strange or self.too_many:
             return UNKNOWN, f"{self.log.strange + self.too_many:,} requests were not followed; all other answers are explained"
+        if self.log.notes.torn:
+            return UNKNOWN, f"{self.log.notes.torn}; every answer that was read is explained"
         return HOLDS, decisive.reason
 
     def _doubts(self) -> str:
         log = self.log
+        if log.notes.altered:
+            return ALTERED
         if log.strange:
             return f"{log.strange} lines of the request log were not understood"
         if log.late:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import tracemalloc
+import zlib
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,10 @@ from hypothesis import strategies as st
 from groupcheck.model.engine import UserError
 from groupcheck.traces import reading
 from groupcheck.traces import replay as replay_module
-from groupcheck.traces.reading import LINE_CAP, Notes, open_log, read_lines
+from groupcheck.traces.reading import ALTERED, LINE_CAP, Notes, open_log, read_lines
 from groupcheck.traces.replay import replay_file
 
+DATA = Path(__file__).parent.parent / "data"
 LINE = "[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: Stabilized group g generation 5 (__consumer_offsets-7) with 3 members\n"
 
 
@@ -124,6 +126,87 @@ def test_a_torn_gzip_gives_what_it_holds_and_says_so(tmp_path: Path) -> None:
     report = replay_file(str(path))
     assert 0 < report.understood < 20000
     assert any("ends early" in note for note in report.notes)
+
+
+PACKED = gzip.compress("".join(LINE.replace("5 (", f"{k} (") for k in range(3000)).encode())
+
+
+@pytest.mark.parametrize(
+    ("content", "torn", "beyond"),
+    [
+        (PACKED + b"junk", "", "4 bytes after the end of the gzip data are left out"),
+        (PACKED + bytes(100_000), "", ""),
+        (PACKED + b"no member, but long enough for one", "from line 3001 on if not before: its gzip data is corrupt", ""),
+        (PACKED + PACKED[:12], "ends early, after line 3000: its gzip data is cut off", ""),
+        (PACKED[:-3], "ends early, after line 3000: its gzip data is cut off", ""),
+        (PACKED[:-8] + bytes(8), "from line 3001 on if not before: its gzip data is corrupt (incorrect data check)", ""),
+    ],
+    ids=["junk", "padding", "a member's remains", "a member's beginning", "cut trailer", "wrong checksum"],
+)
+def test_all_lines_before_damage_are_read_and_it_is_told(tmp_path: Path, content: bytes, torn: str, beyond: str) -> None:
+    path = tmp_path / "f.log.gz"
+    path.write_bytes(content)
+    lines, notes = read(path)
+    assert [text for _, text in lines] == gzip.decompress(PACKED).decode().splitlines()
+    assert torn in notes.torn and bool(torn) == bool(notes.torn) and notes.beyond == beyond
+
+
+def test_members_with_padding_between_them_are_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "f.log.gz"
+    path.write_bytes(PACKED + bytes(30) + PACKED)
+    lines, notes = read(path)
+    assert len(lines) == notes.lines == 6000 and not notes.torn
+
+
+def test_no_line_is_lost_before_a_cut_and_none_is_cut_short(tmp_path: Path) -> None:
+    path = tmp_path / "f.log.gz"
+    whole = gzip.decompress(PACKED)
+    for at in range(100, len(PACKED) - 8, len(PACKED) // 20):
+        path.write_bytes(PACKED[:at])
+        unpacked = zlib.decompressobj(31).decompress(PACKED[:at])
+        lines, notes = read(path)
+        assert whole.startswith(unpacked) and [text for _, text in lines] == unpacked[: unpacked.rfind(b"\n") + 1].decode().splitlines()
+        assert notes.lines == len(lines)
+
+
+def test_what_unpacks_before_a_wrong_byte_is_read(tmp_path: Path) -> None:
+    header, stored, of_no_kind = gzip.compress(b"")[:10], b"\x00\x04\x00\xfb\xff" + b"x\ny\n", b"\x07" * 40
+    path = tmp_path / "f.log.gz"
+    path.write_bytes(header + stored + of_no_kind)
+    lines, notes = read(path)
+    assert [text for _, text in lines] == ["x", "y"] and "its gzip data is corrupt" in notes.torn and notes.altered
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("replay/kafka41-console-group-scale.log", ("generation 9 with", "generation 8 with")),
+        ("requests/live-zombie.log.gz", ('"errorCode":27', '"errorCode":0')),
+    ],
+)
+def test_a_damaged_file_does_not_hold_and_accuses_no_broker_of_bytes_that_may_be_others(
+    tmp_path: Path, name: str, line: tuple[str, str]
+) -> None:
+    source = DATA / name
+    whole = (gzip.open if source.suffix == ".gz" else open)(source, "rt").read()
+    wrong = whole.replace(*line)
+    assert wrong != whole
+
+    def verdict(content: bytes) -> tuple[str, str]:
+        path = tmp_path / "f.log.gz"
+        path.write_bytes(content)
+        report = replay_file(str(path))
+        return report.verdict, report.reason
+
+    good, bad = gzip.compress(whole.encode()), gzip.compress(wrong.encode())
+    assert (verdict(good)[0], verdict(bad)[0]) == ("holds", "violated")
+    assert verdict(good + b"junk")[0] == "holds"
+    for damaged in (good[:-1], good[:-8] + bytes(8)):
+        told, why = verdict(damaged)
+        assert told == "unknown" and "read is explained" in why
+    assert verdict(bad[:-1])[0] == "violated"
+    told, why = verdict(bad[:-8] + bytes(8))
+    assert told == "unknown" and ALTERED in why
 
 
 def test_lines_without_the_words_looked_for_are_only_counted(tmp_path: Path) -> None:
