@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from groupcheck.model.engine.errors import CheckpointError, RuleError
 from groupcheck.model.engine.identity import identity
 from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.layout import width_of
 from groupcheck.model.engine.search import Search
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.store import Words
@@ -32,6 +33,7 @@ FILE = "groupcheck.checkpoint"
 MAGIC = b"groupcheck.checkpoint/1\n"
 MOST_HEADER = 1 << 26
 PIECE = 1 << 20
+SHORTEST_ORIGIN = 5  # numbers
 MISFITS = (
     KeyError,
     IndexError,
@@ -162,18 +164,21 @@ def _restore(spec: Spec, header: dict[str, Any], arrays: list[Words]) -> Search:
     origins, rows, log = arrays
     search = Search(spec)
     at = header["numbers"]
-    search.registers[r.STATES] = 0
-    values_again(search, origins.astype(np.int64).tolist())
-    search.packed.fit(None)
-    search.resize()
-    widths = [f.width for f in search.packed.fields[: len(search.pools)]]
     states, depth, levels = int(at["states"]), int(at["depth"]), [int(n) for n in header["levels"]]
-    assert header["widths"] == widths and len(log) == states * search.packed.words, "fields of other widths"
     assert len(levels) == depth + 1 and levels == sorted(levels) and levels[0] == 0 and levels[-1] <= states, "levels"
+    widths, widest = [int(n) for n in header["widths"]], width_of(len(origins) // SHORTEST_ORIGIN + search.starts + 1)
+    assert len(widths) == len(search.pools) and all(1 <= n <= widest for n in widths), "fields of other widths"
+    search.packed.widen(widths)
+    assert len(log) == states * search.packed.words, "fields of other widths"
     search.log.memory.ensure(len(log))
     search.log.memory.words[: len(log)] = log
     search.registers[r.LOG] = search.log.memory.address
     search.registers[r.STATES] = states
+    values_again(search, origins.astype(np.int64).tolist())
+    search.packed.fit(
+        search.log.memory
+    )  # a search that was stopped while rows were filled knows values that its fields had no room for yet
+    search.resize()
     for first in range(0, states, PIECE):
         for pool, column in zip(search.pools, search.packed.ids(search.log.packed_states(first, min(states, first + PIECE)))):
             assert max(column) < len(pool.values), "a state with an unknown value"
@@ -213,6 +218,7 @@ def rows_again(search: Search, tape: list[int]) -> None:
     """Packs the rows anew, after a look at every number."""
     tables, labels = search.tables, len(search.tables.labels)
     at = rows = 0
+    search.rows.extend_guards()
     names = [{n for rule, _, _ in t.members for n in rule.names} for t in tables.rules]
     allowed = [{tables.labels.index(n) for n in there} for there in names]
     while at < len(tape):
@@ -226,6 +232,8 @@ def rows_again(search: Search, tape: list[int]) -> None:
         for begin in range(at + 2 + width, end, width + 1):
             assert tape[begin] in allowed[table], "an outcome with a label of another rule"
             assert all(n < len(p.values) for n, p in zip(tape[begin + 1 : begin + 1 + width], pools)), "an outcome with an unknown value"
+        outcomes = [tape[begin : begin + 1 + width] for begin in range(at + 2 + width, end, width + 1)]
+        _shared_again(search, table, tape[at + 2 : at + 2 + width], outcomes)
         search.packed.filled[table] += 1
         search.packed.most[table] = max(search.packed.most[table], count)
         at = end
@@ -234,3 +242,17 @@ def rows_again(search: Search, tape: list[int]) -> None:
     search.packed.extend_guards()
     search.packed.write(tape, rows)
     search.resize()
+
+
+def _shared_again(search: Search, table: int, ids: list[int], outcomes: list[list[int]]) -> None:
+    """What a row of a table says about rules that share their calls over all indexes, so that they are not called again."""
+    for member in search.rows.members[table]:
+        mine = tuple([ids[k] for k in member.order])
+        if member.guard is not None and not member.guard.open[mine[member.guard_at]]:
+            continue  # not called
+        names = {search.tables.labels.index(name) for name in member.rule.names}
+        fired = [o for o in outcomes if o[0] in names]
+        if member.shared is not None:
+            member.shared[mine] = [n for o in fired for n in (o[0], *(o[1 + k] for k in member.order))]
+        if fired and table >= search.tables.ordinary:
+            return  # of urgent rules the first alone

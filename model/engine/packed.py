@@ -148,6 +148,11 @@ class Packed:
     def needed_widths(self) -> list[int]:
         return [max(w, width_of(n)) for w, n in zip(self._widths, self.values.counts(), strict=True)]
 
+    def widen(self, widths: Sequence[int]) -> None:
+        """Fields of places at least as wide, while there are no states."""
+        self._widths[: self.shape.places] = [max(now, asked) for now, asked in zip(self._widths, widths, strict=False)]
+        self.layout(None)
+
     def fit(self, log: Reserved | None) -> bool:
         """Wider fields if a pool has outgrown its own, or a table has become dense. True if states moved."""
         if self.needed_widths() == self._widths and not any(h and self._is_dense(k) for k, h in enumerate(self.is_hashed)):

@@ -191,9 +191,14 @@ class Search(Loop):
             (rules if number < t.urgent else others).append((number, rows, [places[k] for k in mine.tolist()]))
             p.filled[number] += len(mine)
         tape: list[int] = []
-        evaluate(self, rules, self.forks, tape)
-        end_of_rules = len(tape)
-        self.evaluate(others, tape)
+        calls = self.rows.calls
+        try:
+            evaluate(self, rules, self.forks, tape)
+            end_of_rules = len(tape)
+            self.evaluate(others, tape)
+        except BaseException:
+            self.rows.calls = calls  # of a batch that was given up no row is kept
+            raise
         self.predicates.refresh()
         self._relay()
         p.write(tape, len(asked))
@@ -223,7 +228,7 @@ class Search(Loop):
         except RuleError as error:
             if error.key:
                 raise
-            raise RuleError(error.rule, error.problem, error.arguments, self.key_to(place)) from error
+            raise error.at(self.key_to(place)) from error
 
     def key_of(self, place: int) -> str:
         """The key of a shortest path to the state at a place; empty if the rules do not give it again."""
