@@ -4,6 +4,16 @@ Everything that a person can cause from outside (a bad scope, a broken rule, a f
 is raised as a `UserError`; the command line prints it in one line and exits with 2. Our own mistakes are assertions.
 """
 
+from __future__ import annotations
+
+
+def shown(value: object) -> str:
+    """The `repr` of a value, or a short text where it has none (it raises, is nested too deeply, holds a number of too many digits)."""
+    try:
+        return repr(value)
+    except Exception as error:
+        return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
+
 
 class UserError(Exception):
     """A mistake that the user can mend. `what` happened, `where` (file, line, field, rule), what to `do`."""
@@ -26,12 +36,16 @@ class CheckpointError(UserError):
 
 
 class RuleError(UserError):
-    """A rule, invariant, goal or end that raised, gave a wrong shape, changed its input or was not deterministic.
+    """A rule, invariant, goal, end or view that raised, gave a wrong shape, changed its input or was not deterministic.
 
-    `rule` is its name, `arguments` the slot values that it was called with, `key` replays the path to them (may be empty).
+    `rule` is its name, `kind` what it is, `arguments` the slot values that it was called with, `key` replays the path to them (may be empty).
     """
 
-    def __init__(self, rule: str, problem: str, arguments: dict[str, object], key: str = "") -> None:
-        self.rule, self.problem, self.arguments, self.key = rule, problem, arguments, key
-        shown = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-        super().__init__(problem, where=f"rule {rule}({shown})", do=f"reproduce with key {key}" if key else "")
+    def __init__(self, rule: str, problem: str, arguments: dict[str, object], key: str = "", kind: str = "rule") -> None:
+        self.rule, self.problem, self.arguments, self.key, self.kind = rule, problem, arguments, key, kind
+        told = ", ".join(f"{name}={shown(value)}" for name, value in arguments.items())
+        super().__init__(problem, where=f"{kind} {rule}({told})", do=f"reproduce with key {key}" if key else "")
+
+    def at(self, key: str) -> RuleError:
+        """The same, reached by a path."""
+        return RuleError(self.rule, self.problem, self.arguments, key, self.kind)

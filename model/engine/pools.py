@@ -36,6 +36,21 @@ def is_frozen(cls: type) -> bool:
     return issubclass(cls, _FROZEN_BUILTINS) or bool(parameters and parameters.frozen)
 
 
+def flaw(value: Any, other: Any) -> str:
+    """Why a value cannot be numbered beside another one; empty if it can."""
+    try:
+        hash(value)
+    except TypeError:
+        return "cannot be hashed"
+    except Exception as error:
+        return f"raises {type(error).__name__} when it is hashed"
+    try:
+        bool(value == other)
+    except Exception as error:
+        return f"raises {type(error).__name__} when it is compared"
+    return "can be read only once" if hasattr(value, "__next__") else ""
+
+
 class Pool:
     """The values of one slot. `by_id` finds a value that is itself in `values` (alive, so its id is its own); `number` any value."""
 

@@ -75,7 +75,7 @@ class Predicates:
         self.pools, self.view_pools = pools, view_pools
         self.see: Semantics = tables.see
         self.met: dict[tuple[int, tuple[str, ...], Sequence[int]], Any] = {}  # one evaluation serves all indexes
-        self.plans: dict[tuple[int, str, Binding], list[tuple[list[Any], int]] | None] = {}
+        self.plans: dict[tuple[int, int, Binding], list[tuple[list[Any], int]] | None] = {}
         self.refresh()
 
     def refresh(self) -> None:
@@ -97,8 +97,9 @@ class Predicates:
             value = self._once(number, table.view.view, () if table.view.index is None else (("i", table.view.index),), ids, place)
             try:
                 cell += self.view_pools[number - self.tables.urgent].number(value)
-            except TypeError as error:
-                raise RuleError(table.view.view.name, f"gave a {type(value).__name__}, which cannot be hashed", {}) from error
+            except Exception as error:
+                what = f"gave a {type(value).__name__} that raises {type(error).__name__} when it is compared"
+                raise RuleError(table.view.view.name, what, {}, kind="view") from error
         for p, of in table.bound:
             if not self.findings.is_known(p) and bool(self._once(number, p, of, ids, place)) == self.findings.is_goal(p):
                 self.findings.note(p, place)
@@ -112,9 +113,9 @@ class Predicates:
         return self.met[key]
 
     def _evaluated(self, number: int, p: Predicate, of: Binding, ids: Sequence[int], place: int) -> Any:
-        plan = self.plans.get((number, p.name, of), ())
+        plan = self.plans.get((number, id(p), of), ())
         if plan == ():
-            plan = self.plans[number, p.name, of] = self._arguments(number, p, dict(of))
+            plan = self.plans[number, id(p), of] = self._arguments(number, p, dict(of))
         if plan is None:
             return self.see.evaluate(p, dict(of), self.state_of(place))
         return self.see.asked(p, [values[ids[at]] for values, at in plan])

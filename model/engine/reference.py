@@ -67,7 +67,7 @@ def explore(spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress]
                         reached.append(step.state)
                         arrive(step.state)
             except RuleError as error:
-                raise RuleError(error.rule, error.problem, error.arguments, see.key(path_to(state, None))) from error
+                raise error.at(see.key(path_to(state, None))) from error
             except KeyboardInterrupt:
                 reason = f"interrupted in level {depth + 1}"
                 break

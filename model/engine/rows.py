@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.spec import Guard, StepInvariant
-from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, too_many
 from groupcheck.model.engine.tables import Instance, Table, Tables
 
 Numbers = Sequence[int]
@@ -36,7 +37,7 @@ class GuardValues:
         for number in range(len(self.open), len(self.pool.values)):
             try:
                 self.open.append(self.guard.allows(self.me, self.pool.values[number]))
-            except Exception:
+            except (Exception, SystemExit):
                 self.open.append(True)
                 self.raised.add(number)
 
@@ -168,9 +169,8 @@ class Rows:
             count += len(flat) // width
             if table >= self.tables.ordinary:
                 break
-        if count >= 1 << 16:
-            what = f"{count:,} outcomes from one combination of arguments"
-            raise UserError(what, where=f"rule {self.members[table][0].rule.name}", do="split it")
+        if count > MOST_OUTCOMES:
+            raise too_many(self.members[table][0].rule.name)
         tape[at] = count
         return count
 
@@ -181,11 +181,13 @@ class Rows:
         if not member.is_trusted or (member.guard is not None and ids[member.guard_at] in member.guard.raised):
             return self._watched_outcomes(member, ids, args, place)
         try:
-            yielded = list(member.call(*args, *member.tail) or ())
+            yielded = list(islice(member.call(*args, *member.tail) or (), MOST_OUTCOMES + 1))
         except UserError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise RuleError(r.name, f"raised {type(error).__name__}: {error}", dict(zip(r.slots, args))) from error
+        if len(yielded) > MOST_OUTCOMES:
+            raise too_many(r.name)
         return self._numbered(member, ids, args, yielded, place) if yielded else NONE
 
     def _numbered(self, member: Member, ids: tuple[int, ...], args: list[Any], yielded: Iterable[Any], place: int) -> list[int]:
@@ -235,9 +237,10 @@ class Rows:
         next_one = len(pool.values)
         try:
             number = pool.number(value)
-        except TypeError:
-            self.see.outcome(r, outcome, dict(zip(r.slots, args)))
-            raise
+        except Exception as error:  # its hash or its comparison
+            called = dict(zip(r.slots, args))
+            self.see.outcome(r, outcome, called)
+            raise RuleError(r.name, f"yielded a {type(value).__name__} that raises {type(error).__name__} when compared", called) from error
         if number == next_one:
             width = len(ids) + 1
             self.origins.extend((member.number, len(ids), *ids, len(flat) // width, len(flat) % width - 1))

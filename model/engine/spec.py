@@ -42,18 +42,30 @@ _CONSTANTS = ("me", "scope")
 _replacers: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
-def but(value: T, **changes: Any) -> T:
-    """The same value with some fields changed: `attrs.evolve` for values without converters, as one generated constructor call."""
+def but(value: T, /, **changes: Any) -> T:
+    """The same value with some fields changed: `attrs.evolve` for values without converters, as one generated constructor call.
+
+    A private field goes by its name or by that of its argument (`_x` or `x`); a field that the constructor does not take is made anew by it.
+    """
     key = (type(value), *changes)
     make = _replacers.get(key)
     if make is None:
-        names = [f.name for f in fields(type(value))]  # type: ignore[arg-type]
-        unknown = [name for name in changes if name not in names]
-        if unknown:
-            raise TypeError(f"{type(value).__name__} has no field {unknown[0]!r}, only {', '.join(names)}")
-        given = ", ".join(f"{n}={n if n in changes else 'o.' + n}" for n in names)
-        make = _replacers[key] = eval(f"lambda o, {', '.join(changes)}: cls({given})", {"cls": type(value)})
+        make = _replacers[key] = _replacer(type(value), list(changes))
     return make(value, **changes)  # type: ignore[no-any-return]
+
+
+def _replacer(cls: type, changes: list[str]) -> Callable[..., Any]:
+    taken = [f for f in fields(cls) if f.init]
+    named = {f.alias: f for f in taken} | {f.name: f for f in taken}
+    unknown = [name for name in changes if name not in named]
+    if unknown:
+        raise TypeError(f"{cls.__name__} has no field {unknown[0]!r} to change, only {', '.join(f.name for f in taken)}")
+    new = {named[name].alias: name for name in changes}
+    if len(new) < len(changes):
+        raise TypeError(f"a field of {cls.__name__} is given twice: {', '.join(changes)}")
+    own = "_" * max(map(len, changes), default=0)  # makes names longer than that of any change, so that none is hidden
+    given = ", ".join(f"{f.alias}={new.get(f.alias) or f'{own}o.{f.name}'}" for f in taken)
+    return eval(f"lambda {', '.join((f'{own}o', '/', *changes))}: {own}c({given})", {f"{own}c": cls})  # type: ignore[no-any-return]
 
 
 @frozen
@@ -74,6 +86,15 @@ def array(size: int, initial: Value) -> Slot:
     return Slot(initial, size)
 
 
+def truth(answer: Any) -> bool:
+    """What a predicate or guard answers. Raises TypeError for what is true whatever it holds."""
+    if answer is True or answer is False:
+        return answer
+    if callable(answer) or hasattr(answer, "__next__") or hasattr(answer, "__await__"):
+        raise TypeError(f"the answer is a {type(answer).__name__}, which is always true (return True or False, all(...), any(...))")
+    return bool(answer)
+
+
 @frozen
 class Guard:
     """A predicate over one slot that must hold for the rule to be called."""
@@ -83,7 +104,7 @@ class Guard:
     takes_me: bool
 
     def allows(self, me: int, value: Value) -> bool:
-        return bool(self.call(me, value) if self.takes_me else self.call(value))
+        return truth(self.call(me, value) if self.takes_me else self.call(value))
 
 
 @frozen
@@ -109,12 +130,25 @@ class Rule:
         return tuple(f"{self.name}:{label}" for label in self.labels) or (self.name,)
 
 
-def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    return list(inspect.signature(function).parameters.values())
+def _parameters(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
+    """The parameters of a function that is to be `what`. Raises `SpecError` for what has no name or does not answer when called."""
+    name = getattr(function, "__name__", None)
+    if name is None:
+        raise SpecError(f"a {type(function).__name__} is no {what}: it has no name", do="write a function with def, and decorate that")
+    is_generator = inspect.isgeneratorfunction(function)
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function) or (is_generator and what != "rule"):
+        problem = "yields: called, it answers nothing, which would pass for true" if is_generator else "is async: nobody awaits it"
+        raise SpecError(
+            problem, where=f"{what} {name}", do="use return in place of yield" if is_generator else "write def in place of async def"
+        )
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        raise SpecError("its parameters are not known", where=f"{what} {name}", do="write a function with def") from None
 
 
 def _guard(when: Callable[..., bool], rule_name: str) -> Guard:
-    names = [p.name for p in _parameters(when)]
+    names = [p.name for p in _parameters(when, "guard")]
     slots = [name for name in names if name != "me"]
     if len(slots) != 1 or names not in (slots, ["me", *slots]):
         raise SpecError(
@@ -127,10 +161,12 @@ Body = Callable[..., Iterable[Any]]
 
 
 def _rule(function: Body, urgent: bool, labels: tuple[str, ...], when: Callable[..., bool] | None) -> Rule:
-    names = [p.name for p in _parameters(function)]
+    names = [p.name for p in _parameters(function, "rule")]
     slots = tuple(name for name in names if name not in _CONSTANTS)
     if names != [*(["me"] if "me" in names else []), *slots, *(["scope"] if "scope" in names else [])] or not slots:
         raise SpecError("parameters are: me (optional), the slots, scope (optional)", where=f"rule {function.__name__}")
+    if not all(isinstance(label, str) for label in labels):
+        raise SpecError("labels are texts", where=f"rule {function.__name__}", do='write @rule("granted", "refused")')
     guard = _guard(when, function.__name__) if when else None
     if guard and guard.slot not in slots:
         raise SpecError(f"the guard reads {guard.slot!r}, which the rule does not touch", where=f"rule {function.__name__}")
@@ -159,8 +195,8 @@ def urgent(*labels: Any, when: Callable[..., bool] | None = None) -> Any:
     return lambda function: _rule(function, True, labels, when)
 
 
-_PLACE = re.compile(r"^(\w+)(?:\[(\w+)\])?$")
-_INDEXED = re.compile(r"^\w+\[[a-z]\]$")
+_PLACE = re.compile(r"^(\w+)(?:\[([^\W\d]\w*)\])?$")
+_INDEXED = re.compile(r"^\w+\[([a-z]|\d+)\]$")
 
 
 @frozen
@@ -197,18 +233,19 @@ def _place(p: inspect.Parameter, hints: dict[str, Any]) -> str:
     return p.name
 
 
-def _predicate(function: Callable[..., Any], source: str) -> Predicate:
+def _predicate(function: Callable[..., Any], source: str, what: str) -> Predicate:
     places = []
+    parameters = _parameters(function, what)
+    where = f"{what} {function.__name__}"
     hints = _hints(function)
-    takes_scope = False
-    for p in _parameters(function):
-        if p.name == "scope":
-            takes_scope = True
-            continue
+    takes_scope = "scope" in [p.name for p in parameters]
+    if takes_scope and parameters.pop().name != "scope":
+        raise SpecError("parameters are: the slots or views, scope (optional) last", where=where)
+    for p in parameters:
         text = _place(p, hints)
         match = _PLACE.match(text)
         if not match:
-            raise SpecError(f"{text!r} is not a slot such as 'core' or 'client[i]'", where=f"predicate {function.__name__}")
+            raise SpecError(f"{text!r} is not a slot such as 'core' or 'client[i]' (an index is a letter)", where=where)
         places.append((match[1], match[2]))
     return Predicate(function.__name__, function, tuple(places), takes_scope, inspect.getdoc(function) or "", source)
 
@@ -222,7 +259,7 @@ def invariant(function: Test, /) -> Predicate: ...
 def invariant(*, source: str) -> Callable[[Test], Predicate]: ...
 def invariant(*function: Test, source: str = "") -> Any:
     """What must be true in every state. The docstring is its statement; `source` says where the promise stands."""
-    return _predicate(function[0], source) if function else lambda f: _predicate(f, source)
+    return _predicate(function[0], source, "invariant") if function else lambda f: _predicate(f, source, "invariant")
 
 
 @overload
@@ -231,17 +268,17 @@ def goal(function: Test, /) -> Predicate: ...
 def goal(*, source: str) -> Callable[[Test], Predicate]: ...
 def goal(*function: Test, source: str = "") -> Any:
     """A situation that some state must show; a run in which it never does is not green."""
-    return _predicate(function[0], source) if function else lambda f: _predicate(f, source)
+    return _predicate(function[0], source, "goal") if function else lambda f: _predicate(f, source, "goal")
 
 
 def end(function: Test) -> Predicate:
     """States in which the protocol may rest. A state with no successor but itself that is no end is a deadlock."""
-    return _predicate(function, "")
+    return _predicate(function, "", "end")
 
 
 def view(function: Callable[..., Any]) -> Predicate:
     """A derived value (any hashable) that invariants may name like a slot; over slots of at most one index variable."""
-    return _predicate(function, "")
+    return _predicate(function, "", "view")
 
 
 @frozen
@@ -267,16 +304,29 @@ class StepInvariant:
 def step_invariant(*slots: str, rules: Sequence[str] = (), source: str = "") -> Callable[[Callable[..., Any]], StepInvariant]:
     """Makes a `StepInvariant`: `@step_invariant("core") def grows(before, after): ...`."""
 
+    if not all(isinstance(slot, str) for slot in slots):
+        raise SpecError("a step invariant names its slots", do='write @step_invariant("core", "link")')
+    if isinstance(rules, str):
+        raise SpecError(f"rules={rules!r} is one text, not a list of names", where="step invariant", do=f"write rules=[{rules!r}]")
+
     def decorate(function: Callable[..., Any]) -> StepInvariant:
-        names = [p.name for p in _parameters(function)]
+        names = [p.name for p in _parameters(function, "step invariant")]
+        extra = [name for name in ("label", "scope") if name in names[2:]]
+        if len(names) < 2 or names[2:] != extra:
+            raise SpecError(
+                "parameters are: before, after, label (optional), scope (optional)", where=f"step invariant {function.__name__}"
+            )
         return StepInvariant(
-            function.__name__, function, slots, tuple(rules), "label" in names, "scope" in names, inspect.getdoc(function) or "", source
+            function.__name__, function, slots, tuple(rules), "label" in extra, "scope" in extra, inspect.getdoc(function) or "", source
         )
 
     return decorate
 
 
 def _named(values: Iterable[Any]) -> tuple[Any, ...]:
+    if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
+        one = values.name if isinstance(values, (Rule, Predicate, StepInvariant)) else "..."
+        raise SpecError(f"a {type(values).__name__} is given where a list belongs", do=f"write [{one}]")
     return tuple(values)
 
 
@@ -301,45 +351,9 @@ class Spec:
     cannot: Mapping[str, str] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        sizes = {slot.size for slot in self.slots.values() if slot.size is not None}
-        for name, slot in self.slots.items():
-            try:
-                hash(slot.initial)
-            except TypeError:
-                kind = type(slot.initial).__name__
-                raise SpecError(
-                    f"the initial value is a {kind}, which cannot be hashed", where=f"slot {name}", do="use frozen values"
-                ) from None
-        for r in self.rules:
-            if not isinstance(r, Rule):
-                raise SpecError(f"{r!r} is no rule", where=self.name, do="decorate the function with @rule or @urgent")
-            for name in r.slots:
-                if name not in self.slots:
-                    raise SpecError(f"{name!r} is no slot; slots are {', '.join(self.slots)}", where=f"rule {r.name}")
-            if r.takes_me and not sizes & {self.slots[n].size for n in r.slots} and len(sizes) != 1:
-                raise SpecError("me has no array to range over", where=f"rule {r.name}")
-            if len({self.slots[n].size for n in r.slots} - {None}) > 1:
-                raise SpecError("arrays of different sizes", where=f"rule {r.name}")
-        known = {*self.slots, *(v.name for v in self.views), "state"}
-        for p in (*self.invariants, *self.goals, *self.ends, *self.views):
-            if not hasattr(p, "name"):
-                raise SpecError(f"{p!r} is no predicate", where=self.name, do="decorate the function with @invariant, @goal, @end or @view")
-            used = p.slots if isinstance(p, StepInvariant) else [name for name, _ in p.places]
-            for name in used:
-                if name not in known:
-                    raise SpecError(f"{name!r} is no slot or view; there are {', '.join(sorted(known))}", where=f"predicate {p.name}")
-        for what, names in (
-            ("rule", [r.name for r in self.rules]),
-            ("invariant", [p.name for p in self.invariants]),
-            ("goal", [p.name for p in self.goals]),
-        ):
-            twice = {n for n in names if names.count(n) > 1}
-            if twice:
-                raise SpecError(f"two {what}s are called {min(twice)!r}")
-        outcomes = {name for r in self.rules for name in (r.name, *r.names)} | {g.name for g in self.goals}
-        for name in self.cannot:
-            if name not in outcomes:
-                raise SpecError(f"{name!r} is no rule, outcome or goal", where="cannot")
+        from groupcheck.model.engine.fitting import fit
+
+        fit(self)
 
     @property
     def places(self) -> tuple[tuple[str, int | None], ...]:

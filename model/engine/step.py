@@ -10,12 +10,21 @@ from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from groupcheck.model.engine.errors import RuleError, SpecError, UserError
-from groupcheck.model.engine.spec import Predicate, Rule, Spec, StepInvariant
+from groupcheck.model.engine.errors import RuleError, SpecError, UserError, shown
+from groupcheck.model.engine.pools import flaw
+from groupcheck.model.engine.spec import Predicate, Rule, Spec, StepInvariant, truth
 from groupcheck.model.engine.verdict import Firing, Path, Step
 
 State = tuple[Any, ...]
 LONGEST_CHAIN = 10_000  # urgent outcomes inside one step; more is a rule that never comes to rest
+
+
+MOST_OUTCOMES = (1 << 16) - 1  # of one rule for one combination of arguments
+
+
+def too_many(name: str) -> UserError:
+    """A rule that yields more outcomes than a row can hold, perhaps without end."""
+    return UserError(f"more than {MOST_OUTCOMES:,} outcomes from one combination of arguments", where=f"rule {name}", do="split it")
 
 
 class Semantics:
@@ -60,40 +69,38 @@ class Semantics:
 
     def call(self, r: Rule, me: int, args: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
         """The outcomes of one rule on one combination of values: (name it counts under, new values). Raises `RuleError`."""
-        shown = dict(zip(r.slots, args))
+        called = dict(zip(r.slots, args))
         given = ((me,) if r.takes_me else ()) + args + ((self.spec.scope,) if r.takes_scope else ())
         try:
             if r.guard and not r.guard.allows(me, args[r.slots.index(r.guard.slot)]):
                 return []
-            yielded = list(r.call(*given) or ())
+            yielded = list(itertools.islice(r.call(*given) or (), MOST_OUTCOMES + 1))
         except UserError:
             raise
-        except Exception as error:
-            raise RuleError(r.name, f"raised {type(error).__name__}: {error}", shown) from error
-        return [self.outcome(r, y, shown) for y in yielded]
+        except (Exception, SystemExit) as error:
+            raise RuleError(r.name, f"raised {type(error).__name__}: {error}", called) from error
+        if len(yielded) > MOST_OUTCOMES:
+            raise too_many(r.name)
+        return [self.outcome(r, y, called) for y in yielded]
 
     @staticmethod
-    def outcome(r: Rule, yielded: Any, shown: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
+    def outcome(r: Rule, yielded: Any, called: dict[str, Any]) -> tuple[str, tuple[Any, ...]]:
         """One yielded value, checked and taken apart."""
         name = r.name
         values = yielded
         if r.labels:
             if not isinstance(yielded, tuple) or not yielded or yielded[0] not in r.labels:
-                raise RuleError(r.name, f"yielded {yielded!r}, which does not start with one of its labels {r.labels}", shown)
+                raise RuleError(r.name, f"yielded {shown(yielded)}, which does not start with one of its labels {r.labels}", called)
             name, values = f"{r.name}:{yielded[0]}", yielded[1:]
         elif len(r.slots) == 1:
             values = (yielded,)
         if not isinstance(values, tuple) or len(values) != len(r.slots):
-            raise RuleError(r.name, f"yielded {yielded!r}, not one value for each of {', '.join(r.slots)}", shown)
+            raise RuleError(r.name, f"yielded {shown(yielded)}, not one value for each of {', '.join(r.slots)}", called)
         for slot, value in zip(r.slots, values):
-            try:
-                hash(value)
-            except TypeError:
-                raise RuleError(
-                    r.name, f"yielded a {type(value).__name__} for {slot}, which cannot be hashed (use frozen values)", shown
-                ) from None
-            if type(value) is not type(shown[slot]):
-                raise RuleError(r.name, f"yielded a {type(value).__name__} for {slot}, which holds {type(shown[slot]).__name__}", shown)
+            if problem := flaw(value, called[slot]):
+                raise RuleError(r.name, f"yielded a {type(value).__name__} for {slot}, which {problem} (use frozen values)", called)
+            if type(value) is not type(called[slot]):
+                raise RuleError(r.name, f"yielded a {type(value).__name__} for {slot}, which holds {type(called[slot]).__name__}", called)
         return name, values
 
     def firings(
@@ -128,9 +135,10 @@ class Semantics:
         if p.takes_scope:
             args.append(self.spec.scope)
         try:
-            return bool(p.call(*args))
-        except Exception as error:
-            raise RuleError(p.name, f"raised {type(error).__name__}: {error}", dict(zip(r.slots, before))) from error
+            return truth(p.call(*args))
+        except (Exception, SystemExit) as error:
+            called = dict(zip(r.slots, before))
+            raise RuleError(p.name, f"raised {type(error).__name__}: {error}", called, kind="step invariant") from error
 
     def settle(self, state: State) -> Iterator[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]]:
         """All ways in which urgent rules bring a state to rest: (urgent firings, state at rest, step invariants broken)."""
@@ -194,13 +202,25 @@ class Semantics:
         return self.asked(p, [self.argument(name, binding.get(var or "i", only), state) for name, var in p.places])
 
     def asked(self, p: Predicate, args: list[Any]) -> Any:
-        """The value of a predicate or view for these arguments. Raises `RuleError`."""
+        """The value of a view, or the answer of another predicate, for these arguments. Raises `RuleError`."""
+        is_view = self.views.get(p.name) is p
         try:
-            return p.call(*args, *([self.spec.scope] if p.takes_scope else []))
+            value = p.call(*args, *([self.spec.scope] if p.takes_scope else []))
+            if not is_view:
+                return truth(value)
+            problem = flaw(value, value)
         except UserError:
             raise
-        except Exception as error:
-            raise RuleError(p.name, f"raised {type(error).__name__}: {error}", dict(zip((n for n, _ in p.places), args))) from error
+        except (Exception, SystemExit) as error:
+            raise self._fault(p, f"raised {type(error).__name__}: {error}", args) from error
+        if problem:
+            raise self._fault(p, f"gave a {type(value).__name__}, which {problem}", args)
+        return value
+
+    def _fault(self, p: Predicate, problem: str, args: list[Any]) -> RuleError:
+        roles = {"view": self.spec.views, "goal": self.spec.goals, "end": self.spec.ends}
+        kind = next((what for what, given in roles.items() if any(p is q for q in given)), "invariant")
+        return RuleError(p.name, problem, dict(zip((n for n, _ in p.places), args)), kind=kind)
 
     def holds(self, p: Predicate, state: State) -> bool:
         """Does it hold for every binding?"""

@@ -9,6 +9,8 @@ from groupcheck.model.engine import (
     RuleError,
     Spec,
     SpecError,
+    UserError,
+    end,
     explore,
     goal,
     invariant,
@@ -201,3 +203,159 @@ def test_what_is_no_rule_and_what_cannot_be_hashed_is_said():
         Spec("x", {"a": single(0)}, (), invariants=(print,))
     with pytest.raises(SpecError, match="slot a: the initial value is a list"):
         Spec("x", {"a": single([])}, ())
+
+
+@rule
+def never_ends(n):
+    if n == 3:
+        while True:
+            yield n
+
+
+@rule(when=lambda n: n % 2 == 0)
+def leaves(n):
+    if n >= 200:
+        raise SystemExit(0)
+    yield n + 2
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("start", [3, -600])  # at once, and when it is trusted
+def test_a_rule_that_yields_without_end_is_cut_off(engine, start):
+    with pytest.raises(UserError, match=r"rule never_ends: more than 65,535 outcomes .*split it"):
+        engine.explore(Spec("endless", {"n": single(start)}, (count, never_ends)))
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("start", [0, 200])
+def test_a_rule_that_leaves_the_program_is_a_faulty_rule(engine, start):
+    error = error_of(Spec("leaving", {"n": single(start)}, (leaves,)), engine)
+    assert (error.rule, error.problem, error.arguments) == ("leaves", "raised SystemExit: 0", {"n": 200})
+
+
+@view
+def lazy_view(n):
+    return (x for x in (n,))
+
+
+@invariant
+def over_lazy(lazy_view):
+    return bool(lazy_view)
+
+
+@invariant
+def forgot_all(n):
+    return (x < 1 for x in (n,))
+
+
+@goal
+def forgot_to_call(n):
+    return n.bit_length
+
+
+@end
+def no_truth(n):
+    return Odd("bool")
+
+
+@step_invariant("n")
+def forgot_any(before, after):
+    return filter(None, (before.n,))
+
+
+@invariant
+def leaves_too(n):
+    raise SystemExit
+
+
+class Odd:
+    """A value that raises in one of its methods."""
+
+    def __init__(self, method, n=0):
+        self.method, self.n = method, n
+
+    def _raise(self, method):
+        if self.method == method:
+            raise ArithmeticError(method)
+
+    def __bool__(self):
+        self._raise("bool")
+        return True
+
+    def __hash__(self):
+        self._raise("hash")
+        return self.n
+
+    def __eq__(self, other):
+        self._raise("eq")
+        return self.n == other.n
+
+    def __repr__(self):
+        self._raise("repr")
+        return "odd"
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize(
+    ("more", "name", "kind", "problem"),
+    [
+        ({"invariants": [forgot_all]}, "forgot_all", "invariant", "generator, which is always true"),
+        ({"goals": [forgot_to_call]}, "forgot_to_call", "goal", "builtin_function_or_method, which is always true"),
+        ({"invariants": [forgot_any]}, "forgot_any", "step invariant", "filter, which is always true"),
+        ({"ends": [no_truth]}, "no_truth", "end", "raised ArithmeticError"),
+        ({"invariants": [leaves_too]}, "leaves_too", "invariant", "raised SystemExit"),
+        ({"invariants": [over_view], "views": [raising_view]}, "raising_view", "view", "raised ZeroDivisionError"),
+        ({"invariants": [over_list], "views": [list_view]}, "list_view", "view", "gave a list, which cannot be hashed"),
+        ({"invariants": [over_lazy], "views": [lazy_view]}, "lazy_view", "view", "gave a generator, which can be read only once"),
+    ],
+)
+def test_a_faulty_predicate_is_named_by_what_it_is(engine, more, name, kind, problem):
+    error = error_of(spec(**more), engine)
+    assert (error.rule, error.kind) == (name, kind)
+    assert f"{kind} {name}(" in str(error)
+    assert problem in str(error)
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("method", ["hash", "eq"])
+@pytest.mark.parametrize("turns", [1, 200])  # at once, and when the rule is trusted
+def test_a_value_that_raises_when_it_is_hashed_or_compared_is_the_fault_of_its_rule(engine, method, turns):
+    @rule
+    def turn(n, odd):
+        if n < turns:
+            yield n + 1, Odd("" if n + 1 < turns else method, n)
+
+    error = error_of(Spec("odd", {"n": single(0), "odd": single(Odd(""))}, (turn,)), engine)
+    assert error.rule == "turn"
+    assert f"yielded a Odd for odd, which raises ArithmeticError when it is {'hashed' if method == 'hash' else 'compared'}" in error.problem
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+def test_values_that_cannot_be_shown_do_not_hide_what_is_wrong(engine):
+    @rule
+    def fails(odd, big):
+        raise ValueError("on purpose")
+        yield
+
+    error = error_of(Spec("odd", {"odd": single(Odd("repr")), "big": single(10**5000)}, (fails,)), engine)
+    shown = "odd=<Odd that cannot be shown: ArithmeticError>, big=<int that cannot be shown: ValueError>"
+    assert f"rule fails({shown}): raised ValueError: on purpose" in str(error)
+
+
+def test_two_promises_of_one_name_read_their_own_slots():
+    """A goal may be called like an invariant, and name the same slots in another order."""
+
+    def apart(decorate, function):
+        function.__name__ = "apart"
+        return decorate(function)
+
+    slots = {"n": single(0), "m": single(9)}
+    given = {"invariants": [apart(invariant, lambda n, m: n < m)], "goals": [apart(goal, lambda m, n: m - n == 4)]}
+    for engine in (explore, reference):
+        verdict = engine.explore(Spec("apart", slots, (count,), ends=[anything], **given))
+        assert (verdict.verdict, verdict.goals) == ("holds", {"apart": 5})
+
+
+@end
+def anything(n):
+    return True
