@@ -13,9 +13,10 @@ from typing import Any
 import attrs
 
 from groupcheck import __version__
+from groupcheck.model.engine.errors import shown
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import Step, Violation
-from groupcheck.oracles.printable import in_order, plain, printable
+from groupcheck.oracles.printable import WIDEST, in_order, plain, printable
 from groupcheck.oracles.subject import Subject
 
 
@@ -61,7 +62,7 @@ def expression(value: Any) -> Any:
         return plain(value)
     if isinstance(value, enum.Flag):
         return {"#set": plain(value)}
-    if isinstance(value, int):
+    if isinstance(value, int) and value.bit_length() <= WIDEST:
         return {"#bigint": str(int(value))}
     if isinstance(value, str):
         return value
@@ -73,4 +74,4 @@ def expression(value: Any) -> Any:
         return {"#tup": [expression(v) for v in value]}
     if isinstance(value, Mapping):
         return {"#map": [[expression(k), expression(v)] for k, v in value.items()]}
-    return {"#unserializable": printable(repr(value))}
+    return {"#unserializable": printable(shown(value))}

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import enum
 import json
+import math
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
+from groupcheck.model.engine.errors import shown
+
 LONGEST = 60
+WIDEST = 14_000  # bits of a whole number that is written as digits: Python refuses 4,300 digits
 
 
 def printable(text: str) -> str:
@@ -27,13 +31,13 @@ def _escape(character: str) -> str:
 def plain(value: Any) -> Any:
     """A slot's value as plain JSON: attrs values as objects, sets as sorted lists, enumerations by name."""
     if value is None or (isinstance(value, bool | str | float) and not isinstance(value, enum.Enum)):
-        return value
+        return value if not isinstance(value, float) or math.isfinite(value) else repr(float(value))
     if isinstance(value, enum.Flag):
         return [flag.name for flag in value]
     if isinstance(value, enum.Enum):
         return _name(value)
     if isinstance(value, int):
-        return int(value)
+        return int(value) if value.bit_length() <= WIDEST else shown(int(value))
     if attrs.has(type(value)):
         return {f.name: plain(getattr(value, f.name)) for f in attrs.fields(type(value))}
     if isinstance(value, Mapping):
@@ -42,7 +46,7 @@ def plain(value: Any) -> Any:
         return [plain(v) for v in in_order(value)]
     if isinstance(value, tuple | list):
         return [plain(v) for v in value]
-    return printable(repr(value))
+    return printable(shown(value))
 
 
 def in_order(values: Iterable[Any]) -> list[Any]:
@@ -84,7 +88,7 @@ def _brief(value: Any) -> str:
         return "(" + ", ".join(map(_brief, value)) + ")"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_brief(k)}: {_brief(v)}" for k, v in value.items()) + "}"
-    return printable(repr(value))
+    return printable(shown(value))
 
 
 def _name(value: enum.Enum) -> str:

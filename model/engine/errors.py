@@ -12,6 +12,8 @@ def shown(value: object) -> str:
     try:
         return repr(value)
     except Exception as error:
+        if type(value) is int:
+            return f"<int of {value.bit_length():,} bits>"
         return f"<{type(value).__name__} that cannot be shown: {type(error).__name__}>"
 
 

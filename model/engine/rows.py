@@ -256,7 +256,13 @@ class Rows:
         first = self.see.call(r, member.me, tuple(args))
         if [pool.fingerprint(a) for pool, a in zip(member.pools, args)] != before:
             raise RuleError(r.name, "changed the values that it was given (yield new ones, with `but`)", shown)
-        if self.see.call(r, member.me, tuple(args)) != first:
+        again = self.see.call(r, member.me, tuple(args))
+        try:
+            differs = again != first
+        except Exception as error:
+            problem = f"yielded a value that raises {type(error).__name__} when it is compared"
+            raise RuleError(r.name, problem, shown) from error
+        if differs:
             raise RuleError(r.name, "gave other outcomes when called again with the same values: it is not deterministic", shown)
         yielded: list[Any] = []
         label_of = dict(zip(r.names, r.labels))

@@ -241,9 +241,15 @@ class Semantics:
         numbers = [[rest for _, _, rest in self.starts()].index(path.initial)]
         state = path.initial
         for step in path.steps:
-            number = next((n for n, (s, _) in enumerate(self.steps(state)) if s == step), None)
+            rule = step.firing.name.partition(":")[0]
+            try:
+                number = next((n for n, (s, _) in enumerate(self.steps(state)) if s == step), None)
+            except UserError:
+                raise
+            except Exception as error:
+                problem = f"yielded a value that raises {type(error).__name__} when it is compared"
+                raise RuleError(rule, problem, self.named(state)) from error
             if number is None:
-                rule = step.firing.name.partition(":")[0]
                 raise RuleError(rule, "did not yield again what it had yielded: it is not deterministic", self.named(state))
             numbers.append(number)
             state = step.state

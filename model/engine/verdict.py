@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 from attrs import field, frozen
 
+from groupcheck.model.engine.errors import shown
+
 HOLDS: Literal["holds"] = "holds"
 VIOLATED: Literal["violated"] = "violated"
 UNKNOWN: Literal["unknown"] = "unknown"
@@ -30,7 +32,7 @@ class Step:
 
     firing: Firing
     urgent: tuple[Firing, ...]
-    state: tuple[Any, ...]
+    state: tuple[Any, ...] = field(repr=shown)
 
 
 @frozen
@@ -41,7 +43,7 @@ class Path:
     """
 
     places: tuple[tuple[str, int | None], ...]
-    initial: tuple[Any, ...]
+    initial: tuple[Any, ...] = field(repr=shown)
     settled: tuple[Firing, ...]
     steps: tuple[Step, ...]
 
@@ -93,7 +95,7 @@ class Verdict:
     """
 
     spec: str
-    scope: Any
+    scope: Any = field(repr=shown)
     verdict: Kind
     reason: str
     states: int

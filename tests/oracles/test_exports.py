@@ -15,11 +15,9 @@ from groupcheck.oracles.check import CheckResult, check
 from groupcheck.oracles.itf import expression
 from groupcheck.oracles.pytest_export import literal
 
-pytestmark = pytest.mark.usefixtures("small_world")
-
 
 @pytest.fixture
-def hasty() -> CheckResult:
+def hasty(small_world: None) -> CheckResult:
     return check("twophase", mutation="hasty", engine="reference")
 
 
@@ -86,6 +84,7 @@ def test_values_are_written_as_itf_expressions():
     }
     assert expression((2**70, {"a": -1})) == {"#tup": [{"#bigint": str(2**70)}, {"#map": [["a", {"#bigint": "-1"}]]}]}
     assert set(expression(3.5)) == {"#unserializable"}
+    assert expression(10**5000) == {"#unserializable": "<int of 16,610 bits>"}
 
 
 def run_tests(text: str) -> int:
@@ -115,9 +114,16 @@ def test_the_exported_test_fails_when_the_path_is_another(hasty):
         run_tests(hasty.pytest().replace('("give_up", 2)', '("prepare", 2)'))
 
 
+@pytest.mark.usefixtures("small_world")
 def test_the_exported_scope_is_what_differs_from_the_default():
     result = check("twophase", mutation="hasty", members=2, faults={"crash": 1}, engine="reference")
     assert 'mutation="hasty",\n        members=2,\n        faults={"crash": 1},\n' in result.pytest()
+    assert run_tests(result.pytest()) == 1
+
+
+def test_faults_of_a_mutation_that_were_taken_away_stay_away():
+    result = check("classic", mutation="parked_sync_forgotten", settings={"any_faults": "none"}, engine="reference")
+    assert result.subject.mutation.scope["faults"] and not result.subject.spec.scope.faults
     assert run_tests(result.pytest()) == 1
 
 
@@ -133,6 +139,7 @@ def test_a_spec_without_a_name_cannot_become_a_test_file():
         result.pytest()
 
 
+@pytest.mark.usefixtures("small_world")
 def test_without_a_counterexample_nothing_is_exported():
     result = check("twophase", engine="reference")
     with pytest.raises(UserError, match="no counterexample"):

@@ -37,6 +37,14 @@ class Seat:
     queue: tuple[int, ...] = ()
 
 
+class Untold:
+    def __repr__(self):
+        raise ValueError
+
+
+UNTOLD = "<Untold that cannot be shown: ValueError>"
+
+
 @given(st.text(alphabet=st.characters(exclude_categories=())))
 def test_a_shown_text_is_one_line_that_a_terminal_does_not_obey(text):
     shown = printable(text)
@@ -59,6 +67,8 @@ def test_letters_of_every_language_stay():
         ((1, None, True), [1, None, True], "(1, none, yes)"),
         ("", "", "''"),
         ({"a": (1,)}, {"a": [1]}, "{a: (1)}"),
+        ((1e400, 10**4000), ["inf", 10**4000], "(inf, 1" + "0" * 52 + "…"),
+        ((Untold(), 10**5000), [UNTOLD, "<int of 16,610 bits>"], f"({UNTOLD}, <int of 16,610 …"),
     ],
 )
 def test_values_have_one_plain_and_one_short_form(value, json, text):

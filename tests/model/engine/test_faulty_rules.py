@@ -330,6 +330,67 @@ def test_a_value_that_raises_when_it_is_hashed_or_compared_is_the_fault_of_its_r
     assert f"yielded a Odd for odd, which raises ArithmeticError when it is {'hashed' if method == 'hash' else 'compared'}" in error.problem
 
 
+@attrs.frozen
+class Nest:
+    inner: object
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+def test_a_value_that_is_nested_too_deeply_is_the_fault_of_its_rule(engine):
+    @rule
+    def nest(nested):
+        for _ in range(5_000):
+            nested = Nest(nested)
+        yield nested
+
+    error = error_of(Spec("nest", {"nested": single(Nest(None))}, (nest,)), engine)
+    assert error.rule == "nest"
+    assert "yielded a Nest for nested, which raises RecursionError when it is hashed" in error.problem
+
+
+class Twin:
+    """A value that cannot be compared with another one of the same number."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __hash__(self):
+        return self.n
+
+    def __eq__(self, other):
+        if self is other:
+            return True
+        assert self.n != other.n
+        return False
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+def test_a_value_that_cannot_be_compared_with_itself_made_again_is_the_fault_of_its_rule(engine):
+    @rule
+    def grow(twin):
+        if twin.n < 3:
+            yield Twin(twin.n + 1)
+
+    error = error_of(Spec("twins", {"twin": single(Twin(0))}, (grow,)), engine)
+    assert (error.rule, error.problem) == ("grow", "yielded a value that raises AssertionError when it is compared")
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+def test_a_verdict_shows_what_has_no_text(engine):
+    @rule
+    def grow(n):
+        if n < 10**5000:
+            yield n * 10**2500
+
+    @invariant
+    def small(n):
+        return n < 10**5000
+
+    told = repr(engine.explore(Spec("big", {"n": single(1)}, (grow,), scope=10**6000, invariants=(small,))))
+    assert "scope=<int of 19,932 bits>" in told
+    assert "state=<tuple that cannot be shown: ValueError>" in told
+
+
 @pytest.mark.parametrize("engine", [explore, reference])
 def test_values_that_cannot_be_shown_do_not_hide_what_is_wrong(engine):
     @rule
@@ -338,7 +399,7 @@ def test_values_that_cannot_be_shown_do_not_hide_what_is_wrong(engine):
         yield
 
     error = error_of(Spec("odd", {"odd": single(Odd("repr")), "big": single(10**5000)}, (fails,)), engine)
-    shown = "odd=<Odd that cannot be shown: ArithmeticError>, big=<int that cannot be shown: ValueError>"
+    shown = "odd=<Odd that cannot be shown: ArithmeticError>, big=<int of 16,610 bits>"
     assert f"rule fails({shown}): raised ValueError: on purpose" in str(error)
 
 
