@@ -79,15 +79,19 @@ def cores() -> int:
 def run_all(kernel: Callable[[Words], None], registers: Sequence[Words]) -> None:
     """Runs a kernel for each of these registers at once, one of them here; whatever happens here, it returns when all have ended.
 
-    `Thread.join` does not serve: an interrupt in the middle of it marks a thread as ended that is not.
+    `Thread.join` does not serve: an interrupt in the middle of it marks a thread as ended that is not. No kernel runs before all threads are
+    there: an interrupt in the middle of a start does not tell whether there is a thread to wait for.
     """
     ended: list[threading.Event] = []
     here = [registers[0]]
+    ready, complete = threading.Event(), False
     raised: BaseException | None = None
 
     def there(mine: Words, end: threading.Event) -> None:
+        ready.wait()
         try:
-            kernel(mine)
+            if complete:
+                kernel(mine)
         finally:
             end.set()
 
@@ -100,13 +104,18 @@ def run_all(kernel: Callable[[Words], None], registers: Sequence[Words]) -> None
                 here.append(mine)
             else:
                 ended.append(end)
+        complete = True
+        ready.set()
         for mine in here:
             kernel(mine)
     finally:
-        while not all(end.is_set() for end in ended):
+        waiting = True
+        while waiting:
             try:
+                ready.set()
                 for end in ended:
                     end.wait()
+                waiting = False
             except BaseException as error:
                 raised = error
         if raised:

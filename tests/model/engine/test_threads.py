@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
 
@@ -218,23 +219,69 @@ def test_what_threads_take_is_foreseen_by_the_memory_limit(shared):
     assert before + search.threads.bytes <= search.bytes <= before + soon
 
 
+BOUND_S = 60  # of a wait that ends at once where all is well
+
+
+def is_waiting(thread):
+    """Is it in a `wait` of `run_all`, and not in that for a thread that it starts?"""
+    frame, names = sys._current_frames()[thread.ident], set()
+    while frame and frame.f_code.co_name != "run_all":
+        names.add(frame.f_code.co_name)
+        frame = frame.f_back
+    return "wait" in names and "start" not in names
+
+
 def test_nobody_leaves_before_every_thread_has_ended():
     """An interrupt while the caller waits for another thread, which still writes into memory that would be given back."""
-    ended, waiting = [], threading.Event()
+    caller, interrupted, left, ended = threading.main_thread(), threading.Event(), threading.Event(), []
+
+    def interrupt(number, frame):
+        interrupted.set()
+        raise KeyboardInterrupt
 
     def kernel(mine):
+        if mine[0] == 1:
+            until = time.monotonic() + BOUND_S
+            while not interrupted.wait(0.01) and time.monotonic() < until:
+                if is_waiting(caller):  # one that comes just before it sleeps is heard only when something wakes it
+                    signal.pthread_kill(caller.ident, signal.SIGINT)
         if mine[0]:
-            waiting.wait(10)
-            time.sleep(0.2)
+            interrupted.wait(BOUND_S)
+            left.wait(0.1)  # who leaves early is gone by now
             ended.append(int(mine[0]))
-        else:
-            threading.Timer(0.05, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()
-            threading.Timer(0.1, waiting.set).start()
 
-    registers = [np.array([k], np.uint64) for k in range(3)]
-    with pytest.raises(KeyboardInterrupt):
-        threads.run_all(kernel, registers)
-    assert sorted(ended) == [1, 2]
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            threads.run_all(kernel, [np.array([k], np.uint64) for k in range(3)])
+        assert sorted(ended) == [1, 2]
+    finally:
+        left.set()
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("when", [1, 2])
+def test_an_interrupt_in_the_middle_of_a_start_leaves_nobody_at_work(monkeypatch, when):
+    """The thread may be there already, and nobody knows of it."""
+    started, left, late = [], threading.Event(), []
+    start = threading.Thread.start
+
+    def is_interrupted(self):
+        start(self)
+        started.append(self)
+        if len(started) == when:
+            raise KeyboardInterrupt
+
+    def kernel(mine):
+        late.append(left.wait(BOUND_S))
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(threading.Thread, "start", is_interrupted)
+        threads.run_all(kernel, [np.array([k], np.uint64) for k in range(3)])
+    left.set()
+    for thread in started:
+        thread.join(BOUND_S)
+    assert len(started) == when and not late
 
 
 def test_where_the_system_has_no_thread_the_caller_does_it_all(shared, monkeypatch):
