@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import random
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -142,11 +143,11 @@ def test_a_driver_killed_at_any_change_of_a_commit_leaves_no_half_row_and_no_dou
 def test_a_hostile_file_spoils_only_its_own_row(tmp_path: Path) -> None:
     archive, logs = tmp_path / "a", tmp_path / "logs"
     logs.mkdir()
-    good = log(logs / "m-good.log", "good", 5)
-    packed = gzip.compress(os.urandom(50_000).hex().encode() + LINE.format("torn").encode() * 500)
+    good, noise = log(logs / "m-good.log", "good", 5), random.Random(0)
+    packed = gzip.compress(noise.randbytes(50_000).hex().encode() + LINE.format("torn").encode() * 500)
     (logs / "binary.log").write_bytes(bytes(range(32)) * 500)
     (logs / "torn.log.gz").write_bytes(packed[: len(packed) - 20])
-    (logs / "bad.log.gz").write_bytes(b"\x1f\x8b" + os.urandom(500))
+    (logs / "bad.log.gz").write_bytes(b"\x1f\x8b" + noise.randbytes(500))
     (logs / "empty.log").touch()
     (logs / "dangling.log").symlink_to(logs / "nowhere")
     os.mkfifo(logs / "pipe.log")
