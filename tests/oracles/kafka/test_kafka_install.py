@@ -17,7 +17,19 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.versions import VERSIONS
 
-GOOD = 'echo "$@" >> calls; sleep 0.3; cd "$PWD"; mkdir -p target built/jars; echo jar > target/driver.jar; echo $PWD >> "$CALLS"'
+GOOD = 'echo "$@" >> calls; cd "$PWD"; mkdir -p target built/jars; echo jar > target/driver.jar; echo $PWD >> "$CALLS"'
+# Ends when two processes have found that there is no driver, each of which leaves a file when it is about to take the lock.
+SHARED = 'n=0; while [ "$(ls "$CALLS".waits-* | wc -l)" -lt 2 ] && [ $n -lt 1200 ]; do n=$((n + 1)); sleep 0.1; done; ' + GOOD
+ASKS = """
+import fcntl, os
+from groupcheck.oracles.kafka import install
+lock = fcntl.flock
+def leaves_a_file_first(file, how):
+    open(f"{os.environ['CALLS']}.waits-{os.getpid()}", "w").close()
+    lock(file, how)
+fcntl.flock = leaves_a_file_first
+print(install.classpath("4.3.0", str))
+"""
 BAD = "echo '[INFO] trying'; echo '[ERROR] Could not transfer artifact: unknown host'; echo '[ERROR] more'; exit 1"
 
 
@@ -89,12 +101,11 @@ def test_a_build_that_fails_says_mavens_first_error_and_leaves_no_driver(bench: 
 
 
 def test_two_processes_that_need_the_driver_at_once_build_it_once(bench: Path):
-    tool(bench, "mvn", GOOD)
+    tool(bench, "mvn", SHARED)
     tool(bench, "javac")
-    ask = "from groupcheck.oracles.kafka import install; print(install.classpath('4.3.0', str))"
-    both = [subprocess.Popen([sys.executable, "-c", ask], stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    first, second = (process.communicate(timeout=60)[0] for process in both)
-    assert first == second != ""
+    both = [subprocess.Popen([sys.executable, "-c", ASKS], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    first, second = (process.communicate(timeout=300)[0] for process in both)
+    assert first == second != "" and len(list(bench.glob("calls.waits-*"))) == 2
     assert len((bench / "calls").read_text().splitlines()) == 1
 
 

@@ -22,7 +22,7 @@ from groupcheck.oracles.sweep import here, rows
 from groupcheck.oracles.sweep.cells import Question
 from groupcheck.oracles.sweep.running import Outcome, checked
 
-DOCUMENT = Path("docs/sweep.md").read_text("utf-8")
+DOCUMENT = (Path(__file__).parents[3] / "docs/sweep.md").read_text("utf-8")
 BUG = '[[grid]]\nname = "a bug"\nvariant = "classic"\nmutation = "leader_forgotten"\n'
 HEALTHY = '[[grid]]\nvariant = "classic"\nmembers = 1\ngenerations = 1\nfaults = {crash = [0, 1]}\n'
 TIMES = {
