@@ -15,6 +15,9 @@ ASSIGNORS = {
     "any": "Every valid and complete assignment is a choice, so that what holds, holds for every assignor.",
 }
 
+MOST_PARTITIONS = 30
+MOST_SHARES = (1 << 16) - 1  # what one rule may choose between
+
 
 def _faults(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
     pairs = given.items() if isinstance(given, Mapping) else given
@@ -47,10 +50,15 @@ class Scope:
     atomic_complete: bool = True
 
     def __attrs_post_init__(self) -> None:
+        for name in ("two_step", "autocommit", "atomic_complete"):
+            if not isinstance(getattr(self, name), bool):
+                raise ScopeError(f"{name} is {getattr(self, name)!r}, neither True nor False", where="scope")
+        if not isinstance(self.protocols, str):
+            raise ScopeError(f"protocols is {self.protocols!r}, not a text", where="scope", do="as in range,sticky|sticky")
         for name, least, most in (("members", 1, 16), ("generations", 1, 1000), ("records", 0, 1000)):
             self._within(name, getattr(self, name), least, most)
         if self.partitions is not None:
-            self._within("partitions", self.partitions, 1, 30)
+            self._within("partitions", self.partitions, 1, MOST_PARTITIONS)
         if self.max_size is not None:
             self._within("max_size", self.max_size, 1, 1000)
         if self.any_faults is not None:
@@ -69,14 +77,26 @@ class Scope:
                 raise ScopeError(f"fault {name} is given twice", where="scope", do="give each fault once")
             seen.add(name)
             self._within(f"fault {name}", count, 0, 100)
-        if self.assignor not in ASSIGNORS:
+        if not isinstance(self.assignor, str) or self.assignor not in ASSIGNORS:
             raise ScopeError(f"unknown assignor {self.assignor!r}", where="scope", do="one of " + ", ".join(ASSIGNORS))
-
         if self.protocols and (len(self.lists) != self.members or not all(name for names in self.lists for name in names)):
             raise ScopeError(
                 f"protocols {self.protocols!r} does not list the assignors of {self.members} members",
                 where="scope",
                 do="as in range,sticky|sticky",
+            )
+
+        if min(self.members, self.max_size or self.members) > 1 and not self.protocols:
+            self.must_be_few(1, 2, self.partition_count)
+
+    def must_be_few(self, members: int, among: int, partitions: int) -> None:
+        """Raises `ScopeError` if `any` has too many ways to give so many `members` their shares, `among` those who share the partitions."""
+        ways = (members + (members < among)) ** partitions
+        if self.assignor == "any" and ways > MOST_SHARES:
+            raise ScopeError(
+                f"assignor any chooses between {ways:,} shares of {partitions} partitions, more than {MOST_SHARES:,}",
+                where="scope",
+                do="take fewer partitions, or assignor range",
             )
 
     @staticmethod

@@ -162,6 +162,8 @@ def _voted(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
 @urgent(when=lambda me, walk: walk.at == me and walk.kind == Pass.ASSIGN)
 def answer_syncs(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Walk, Seats, Link]]:
     """The assignment is stored, parked SyncGroups are answered with it, the group is Stable."""
+    if not walk.again:
+        _must_be_few(walk, seats, scope)
     yield from _answer_syncs(walk, list(seats), seats, link, scope)
 
 
@@ -216,6 +218,10 @@ def shares(walk: Walk, scope: Scope) -> list[int]:
     return subsets
 
 
+def _must_be_few(walk: Walk, seats: Seats, scope: Scope) -> None:
+    scope.must_be_few(sum(seat.member for _, seat in seats), walk.left, walk.free.bit_count())
+
+
 def _assigned(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
     due = core.due if "sync_timeout" in core.keeps else 0
     latest = (core.generation, core.led, core.assignor) if "fail_over" in core.keeps else core.durable
@@ -229,6 +235,7 @@ def _assigned(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
 @urgent(when=lambda me, walk: walk.at == me and walk.kind == Pass.RECORD)
 def record_plan(walk: Walk, seats: Seats, scope: Scope) -> Iterator[tuple[Walk, Seats]]:
     """The leader's assignment is written to the log."""
+    _must_be_few(walk, seats, scope)
     plans: list[tuple[Walk, Record]] = [(walk, ())]
     for id, seat in seats:
         if seat.member:
