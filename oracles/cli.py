@@ -6,9 +6,11 @@ Exit codes: 0 holds, 1 violated, 2 bad usage or input, 3 unknown (also: interrup
 from __future__ import annotations
 
 import codecs
+import contextlib
 import io
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -16,16 +18,32 @@ from typing import Any, NoReturn
 import click
 
 from groupcheck import __version__
-from groupcheck.oracles.quantities import BUDGET, COUNT, SECONDS, SETTING, SIZE
+from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SECONDS, SETTING, SIZE, TEXT
 
 UNKNOWN = 3
 _ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
 KINDS = ("variants", "invariants", "rules", "goals", "faults", "assignors", "formats", "mutations", "scenarios")
 DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "scala-1.1", "requests")
-FILE = click.Path(path_type=Path)
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+class Once(click.Command):
+    """A command that takes each option once, except those that are made to be given again: the last of two would win unseen."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        seen: set[str] = set()
+        for option in self.make_parser(ctx).parse_args(list(args))[2]:
+            if isinstance(option, click.Option) and not option.multiple and not option.is_flag:
+                if option.opts[0] in seen:
+                    raise click.UsageError(f"{option.opts[0]} is given twice", ctx)
+                seen.add(option.opts[0])
+        return super().parse_args(ctx, args)
+
+
+class Commands(click.Group):
+    command_class = Once
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="groupcheck", message="%(prog)s %(version)s")
 @click.option("--debug", is_flag=True, envvar="GROUPCHECK_DEBUG", help="Show the traceback of an error.")
 def command(debug: bool) -> None:
@@ -67,9 +85,9 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     "--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Threads that explore, and processes that call rules."
 )
 @click.option("--checkpoint", type=FILE, metavar="DIR", help="Keep the run in DIR, level by level.")
-@click.option("--resume", metavar="DIR", help="Go on from a checkpoint; with --spark, from a store.")
-@click.option("--spark", metavar="MASTER", help="Spread the search over Spark: local[2], spark://HOST:PORT, yarn, k8s://...")
-@click.option("--store", metavar="URI", help="With --spark: where states are kept, for all executors to reach.")
+@click.option("--resume", type=TEXT, metavar="DIR", help="Go on from a checkpoint; with --spark, from a store.")
+@click.option("--spark", type=TEXT, metavar="MASTER", help="Spread the search over Spark: local[2], spark://HOST:PORT, yarn, k8s://...")
+@click.option("--store", type=TEXT, metavar="URI", help="With --spark: where states are kept, for all executors to reach.")
 @click.option("--shards", type=COUNT, metavar="N", help="With --spark: parts of the states; one for each core if left out.")
 @click.option("--hand-over", type=COUNT, metavar="N", help="With --spark: spread from the first level of N states on; 100000 if left out.")
 @click.option(
@@ -112,9 +130,14 @@ def explain(**options: Any) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.replay/1; with --spark groupcheck.archive/1).")
 @click.option("--html", type=FILE, metavar="FILE", help="Write a page with the timeline.")
 @click.option(
-    "--spark", metavar="MASTER", help="Replay whole archives by Spark (docs/archive.md): local[2], spark://host:7077, yarn, k8s://..."
+    "--spark",
+    type=TEXT,
+    metavar="MASTER",
+    help="Replay whole archives by Spark (docs/archive.md): local[2], spark://host:7077, yarn, k8s://...",
 )
-@click.option("--out", metavar="URI", help="With --spark: the folder of the Parquet tables; what it holds already is not replayed again.")
+@click.option(
+    "--out", type=TEXT, metavar="URI", help="With --spark: the folder of the Parquet tables; what it holds already is not replayed again."
+)
 def replay(files: Sequence[Path], spark: str | None, out: str | None, **options: Any) -> int:
     """Explain somebody's log: why each rebalance began, who held it up, which promise was broken.
 
@@ -228,7 +251,9 @@ def record(**options: Any) -> int:
 
 @command.command(short_help="Many checks from one file, here or on Spark.")
 @click.argument("file", type=FILE)
-@click.option("--spark", metavar="MASTER", help="Check the cells on Spark's executors: local[2], spark://host:7077, yarn, k8s://...")
+@click.option(
+    "--spark", type=TEXT, metavar="MASTER", help="Check the cells on Spark's executors: local[2], spark://host:7077, yarn, k8s://..."
+)
 @click.option("--out", type=FILE, metavar="DIR", help="The folder for the results; a new one, named after the time, if left out.")
 @click.option("--resume", is_flag=True, help="Go on from the results in --out: cells that are done are not repeated.")
 @click.option("--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Threads and rule-calling processes of each check.")
@@ -277,10 +302,12 @@ def list_(kind: str, variant: str | None, as_json: bool) -> int:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """One command, from its arguments to its exit code; every error is one line on stderr."""
+    """One command, from its arguments to its exit code; every error is one line on stderr, after its traceback where that is wanted."""
     debug = "--debug" in arguments or bool(os.environ.get("GROUPCHECK_DEBUG"))
     try:
-        return int(command.main(list(arguments), prog_name="groupcheck", standalone_mode=False) or 0)
+        code = int(command.main(list(arguments), prog_name="groupcheck", standalone_mode=False) or 0)
+        sys.stdout.flush()
+        return code
     except click.exceptions.NoArgsIsHelpError as help:
         click.echo(help.format_message(), err=True)
         return 2
@@ -289,31 +316,29 @@ def run(arguments: Sequence[str]) -> int:
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", UNKNOWN)
     except (BrokenPipeError, SystemExit):  # a closed pipe, which click answers with sys.exit(1): 1 would say "violated"
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the interpreter complains when it flushes at exit
         return UNKNOWN
     except OSError as error:
-        if debug:
-            raise
-        return _complain(f"the answer cannot be written or the system refuses: {error.strerror or error}", UNKNOWN)
+        return _complain(f"the answer cannot be written or the system refuses: {error.strerror or error}", UNKNOWN, debug)
     except MemoryError:
         return _complain("out of memory: bound the run with --max-memory or --max-states, or make the scope smaller", UNKNOWN)
     except Exception as error:
-        if debug:
-            raise
         from groupcheck.model.engine.errors import RuleError, UserError
 
         if isinstance(error, UserError) and not isinstance(error, RuleError):
-            return _complain(str(error), 2)
+            return _complain(str(error), 2, debug)
         kind = "" if isinstance(error, RuleError) else f"{type(error).__name__}: "
         return _complain(
             f"a mistake of groupcheck itself, please report it with the command line (groupcheck --debug shows more): {kind}{error}",
             UNKNOWN,
+            debug,
         )
 
 
-def _complain(text: str, code: int) -> int:
+def _complain(text: str, code: int, debug: bool = False) -> int:
     from groupcheck.oracles.printable import printable
 
+    if debug:
+        click.echo(traceback.format_exc(), err=True, nl=False)
     click.echo(f"groupcheck: error: {printable(' '.join(text.split()))[:1000]}", err=True)
     return code
 
@@ -325,8 +350,17 @@ def _speakable(error: UnicodeError) -> tuple[str, int]:
     return "".join(_ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text), error.end
 
 
+class _Unheard(io.FileIO):
+    """Where errors and progress go: whether anybody takes them is no matter of the verdict."""
+
+    def write(self, text: Any) -> int:
+        with contextlib.suppress(OSError):
+            super().write(text)
+        return len(text)
+
+
 def _prepare_streams() -> None:
-    """Streams that may be closed, or may not know every character, do not cost the exit code."""
+    """Streams that may be closed or full, or may not know every character, do not cost the exit code."""
     codecs.register_error("groupcheck", _speakable)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -334,9 +368,17 @@ def _prepare_streams() -> None:
             setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 - lives as long as the program
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="groupcheck")
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        raw = _Unheard(sys.stderr.fileno(), "w", closefd=False)
+        sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), sys.stderr.encoding, "groupcheck", line_buffering=True)
 
 
 def main() -> NoReturn:
     """The `groupcheck` program."""
     _prepare_streams()
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError:  # said already; the interpreter would say it again at exit, with a code of its own
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)

@@ -10,7 +10,8 @@ from typing import Any
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.oracles.check import CheckResult, Followed, Spreading, run, walk
 from groupcheck.oracles.document import as_text
-from groupcheck.oracles.files import writable, write
+from groupcheck.oracles.files import not_read, writable, written
+from groupcheck.oracles.printable import printable
 from groupcheck.oracles.subject import Subject, subject
 
 ENGINE = "fast"  # of what gives no choice
@@ -20,7 +21,7 @@ SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
 def check(**options: Any) -> int:
     """`groupcheck check`: explore, then show the verdict and write what was asked for."""
     wanted = {name: options[name] for name in ("html", "svg", "pytest", "itf") if options[name]}
-    _may_write(wanted)
+    _may_write(wanted, **_checkpoints(options))
     about = _subject(options)
     from groupcheck.oracles.free_memory import most_memory
     from groupcheck.oracles.meter import meter
@@ -48,13 +49,13 @@ def explain(**options: Any) -> int:
     followed = walk(_subject(options), options["key"])
     _show(followed, options["as_json"])
     for path in wanted.values():
-        _written(path, page(followed.report()))
+        written(path, page(followed.report()))
     return 0
 
 
 def replay(files: Sequence[Path], format: str | None, group: str | None, variant: str | None, as_json: bool, html: Path | None) -> int:
     """`groupcheck replay`: see `groupcheck.oracles.replay_report`."""
-    _may_write({"html": html} if html else {})
+    _may_write({"html": html} if html else {}, files)
     from groupcheck.oracles.replay_report import run
 
     return run(files, format, group, variant, as_json, html)
@@ -113,7 +114,7 @@ def assign(file: Path | None, prove: bool, against: str | None, as_json: bool, h
         raise UserError("there is to be one of FILE, --prove and --against", where="groupcheck assign")
     if html is not None and file is None:
         raise UserError("a page shows an assignment", where="--html", do="give FILE too")
-    _may_write({"html": html} if html else {})
+    _may_write({"html": html} if html else {}, [file] if file else [])
     if against is None:
         for name, value in options.items():
             if value is not None:
@@ -139,11 +140,15 @@ def record(**options: Any) -> int:
     return run(options.pop("command"), topics=topics, settings=settings, **options)
 
 
-def sweep(**options: Any) -> int:
+def sweep(file: Path, out: Path | None, **options: Any) -> int:
     """`groupcheck sweep`: see `groupcheck.oracles.sweep.command`."""
     from groupcheck.oracles.sweep.command import run
+    from groupcheck.oracles.sweep.folder import PAGE, TABLE
 
-    return run(**options)
+    for name in (TABLE, PAGE):
+        if out is not None:
+            not_read(out / name, "--out", [file])
+    return run(file, out=out, **options)
 
 
 def generate(out: Path, dialects: Sequence[str], as_json: bool, **options: Any) -> int:
@@ -187,22 +192,32 @@ def _may_write_table(path: Path | None) -> None:
         from groupcheck.oracles.parquet import needed
 
         needed("--parquet")
-        writable(path, "--parquet")
+        writable(path, "--parquet", table=True)
 
 
-def _may_write(wanted: dict[str, Path]) -> None:
+def _may_write(wanted: dict[str, Path], read: Sequence[Path] = (), kept: Sequence[Path] = ()) -> None:
+    """Raises `UserError` unless each option's file can be written, is none that is `read`, and neither another's nor `kept` already."""
     for name, path in wanted.items():
-        writable(path, f"--{name}")
-    if len({path.resolve() for path in wanted.values()}) < len(wanted):
+        writable(path, f"--{name}", read=read)
+    if len({path.resolve() for path in (*wanted.values(), *kept)}) < len(wanted) + len(kept):
         raise UserError("two outputs go to the same file", where=", ".join(f"--{name}" for name in wanted))
+
+
+def _checkpoints(options: dict[str, Any]) -> dict[str, list[Path]]:
+    """The file of the checkpoint that is read, and of the one that is kept."""
+    if not (options["checkpoint"] or options["resume"]):
+        return {}
+    from groupcheck.model.engine.checkpoint import FILE
+
+    return {use: [Path(options[name]) / FILE] for use, name in (("read", "resume"), ("kept", "checkpoint")) if options[name]}
 
 
 def _save(result: CheckResult, wanted: dict[str, Path]) -> None:
     for name, path in wanted.items():
         if name != "html" and not result.verdict.violations:
-            print(f"groupcheck: no counterexample, {path} is not written", file=sys.stderr)
+            print(f"groupcheck: no counterexample, {printable(str(path))} is not written", file=sys.stderr)
             continue
-        _written(path, _output(result, name))
+        written(path, _output(result, name))
 
 
 def _output(result: CheckResult, name: str) -> str:
@@ -210,11 +225,6 @@ def _output(result: CheckResult, name: str) -> str:
     if name == "itf":
         return as_text(result.itf())
     return {"html": result.html, "svg": result.svg, "pytest": result.pytest}[name]()
-
-
-def _written(path: Path, text: str) -> None:
-    write(path, text)
-    print(f"groupcheck: wrote {path}", file=sys.stderr)
 
 
 def _show(result: CheckResult | Followed, as_json: bool) -> None:

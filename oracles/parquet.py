@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.files import whole
 
 if TYPE_CHECKING:
     import pyarrow
@@ -47,15 +45,8 @@ def write_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], p
     import pyarrow as pa
     from pyarrow import parquet
 
-    name = ""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".groupcheck-")
-        os.close(handle)
-        parquet.write_table(pa.Table.from_pylist(list(rows), schema=schema(columns)), name)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
+        with whole(path) as new:
+            parquet.write_table(pa.Table.from_pylist(list(rows), schema=schema(columns)), new)
     except OSError as error:
-        if name:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
         raise UserError(f"cannot write {path}: {error.strerror or error}") from None

@@ -1,8 +1,9 @@
-"""What the command line's options take: counts, seconds, sizes, `NAME=N` and `NAME=VALUE`, each with its own clear refusal."""
+"""What the command line's options take: counts, seconds, sizes, `NAME=N`, `NAME=VALUE`, addresses and paths, each with a clear refusal."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 else:  # older releases of click know it without the type argument
     Option = click.ParamType
 
+DIGITS = 15  # no number that means anything here has more
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
@@ -22,8 +24,10 @@ class Count(Option):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         text = str(value).replace("_", "").replace(",", "")
-        if not re.fullmatch(r"-?[0-9]{1,15}", text):
+        if not re.fullmatch(r"-?[0-9]+", text):
             self.fail(f"{value!r} is not a whole number", param, ctx)
+        if len(text) > DIGITS:
+            self.fail(f"{value[:40]!r} is too large a number", param, ctx)
         return int(text)
 
 
@@ -74,9 +78,29 @@ class Budget(Option):
         if isinstance(value, tuple):
             return value
         name, equals, text = str(value).partition("=")
-        if not name or (equals and not re.fullmatch(r"-?[0-9]{1,9}", text)):
+        if not name or (equals and not re.fullmatch(rf"-?[0-9]{{1,{DIGITS}}}", text)):
             self.fail(f"{value!r} is not NAME=N with a whole number N", param, ctx)
         return name, int(text) if equals else 1
 
 
-COUNT, SECONDS, SIZE, SETTING, BUDGET = Count(), Seconds(), Size(), Pair(), Budget()
+class Text(Option):
+    """An address: anything but nothing, which is what a shell makes of a variable that is not set."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not value:
+            self.fail("it is empty", param, ctx)
+        return str(value)
+
+
+class File(click.Path):
+    """A path; an empty one would be the current directory."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not value:
+            self.fail("it is empty", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+COUNT, SECONDS, SIZE, SETTING, BUDGET, TEXT, FILE = Count(), Seconds(), Size(), Pair(), Budget(), Text(), File(path_type=Path)

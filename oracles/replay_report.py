@@ -6,12 +6,12 @@ Exit codes: 0 every group holds, 1 some line cannot be explained, 3 unknown; a f
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import HOLDS, VIOLATED
-from groupcheck.oracles.files import write
+from groupcheck.oracles.files import written
 from groupcheck.oracles.replay_document import replay_text
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import FileReport, worst_of
@@ -28,6 +28,8 @@ def replay(
         raise UserError(
             f"no replay for variant {variant!r} yet", where="--variant", do=f"one of {', '.join(SAME_COORDINATOR)}, or leave it out"
         )
+    if isinstance(paths, str | Path) or not isinstance(paths, Iterable):
+        raise UserError(f"{paths!r} is no list of files", do='as in ["broker.log"]')
     return [replay_file(str(path), format=format, group=group) for path in paths]
 
 
@@ -42,8 +44,7 @@ def run(paths: Sequence[str | Path], format: str | None, group: str | None, vari
     if html is not None:
         from groupcheck.oracles.replay_page import page
 
-        write(html, page(reports))
-        print(f"groupcheck: wrote {html}", file=sys.stderr)
+        written(html, page(reports))
     if as_json:
         sys.stdout.writelines(replay_text(reports))
         return exit_code(reports)

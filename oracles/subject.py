@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,7 @@ class Subject:
 
 def one_of(kind: str, name: str, known: Iterable[str]) -> UserError:
     """The error for a name that does not exist: says what it might have been, or what there is."""
-    there = list(known)
+    there, name = list(known), str(name)
     near = get_close_matches(name, there, 1)
     every = f"one of {', '.join(there)}" if len(there) <= FEW else f"there are {len(there)}; see groupcheck list {kind}s"
     hint = f"did you mean {near[0]}?" if near else every if there else f"there is no {kind} yet"
@@ -115,14 +115,18 @@ def subject(
     `fields` are fields of the variant's scope; None stands for its default. `settings` are more of them as text (`--set`). With a
     `mutation`, the scope starts from the smallest one that shows it. Raises `UserError` for anything that does not exist.
     """
+    _must_fit(what, mutation, invariants, faults, settings)
     given = {name: value for name, value in fields.items() if value is not None}
+    for name in settings or {}:
+        if name in given:
+            raise UserError(f"{name} is given twice", where="--set", do="give it once, here or by its own option")
     if isinstance(what, Spec):
-        extra = [*given, *(settings or {}), *(["faults"] if faults else []), *(["mutation"] if mutation else [])]
+        extra = [*given, *(settings or {}), *(["faults"] if faults else []), *(["mutation"] if mutation is not None else [])]
         if extra:
             raise UserError(f"a spec brings its own scope, {extra[0]!r} does not apply", where=what.name)
         return Subject(_only(what, invariants))
     variant = variant_named(what)
-    bug = mutation_named(mutation) if mutation else None
+    bug = mutation_named(mutation) if mutation is not None else None
     if bug is not None and bug.variant != what:
         raise UserError(f"mutation {bug.id} belongs to variant {bug.variant}, not to {what}")
     scope = _scope(variant, bug, faults, {**given, **_parsed(variant, settings or {})})
@@ -132,18 +136,37 @@ def subject(
     return Subject(_only(spec, invariants), variant, bug)
 
 
+def _must_fit(what: object, mutation: object, invariants: object, faults: object, settings: object) -> None:
+    """Raises `UserError` for an argument of another kind than it is to be."""
+    named = faults is None or (isinstance(faults, Mapping) and _texts(faults))
+    told = settings is None or (isinstance(settings, Mapping) and _texts(settings) and _texts(settings.values()))
+    for name, value, fits, kind in (
+        ("what is checked", what, isinstance(what, str | Spec), "the name of a variant or a Spec"),
+        ("mutation", mutation, mutation is None or isinstance(mutation, str), "the id of a mutation"),
+        ("invariants", invariants, _texts(invariants), 'a list of names, as in ["one_owner"]'),
+        ("faults", faults, named, 'a mapping of names to numbers, as in {"crash": 1}'),
+        ("settings", settings, told, "a mapping of names to texts"),
+    ):
+        if not fits:
+            raise UserError(f"{name} is {printable(repr(value))[:60]}, not {kind}")
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, Collection) and not isinstance(value, str | bytes) and all(isinstance(one, str) for one in value)
+
+
 def _scope(variant: Variant, bug: Mutation | None, faults: Mapping[str, int] | None, given: dict[str, Any]) -> Any:
     fields = [f.name for f in attrs.fields(variant.scope_type)]
     for name in given:
         if name not in fields:
             raise one_of(f"scope field of {variant.name}", name, fields)
-    if "assignor" in given and given["assignor"] not in variant.assignors:
+    if "assignor" in given and str(given["assignor"]) not in variant.assignors:
         raise one_of("assignor", str(given["assignor"]), variant.assignors)
     for name, count in (faults or {}).items():
         if name not in variant.faults:
             raise one_of("fault", name, variant.faults)
         if not isinstance(count, int) or count < 0:
-            raise ScopeError(f"the budget of fault {name} is {count}, not 0 or more")
+            raise ScopeError(f"the budget of fault {name} is {count!r}, not 0 or more")
     start = dict(bug.scope) if bug is not None else {}
     if faults is not None:
         given["faults"] = tuple(faults.items())
@@ -167,7 +190,7 @@ def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
             parsed[name] = None
         elif "bool" in kind and text.lower() in words["bool"]:
             parsed[name] = words["bool"][text.lower()]
-        elif "int" in kind and "tuple" not in kind and re.fullmatch(r"-?[0-9]{1,10}", text):
+        elif "int" in kind and "tuple" not in kind and re.fullmatch(r"-?[0-9]{1,15}", text):
             parsed[name] = int(text)
         elif "str" in kind and "tuple" not in kind:
             parsed[name] = text

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from groupcheck.oracles import cli
+from groupcheck.oracles.quantities import FILE, TEXT
 
 pytestmark = pytest.mark.usefixtures("small_world")
 REFERENCE = ("--engine", "reference")
@@ -114,6 +115,13 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         (["check", "twophase", "--html", "no/such/place.html"], "--html: there is no directory no/such"),
         (["check", "twophase", "--html", "."], "--html: . is a directory (name a file)"),
         (["check", "twophase", "--html", "a.x", "--itf", "./a.x"], "--html, --itf: two outputs go to the same file"),
+        (["check", "twophase", "--mutation", ""], "unknown mutation '' (one of hasty)"),
+        (["explain", "twophase", "gc1-0.0.0", "--mutation", ""], "unknown mutation ''"),
+        (["check", "twophase", "--members", "2", "--set", "members=1"], "--set: members is given twice"),
+        (["check", "twophase", "--members", "2", "--members", "2"], "--members is given twice"),
+        (["check", "twophase", "--mutation", "A", "--mutation", "hasty"], "--mutation is given twice"),
+        (["check", "twophase", "--members", "1" + 15 * "0"], "Invalid value for '--members': '1000000000000000' is too large a number"),
+        (["check", "twophase", "--set", "members=10000000000"], "scope: members is 10000000000, not a number from 1 to 5"),
         (["check"], "Missing argument 'VARIANT'."),
         (["check", "twophase", "--membres", "3"], "No such option '--membres'. Did you mean '--members'?"),
         (["chekc", "twophase"], "No such command 'chekc'. Did you mean 'check'?"),
@@ -125,6 +133,60 @@ def test_people_see_verdict_numbers_and_goals(capsys):
 )
 def test_a_mistake_is_one_clear_line_and_exit_2(arguments, words, capsys):
     assert words in complaint(capsys, *arguments)
+
+
+def path_options() -> list[tuple[str, str]]:
+    """Every parameter of a command that takes a path or an address."""
+    return [
+        (name, parameter.opts[0])
+        for name, one in sorted(cli.command.commands.items())
+        for parameter in one.params
+        if parameter.type in (FILE, TEXT)
+    ]
+
+
+def test_the_paths_of_all_commands_are_known():
+    every = {name: [option for command, option in path_options() if command == name] for name, _ in path_options()}
+    assert set(every["check"]) == {"--checkpoint", "--resume", "--spark", "--store", "--html", "--svg", "--pytest", "--itf"}
+    assert (set(every["replay"]), every["assign"]) == ({"files", "--html", "--spark", "--out"}, ["file", "--html"])
+    assert (every["sweep"], every["bugs"]) == (["file", "--spark", "--out"], ["--parquet"])
+
+
+@pytest.mark.parametrize(("command", "parameter"), path_options())
+def test_an_empty_path_is_not_the_current_directory(command, parameter, capsys):
+    """As a shell makes it of a variable that is not set."""
+    value = [parameter, ""] if parameter.startswith("--") else [""]
+    before = {"check": ["twophase"], "explain": ["twophase", "key"], "replay": ["x"], "sweep": ["x"]}.get(command, [])
+    assert "it is empty" in complaint(capsys, command, *(before if parameter.startswith("--") else []), *value)
+
+
+def test_a_file_that_is_read_is_not_written_over(tmp_path, capsys):
+    log, link = tmp_path / "broker.log", tmp_path / "link"
+    log.write_text("a log\n")
+    link.symlink_to(log)
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / "sweep.html").hardlink_to(log)
+    asked = [["replay", log, "--html", log], ["replay", "nothing", log, "--html", link], ["assign", link, "--html", log]]
+    for command in [*asked, ["sweep", log, "--out", folder]]:
+        assert "is read, and would be written over" in complaint(capsys, *command)
+    assert log.read_text() == "a log\n"
+    assert [path.name for path in folder.iterdir()] == ["sweep.html"]
+
+
+def test_a_checkpoint_is_not_written_over(tmp_path, capsys):
+    file = tmp_path / "groupcheck.checkpoint"
+    assert "two outputs" in complaint(capsys, "check", "twophase", "--checkpoint", tmp_path, "--html", file)
+    file.write_text("kept")
+    assert "is read" in complaint(capsys, "check", "twophase", "--resume", tmp_path, "--html", file)
+    assert file.read_text() == "kept"
+
+
+def test_the_name_of_a_written_file_is_one_line(tmp_path, capsys):
+    files = ["--html", tmp_path / "a\nb", "--itf", tmp_path / "c\nd"]
+    assert call("check", "twophase", *REFERENCE, *files, "--json") == 0
+    told = capsys.readouterr().err.splitlines()
+    assert [line.rpartition("/")[2] for line in told] == ["a\\nb", "c\\nd is not written"]
 
 
 def test_nothing_that_steers_a_terminal_comes_back_in_a_complaint(capsys):
@@ -139,8 +201,16 @@ def test_a_mistake_of_our_own_is_no_verdict_and_says_how_to_report_it(capsys, mo
     monkeypatch.setattr("groupcheck.oracles.commands.check", broken)
     assert call("check", "twophase") == 3
     assert "report it" in capsys.readouterr().err
-    with pytest.raises(ZeroDivisionError):
-        call("--debug", "check", "twophase")
+    assert call("--debug", "check", "twophase") == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_debug_shows_the_traceback_of_a_mistake_and_keeps_the_exit_code(capsys, monkeypatch):
+    assert call("--debug", "check", "twofase") == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback") and shown.splitlines()[-1].startswith("groupcheck: error: unknown variant 'twofase'")
+    monkeypatch.setenv("GROUPCHECK_DEBUG", "1")
+    assert call("check", "twofase") == 2
 
 
 def test_an_interrupted_run_is_unknown(capsys, monkeypatch):

@@ -43,6 +43,39 @@ def test_a_full_disk_is_one_line_and_no_verdict():
     assert "No space left" in ended.stderr and ended.stderr.count("\n") == 1 and "mistake of groupcheck" not in ended.stderr
 
 
+def exit_code(*arguments: object, stdout: int = subprocess.DEVNULL, stderr: int) -> int:
+    """Of the program; its streams hold back what is written, as they do by themselves."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [*PROGRAM, *map(str, arguments)]
+    return subprocess.run(command, stdout=stdout, stderr=stderr, env=environment, timeout=60, check=False).returncode
+
+
+def ends_with_its_own_code(stderr: int, page: Path) -> None:
+    assert exit_code("check", "clasic", stderr=stderr) == 2
+    assert exit_code("check", "--membres", stderr=stderr) == 2
+    assert exit_code(stderr=stderr) == 2
+    assert exit_code("check", "classic", "--members", 1, "--generations", 1, "--html", page, stderr=stderr) == 0
+    assert exit_code("check", "classic", "--max-states", 3, stderr=stderr) == 3
+    assert page.read_text().endswith("</html>")
+
+
+def test_errors_that_nobody_reads_keep_the_exit_code(tmp_path: Path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        ends_with_its_own_code(writing, tmp_path / "page.html")
+    finally:
+        os.close(writing)
+
+
+def test_errors_that_nothing_can_take_keep_the_exit_code(tmp_path: Path):
+    if sys.platform != "linux":
+        return
+    with Path("/dev/full").open("wb") as full:
+        ends_with_its_own_code(full.fileno(), tmp_path / "page.html")
+        assert exit_code("list", "variants", stdout=full.fileno(), stderr=full.fileno()) == 3
+
+
 def test_an_output_that_knows_only_ascii_gets_ascii():
     ended = shell("", PYTHONIOENCODING="ascii")
     assert ended.returncode == 0
