@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from numbers import Integral, Real
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
@@ -225,11 +228,7 @@ def run(
     """Explores a subject with one of the two engines, in this process or over a cluster."""
     if engine not in ENGINES:
         raise one_of("engine", engine, ENGINES)
-    for name, least, value in (("workers", 1, workers), ("max states", 1, limits.states), ("max memory", 1, limits.memory)):
-        if value is not None and value < least:
-            raise UserError(f"{name} is {value}, not {least} or more")
-    if limits.seconds is not None and not limits.seconds > 0:
-        raise UserError(f"max seconds is {limits.seconds:g}, not more than 0")
+    _must_fit(limits, workers, spread, {"checkpoint": checkpoint, "resume": resume})
     if spread.master is not None:
         return CheckResult(about, _spread(about, limits, progress, spread, engine, workers, checkpoint, resume))
     for name, given in (("--store", spread.store), ("--shards", spread.shards), ("--hand-over", spread.hand_over)):
@@ -247,6 +246,27 @@ def run(
     return CheckResult(about, verdict, engine)
 
 
+def _must_fit(limits: Limits, workers: object, spread: Spreading, places: Mapping[str, object]) -> None:
+    """Raises `UserError` for a number that is none or too small, and for a place that is none."""
+    if workers is None:
+        raise UserError("workers is None, not 1 or more")
+    for name, value, least, most in (
+        ("workers", workers, 1, math.inf),
+        ("max states", limits.states, 1, math.inf),
+        ("max memory", limits.memory, 1, math.inf),
+        ("shards", spread.shards, 1, 1 << 30),
+        ("hand over", spread.hand_over, 0, 1 << 30),
+    ):
+        if value is not None and not (isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) < most):
+            raise UserError(f"{name} is {value!r}, not {least} or more")
+    seconds: object = limits.seconds
+    if seconds is not None and not (isinstance(seconds, Real) and not isinstance(seconds, bool) and float(seconds) > 0):
+        raise UserError(f"max seconds is {seconds!r}, not more than 0")
+    for name, place in {**places, "spark": spread.master, "store": spread.store}.items():
+        if place is not None and (not isinstance(place, str | os.PathLike) or not os.fspath(place)):
+            raise UserError(f"{name} is {place!r}, neither a path nor an address")
+
+
 def _spread(
     about: Subject,
     limits: Limits,
@@ -261,9 +281,6 @@ def _spread(
         raise UserError("the store keeps a search over a cluster", where="--spark", do="leave out --engine, --workers and --checkpoint")
     if limits.memory is not None:
         raise UserError("bounds one process, not a cluster", where="--max-memory", do="leave it out; Spark's own settings bound executors")
-    for name, value, least in (("shards", spread.shards, 1), ("hand over", spread.hand_over, 0)):
-        if value is not None and not least <= value < 1 << 30:
-            raise UserError(f"{name} is {value}, not {least} or more")
     from groupcheck.model.engine.shards.distribute import WIDEST
     from groupcheck.oracles.spark.check import explore
 
@@ -291,5 +308,7 @@ def walk(about: Subject, key: str) -> Followed:
     """Replays a key in a subject."""
     from groupcheck.oracles.explain import broken_along
 
+    if not isinstance(key, str):
+        raise UserError(f"{key!r} is no key", do="a key looks like gc1-0.3.12")
     path = Semantics(about.spec).follow(key)
     return Followed(about, key, path, broken_along(about.spec, path))

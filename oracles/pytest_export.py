@@ -75,8 +75,9 @@ def arguments(about: Subject) -> dict[str, Any]:
         start = dict(about.mutation.scope).get(f.name, f.default) if about.mutation else f.default
         if value != start and f.name != "faults":
             given[f.name] = value
-    if getattr(scope, "faults", ()):
-        given["faults"] = dict(scope.faults)
+    faults = dict(getattr(scope, "faults", ()))
+    if faults or (about.mutation and "faults" in about.mutation.scope and "any_faults" not in given):  # which would come back by itself
+        given["faults"] = faults
     return given
 
 

@@ -47,11 +47,17 @@ class Checker:
             lines.append(f"\npicture: {self._save(result)}")
         raise AssertionError("\n".join(lines))
 
-    def _save(self, result: CheckResult) -> Path:
+    def _save(self, result: CheckResult) -> Path | str:
+        """Where the picture is, or why it is not: that must not cost the counterexample."""
         assert self._pictures is not None
-        self._pictures.mkdir(parents=True, exist_ok=True)
+        from groupcheck.model.engine.errors import UserError
+
         path = self._pictures / (re.sub(r"[^\w.-]+", "-", self._test, flags=re.ASCII)[-150:] + ".html")
-        result.save(path)
+        try:
+            self._pictures.mkdir(parents=True, exist_ok=True)
+            result.save(path)
+        except (OSError, UserError) as error:
+            return f"none, {error}"
         return path
 
 

@@ -48,7 +48,7 @@ def test_only_holds_is_true():
     assert not result.violated
 
 
-@pytest.mark.parametrize("options", [{"members": 2}, {"mutation": "x"}, {"faults": {"crash": 1}}])
+@pytest.mark.parametrize("options", [{"members": 2}, {"mutation": "x"}, {"mutation": ""}, {"faults": {"crash": 1}}])
 def test_a_spec_brings_its_own_scope(options):
     with pytest.raises(groupcheck.UserError, match="brings its own scope"):
         groupcheck.check(two_phase_commit(2), **options)
@@ -76,6 +76,46 @@ def test_an_interrupted_search_answers_unknown_with_what_it_saw():
 def test_an_unknown_engine_is_refused():
     with pytest.raises(groupcheck.UserError, match="did you mean reference"):
         groupcheck.check(two_phase_commit(2), engine="referense")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"faults": ["crash"]}, "faults is \\['crash'\\], not a mapping of names to numbers"),
+        ({"faults": "crash"}, "faults is 'crash', not a mapping"),
+        ({"faults": {"crash": "1"}}, "the budget of fault crash is '1'"),
+        ({"invariants": "one_owner"}, "invariants is 'one_owner', not a list of names"),
+        ({"invariants": (name for name in ["one_owner"])}, "not a list of names"),
+        ({"mutation": ""}, "unknown mutation ''"),
+        ({"mutation": 3}, "mutation is 3"),
+        ({"workers": None}, "workers is None, not 1 or more"),
+        ({"workers": "2"}, "workers is '2', not 1 or more"),
+        ({"max_states": True}, "max states is True"),
+        ({"max_seconds": "2"}, "max seconds is '2', not more than 0"),
+        ({"max_memory": "1G"}, "max memory is '1G', not 1 or more"),
+        ({"checkpoint": ""}, "checkpoint is '', neither a path nor an address"),
+        ({"resume": 3}, "resume is 3, neither"),
+        ({"engine": ["fast"]}, "unknown engine"),
+        ({"assignor": ["any"]}, "unknown assignor"),
+        ({"protocols": [["a"]]}, "protocols is \\[\\['a'\\]\\], not a text"),
+        ({"two_step": "no"}, "two_step is 'no', neither True nor False"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
+)
+def test_an_argument_of_another_kind_is_refused(options, words):
+    with pytest.raises(groupcheck.UserError, match=words):
+        groupcheck.check("classic", **{"members": 1, "generations": 1, **options})
+
+
+def test_what_is_no_variant_key_or_list_of_logs_is_refused():
+    for wrong in (None, ["classic"], b"classic"):
+        with pytest.raises(groupcheck.UserError, match="not the name of a variant or a Spec"):
+            groupcheck.check(wrong)  # type: ignore[arg-type]
+    with pytest.raises(groupcheck.UserError, match="None is no key"):
+        groupcheck.follow("classic", None)  # type: ignore[arg-type]
+    for wrong in (None, "broker.log"):
+        with pytest.raises(groupcheck.UserError, match="is no list of files"):
+            groupcheck.replay(wrong)  # type: ignore[arg-type]
 
 
 def test_a_page_is_saved_whole_or_not_at_all(tmp_path):

@@ -105,6 +105,14 @@ def test_a_picture_of_a_test_with_a_strange_name_stays_in_its_directory(tmp_path
 
 
 @pytest.mark.usefixtures("small_world")
+def test_a_picture_that_cannot_be_kept_does_not_cost_the_counterexample(tmp_path):
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "file" / "pictures"):
+        with pytest.raises(AssertionError, match=r"(?s)consistent breaks after 7 steps.*picture: none, .*file"):
+            Checker("test", place).check("twophase", mutation="hasty", engine="reference")
+
+
+@pytest.mark.usefixtures("small_world")
 def test_a_variant_is_checked_by_name(groupcheck):
     assert groupcheck.check("twophase", members=2, engine="reference").holds
     with pytest.raises(AssertionError, match="consistent breaks after 7 steps"):
