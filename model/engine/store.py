@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import mmap
 import os
 from pathlib import Path
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 Words = NDArray[np.uint64]
 Number = TypeVar("Number", np.uint32, np.uint64)
 STEP = 1 << 20  # words of disk taken at once
+LEAVE = 16  # of what a limited address space still has, this part is reserved at most
 
 
 class Reserved:
@@ -32,12 +34,20 @@ class Reserved:
             self._map_file(self._file, most)
             return
         flags = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0) | getattr(mmap, "MAP_NORESERVE", 0x4000)
+        is_limited = False
         while hasattr(mmap, "MAP_PRIVATE") and most >= 1 << 20:
             try:
                 self._space = mmap.mmap(-1, most * 8, flags=flags)
             except (OSError, ValueError, OverflowError):
-                most //= 2  # a limit on address space: begin smaller, and copy when it is full
+                if not is_limited:
+                    gc.collect()  # searches that are over hold address space
+                is_limited = True
+                most //= 2
                 continue
+            if is_limited and most >= LEAVE << 20:
+                self._space.close()  # a limit on address space: begin smaller, leave some to others, and copy when it is full
+                most //= LEAVE
+                self._space = mmap.mmap(-1, most * 8, flags=flags)
             if hasattr(mmap, "MADV_HUGEPAGE"):
                 self._space.madvise(mmap.MADV_HUGEPAGE)
             self.words = np.frombuffer(self._space, np.uint64)
