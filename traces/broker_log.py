@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from attrs import Factory, define
+from attrs import Factory, define, frozen
 
 from groupcheck.traces.envelope import coordinator_sentence
 from groupcheck.traces.events import Event, MemberAdded, Noted
@@ -19,6 +19,7 @@ from groupcheck.traces.grammar_java import JAVA
 from groupcheck.traces.grammar_scala import SCALA
 from groupcheck.traces.group_worlds import Printing
 from groupcheck.traces.reading import Notes, open_log, read_lines
+from groupcheck.traces.repeated import Line, Once
 
 _NEEDLES = (
     b"[GroupCoordinator ",
@@ -79,6 +80,16 @@ class Broker:
         return name(self.since) if self.since == self.until else f"{name(self.since)} to {name(self.until)}"
 
 
+@frozen
+class _Read:
+    """A line that was understood."""
+
+    row: Row
+    event: Event
+    text: str
+    java: bool
+
+
 @define
 class BrokerLog:
     """One file's stream of events, and its tallies (complete when the stream has ended)."""
@@ -94,26 +105,32 @@ class BrokerLog:
     backwards: int = 0
     first_backwards: int = 0
     brokers: dict[int | None, Broker] = Factory(dict)
-    _last_broker: int | None = None
+    once: Once[_Read] = Factory(Once)
 
     def events(self) -> Iterator[tuple[Event, str]]:
         """Every event with the sentence that it was read from. Raises `TraceError` if the file cannot be read."""
         with self.stream or open_log(self.path) as stream:
-            for number, line in read_lines(stream, self.notes, _NEEDLES):
-                sentence = coordinator_sentence(line)
-                if sentence is None:
-                    continue
-                found = (JAVA if sentence.java else SCALA).find(sentence.text)
-                if found is None:
-                    if sentence.broker is not None:
-                        self._strange(number, sentence.text)
-                    continue
-                number_of = sentence.broker if sentence.broker is not None else self._last_broker
-                row, fields = found
-                event = build(row, fields, {"line": number, "time": sentence.time, "broker": number_of})
-                self.understood += 1
-                self._tally(row, event, sentence.java)
-                yield event, sentence.text
+            for read in self.once.of(self._understood(stream)):
+                self._tally(read.row, read.event, read.java)
+                yield read.event, read.text
+
+    def _understood(self, stream: BinaryIO) -> Iterator[Line[_Read]]:
+        broker: int | None = None
+        for number, line in read_lines(stream, self.notes, _NEEDLES):
+            sentence = coordinator_sentence(line)
+            if sentence is None:
+                continue
+            found = (JAVA if sentence.java else SCALA).find(sentence.text)
+            if found is None:
+                if sentence.broker is not None:
+                    self._strange(number, sentence.text)
+                continue
+            broker = sentence.broker if sentence.broker is not None else broker
+            row, fields = found
+            event = build(row, fields, {"line": number, "time": sentence.time, "broker": broker})
+            self.understood += 1
+            said = (sentence.text, sentence.time, sentence.broker, sentence.partition)
+            yield Line(_Read(row, event, sentence.text, sentence.java), said, row.event.__name__, len(sentence.text))
 
     def _strange(self, number: int, text: str) -> None:
         self.strange += 1
@@ -125,7 +142,6 @@ class BrokerLog:
             self.java_lines += 1
         else:
             self.scala_lines += 1
-        self._last_broker = event.broker
         broker = self.brokers.get(event.broker)
         if broker is None:
             broker = self.brokers[event.broker] = Broker(java=java)

@@ -27,6 +27,7 @@ from groupcheck.traces.events import (
     GroupsDeleted,
     GroupUnloaded,
     LeaderReplaced,
+    MemberLeft,
     Noted,
     OtherProtocol,
     RebalanceStarted,
@@ -37,6 +38,7 @@ from groupcheck.traces.exchanges import Exchange
 from groupcheck.traces.follow import Follower, Refusal
 from groupcheck.traces.gaps import SENTENCES
 from groupcheck.traces.reading import ALTERED, TraceError, beginning, open_log
+from groupcheck.traces.repeated import left_out_note
 from groupcheck.traces.replay_requests import replay_requests
 from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport, Unexplained
 from groupcheck.traces.request_log import RequestLog
@@ -84,6 +86,7 @@ class Trail:
     last_text: str = ""
     last_time: int | None = None
     duplicates: int = 0
+    repeats: int = 0
     backwards: int = 0
     reset: str = ""
     generation: int | None = None
@@ -97,12 +100,16 @@ class Trail:
     def observe(self, event: Event, text: str, broker: Broker) -> None:
         """One line about this group."""
         self.lines += 1
-        if isinstance(event, _ONCE) and text == self.last_text and event.time == self.last_time and event.time is not None:
+        repeats = text == self.last_text and event.time == self.last_time and event.time is not None
+        if isinstance(event, _ONCE) and repeats:
             self.duplicates += 1
             if self.duplicates == 1:
                 self.note(
                     "duplicate_line", event.line, "a line stands twice, with the same millisecond: it is taken once", text[:TEXT_CHARS]
                 )
+            return
+        if isinstance(event, MemberLeft) and repeats:
+            self._repeated(event, text, "a member leaves once")
             return
         if self.last_time is not None and event.time is not None and event.time < self.last_time:
             self.backwards += 1
@@ -112,7 +119,7 @@ class Trail:
         if isinstance(event, OtherProtocol | Converted):
             self._other(event)
         else:
-            self._classic(event, text, broker)
+            self._classic(event, text, broker, repeats)
         self.timeline.observe(event)
 
     def _other(self, event: OtherProtocol | Converted) -> None:
@@ -123,7 +130,7 @@ class Trail:
             self.note("protocol_changed", event.line, f"the group became a {event.protocol} group")
             self.follower.group.forget(loaded=True)
 
-    def _classic(self, event: Event, text: str, broker: Broker) -> None:
+    def _classic(self, event: Event, text: str, broker: Broker, repeats: bool) -> None:
         if isinstance(event, GroupLoaded | GroupUnloaded) and event.protocol not in ("classic", "other"):
             self.protocols[event.protocol] = self.protocols.get(event.protocol, 0) + 1
             return
@@ -140,10 +147,22 @@ class Trail:
         for kind, said in self.follower.group.notes:
             self.note(kind, event.line, said)
         self.follower.group.notes.clear()
-        if refusal is not None:
+        if refusal is not None and repeats:
+            self._repeated(event, text, refusal.why)
+        elif refusal is not None:
             self._refused(event, text, refusal)
         if self.follower.group.base is not None:
             self.generation = self.follower.group.base
+
+    def _repeated(self, event: Event, text: str, why: str) -> None:
+        """A line that says what the one before it says, and does not fit as a second event: it is no evidence against the coordinator, nor for it."""
+        self.repeats = self.repeats or event.line
+        self.note(
+            "duplicate_line",
+            event.line,
+            f"a line stands twice, with the same millisecond: as a second event it does not fit: {why}",
+            text[:TEXT_CHARS],
+        )
 
     def _refused(self, event: Event, text: str, refusal: Refusal) -> None:
         self.refused[refusal.skips, refusal.lost] = self.refused.get((refusal.skips, refusal.lost), 0) + 1
@@ -212,6 +231,8 @@ class Trail:
                 return UNKNOWN, f"lines are missing before line {first.line}: {first.why}"
             more = f" (and {count - 1} more)" if count > 1 else ""
             return VIOLATED, f"line {worst.line}: {worst.why}{more}"
+        if self.repeats:
+            return UNKNOWN, f"line {self.repeats} repeats the one before it to the millisecond, and is not explained as a second event"
         if self.protocols:
             name = max(self.protocols, key=lambda p: (self.protocols[p], p))
             return UNKNOWN, f"the {name} protocol is not modelled yet; this is its timeline only"
@@ -417,6 +438,10 @@ def _doubts(log: BrokerLog) -> tuple[str, list[str]]:
     notes, doubts = [text for text in (log.notes.torn, log.notes.beyond) if text], []
     if log.notes.altered:
         doubts.append(ALTERED)
+    if log.once.left_out:
+        notes.append(left_out_note(log.once.left_out))
+        if log.once.kept:
+            doubts.append("lines of this log stand twice where it is not clear whether two appenders wrote them")
     if log.notes.cut:
         notes.append(f"{log.notes.cut} lines are longer than a million characters and were cut")
         doubts.append("some lines were too long to be read whole")

@@ -24,6 +24,7 @@ from groupcheck.traces.exchanges import (
 )
 from groupcheck.traces.moments import Moment
 from groupcheck.traces.reading import ALTERED
+from groupcheck.traces.repeated import left_out_note
 from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport, Requests, Unexplained
 from groupcheck.traces.request_facts import RequestFacts
 from groupcheck.traces.request_follow import Follower, Refused
@@ -284,6 +285,8 @@ class RequestReplay:
 
     def _notes(self) -> Iterator[str]:
         log = self.log
+        if log.left_out:
+            yield left_out_note(log.left_out)
         if log.notes.cut:
             yield f"{log.notes.cut} lines are longer than a million characters and were cut"
         if log.notes.undecodable:

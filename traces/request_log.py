@@ -7,14 +7,15 @@ number and in bytes; where that is not enough, an exchange may come too late, wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from heapq import heappop, heappush
 from typing import BinaryIO
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from groupcheck.traces.exchanges import Exchange, JoinExchange
 from groupcheck.traces.reading import Notes, open_log, read_lines
+from groupcheck.traces.repeated import WINDOW
 from groupcheck.traces.request_line import MARK, NotUnderstood, exchanges
 
 LEAST_HELD_MS = 900_000.0
@@ -41,6 +42,8 @@ class RequestLog:
     first_backwards: int = 0
     samples: list[tuple[int, str]] = Factory(list)
     requests: dict[str, int] = Factory(dict)
+    left_out: int = 0
+    _last: dict[Hashable, None] = Factory(dict)
     _held: list[tuple[float, int, int, Exchange]] = Factory(list)
     _chars: int = 0
     _latest: float = float("-inf")
@@ -71,6 +74,9 @@ class RequestLog:
             self.foreign += 1
             return
         self.understood += 1
+        if found and self._repeats(found):
+            self.left_out += 1
+            return
         for k, e in enumerate(found):
             if not k:
                 self._tally(e)
@@ -78,6 +84,20 @@ class RequestLog:
                 self.late += 1
             heappush(self._held, (e.began, e.line, k, e))
             self._chars += e.size
+
+    def _repeats(self, found: tuple[Exchange, ...]) -> bool:
+        """Stood this line here a few lines before, as where two appenders write to one file?
+
+        It is the same request then, and no second one: with its number on its connection, it took as long in every part, to the microsecond.
+        """
+        first = found[0]
+        said = (first.connection, first.correlation, first.began, hash(tuple(evolve(e, line=0) for e in found)))
+        if said in self._last:
+            return True
+        self._last[said] = None
+        if len(self._last) > WINDOW:
+            del self._last[next(iter(self._last))]
+        return False
 
     def _tally(self, e: Exchange) -> None:
         self.requests[e.api] = self.requests.get(e.api, 0) + 1
