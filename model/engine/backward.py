@@ -61,10 +61,17 @@ def path_through(see: Semantics, states: Sequence[State]) -> Path:
     for before, after in pairwise(states):
         step = next((s for s, _ in see.steps(before) if s.state == after), None)
         if step is None:
-            raise RuleError("?", "a path cannot be repeated: some rule is not deterministic", see.named(before))
+            raise RuleError(_suspect(see, before, after), "a path cannot be repeated: some rule is not deterministic", see.named(before))
         steps.append(step)
     chain = next(c for c, _, rest in see.starts() if rest == states[0])
     return Path(see.places, states[0], chain, tuple(steps))
+
+
+def _suspect(see: Semantics, before: State, after: State) -> str:
+    """The rule that led from one state to another, if there is only one that touches all that changed."""
+    changed = {k for k, (old, new) in enumerate(zip(before, after)) if old != new}
+    names = {rule.name for rule, _, where in see.ordinary if changed <= set(where)}
+    return names.pop() if len(names) == 1 and not see.urgent else "?"
 
 
 def path_of(see: Semantics, name: str, path: Path, kind: str) -> Path:
@@ -74,5 +81,7 @@ def path_of(see: Semantics, name: str, path: Path, kind: str) -> Path:
     witness = path.states[-1]
     last = next((s for s, broken in see.steps(witness) if name in [p.name for p in broken]), None)
     if last is None:
-        raise RuleError(name, "broke in a step that cannot be repeated: some rule is not deterministic", see.named(witness))
+        raise RuleError(
+            name, "broke in a step that cannot be repeated: some rule is not deterministic", see.named(witness), kind="step invariant"
+        )
     return Path(path.places, path.initial, path.settled, (*path.steps, last))

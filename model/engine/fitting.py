@@ -127,6 +127,10 @@ def _views(spec: Spec) -> None:
     for name, v in views.items():
         if len({var or "i" for n, var in v.places if n != "state" and indexed(n)}) > 1:
             raise SpecError("has more than one index variable", where=f"view {name}", do="a view is of one index: use the same letter")
+    for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
+        for name, var in () if isinstance(p, StepInvariant) else p.places:
+            if var and name != "state" and not indexed(name):
+                raise SpecError(f"{name!r} is single, it has no index {var!r}", where=f"predicate {p.name}", do=f"write {name}")
 
 
 def _names(spec: Spec) -> None:

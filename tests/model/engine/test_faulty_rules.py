@@ -141,6 +141,7 @@ def test_a_rule_that_changes_its_mind_later_is_found_when_a_path_is_rebuilt():
     for _ in range(1700):
         next(calls)
     error = error_of(honest)
+    assert error.rule == "walk"
     assert "deterministic" in error.problem
 
 

@@ -189,6 +189,8 @@ def indexed(name, **places):
         ({"views": [renamed(view, "v", "v")]}, "view v: reads itself"),
         ({"views": [renamed(view, "v", "w"), renamed(view, "w", "v", "n")]}, "view v: reads itself"),
         ({"views": [indexed("v", a="c[i]", b="c[j]")]}, "view v: has more than one index variable"),
+        ({"invariants": [indexed("p", a="n[i]", b="c[j]")]}, "predicate p: 'n' is single, it has no index 'i'"),
+        ({"goals": [indexed("p", a="n_of[i]", b="c[j]")], "views": [n_of]}, "predicate p: 'n_of' is single"),
         ({"views": [n_of, n_of]}, "two views are called 'n_of'"),
         ({"ends": [renamed(end, "rest", "n"), renamed(end, "rest", "m")]}, "two ends are called 'rest'"),
         ({"invariants": [renamed(invariant, "deadlock", "n")]}, "no invariant is called 'deadlock'"),
