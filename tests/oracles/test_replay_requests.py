@@ -84,3 +84,7 @@ def test_a_plan_that_gives_a_partition_twice_is_a_violation(capsys: pytest.Captu
     code, found = document(capsys, str(file))
     assert code == 1 and "one_owner" in found["reason"]
     assert "partition_assigned_twice" in {a["kind"] for a in found["groups"][0]["anomalies"]}
+    packed = gzip.compress(file.read_bytes())
+    file.write_bytes(packed[:-8] + bytes(8))
+    code, found = document(capsys, str(file))
+    assert code == 3 and "one_owner), but the file is damaged" in found["reason"]
