@@ -27,10 +27,13 @@ Choose = Callable[[int], int]  # a number below the given one
 
 
 class Disagreement(Exception):
-    """The model does not allow what the broker did. `what`: where the nearest end of the step differs; `transcript`: the schedule so far."""
+    """The model does not allow what the broker did. `what`: where the nearest end of the step differs; `transcript`: the schedule so far.
 
-    def __init__(self, what: Sequence[str], transcript: Sequence[str]) -> None:
-        self.what, self.transcript = tuple(what), tuple(transcript)
+    `is_silence`: nothing that came is wrong, only something did not come in time.
+    """
+
+    def __init__(self, what: Sequence[str], transcript: Sequence[str], is_silence: bool) -> None:
+        self.what, self.transcript, self.is_silence = tuple(what), tuple(transcript), is_silence
         super().__init__("; ".join(what))
 
 
@@ -113,7 +116,7 @@ class Walk:
         error = seen(answers[number])[0] if number in answers else None
         self._told(answers)
         if error != request.error or len(answers) > 1:
-            raise self._disagrees([f"request {number}: error is {error}, Kafka documents {request.error}"])
+            raise self._disagrees([f"request {number}: error is {error}, Kafka documents {request.error}"], not answers)
         self._total.refused.add(f"{request.api.name}: {request.what}")
 
     def _ask(self, request: Wire, who: str = "") -> int:
@@ -127,7 +130,7 @@ class Walk:
         """The answer to a request to which there is one, whatever the group is like."""
         answer = self._connections.gather(self._patience_s, number).get(number)
         if not isinstance(answer, dict):
-            raise self._disagrees([f"request {number} is not answered"])
+            raise self._disagrees([f"request {number} is not answered"], answer is None)
         self._told({number: answer})
         return answer
 
@@ -141,10 +144,11 @@ class Walk:
             if reached:
                 self._told(answers)
                 return reached
-            if time.monotonic() > until or not any(could(end, answers) for end in possible):
+            more_may_come = any(could(end, answers) for end in possible)
+            if time.monotonic() > until or not more_may_come:
                 self._told(answers)
                 nearest = min((problems(end, answers) for end in possible), key=len, default=["the model has no such step"])
-                raise self._disagrees(nearest)
+                raise self._disagrees(nearest, more_may_come)
             answers |= self._connections.gather(PAUSE_S)
 
     def _barrier(self, answered: bool) -> dict[int, Answered]:
@@ -161,7 +165,7 @@ class Walk:
             found |= self._connections.gather(self._patience_s, number)
             answer = found.pop(number, None)
             if not isinstance(answer, dict) or answer["error"] != 25:
-                raise self._disagrees([f"the heartbeat of nobody is answered {answer}, in the model with error 25"])
+                raise self._disagrees([f"the heartbeat of nobody is answered {answer}, in the model with error 25"], answer is None)
         return found
 
     def _told(self, answers: dict[int, Answered]) -> None:
@@ -178,9 +182,9 @@ class Walk:
             text = text.replace(member, short)
         return text
 
-    def _disagrees(self, what: Sequence[str]) -> Disagreement:
+    def _disagrees(self, what: Sequence[str], is_silence: bool) -> Disagreement:
         said = [re.sub(r"(?<=request )\d+", lambda m: str(self._numbers.get(int(m[0]), m[0])), self._shortened(line)) for line in what]
-        return Disagreement(said, self.transcript)
+        return Disagreement(said, self.transcript, is_silence)
 
 
 def _waits(end: End, number: int) -> bool:

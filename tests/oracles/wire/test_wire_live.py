@@ -9,10 +9,11 @@ import pytest
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.conformance import rows_at
 from groupcheck.oracles.record.running import running
-from groupcheck.oracles.wire import asking
+from groupcheck.oracles.wire import asking, live
 from groupcheck.oracles.wire.asking import refused
 from groupcheck.oracles.wire.live import GENERATIONS, MEMBERS, SETTINGS, explore
-from groupcheck.oracles.wire.sockets import Connections
+from groupcheck.oracles.wire.sockets import Answered, Connections
+from groupcheck.oracles.wire.walk import PATIENCE_S, PAUSE_S
 from groupcheck.oracles.wire.worlds import seen
 
 
@@ -37,7 +38,9 @@ def test_a_broker_answers_as_the_model_allows(address: str):
     assert fired >= {"join_group:id_required", "join_group:added", "sync_group:led", "append_committed", "initial_delay:over"}
 
 
-def test_a_model_with_a_mistake_is_told_from_the_broker_by_a_short_schedule(address: str):
+def test_a_model_with_a_mistake_is_told_from_the_broker_by_a_short_schedule(address: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(live, "SHRINK_S", 300.0)  # on a busy machine too
+    monkeypatch.setattr(live, "HURRY_S", PATIENCE_S)
     rows = rows_at("classic", MEMBERS, GENERATIONS, (), "heartbeat_ignores_generation", {})[1]
     _, disagreement = explore(rows, address, 200, 0, quiet)
     assert disagreement is not None
@@ -45,6 +48,33 @@ def test_a_model_with_a_mistake_is_told_from_the_broker_by_a_short_schedule(addr
     assert what.endswith("error is 22, in the model 0")
     sent = [line for line in disagreement.transcript if "<-" not in line]
     assert "Heartbeat" in sent[-1] and len(sent) < 25
+
+
+def test_a_broker_that_pauses_once_something_is_found_is_not_blamed_for_that(address: str, monkeypatch: pytest.MonkeyPatch):
+    class Pausing(Connections):
+        def gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
+            return {} if wait_s == live.HURRY_S else super().gather(wait_s, until)
+
+    monkeypatch.setattr(live, "Connections", Pausing)
+    rows = rows_at("classic", MEMBERS, GENERATIONS, (), "heartbeat_ignores_generation", {})[1]
+    _, disagreement = explore(rows, address, 200, 2, quiet)  # no other test's seed: groups are called by it
+    assert disagreement is not None and not disagreement.is_silence
+    assert len(disagreement.what) == 1 and disagreement.what[0].endswith("error is 22, in the model 0")
+
+
+def test_a_broker_that_falls_silent_is_given_full_patience_all_along(address: str, monkeypatch: pytest.MonkeyPatch):
+    waits: list[float] = []
+
+    class Silent(Connections):
+        def gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
+            waits.append(wait_s)
+            return super().gather(wait_s, until) if len(waits) < 40 else {}
+
+    monkeypatch.setattr(live, "Connections", Silent)
+    _, disagreement = explore(rows_at("classic", MEMBERS, GENERATIONS, (), None, {})[1], address, 20, 3, quiet)
+    assert disagreement is not None and disagreement.is_silence
+    assert disagreement.what == ("request 1 is not answered",)
+    assert len(waits) > 40 and set(waits) == {PATIENCE_S, PAUSE_S}
 
 
 @pytest.mark.parametrize("kind", range(asking.KINDS))
