@@ -213,9 +213,23 @@ def test_ctrl_c_keeps_what_has_come_and_resume_goes_on(lent: None, tmp_path: Pat
     assert f"{kept} of 16 cells are done already" in capsys.readouterr().err
 
 
-def test_results_stream_in_as_cells_end(spark):
-    seen: list[tuple[int, float]] = []
-    asked = cells(members=[4, 1], generations=1, faults={"close": [0, 1]}, without={"members": 4, "faults": {"close": 1}})
-    check_on(spark, MASTER, asked, 1, lambda cell, outcome, page: seen.append((cell.number, time.perf_counter())))
-    assert [number for number, _ in seen][-1] == 1
-    assert seen[-1][1] - seen[0][1] > 0.1
+def test_results_stream_in_as_cells_end(spark, by_value, monkeypatch, tmp_path):
+    """The first cell ends only when the driver has heard of another."""
+    heard = tmp_path / "heard"
+
+    def held(tasks: Any, **rest: Any) -> None:
+        asked, until = list(tasks), time.monotonic() + 100
+        while asked[0][0] == 1 and not heard.exists():
+            if time.monotonic() > until:
+                os.kill(os.getpid(), signal.SIGKILL)
+            time.sleep(0.02)
+        run_tasks(asked, **rest)
+
+    def hear(cell: Cell, outcome: Outcome, page: str) -> None:
+        seen.append((cell.number, outcome.states))
+        heard.touch()
+
+    seen: list[tuple[int, int]] = []
+    monkeypatch.setattr(on_spark, "run_tasks", held)
+    check_on(spark, MASTER, cells(faults={"crash": [0, 1, 2]}), 1, hear)
+    assert sorted(seen) == [(1, 9), (2, 37), (3, 106)] and seen[-1][0] == 1
