@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pandas
@@ -26,6 +26,7 @@ from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, generate
 from groupcheck.oracles.spark.session import OnDemand
 
+PATIENCE_S = 300.0
 ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs/archive.md").read_text("utf-8")
 
@@ -103,27 +104,47 @@ def unfinished(folder: Path) -> list[Path]:
     return list((folder / "_unfinished").glob("events-*")) if (folder / "_unfinished").is_dir() else []
 
 
-def wait_for_parts(folder: Path) -> None:
-    until = time.monotonic() + 60
-    while not unfinished(folder):
-        assert time.monotonic() < until
+def wait_for(there: Callable[[], object], has_ended: Callable[[], bool]) -> None:
+    """Until what is only there for a while has been seen; somebody must still be at work on it."""
+    until = time.monotonic() + PATIENCE_S
+    while not there():
+        assert not has_ended(), "it has ended, and what comes in the middle was not seen"
+        assert time.monotonic() < until, "what comes in the middle did not come"
         time.sleep(0.005)
 
 
+def failed_tasks(spark: OnDemand) -> int:
+    """Tasks of all jobs so far that were not carried out to their end."""
+    tracker = spark.session().sparkContext.statusTracker()
+    stages = [stage for job in tracker.getJobIdsForGroup(None) if (info := tracker.getJobInfo(job)) for stage in info.stageIds]
+    return sum(info.numFailedTasks for stage in stages if (info := tracker.getStageInfo(stage)))
+
+
 def test_killed_workers_cost_nothing_but_time(spark: OnDemand, archive: Path, generated: Path, tmp_path: Path) -> None:
-    killed = []
+    before, over, problems = failed_tasks(spark), threading.Event(), []
 
     def kill() -> None:
-        wait_for_parts(tmp_path / "a")
-        for pid in workers():
-            os.kill(pid, signal.SIGKILL)
-            killed.append(pid)
+        """All workers, once; again where none of them was at work."""
+        try:
+            for _ in range(3):
+                wait_for(lambda: unfinished(tmp_path / "a"), over.is_set)
+                for pid in workers():
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+                if not over.wait(1) and failed_tasks(spark) > before:
+                    return
+        except AssertionError as error:
+            problems.append(error)
 
     killer = threading.Thread(target=kill)
     killer.start()
-    update(str(tmp_path / "a"), [generated], replay_on(spark, str(tmp_path / "a")))
-    killer.join()
-    assert killed and tables(tmp_path / "a") == tables(archive)
+    try:
+        update(str(tmp_path / "a"), [generated], replay_on(spark, str(tmp_path / "a")))
+    finally:
+        over.set()
+        killer.join()
+    assert failed_tasks(spark) > before, problems  # a worker that was at work
+    assert tables(tmp_path / "a") == tables(archive)
     assert not [row["error"] for row in table(tmp_path / "a", "files") if row["error"]]
 
 
@@ -141,13 +162,19 @@ def driver(archive: Path, logs: Path) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
+def wait_for_parts(folder: Path, process: subprocess.Popen[str]) -> None:
+    wait_for(lambda: unfinished(folder), lambda: process.poll() is not None)
+
+
+def wait_for_wave(folder: Path, process: subprocess.Popen[str]) -> None:
+    """The first wave is in place, the next on its way."""
+    wait_for(lambda: list((folder / "verdicts").glob("0*")), lambda: process.poll() is not None)
+    wait_for_parts(folder, process)
+
+
 def test_a_killed_driver_is_taken_up_by_the_next_run(spark: OnDemand, archive: Path, generated: Path, tmp_path: Path) -> None:
     with driver(tmp_path / "a", generated) as process:
-        until = time.monotonic() + 120
-        while not list((tmp_path / "a/verdicts").glob("0*")):  # the first wave is in place, the next on its way
-            assert process.poll() is None and time.monotonic() < until
-            time.sleep(0.005)
-        wait_for_parts(tmp_path / "a")
+        wait_for_wave(tmp_path / "a", process)
     before = tables(tmp_path / "a")
     there = {row["file"] for row in before["files"]}
     complete = {str(path) for path in logs(generated)} & there
@@ -160,19 +187,19 @@ def test_a_killed_driver_is_taken_up_by_the_next_run(spark: OnDemand, archive: P
 
 def test_ctrl_c_in_the_middle_of_a_job_is_one_line(generated: Path, tmp_path: Path) -> None:
     with driver(tmp_path / "a", generated) as process:
-        wait_for_parts(tmp_path / "a")
+        wait_for_parts(tmp_path / "a", process)
         os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to everybody
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (3, "")
     assert re.fullmatch(r"groupcheck: interrupted: \d+ of \d+ tasks are in the archive; the same command goes on\n", err)
 
 
 def test_a_jvm_that_dies_is_no_fault_of_the_logs(generated: Path, tmp_path: Path) -> None:
     with driver(tmp_path / "a", generated) as process:
-        wait_for_parts(tmp_path / "a")
+        wait_for_parts(tmp_path / "a", process)
         (jvm,) = [pid for pid, (parent, command) in family(process.pid).items() if parent == process.pid and "SparkSubmit" in command]
         os.kill(jvm, signal.SIGKILL)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (2, ""), err
     assert re.fullmatch(r"groupcheck: error: --spark: Spark has gone away: .* \(run it again; what was committed stays\)\n", err), err
 

@@ -35,7 +35,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 def groupcheck(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
     program = Path(sys.executable).parent / "groupcheck"
-    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=200, **more)
+    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=300, **more)
 
 
 def test_a_driver_that_is_killed_goes_on_from_its_store(expected: dict[str, Any], tmp_path: Path) -> None:
@@ -53,10 +53,11 @@ def test_a_driver_that_is_killed_goes_on_from_its_store(expected: dict[str, Any]
         "3",
     ]
     driver = subprocess.Popen([*command, "--store", str(store)], stdout=subprocess.DEVNULL, start_new_session=True)
-    until = time.monotonic() + 100
+    until = time.monotonic() + 300
     while not list(store.glob("level-00012/dealt-*")):
-        assert driver.poll() is None and time.monotonic() < until
-        time.sleep(0.02)
+        assert driver.poll() is None, "it has ended, and level 12 was not seen"
+        assert time.monotonic() < until, "there is no level 12"
+        time.sleep(0.005)
     os.killpg(driver.pid, signal.SIGKILL)
     driver.wait(30)
     told = groupcheck("check", "classic", *SCOPE, "--spark", "local[2]", "--resume", str(store), "--json")
