@@ -39,7 +39,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 def test_the_wheel_holds_every_module_and_template_and_nothing_else(wheel: zipfile.ZipFile):
     packed = {PurePosixPath(n) for n in wheel.namelist() if n.startswith("groupcheck/")}
-    outside = {PurePosixPath("groupcheck/__init__.py"), PurePosixPath("groupcheck/py.typed")}
+    outside = {PurePosixPath("groupcheck") / name for name in ("__init__.py", "__main__.py", "py.typed")}
     assert packed == outside | {"groupcheck" / name for name in sources()}
 
 
