@@ -28,14 +28,15 @@ WORTH = 0.04  # seconds of work below which a fork costs more than it saves
 
 @frozen
 class _Share:
-    """What a child sends back. `slots`: for every number on the tape the pool that it belongs to, or -1. `shared`: see `Rows`, what is new there."""
+    """What a child sends back. `slots`: for every number on the tape the pool that it belongs to, or -1. `shared`: what
+    is new in that of `Rows`: for each rule the numbers of the arguments of each call, how many numbers its row has, and these side by side."""
 
     tape: Any
     slots: Any
     values: list[Any]
     origins: list[int]
     wrong: dict[str, tuple[int, int, str]]
-    shared: dict[str, list[tuple[tuple[int, ...], Sequence[int]]]]
+    shared: dict[str, tuple[Any, Any, Any]]
     calls: int
     most: dict[int, int]
 
@@ -118,7 +119,7 @@ def _answer(search: Search, share: Work, bases: dict[int, int]) -> _Share:
     new = {name: value for name, value in search.findings.wrong.items() if name not in wrong}
     most = {k: n for k, n in enumerate(search.packed.most) if n}
     values = [value for _, value in _new_values(search, origins, bases)]
-    shared = {name: list(itertools.islice(found.items(), known[name], None)) for name, found in rows.shared.items()}
+    shared = {name: _side_by_side(list(itertools.islice(found.items(), known[name], None))) for name, found in rows.shared.items()}
     return _Share(np.array(tape, np.int64), _slots(search, tape), values, origins, new, shared, rows.calls - calls, most)
 
 
@@ -185,9 +186,7 @@ def _merge(search: Search, answer: _Share, bases: dict[int, int], tape: list[int
             search.rows.origins.extend(entry)
     theirs = answer.tape
     for place, numbers in renumbered.items():
-        base = bases[id(search.pools[place])]
-        where = (answer.slots == place) & (theirs >= base)
-        theirs[where] = np.array(numbers, np.int64)[theirs[where] - base]
+        _renumber(theirs, bases[id(search.pools[place])], numbers, answer.slots == place)
     tape += theirs.tolist()
     search.rows.calls += answer.calls - _merge_shared(search, answer, bases, renumbered)
     for name, witness in answer.wrong.items():
@@ -196,17 +195,32 @@ def _merge(search: Search, answer: _Share, bases: dict[int, int], tape: list[int
         search.packed.most[table] = max(search.packed.most[table], most)
 
 
+def _side_by_side(entries: list[tuple[tuple[int, ...], Sequence[int]]]) -> tuple[Any, Any, Any]:
+    """Entries of `Rows.shared` as arrays."""
+    ids = np.array([ids for ids, _ in entries], np.int64)
+    sizes = np.array([len(flat) for _, flat in entries], np.int64)
+    return ids, sizes, np.fromiter(itertools.chain.from_iterable(flat for _, flat in entries), np.int64)
+
+
 def _merge_shared(search: Search, answer: _Share, bases: dict[int, int], renumbered: dict[int, list[int]]) -> int:
     """Takes over a child's rows of rules that cannot know their index; how many of them somebody else has called too."""
     twice = 0
     places = {instance[0].name: instance[2] for instance in (*search.see.ordinary, *search.see.urgent)}
-    for name, entries in answer.shared.items():
-        found = search.rows.shared[name]
-        pools = [search.pools[k] for k in places[name]]
-        numbers = [(0, ()), *((bases[id(pool)], renumbered.get(search.pools.index(pool), ())) for pool in pools)]
-        for ids, flat in entries:
-            if ids in found:
-                twice += 1
-            else:
-                found[ids] = [of[n - base] if of and n >= base else n for n, (base, of) in zip(flat, itertools.cycle(numbers))]
+    for name, (ids, sizes, flat) in answer.shared.items():
+        outcomes = flat.reshape(-1, len(places[name]) + 1)
+        for k, place in enumerate(places[name]):
+            pool = search.pools[place]
+            _renumber(outcomes[:, k + 1], bases[id(pool)], renumbered.get(search.pools.index(pool), ()))
+        found, numbers, at = search.rows.shared[name], flat.tolist(), 0
+        for key, size in zip(map(tuple, ids.tolist()), sizes.tolist()):
+            twice += key in found
+            found.setdefault(key, numbers[at : at + size])
+            at += size
     return twice
+
+
+def _renumber(theirs: Any, base: int, numbers: Sequence[int], where: Any = True) -> None:
+    """A child's numbers from `base` on become ours."""
+    if numbers:
+        where = where & (theirs >= base)
+        theirs[where] = np.array(numbers, np.int64)[theirs[where] - base]

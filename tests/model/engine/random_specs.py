@@ -93,7 +93,7 @@ def random_spec(seed):
         rules.append(make_rule(seed, k, shape, ranges))
     if rng.random() < 0.2:
         add_ballast(rng.choice([5, 30, 70]), slots, rules)
-    return Spec("random", slots, rules, seed, *predicates(rng, seed, singles, arrays), initial=starts(rng, slots, ranges))
+    return Spec("random", slots, rules, seed, *predicates(rng, seed, singles, arrays, rules), initial=starts(rng, slots, ranges))
 
 
 def add_ballast(count, slots, rules):
@@ -123,7 +123,7 @@ def starts(rng, slots, ranges):
     return several
 
 
-def predicates(rng, seed, singles, arrays):
+def predicates(rng, seed, singles, arrays, rules):
     """Invariants (over slots, pairs, views, steps), goals, ends and views. `rare`: how many of a thousand combinations break an invariant."""
     rare = rng.choice([0, 0, 0, 1, 3, 10, 100])
     invariants = [make_predicate(seed, "one", ((singles[0], None),), rare)]
@@ -143,7 +143,8 @@ def predicates(rng, seed, singles, arrays):
             pair = [number(getattr(v, singles[0])) for v in (before, after)]
             return dice(seed, "grows", pair) % 1000 >= rare
 
-        invariants.append(StepInvariant("grows", grows, (singles[0],), (), False, False, "grows"))
+        if any(singles[0] in r.slots for r in rules):
+            invariants.append(StepInvariant("grows", grows, (singles[0],), (), False, False, "grows"))
     if rng.random() < 0.2:
 
         def whole(state):
