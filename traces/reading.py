@@ -260,7 +260,7 @@ def _blocks(stream: io.BufferedReader, notes: Notes) -> Iterator[bytes]:
                 if len(rest) > LINE_CAP:
                     notes.cut += 1
                     yield rest[:LINE_CAP] + b"\n"
-                    rest = b""
+                    rest = b""  # given already, should the rest not be readable
                     rest = _rest_of_line(stream)
     except _DAMAGE as e:
         notes.ends(e)

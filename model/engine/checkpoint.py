@@ -54,13 +54,10 @@ class Numbers:
     transitions: int
     fired: dict[str, int]
     goals: dict[str, int | None]
-    calls: int
 
 
 def numbers_of(search: Search) -> Numbers:
-    return Numbers(
-        search.findings.depth, search.log.states, search.transitions, search.fired, dict(search.findings.goals), search.rows.calls
-    )
+    return Numbers(search.findings.depth, search.log.states, search.transitions, search.fired, dict(search.findings.goals))
 
 
 def save(search: Search, at: Numbers, directory: Path) -> None:

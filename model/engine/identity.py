@@ -84,8 +84,8 @@ class _Reader:
             self.note("" if " at 0x" in repr(value) else repr(value))
         elif self._once(value):
             self.read(cls)
-            names = [a.name for a in attrs.fields(cls)] if attrs.has(cls) else sorted(getattr(value, "__dict__", ()))
-            for name in names:
+            slots = {name for base in cls.__mro__ for name, member in vars(base).items() if inspect.ismemberdescriptor(member)}
+            for name in sorted({a.name for a in attrs.fields(cls)} if attrs.has(cls) else {*getattr(value, "__dict__", ()), *slots}):
                 if not isinstance(inspect.getattr_static(cls, name, None), functools.cached_property):
                     self._named(name, getattr(value, name, None))
 

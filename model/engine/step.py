@@ -17,8 +17,6 @@ from groupcheck.model.engine.verdict import Firing, Path, Step
 
 State = tuple[Any, ...]
 LONGEST_CHAIN = 10_000  # urgent outcomes inside one step; more is a rule that never comes to rest
-
-
 MOST_OUTCOMES = (1 << 16) - 1  # of one rule for one combination of arguments
 
 

@@ -8,15 +8,13 @@ from difflib import get_close_matches
 from attrs import Factory, field, frozen
 
 from groupcheck.model.engine import ScopeError
+from groupcheck.model.engine.step import MOST_OUTCOMES
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, Budget
 
 ASSIGNORS = {
     "range": "Each member gets one run of neighbouring partitions, sizes differing by at most one (RangeAssignor; members in the order of their index).",
     "any": "Every valid and complete assignment is a choice, so that what holds, holds for every assignor.",
 }
-
-MOST_PARTITIONS = 30
-MOST_SHARES = (1 << 16) - 1  # what one rule may choose between
 
 
 def _faults(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
@@ -58,7 +56,7 @@ class Scope:
         for name, least, most in (("members", 1, 16), ("generations", 1, 1000), ("records", 0, 1000)):
             self._within(name, getattr(self, name), least, most)
         if self.partitions is not None:
-            self._within("partitions", self.partitions, 1, MOST_PARTITIONS)
+            self._within("partitions", self.partitions, 1, 30)
         if self.max_size is not None:
             self._within("max_size", self.max_size, 1, 1000)
         if self.any_faults is not None:
@@ -92,9 +90,9 @@ class Scope:
     def must_be_few(self, members: int, among: int, partitions: int) -> None:
         """Raises `ScopeError` if `any` has too many ways to give so many `members` their shares, `among` those who share the partitions."""
         ways = (members + (members < among)) ** partitions
-        if self.assignor == "any" and ways > MOST_SHARES:
+        if self.assignor == "any" and ways > MOST_OUTCOMES:
             raise ScopeError(
-                f"assignor any chooses between {ways:,} shares of {partitions} partitions, more than {MOST_SHARES:,}",
+                f"assignor any chooses between {ways:,} shares of {partitions} partitions, more than {MOST_OUTCOMES:,}",
                 where="scope",
                 do="take fewer partitions, or assignor range",
             )

@@ -20,7 +20,7 @@ from groupcheck.oracles.assignment.strict_json import read_json
 from groupcheck.oracles.assignment.validity import Assigned, named
 from groupcheck.oracles.assignment.verdict_view import FEW, beginning, left_out, short
 from groupcheck.oracles.document import as_text
-from groupcheck.oracles.files import write
+from groupcheck.oracles.files import written
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.text import as_plain
 
@@ -38,7 +38,7 @@ def run(path: Path, as_json: bool, html: Path | None) -> int:
     if html is not None:
         from groupcheck.oracles.assignment.assign_page import page
 
-        write(html, page(judged))
+        written(html, page(judged))
     if as_json:
         sys.stdout.write(as_text(judged.document()))
     elif sys.stdout.isatty():

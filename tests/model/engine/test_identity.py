@@ -34,6 +34,13 @@ class Limit:
         return self.least + 1
 
 
+class Weight:
+    __slots__ = ("n",)
+
+    def __init__(self, n):
+        self.n = n
+
+
 class Wider(Limit):
     def allows(self, n):
         return n < self.MOST
@@ -50,6 +57,7 @@ class Count:
     seen: tuple = attrs.Factory(lambda: (7,))
 
 
+weight = Weight(4)
 limit, table, weights, _memory = Wider(), {{"step": 2}}, np.array([3, 4]), {{}}
 
 
@@ -68,7 +76,7 @@ def kept(n):
 @rule
 def inc(c):
     _memory[c] = True
-    if limit.allows(c.n) and limit.sum and kept(1) and weights[0] and table["step"] and Mode.PLAIN and {settings}.FLAG:
+    if limit.allows(c.n) and limit.sum and kept(1) and weights[0] and weight.n and table["step"] and Mode.PLAIN and {settings}.FLAG:
         yield Count(added_one(c.n))
 
 
@@ -113,6 +121,7 @@ def model(monkeypatch, before="", after="", flag=True):
         ("(7,)", "(8,)"),
         ('"step": 2', '"step": 3'),
         ("[3, 4]", "[3, 5]"),
+        ("Weight(4)", "Weight(5)"),
         ("times=5", "times=6"),
         ("by=6", "by=7"),
         ("kept(n):\n    return n", "kept(n):\n    return -n"),
