@@ -7,7 +7,9 @@ from typing import Any
 from groupcheck.model.engine import step_invariant
 
 
-@step_invariant("link", source="RequestChannel; ClassicGroup.completeJoinFuture, completeSyncFuture")
+@step_invariant(
+    "link", source="RequestChannel; ClassicGroup.completeJoinFuture, completeSyncFuture"
+)
 def answered_at_most_once(before: Any, after: Any) -> bool:
     """Every request is answered at most once, over the connection on which it came.
 

@@ -30,7 +30,9 @@ def members_counted(before: Any, after: Any) -> bool:
     """
     (was, waited), (now, waits) = _members(before.seats), _members(after.seats)
     core, then = after.core, before.core
-    return bool(core.members - then.members == now - was and core.pending - then.pending == waits - waited)
+    return bool(
+        core.members - then.members == now - was and core.pending - then.pending == waits - waited
+    )
 
 
 @step_invariant("core", "seats", source="ClassicGroup.numAwaitingJoinResponse; sarama#2290")
@@ -39,7 +41,9 @@ def joins_counted(before: Any, after: Any) -> bool:
 
     Why: a round is full when this count reaches the number of members; a member counted twice would take the place of one that is missing.
     """
-    return bool(after.core.parked - before.core.parked == _joins(after.seats) - _joins(before.seats))
+    return bool(
+        after.core.parked - before.core.parked == _joins(after.seats) - _joins(before.seats)
+    )
 
 
 @step_invariant("core", "seats", source="ClassicGroup.pendingSyncMembers")
@@ -56,7 +60,9 @@ def syncs_counted(before: Any, after: Any) -> bool:
     return bool(core.due - before.core.due == _due(after.seats) - _due(before.seats))
 
 
-@step_invariant("walk", "seats", source="ClassicGroup.remove, completeJoinFuture; GroupMetadataManager.replay")
+@step_invariant(
+    "walk", "seats", source="ClassicGroup.remove, completeJoinFuture; GroupMetadataManager.replay"
+)
 def passed_are_counted(before: Any, after: Any) -> bool:
     """What a walk over all members counts is what it does: members removed or loaded, JoinGroups answered.
 
@@ -65,7 +71,10 @@ def passed_are_counted(before: Any, after: Any) -> bool:
     walk, then = after.walk, before.walk
     (was, waited), (now, waits) = _members(before.seats), _members(after.seats)
     if then.kind == Pass.RELOAD:
-        return bool(walk.change - then.change == now and waits == _joins(after.seats) == _due(after.seats) == 0)
+        return bool(
+            walk.change - then.change == now
+            and waits == _joins(after.seats) == _due(after.seats) == 0
+        )
     if walk.change - then.change != now - was or waits != waited:
         return False
     answered = then.left - walk.left if then.kind == Pass.COMPLETE else 0
@@ -73,11 +82,15 @@ def passed_are_counted(before: Any, after: Any) -> bool:
         return False
     # An assignment, or a walk that forgets, drops what only the sync timer would read.
     forgotten = then.settled or (then.kind == Pass.ASSIGN and "sync_timeout" not in then.keeps)
-    due = {Pass.COMPLETE: now, Pass.RESTART: 0}.get(then.kind, 0 if forgotten else _due(before.seats))
+    due = {Pass.COMPLETE: now, Pass.RESTART: 0}.get(
+        then.kind, 0 if forgotten else _due(before.seats)
+    )
     return bool(_due(after.seats) == due)
 
 
-@step_invariant("core", "walk", rules=("end_walk",), source="ClassicGroup.initNextGeneration, transitionTo")
+@step_invariant(
+    "core", "walk", rules=("end_walk",), source="ClassicGroup.initNextGeneration, transitionTo"
+)
 def rounds_are_counted(before: Any, after: Any) -> bool:
     """A round that has completed has nobody parked and everybody due; one that starts has nobody due, a group that was loaded nobody of any kind.
 
@@ -86,7 +99,11 @@ def rounds_are_counted(before: Any, after: Any) -> bool:
     assert before.walk.at == ENDED
     core = after.core
     if before.walk.kind == Pass.COMPLETE:
-        return bool(core.parked == 0 and (core.phase == Phase.EMPTY) == (core.members == 0) and core.due == core.members)
+        return bool(
+            core.parked == 0
+            and (core.phase == Phase.EMPTY) == (core.members == 0)
+            and core.due == core.members
+        )
     if before.walk.kind == Pass.RELOAD:
         return bool(core.parked == core.pending == core.due == 0)
     if before.walk.kind == Pass.ASSIGN:
@@ -94,4 +111,12 @@ def rounds_are_counted(before: Any, after: Any) -> bool:
     return bool(before.walk.kind != Pass.RESTART or core.due == 0)
 
 
-INVARIANTS = {"classic": (members_counted, joins_counted, syncs_counted, passed_are_counted, rounds_are_counted)}
+INVARIANTS = {
+    "classic": (
+        members_counted,
+        joins_counted,
+        syncs_counted,
+        passed_are_counted,
+        rounds_are_counted,
+    )
+}

@@ -28,7 +28,11 @@ def position_within_processed(offsets: Offsets, client: Client) -> bool:
     return client.position <= offsets.processed
 
 
-@step_invariant("client", rules=("fetch_offset", "process_record"), source="ConsumerCoordinator.onJoinPrepare; KAFKA-14196")
+@step_invariant(
+    "client",
+    rules=("fetch_offset", "process_record"),
+    source="ConsumerCoordinator.onJoinPrepare; KAFKA-14196",
+)
 def revocation_pauses(before: Any, after: Any) -> bool:
     """A member processes nothing between the commit before a revocation and the revocation.
 

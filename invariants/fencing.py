@@ -14,7 +14,13 @@ def _entitled(before: Any) -> bool:
     return is_member(before.seats[request.id]) and request.generation == before.core.generation
 
 
-@step_invariant("core", "seats", "link", rules=("heartbeat",), source="ClassicGroup.validateMember; ILLEGAL_GENERATION")
+@step_invariant(
+    "core",
+    "seats",
+    "link",
+    rules=("heartbeat",),
+    source="ClassicGroup.validateMember; ILLEGAL_GENERATION",
+)
 def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
     """A heartbeat is answered well (or with 27) only to a member of the current generation.
 
@@ -23,7 +29,13 @@ def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
     return label not in ("accepted", "rebalancing") or _entitled(before)
 
 
-@step_invariant("core", "seats", "link", rules=("heartbeat",), source="GroupMetadataManager.classicGroupHeartbeat")
+@step_invariant(
+    "core",
+    "seats",
+    "link",
+    rules=("heartbeat",),
+    source="GroupMetadataManager.classicGroupHeartbeat",
+)
 def round_announced(before: Any, after: Any, label: str) -> bool:
     """A heartbeat is answered NONE only while no round is collecting JoinGroups.
 
@@ -32,7 +44,13 @@ def round_announced(before: Any, after: Any, label: str) -> bool:
     return label != "accepted" or before.core.phase in (Phase.COMPLETING, Phase.STABLE)
 
 
-@step_invariant("core", "seats", "link", rules=("sync_group",), source="GroupMetadataManager.classicGroupSync; ILLEGAL_GENERATION")
+@step_invariant(
+    "core",
+    "seats",
+    "link",
+    rules=("sync_group",),
+    source="GroupMetadataManager.classicGroupSync; ILLEGAL_GENERATION",
+)
 def sync_fenced(before: Any, after: Any, label: str) -> bool:
     """A SyncGroup is parked, or answered with a share, only for a member of the current generation.
 
@@ -41,7 +59,9 @@ def sync_fenced(before: Any, after: Any, label: str) -> bool:
     return label not in ("stable", "led", "parked") or _entitled(before)
 
 
-@step_invariant("core", "seats", "link", rules=("offset_commit",), source="ClassicGroup.validateOffsetCommit")
+@step_invariant(
+    "core", "seats", "link", rules=("offset_commit",), source="ClassicGroup.validateOffsetCommit"
+)
 def commit_fenced(before: Any, after: Any, label: str) -> bool:
     """While no generation is being synced, a commit is accepted only from a member of the current generation.
 
@@ -50,7 +70,13 @@ def commit_fenced(before: Any, after: Any, label: str) -> bool:
     return label != "accepted" or before.core.phase == Phase.COMPLETING or _entitled(before)
 
 
-@step_invariant("core", "seats", "link", rules=("offset_commit",), source="ClassicGroup.validateOffsetCommit; REBALANCE_IN_PROGRESS")
+@step_invariant(
+    "core",
+    "seats",
+    "link",
+    rules=("offset_commit",),
+    source="ClassicGroup.validateOffsetCommit; REBALANCE_IN_PROGRESS",
+)
 def commits_wait_for_sync(before: Any, after: Any, label: str) -> bool:
     """No commit is accepted while a generation is being synced.
 
@@ -59,4 +85,12 @@ def commits_wait_for_sync(before: Any, after: Any, label: str) -> bool:
     return label != "accepted" or before.core.phase != Phase.COMPLETING
 
 
-INVARIANTS = {"classic": (heartbeat_fenced, round_announced, sync_fenced, commit_fenced, commits_wait_for_sync)}
+INVARIANTS = {
+    "classic": (
+        heartbeat_fenced,
+        round_announced,
+        sync_fenced,
+        commit_fenced,
+        commits_wait_for_sync,
+    )
+}

@@ -59,7 +59,9 @@ def zombie_owner(a: Annotated[int, "standing[i]"], b: Annotated[int, "zombie[j]"
 
 
 @goal(source="protocol: C2 with a delayed JoinGroup")
-def late_join_overlap(a: Annotated[int, "standing[i]"], b: Annotated[int, "left_behind[j]"]) -> bool:
+def late_join_overlap(
+    a: Annotated[int, "standing[i]"], b: Annotated[int, "left_behind[j]"]
+) -> bool:
     """A late JoinGroup parked a member that never gave up its partitions: the group counts it in a generation it has not heard of, where
     another member owns them. Expected: it ends with the member's next answer."""
     return bool(a & b)
@@ -80,7 +82,9 @@ def leave_behind_parked(link: Link) -> bool:
 @goal
 def commit_behind_join(link: Link) -> bool:
     """A commit stands unread behind a parked JoinGroup."""
-    return isinstance(link.parked, JoinGroup) and any(isinstance(request, OffsetCommit) for request in link.queue)
+    return isinstance(link.parked, JoinGroup) and any(
+        isinstance(request, OffsetCommit) for request in link.queue
+    )
 
 
 @goal(source="protocol: at-least-once window")
@@ -96,9 +100,15 @@ def told_to_rejoin(client: Client) -> bool:
 
 
 @goal
-def unheard_member(core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> bool:
+def unheard_member(
+    core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
+) -> bool:
     """The group counts a member in a generation that the member itself has not heard of."""
-    return core.phase >= Phase.COMPLETING and is_member(seats[client.id]) and client.generation != core.generation
+    return (
+        core.phase >= Phase.COMPLETING
+        and is_member(seats[client.id])
+        and client.generation != core.generation
+    )
 
 
 GOALS = {

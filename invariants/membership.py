@@ -38,7 +38,9 @@ def elected_is_a_member(before: Any, after: Any) -> bool:
     leader = after.seats.leader
     if leader is None or is_member(after.seats[leader]):
         return True
-    return bool(leader == before.seats.leader and not is_member(before.seats[leader]))  # it was lost before, which is `leader_is_a_member`
+    return bool(
+        leader == before.seats.leader and not is_member(before.seats[leader])
+    )  # it was lost before, which is `leader_is_a_member`
 
 
 @invariant(source="ClassicGroup.initNextGeneration")
@@ -70,7 +72,11 @@ def size_cap(core: Core, scope: Scope) -> bool:
 
     Not while a round collects JoinGroups: members of the generation before still count there until they are found missing.
     """
-    return scope.max_size is None or core.phase not in (Phase.COMPLETING, Phase.STABLE) or core.members <= scope.max_size
+    return (
+        scope.max_size is None
+        or core.phase not in (Phase.COMPLETING, Phase.STABLE)
+        or core.members <= scope.max_size
+    )
 
 
 @step_invariant("core", "seats", "link", rules=("join_group",), source="KIP-394; KAFKA-7610")

@@ -13,7 +13,9 @@ from groupcheck.model.protocol.client import NOTHING, Client, Member
 from groupcheck.model.protocol.group import Core, Phase, Seats, is_member
 from groupcheck.model.protocol.offsets import Offsets
 
-TWICE = 1 << 31  # a bit that no partition has: the ids of one process were given the same partition twice
+TWICE = (
+    1 << 31
+)  # a bit that no partition has: the ids of one process were given the same partition twice
 
 
 def current(core: Core, seats: Seats, client: Client) -> bool:
@@ -22,21 +24,29 @@ def current(core: Core, seats: Seats, client: Client) -> bool:
 
 
 @view
-def standing(core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> int:
+def standing(
+    core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
+) -> int:
     """The partitions (bit mask) that a member of the current generation believes to own."""
     return client.owned if current(core, seats, client) else 0
 
 
 @view
-def in_place(core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> bool:
+def in_place(
+    core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
+) -> bool:
     """Has the member joined the current generation, and been given its share?"""
     return client.state == Member.STABLE and current(core, seats, client)
 
 
 @view
-def left_behind(core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> int:
+def left_behind(
+    core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
+) -> int:
     """The partitions (bit mask) of a member that the group counts in a generation which the member has not heard of."""
-    return client.owned if is_member(seats[client.id]) and client.generation != core.generation else 0
+    return (
+        client.owned if is_member(seats[client.id]) and client.generation != core.generation else 0
+    )
 
 
 @view
@@ -74,15 +84,23 @@ def hand_off(a: Annotated[int, "standing[i]"], b: Annotated[int, "standing[j]"])
 
 
 @invariant(source="ConsumerCoordinator.onJoinComplete; KAFKA-5154")
-def views_agree(core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> bool:
+def views_agree(
+    core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
+) -> bool:
     """In a Stable group, a member that has completed its join in the current generation owns exactly the share that was stored for it.
 
     Why: the share is sent with the SyncGroup answer of that generation, and installed only if the member still is of that generation.
     """
-    if core.phase != Phase.STABLE or client.state != Member.STABLE or not current(core, seats, client):
+    if (
+        core.phase != Phase.STABLE
+        or client.state != Member.STABLE
+        or not current(core, seats, client)
+    ):
         return True
     seat = seats[client.id]
-    return seat is not None and seat.share == (client.owned if client.granted == NOTHING else client.granted)
+    return seat is not None and seat.share == (
+        client.owned if client.granted == NOTHING else client.granted
+    )
 
 
 @invariant(source="SubscriptionState")

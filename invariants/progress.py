@@ -61,7 +61,9 @@ def parked_in_their_phase(core: Core, seats: Seats) -> bool:
 
 
 @invariant(source="GroupMetadataManager.prepareRebalance, removePendingMember")
-def parked_is_remembered(seats: Annotated[Seats, "seats[i]"], link: Annotated[Link, "link[i]"]) -> bool:
+def parked_is_remembered(
+    seats: Annotated[Seats, "seats[i]"], link: Annotated[Link, "link[i]"]
+) -> bool:
     """A connection that waits for the answer to a parked request is one that the coordinator means to answer.
 
     Known exceptions, which the model marks as orphaned: a request whose place a later one of the same member has taken, and the SyncGroup of a
@@ -72,9 +74,18 @@ def parked_is_remembered(seats: Annotated[Seats, "seats[i]"], link: Annotated[Li
     seat = seats[link.parked.id]
     joins = seat is not None and seat.join
     syncs = seat is not None and seat.sync
-    return (joins or not waits(link, JoinGroup, link.parked.id)) and (syncs or not waits(link, SyncGroup, link.parked.id))
+    return (joins or not waits(link, JoinGroup, link.parked.id)) and (
+        syncs or not waits(link, SyncGroup, link.parked.id)
+    )
 
 
 INVARIANTS = {
-    "classic": (timer_runs, sync_deadline_runs, new_only_while_parked, full_rounds_complete, parked_in_their_phase, parked_is_remembered)
+    "classic": (
+        timer_runs,
+        sync_deadline_runs,
+        new_only_while_parked,
+        full_rounds_complete,
+        parked_in_their_phase,
+        parked_is_remembered,
+    )
 }

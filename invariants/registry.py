@@ -31,7 +31,9 @@ class Promises:
 
 
 def _modules() -> list[ModuleType]:
-    names = sorted(m.name for m in pkgutil.iter_modules(groupcheck.invariants.__path__) if m.name != "registry")
+    names = sorted(
+        m.name for m in pkgutil.iter_modules(groupcheck.invariants.__path__) if m.name != "registry"
+    )
     return [importlib.import_module(f"groupcheck.invariants.{name}") for name in names]
 
 
@@ -41,7 +43,13 @@ def for_variant(name: str) -> Promises:
     def gathered(what: str) -> tuple[Any, ...]:
         return tuple(p for module in _modules() for p in getattr(module, what, {}).get(name, ()))
 
-    cannot: list[Cannot] = [found for module in _modules() if (found := getattr(module, "CANNOT", {}).get(name))]
+    cannot: list[Cannot] = [
+        found for module in _modules() if (found := getattr(module, "CANNOT", {}).get(name))
+    ]
     return Promises(
-        gathered("INVARIANTS"), gathered("GOALS"), gathered("VIEWS"), (), lambda scope: {k: v for c in cannot for k, v in c(scope).items()}
+        gathered("INVARIANTS"),
+        gathered("GOALS"),
+        gathered("VIEWS"),
+        (),
+        lambda scope: {k: v for c in cannot for k, v in c(scope).items()},
     )

@@ -71,7 +71,11 @@ def find(mutations: Sequence[Mutation], engine: str) -> Iterator[Found]:
 def write_parquet(found: Sequence[Found], path: Path) -> None:
     """Writes the bug table (docs/tables.md)."""
     documents = [one.document() for one in found]
-    parquet.write_table([{**d, "scope": json.dumps(d["scope"], sort_keys=True)} for d in documents], parquet.BUGS, path)
+    parquet.write_table(
+        [{**d, "scope": json.dumps(d["scope"], sort_keys=True)} for d in documents],
+        parquet.BUGS,
+        path,
+    )
 
 
 def view(found: Sequence[Found], told_whole: bool) -> Group:
@@ -80,7 +84,14 @@ def view(found: Sequence[Found], told_whole: bool) -> Group:
     for one in found:
         m = one.mutation
         state = ("found", "bold green") if one.fell else ("NOT FOUND", "bold red")
-        parts.append(Text.assemble(state, "  ", (printable(m.id), "bold"), f"  {printable(m.ticket)}  {printable(m.title)}"))
+        parts.append(
+            Text.assemble(
+                state,
+                "  ",
+                (printable(m.id), "bold"),
+                f"  {printable(m.ticket)}  {printable(m.title)}",
+            )
+        )
         if one.told is None:
             held = f"{m.invariant} did not fall: {one.result.verdict.verdict}, {one.result.verdict.reason}"
             parts.append(Text(f"    {printable(held)}\n"))

@@ -14,7 +14,15 @@ import attrs
 
 from groupcheck.model.engine import Limits, Spec, UserError
 from groupcheck.model.engine.step import Semantics
-from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Path, Progress, Verdict, Violation
+from groupcheck.model.engine.verdict import (
+    HOLDS,
+    UNKNOWN,
+    VIOLATED,
+    Path,
+    Progress,
+    Verdict,
+    Violation,
+)
 from groupcheck.oracles.subject import Subject, one_of, subject
 
 if TYPE_CHECKING:
@@ -133,7 +141,9 @@ class CheckResult:
 
     def _first(self, what: str) -> Violation:
         if not self.verdict.violations:
-            raise UserError(f"there is no counterexample to write as {what}: {self.subject.title} is {self.verdict.verdict}")
+            raise UserError(
+                f"there is no counterexample to write as {what}: {self.subject.title} is {self.verdict.verdict}"
+            )
         return self.verdict.violations[0]
 
 
@@ -162,7 +172,13 @@ class Followed:
         """Headline and explanations, ready to be shown."""
         from groupcheck.oracles.report import Report, scope_words
 
-        return Report("", self.subject.title, f"key {self.key}", (("scope", scope_words(self.subject)),), self.explanations)
+        return Report(
+            "",
+            self.subject.title,
+            f"key {self.key}",
+            (("scope", scope_words(self.subject)),),
+            self.explanations,
+        )
 
     def document(self) -> dict[str, Any]:
         """The path as plain JSON, schema groupcheck.path/1."""
@@ -211,7 +227,16 @@ def check(
     about = subject(what, mutation=mutation, invariants=invariants, faults=faults, **scope)
     limits = Limits(max_states, max_seconds, max_memory)
     spread = Spreading(spark, store, shards, hand_over)
-    return run(about, limits, progress, engine=engine, workers=workers, checkpoint=checkpoint, resume=resume, spread=spread)
+    return run(
+        about,
+        limits,
+        progress,
+        engine=engine,
+        workers=workers,
+        checkpoint=checkpoint,
+        resume=resume,
+        spread=spread,
+    )
 
 
 def run(
@@ -230,23 +255,38 @@ def run(
         raise one_of("engine", engine, ENGINES)
     _must_fit(limits, workers, spread, {"checkpoint": checkpoint, "resume": resume})
     if spread.master is not None:
-        return CheckResult(about, _spread(about, limits, progress, spread, engine, workers, checkpoint, resume))
-    for name, given in (("--store", spread.store), ("--shards", spread.shards), ("--hand-over", spread.hand_over)):
+        return CheckResult(
+            about, _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
+        )
+    for name, given in (
+        ("--store", spread.store),
+        ("--shards", spread.shards),
+        ("--hand-over", spread.hand_over),
+    ):
         if given is not None:
-            raise UserError("is for a search over a cluster", where=name, do="give --spark MASTER too")
+            raise UserError(
+                "is for a search over a cluster", where=name, do="give --spark MASTER too"
+            )
     if engine == "reference":
         if checkpoint or resume or workers != 1 or limits.memory is not None:
-            raise UserError("the reference engine knows no workers, memory limit or checkpoints", do="leave out --engine reference")
+            raise UserError(
+                "the reference engine knows no workers, memory limit or checkpoints",
+                do="leave out --engine reference",
+            )
         from groupcheck.model.engine.reference import explore
 
         return CheckResult(about, explore(about.spec, limits, progress), engine)
     from groupcheck.model.engine.explore import explore as explore_fast
 
-    verdict = explore_fast(about.spec, limits, progress, workers=workers, checkpoint=checkpoint, resume=resume)
+    verdict = explore_fast(
+        about.spec, limits, progress, workers=workers, checkpoint=checkpoint, resume=resume
+    )
     return CheckResult(about, verdict, engine)
 
 
-def _must_fit(limits: Limits, workers: object, spread: Spreading, places: Mapping[str, object]) -> None:
+def _must_fit(
+    limits: Limits, workers: object, spread: Spreading, places: Mapping[str, object]
+) -> None:
     """Raises `UserError` for a number that is none or too small, and for a place that is none."""
     if workers is None:
         raise UserError("workers is None, not 1 or more")
@@ -257,10 +297,16 @@ def _must_fit(limits: Limits, workers: object, spread: Spreading, places: Mappin
         ("shards", spread.shards, 1, 1 << 30),
         ("hand over", spread.hand_over, 0, 1 << 30),
     ):
-        if value is not None and not (isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) < most):
+        if value is not None and not (
+            isinstance(value, Integral)
+            and not isinstance(value, bool)
+            and least <= int(value) < most
+        ):
             raise UserError(f"{name} is {value!r}, not {least} or more")
     seconds: object = limits.seconds
-    if seconds is not None and not (isinstance(seconds, Real) and not isinstance(seconds, bool) and float(seconds) > 0):
+    if seconds is not None and not (
+        isinstance(seconds, Real) and not isinstance(seconds, bool) and float(seconds) > 0
+    ):
         raise UserError(f"max seconds is {seconds!r}, not more than 0")
     for name, place in {**places, "spark": spread.master, "store": spread.store}.items():
         if place is not None and (not isinstance(place, str | os.PathLike) or not os.fspath(place)):
@@ -278,9 +324,17 @@ def _spread(
     resume: str | FilePath | None,
 ) -> Verdict:
     if engine != "fast" or checkpoint or workers != 1:
-        raise UserError("the store keeps a search over a cluster", where="--spark", do="leave out --engine, --workers and --checkpoint")
+        raise UserError(
+            "the store keeps a search over a cluster",
+            where="--spark",
+            do="leave out --engine, --workers and --checkpoint",
+        )
     if limits.memory is not None:
-        raise UserError("bounds one process, not a cluster", where="--max-memory", do="leave it out; Spark's own settings bound executors")
+        raise UserError(
+            "bounds one process, not a cluster",
+            where="--max-memory",
+            do="leave it out; Spark's own settings bound executors",
+        )
     from groupcheck.model.engine.shards.distribute import WIDEST
     from groupcheck.oracles.spark.check import explore
 

@@ -22,7 +22,17 @@ from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SECONDS, SETTING,
 
 UNKNOWN = 3
 _ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
-KINDS = ("variants", "invariants", "rules", "goals", "faults", "assignors", "formats", "mutations", "scenarios")
+KINDS = (
+    "variants",
+    "invariants",
+    "rules",
+    "goals",
+    "faults",
+    "assignors",
+    "formats",
+    "mutations",
+    "scenarios",
+)
 DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "scala-1.1", "requests")
 
 
@@ -43,9 +53,13 @@ class Commands(click.Group):
     command_class = Once
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(__version__, prog_name="groupcheck", message="%(prog)s %(version)s")
-@click.option("--debug", is_flag=True, envvar="GROUPCHECK_DEBUG", help="Show the traceback of an error.")
+@click.option(
+    "--debug", is_flag=True, envvar="GROUPCHECK_DEBUG", help="Show the traceback of an error."
+)
 def command(debug: bool) -> None:
     """A model checker and test oracle for Kafka consumer-group protocols.
 
@@ -58,14 +72,32 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     options = [
         click.option("--members", type=COUNT, metavar="N", help="Members that may join."),
         click.option("--partitions", type=COUNT, metavar="N", help="Partitions of the topic."),
-        click.option("--generations", type=COUNT, metavar="N", help="Generations after which the scope ends."),
         click.option(
-            "--fault", "faults", type=BUDGET, multiple=True, metavar="NAME=N", help="A fault that may happen N times; see `list faults`."
+            "--generations", type=COUNT, metavar="N", help="Generations after which the scope ends."
+        ),
+        click.option(
+            "--fault",
+            "faults",
+            type=BUDGET,
+            multiple=True,
+            metavar="NAME=N",
+            help="A fault that may happen N times; see `list faults`.",
         ),
         click.option("--any-faults", type=COUNT, metavar="N", help="Any N of all faults instead."),
         click.option("--assignor", metavar="NAME", help="See `list assignors`."),
-        click.option("--set", "settings", type=SETTING, multiple=True, metavar="NAME=VALUE", help="Any other field of the scope."),
-        click.option("--mutation", metavar="ID", help="A known bug to put in; see `list mutations`. Its own scope is the default."),
+        click.option(
+            "--set",
+            "settings",
+            type=SETTING,
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Any other field of the scope.",
+        ),
+        click.option(
+            "--mutation",
+            metavar="ID",
+            help="A known bug to put in; see `list mutations`. Its own scope is the default.",
+        ),
     ]
     for option in reversed(options):
         function = option(function)
@@ -75,21 +107,60 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @command.command(short_help="Explore every state of a variant and check its invariants.")
 @click.argument("variant")
 @scope_options
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check these alone; see `list invariants`.")
+@click.option(
+    "--invariant",
+    "invariants",
+    multiple=True,
+    metavar="NAME",
+    help="Check these alone; see `list invariants`.",
+)
 @click.option("--max-states", type=COUNT, metavar="N", help="Give up (unknown) above N states.")
 @click.option("--max-seconds", type=SECONDS, metavar="S", help="Give up (unknown) after S seconds.")
 @click.option(
-    "--max-memory", type=SIZE, metavar="SIZE", help="Give up (unknown) above SIZE, e.g. 512M or 4G; else above 4/5 of what is free."
+    "--max-memory",
+    type=SIZE,
+    metavar="SIZE",
+    help="Give up (unknown) above SIZE, e.g. 512M or 4G; else above 4/5 of what is free.",
 )
 @click.option(
-    "--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Threads that explore, and processes that call rules."
+    "--workers",
+    type=COUNT,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Threads that explore, and processes that call rules.",
 )
 @click.option("--checkpoint", type=FILE, metavar="DIR", help="Keep the run in DIR, level by level.")
-@click.option("--resume", type=TEXT, metavar="DIR", help="Go on from a checkpoint; with --spark, from a store.")
-@click.option("--spark", type=TEXT, metavar="MASTER", help="Spread the search over Spark: local[2], spark://HOST:PORT, yarn, k8s://...")
-@click.option("--store", type=TEXT, metavar="URI", help="With --spark: where states are kept, for all executors to reach.")
-@click.option("--shards", type=COUNT, metavar="N", help="With --spark: parts of the states; one for each core if left out.")
-@click.option("--hand-over", type=COUNT, metavar="N", help="With --spark: spread from the first level of N states on; 100000 if left out.")
+@click.option(
+    "--resume",
+    type=TEXT,
+    metavar="DIR",
+    help="Go on from a checkpoint; with --spark, from a store.",
+)
+@click.option(
+    "--spark",
+    type=TEXT,
+    metavar="MASTER",
+    help="Spread the search over Spark: local[2], spark://HOST:PORT, yarn, k8s://...",
+)
+@click.option(
+    "--store",
+    type=TEXT,
+    metavar="URI",
+    help="With --spark: where states are kept, for all executors to reach.",
+)
+@click.option(
+    "--shards",
+    type=COUNT,
+    metavar="N",
+    help="With --spark: parts of the states; one for each core if left out.",
+)
+@click.option(
+    "--hand-over",
+    type=COUNT,
+    metavar="N",
+    help="With --spark: spread from the first level of N states on; 100000 if left out.",
+)
 @click.option(
     "--engine",
     type=click.Choice(["fast", "reference"]),
@@ -97,11 +168,30 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     show_default=True,
     help="`reference` is plain Python: slow, obvious.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.verdict/1).")
-@click.option("--html", type=FILE, metavar="FILE", help="Write a page with a swim-lane of each counterexample.")
-@click.option("--svg", type=FILE, metavar="FILE", help="Write the swim-lane of the first counterexample alone.")
-@click.option("--pytest", type=FILE, metavar="FILE", help="Write a test that reproduces the counterexample.")
-@click.option("--itf", type=FILE, metavar="FILE", help="Write the counterexample in the Informal Trace Format.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.verdict/1)."
+)
+@click.option(
+    "--html",
+    type=FILE,
+    metavar="FILE",
+    help="Write a page with a swim-lane of each counterexample.",
+)
+@click.option(
+    "--svg",
+    type=FILE,
+    metavar="FILE",
+    help="Write the swim-lane of the first counterexample alone.",
+)
+@click.option(
+    "--pytest", type=FILE, metavar="FILE", help="Write a test that reproduces the counterexample."
+)
+@click.option(
+    "--itf",
+    type=FILE,
+    metavar="FILE",
+    help="Write the counterexample in the Informal Trace Format.",
+)
 def check(**options: Any) -> int:
     """Explore every state of VARIANT within the scope and check its invariants."""
     from groupcheck.oracles.commands import check
@@ -124,10 +214,24 @@ def explain(**options: Any) -> int:
 
 @command.command(short_help="Explain somebody's log: who rebalanced whom, and why.")
 @click.argument("files", nargs=-1, required=True, type=FILE, metavar="PATH...")
-@click.option("--format", "format", metavar="NAME", help="See `list formats`; found out by itself if left out.")
+@click.option(
+    "--format",
+    "format",
+    metavar="NAME",
+    help="See `list formats`; found out by itself if left out.",
+)
 @click.option("--group", metavar="ID", help="This group alone.")
-@click.option("--variant", metavar="NAME", help="The protocol that the group speaks; found out by itself if left out.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.replay/1; with --spark groupcheck.archive/1).")
+@click.option(
+    "--variant",
+    metavar="NAME",
+    help="The protocol that the group speaks; found out by itself if left out.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON document (groupcheck.replay/1; with --spark groupcheck.archive/1).",
+)
 @click.option("--html", type=FILE, metavar="FILE", help="Write a page with the timeline.")
 @click.option(
     "--spark",
@@ -136,7 +240,10 @@ def explain(**options: Any) -> int:
     help="Replay whole archives by Spark (docs/archive.md): local[2], spark://host:7077, yarn, k8s://...",
 )
 @click.option(
-    "--out", type=TEXT, metavar="URI", help="With --spark: the folder of the Parquet tables; what it holds already is not replayed again."
+    "--out",
+    type=TEXT,
+    metavar="URI",
+    help="With --spark: the folder of the Parquet tables; what it holds already is not replayed again.",
 )
 def replay(files: Sequence[Path], spark: str | None, out: str | None, **options: Any) -> int:
     """Explain somebody's log: why each rebalance began, who held it up, which promise was broken.
@@ -153,7 +260,9 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
 @command.command(short_help="Find every known bug again, each with its shortest story.")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
-@click.option("--parquet", type=FILE, metavar="FILE", help="Write the table of bugs (docs/tables.md).")
+@click.option(
+    "--parquet", type=FILE, metavar="FILE", help="Write the table of bugs (docs/tables.md)."
+)
 def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     """Find every known bug again (or these), each with its shortest story. Exits with 1 if one does not fall."""
     from groupcheck.oracles.commands import bugs
@@ -164,7 +273,9 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
 @command.command(short_help="The model against Apache Kafka's own coordinator, row by row.")
 @click.argument("variant", default="classic")
 @click.option("--members", type=COUNT, metavar="N", help="Members at once.")
-@click.option("--generations", type=COUNT, metavar="N", help="Generations after which the scope ends.")
+@click.option(
+    "--generations", type=COUNT, metavar="N", help="Generations after which the scope ends."
+)
 @click.option(
     "--fault",
     "faults",
@@ -173,20 +284,65 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     metavar="NAME",
     help="A fault that may happen, any number of times; all, if none is given.",
 )
-@click.option("--set", "settings", type=SETTING, multiple=True, metavar="NAME=VALUE", help="max_size, two_step or protocols of the scope.")
 @click.option(
-    "--kafka", default="4.3.0", show_default=True, metavar="VERSION", help="The Kafka version whose coordinator it is compared with."
+    "--set",
+    "settings",
+    type=SETTING,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="max_size, two_step or protocols of the scope.",
 )
-@click.option("--mutation", metavar="ID", help="A known bug of the coordinator to put into the model; see `list mutations`.")
-@click.option("--assignor", "assignors", multiple=True, metavar="NAME", help="Of `assignors` this one; all, if none is given.")
+@click.option(
+    "--kafka",
+    default="4.3.0",
+    show_default=True,
+    metavar="VERSION",
+    help="The Kafka version whose coordinator it is compared with.",
+)
+@click.option(
+    "--mutation",
+    metavar="ID",
+    help="A known bug of the coordinator to put into the model; see `list mutations`.",
+)
+@click.option(
+    "--assignor",
+    "assignors",
+    multiple=True,
+    metavar="NAME",
+    help="Of `assignors` this one; all, if none is given.",
+)
 @click.option("--max-rows", type=COUNT, metavar="N", help="Give up (unknown) after N rows.")
-@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="N", help="Of the ids, and with them of every hash order.")
-@click.option("--diff", nargs=2, metavar="OLD NEW", help="Two Kafka versions instead: what differs between their coordinators.")
-@click.option("--live", is_flag=True, help="Schedules of raw requests to a real broker instead, over the socket.")
-@click.option("--schedules", type=COUNT, metavar="N", help="How many, with --live; 300 if left out.")
-@click.option("--findings", is_flag=True, help="Also ask the real memory for what the coordinator promises.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1).")
-@click.option("--parquet", type=FILE, metavar="FILE", help="Write a table with every row (docs/tables.md).")
+@click.option(
+    "--seed",
+    type=COUNT,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="Of the ids, and with them of every hash order.",
+)
+@click.option(
+    "--diff",
+    nargs=2,
+    metavar="OLD NEW",
+    help="Two Kafka versions instead: what differs between their coordinators.",
+)
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Schedules of raw requests to a real broker instead, over the socket.",
+)
+@click.option(
+    "--schedules", type=COUNT, metavar="N", help="How many, with --live; 300 if left out."
+)
+@click.option(
+    "--findings", is_flag=True, help="Also ask the real memory for what the coordinator promises."
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1)."
+)
+@click.option(
+    "--parquet", type=FILE, metavar="FILE", help="Write a table with every row (docs/tables.md)."
+)
 def conform(**options: Any) -> int:
     """Execute every row of VARIANT's coordinator on the real one, in a JVM, and compare. Exits with 1 where they differ.
 
@@ -199,20 +355,43 @@ def conform(**options: Any) -> int:
 
 @command.command(short_help="Judge an assignment of partitions to members.")
 @click.argument("file", type=FILE, required=False)
-@click.option("--prove", is_flag=True, help="Prove what holds for any number of members and partitions instead.")
+@click.option(
+    "--prove",
+    is_flag=True,
+    help="Prove what holds for any number of members and partitions instead.",
+)
 @click.option(
     "--against",
     metavar="NAME",
     help='Look for what is wrong with kafka-python, aiokafka, apache, module:function or "program: COMMAND" instead.',
 )
-@click.option("--like", metavar="ASSIGNOR", help="With --against: the assignor of Kafka whose promises a function or program makes.")
-@click.option("--examples", type=COUNT, metavar="N", help="With --against: groups of each kind that are drawn; 250 if left out.")
-@click.option("--kafka", metavar="VERSION", help="With --against apache: the Kafka version; the newest if left out.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.assign/1, assign-sequence/1, prove/1 or against/1)."
+    "--like",
+    metavar="ASSIGNOR",
+    help="With --against: the assignor of Kafka whose promises a function or program makes.",
 )
 @click.option(
-    "--html", type=FILE, metavar="FILE", help="Write a page: members by partitions, what is wrong marked, and beside it what is right."
+    "--examples",
+    type=COUNT,
+    metavar="N",
+    help="With --against: groups of each kind that are drawn; 250 if left out.",
+)
+@click.option(
+    "--kafka",
+    metavar="VERSION",
+    help="With --against apache: the Kafka version; the newest if left out.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON document (groupcheck.assign/1, assign-sequence/1, prove/1 or against/1).",
+)
+@click.option(
+    "--html",
+    type=FILE,
+    metavar="FILE",
+    help="Write a page: members by partitions, what is wrong marked, and beside it what is right.",
 )
 def assign(**options: Any) -> int:
     """Judge the assignment, or the sequence of them, in FILE (- for standard input; docs/assignment.md): what is wrong with it, the fewest moves,
@@ -230,16 +409,53 @@ def assign(**options: Any) -> int:
 
 @command.command(short_help="Record real clients on a real broker, for `replay`.")
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
-@click.option("--scenario", metavar="NAME", help="A built-in scenario instead of a command; see `list scenarios`.")
-@click.option("--client", metavar="NAME", help="Of a scenario: kafka-python (the default), aiokafka, confluent-kafka or java.")
-@click.option("--out", type=FILE, metavar="DIR", help="The folder for the recording; a new one, named after the time, if left out.")
-@click.option("--name", metavar="NAME", help="How its files begin; the scenario's or the program's name if left out.")
-@click.option("--kafka", default="4.3.0", show_default=True, metavar="VERSION", help="The Kafka version of the broker.")
 @click.option(
-    "--topic", "topics", type=BUDGET, multiple=True, metavar="NAME=N", help="A topic with N partitions, made before the command runs."
+    "--scenario",
+    metavar="NAME",
+    help="A built-in scenario instead of a command; see `list scenarios`.",
 )
-@click.option("--set", "settings", type=SETTING, multiple=True, metavar="NAME=VALUE", help="A property of the broker.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.record/1).")
+@click.option(
+    "--client",
+    metavar="NAME",
+    help="Of a scenario: kafka-python (the default), aiokafka, confluent-kafka or java.",
+)
+@click.option(
+    "--out",
+    type=FILE,
+    metavar="DIR",
+    help="The folder for the recording; a new one, named after the time, if left out.",
+)
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="How its files begin; the scenario's or the program's name if left out.",
+)
+@click.option(
+    "--kafka",
+    default="4.3.0",
+    show_default=True,
+    metavar="VERSION",
+    help="The Kafka version of the broker.",
+)
+@click.option(
+    "--topic",
+    "topics",
+    type=BUDGET,
+    multiple=True,
+    metavar="NAME=N",
+    help="A topic with N partitions, made before the command runs.",
+)
+@click.option(
+    "--set",
+    "settings",
+    type=SETTING,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A property of the broker.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.record/1)."
+)
 def record(**options: Any) -> int:
     """Start a broker of Apache Kafka, run COMMAND (its address is in KAFKA_BOOTSTRAP_SERVERS and GROUPCHECK_BOOTSTRAP) or a scenario, and keep
     what its groups did. Exits with COMMAND's exit code.
@@ -252,12 +468,33 @@ def record(**options: Any) -> int:
 @command.command(short_help="Many checks from one file, here or on Spark.")
 @click.argument("file", type=FILE)
 @click.option(
-    "--spark", type=TEXT, metavar="MASTER", help="Check the cells on Spark's executors: local[2], spark://host:7077, yarn, k8s://..."
+    "--spark",
+    type=TEXT,
+    metavar="MASTER",
+    help="Check the cells on Spark's executors: local[2], spark://host:7077, yarn, k8s://...",
 )
-@click.option("--out", type=FILE, metavar="DIR", help="The folder for the results; a new one, named after the time, if left out.")
-@click.option("--resume", is_flag=True, help="Go on from the results in --out: cells that are done are not repeated.")
-@click.option("--workers", type=COUNT, default=1, show_default=True, metavar="N", help="Threads and rule-calling processes of each check.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.sweep/1).")
+@click.option(
+    "--out",
+    type=FILE,
+    metavar="DIR",
+    help="The folder for the results; a new one, named after the time, if left out.",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Go on from the results in --out: cells that are done are not repeated.",
+)
+@click.option(
+    "--workers",
+    type=COUNT,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Threads and rule-calling processes of each check.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.sweep/1)."
+)
 def sweep(**options: Any) -> int:
     """Run every check that FILE (TOML or YAML, docs/sweep.md) grows: variants, scopes, faults, mutations, invariants.
 
@@ -269,18 +506,67 @@ def sweep(**options: Any) -> int:
     return sweep(**options)
 
 
-@command.command(short_help="Write logs of any size from runs of the model, with the truth, for trying and measuring.")
-@click.option("--out", type=FILE, required=True, metavar="DIR", help="A new folder: logs in DIR/logs, what really happened in DIR/truth.")
-@click.option("--groups", type=COUNT, default=10, show_default=True, metavar="N", help="Groups, dealt out to the files.")
-@click.option("--size", type=SIZE, default="1M", show_default=True, metavar="SIZE", help="Bytes of all logs together, about; 10M, 1G.")
-@click.option("--files", type=COUNT, default=1, show_default=True, metavar="N", help="Logs, each of one broker.")
-@click.option(
-    "--dialect", "dialects", type=click.Choice(DIALECTS), multiple=True, help="How the brokers write, in turn; java-4 if left out."
+@command.command(
+    short_help="Write logs of any size from runs of the model, with the truth, for trying and measuring."
 )
-@click.option("--seed", type=COUNT, default=0, show_default=True, metavar="N", help="The same seed gives the same bytes.")
-@click.option("--runs", type=COUNT, default=30, show_default=True, metavar="N", help="Different runs of the model for each dialect.")
+@click.option(
+    "--out",
+    type=FILE,
+    required=True,
+    metavar="DIR",
+    help="A new folder: logs in DIR/logs, what really happened in DIR/truth.",
+)
+@click.option(
+    "--groups",
+    type=COUNT,
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Groups, dealt out to the files.",
+)
+@click.option(
+    "--size",
+    type=SIZE,
+    default="1M",
+    show_default=True,
+    metavar="SIZE",
+    help="Bytes of all logs together, about; 10M, 1G.",
+)
+@click.option(
+    "--files",
+    type=COUNT,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Logs, each of one broker.",
+)
+@click.option(
+    "--dialect",
+    "dialects",
+    type=click.Choice(DIALECTS),
+    multiple=True,
+    help="How the brokers write, in turn; java-4 if left out.",
+)
+@click.option(
+    "--seed",
+    type=COUNT,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The same seed gives the same bytes.",
+)
+@click.option(
+    "--runs",
+    type=COUNT,
+    default=30,
+    show_default=True,
+    metavar="N",
+    help="Different runs of the model for each dialect.",
+)
 @click.option("--gzip", "packed", is_flag=True, help="Write gzip files.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.generate/1).")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.generate/1)."
+)
 def generate(**options: Any) -> int:
     """Write logs as brokers of Apache Kafka write them, from random runs of the classic model, and the truth about every rebalance in them
     (docs/archive.md).
@@ -305,7 +591,9 @@ def run(arguments: Sequence[str]) -> int:
     """One command, from its arguments to its exit code; every error is one line on stderr, after its traceback where that is wanted."""
     debug = "--debug" in arguments or bool(os.environ.get("GROUPCHECK_DEBUG"))
     try:
-        code = int(command.main(list(arguments), prog_name="groupcheck", standalone_mode=False) or 0)
+        code = int(
+            command.main(list(arguments), prog_name="groupcheck", standalone_mode=False) or 0
+        )
         sys.stdout.flush()
         return code
     except click.exceptions.NoArgsIsHelpError as help:
@@ -315,12 +603,22 @@ def run(arguments: Sequence[str]) -> int:
         return _complain(error.format_message(), 2)
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", UNKNOWN)
-    except (BrokenPipeError, SystemExit):  # a closed pipe, which click answers with sys.exit(1): 1 would say "violated"
+    except (
+        BrokenPipeError,
+        SystemExit,
+    ):  # a closed pipe, which click answers with sys.exit(1): 1 would say "violated"
         return UNKNOWN
     except OSError as error:
-        return _complain(f"the answer cannot be written or the system refuses: {error.strerror or error}", UNKNOWN, debug)
+        return _complain(
+            f"the answer cannot be written or the system refuses: {error.strerror or error}",
+            UNKNOWN,
+            debug,
+        )
     except MemoryError:
-        return _complain("out of memory: bound the run with --max-memory or --max-states, or make the scope smaller", UNKNOWN)
+        return _complain(
+            "out of memory: bound the run with --max-memory or --max-states, or make the scope smaller",
+            UNKNOWN,
+        )
     except Exception as error:
         from groupcheck.model.engine.errors import RuleError, UserError
 
@@ -347,7 +645,9 @@ def _speakable(error: UnicodeError) -> tuple[str, int]:
     """What a terminal's or file's encoding cannot say: lines and dots as ASCII, the rest as escapes."""
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
-    return "".join(_ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text), error.end
+    return "".join(
+        _ASCII.get(c) or c.encode("ascii", "backslashreplace").decode() for c in text
+    ), error.end
 
 
 class _Unheard(io.FileIO):
@@ -370,7 +670,9 @@ def _prepare_streams() -> None:
             stream.reconfigure(errors="groupcheck")
     if isinstance(sys.stderr, io.TextIOWrapper):
         raw = _Unheard(sys.stderr.fileno(), "w", closefd=False)
-        sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), sys.stderr.encoding, "groupcheck", line_buffering=True)
+        sys.stderr = io.TextIOWrapper(
+            io.BufferedWriter(raw), sys.stderr.encoding, "groupcheck", line_buffering=True
+        )
 
 
 def main() -> NoReturn:
@@ -379,6 +681,8 @@ def main() -> NoReturn:
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
-    except OSError:  # said already; the interpreter would say it again at exit, with a code of its own
+    except (
+        OSError
+    ):  # said already; the interpreter would say it again at exit, with a code of its own
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

@@ -26,7 +26,9 @@ def check(**options: Any) -> int:
     from groupcheck.oracles.free_memory import most_memory
     from groupcheck.oracles.meter import meter
 
-    memory = options["max_memory"] or (most_memory() if options["engine"] == "fast" and not options["spark"] else None)
+    memory = options["max_memory"] or (
+        most_memory() if options["engine"] == "fast" and not options["spark"] else None
+    )
     limits = Limits(options["max_states"], options["max_seconds"], memory)
 
     with meter(limits) as progress:
@@ -53,7 +55,14 @@ def explain(**options: Any) -> int:
     return 0
 
 
-def replay(files: Sequence[Path], format: str | None, group: str | None, variant: str | None, as_json: bool, html: Path | None) -> int:
+def replay(
+    files: Sequence[Path],
+    format: str | None,
+    group: str | None,
+    variant: str | None,
+    as_json: bool,
+    html: Path | None,
+) -> int:
     """`groupcheck replay`: see `groupcheck.oracles.replay_report`."""
     _may_write({"html": html} if html else {}, files)
     from groupcheck.oracles.replay_report import run
@@ -61,13 +70,21 @@ def replay(files: Sequence[Path], format: str | None, group: str | None, variant
     return run(files, format, group, variant, as_json, html)
 
 
-def replay_archive(paths: Sequence[Path], spark: str | None, out: str | None, as_json: bool, **options: Any) -> int:
+def replay_archive(
+    paths: Sequence[Path], spark: str | None, out: str | None, as_json: bool, **options: Any
+) -> int:
     """`groupcheck replay --spark`: see `groupcheck.oracles.archive`."""
     for name, value in options.items():
         if value is not None:
-            raise UserError("an archive holds every group of every log", where=f"--{name}", do="leave it out, and ask the tables")
+            raise UserError(
+                "an archive holds every group of every log",
+                where=f"--{name}",
+                do="leave it out, and ask the tables",
+            )
     if spark is None:
-        raise UserError("tables are written by Spark", where="--out", do="give --spark 'local[2]' too")
+        raise UserError(
+            "tables are written by Spark", where="--out", do="give --spark 'local[2]' too"
+        )
     from groupcheck.oracles.archive.command import run
 
     return run(paths, spark, out, as_json)
@@ -90,11 +107,16 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
 
 def conform(**options: Any) -> int:
     """`groupcheck conform`: see `groupcheck.oracles.conform.command`, and `groupcheck.oracles.wire.command` for `--live`."""
-    faults, settings = _once(options.pop("faults"), "--fault") or None, _once(options.pop("settings"), "--set")
+    faults, settings = (
+        _once(options.pop("faults"), "--fault") or None,
+        _once(options.pop("settings"), "--set"),
+    )
     live, schedules = options.pop("live"), options.pop("schedules")
     table = options["parquet"]
     if table and (live or options["diff"] or options["variant"] == "assignors"):
-        raise UserError("rows of a variant's coordinator have a table", where="--parquet", do="leave it out")
+        raise UserError(
+            "rows of a variant's coordinator have a table", where="--parquet", do="leave it out"
+        )
     _may_write_table(table)
     if live:
         del options["parquet"]
@@ -102,23 +124,36 @@ def conform(**options: Any) -> int:
 
         return run_live(faults=faults, settings=settings, schedules=schedules, **options)
     if schedules is not None:
-        raise UserError("rows are executed, not schedules", where="--schedules", do="give --live too")
+        raise UserError(
+            "rows are executed, not schedules", where="--schedules", do="give --live too"
+        )
     from groupcheck.oracles.conform.command import run
 
     return run(faults=faults, settings=settings, **options)
 
 
-def assign(file: Path | None, prove: bool, against: str | None, as_json: bool, html: Path | None, **options: Any) -> int:
+def assign(
+    file: Path | None,
+    prove: bool,
+    against: str | None,
+    as_json: bool,
+    html: Path | None,
+    **options: Any,
+) -> int:
     """`groupcheck assign`: see `groupcheck.oracles.assignment`, `assign_view` for a file, `proof_command` and `against_command` for the options."""
     if (file is not None) + prove + (against is not None) != 1:
-        raise UserError("there is to be one of FILE, --prove and --against", where="groupcheck assign")
+        raise UserError(
+            "there is to be one of FILE, --prove and --against", where="groupcheck assign"
+        )
     if html is not None and file is None:
         raise UserError("a page shows an assignment", where="--html", do="give FILE too")
     _may_write({"html": html} if html else {}, [file] if file else [])
     if against is None:
         for name, value in options.items():
             if value is not None:
-                raise UserError("nothing is searched", where=f"--{name}", do="give --against NAME too")
+                raise UserError(
+                    "nothing is searched", where=f"--{name}", do="give --against NAME too"
+                )
     else:
         from groupcheck.oracles.assignment.against_command import run as run_against
 
@@ -136,7 +171,10 @@ def record(**options: Any) -> int:
     """`groupcheck record`: see `groupcheck.oracles.record.command`."""
     from groupcheck.oracles.record.command import run
 
-    topics, settings = _once(options.pop("topics"), "--topic"), _once(options.pop("settings"), "--set")
+    topics, settings = (
+        _once(options.pop("topics"), "--topic"),
+        _once(options.pop("settings"), "--set"),
+    )
     return run(options.pop("command"), topics=topics, settings=settings, **options)
 
 
@@ -175,7 +213,14 @@ def _subject(options: dict[str, Any]) -> Subject:
     faults = _once(options["faults"], "--fault") if options["faults"] else None
     settings = _once(options["settings"], "--set")
     invariants = options.get("invariants", ())
-    return subject(options["variant"], mutation=options["mutation"], invariants=invariants, faults=faults, settings=settings, **scope)
+    return subject(
+        options["variant"],
+        mutation=options["mutation"],
+        invariants=invariants,
+        faults=faults,
+        settings=settings,
+        **scope,
+    )
 
 
 def _once(pairs: Iterable[tuple[str, Any]], option: str) -> dict[str, Any]:
@@ -195,12 +240,16 @@ def _may_write_table(path: Path | None) -> None:
         writable(path, "--parquet", table=True)
 
 
-def _may_write(wanted: dict[str, Path], read: Sequence[Path] = (), kept: Sequence[Path] = ()) -> None:
+def _may_write(
+    wanted: dict[str, Path], read: Sequence[Path] = (), kept: Sequence[Path] = ()
+) -> None:
     """Raises `UserError` unless each option's file can be written, is none that is `read`, and neither another's nor `kept` already."""
     for name, path in wanted.items():
         writable(path, f"--{name}", read=read)
     if len({path.resolve() for path in (*wanted.values(), *kept)}) < len(wanted) + len(kept):
-        raise UserError("two outputs go to the same file", where=", ".join(f"--{name}" for name in wanted))
+        raise UserError(
+            "two outputs go to the same file", where=", ".join(f"--{name}" for name in wanted)
+        )
 
 
 def _checkpoints(options: dict[str, Any]) -> dict[str, list[Path]]:
@@ -209,13 +258,20 @@ def _checkpoints(options: dict[str, Any]) -> dict[str, list[Path]]:
         return {}
     from groupcheck.model.engine.checkpoint import FILE
 
-    return {use: [Path(options[name]) / FILE] for use, name in (("read", "resume"), ("kept", "checkpoint")) if options[name]}
+    return {
+        use: [Path(options[name]) / FILE]
+        for use, name in (("read", "resume"), ("kept", "checkpoint"))
+        if options[name]
+    }
 
 
 def _save(result: CheckResult, wanted: dict[str, Path]) -> None:
     for name, path in wanted.items():
         if name != "html" and not result.verdict.violations:
-            print(f"groupcheck: no counterexample, {printable(str(path))} is not written", file=sys.stderr)
+            print(
+                f"groupcheck: no counterexample, {printable(str(path))} is not written",
+                file=sys.stderr,
+            )
             continue
         written(path, _output(result, name))
 

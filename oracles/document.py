@@ -75,8 +75,12 @@ def violation_document(told: Explanation) -> dict[str, Any]:
         "key": told.key,
         "prose": told.prose,
         "evidence": list(told.evidence),
-        "initial": {place(*where): plain(value) for where, value in zip(told.path.places, told.path.initial)},
-        "path": [{**step, "words": words.get(step["step"], "")} for step in steps_document(told.path)],
+        "initial": {
+            place(*where): plain(value) for where, value in zip(told.path.places, told.path.initial)
+        },
+        "path": [
+            {**step, "words": words.get(step["step"], "")} for step in steps_document(told.path)
+        ],
     }
 
 

@@ -45,7 +45,11 @@ class Explanation:
     @property
     def headline(self) -> str:
         steps = _steps(len(self.path.steps))
-        return f"{self.invariant} breaks after {steps}" if self.invariant else f"{steps}, nothing breaks"
+        return (
+            f"{self.invariant} breaks after {steps}"
+            if self.invariant
+            else f"{steps}, nothing breaks"
+        )
 
 
 def explain(about: Subject, violation: Violation) -> Explanation:
@@ -54,7 +58,9 @@ def explain(about: Subject, violation: Violation) -> Explanation:
     story, trouble = about.story(path)
     promise = next((p for p in about.spec.invariants if p.name == violation.invariant), None)
     seen = witness(about.spec, violation)
-    lanes = tuple(lane.name for lane in story.lanes if lane.me is not None and lane.me in seen.indexes)
+    lanes = tuple(
+        lane.name for lane in story.lanes if lane.me is not None and lane.me in seen.indexes
+    )
     who = _and([story.lane(name).title for name in lanes])
     fact = f"{violation.invariant} is broken" + (f" by {who}" if who else "")
     if violation.invariant == DEADLOCK:
@@ -65,16 +71,36 @@ def explain(about: Subject, violation: Violation) -> Explanation:
     closing = f"Now {fact}" + (f": {statement.partition(WHY)[0]}" if statement else ".")
     prose = " ".join(filter(None, (_opening(path), story.prose or paragraph(story), closing)))
     source = promise.source if promise else ""
-    return Explanation(story, prose, path, violation.key, violation.invariant, statement, source, violation.depth, seen.evidence, trouble)
+    return Explanation(
+        story,
+        prose,
+        path,
+        violation.key,
+        violation.invariant,
+        statement,
+        source,
+        violation.depth,
+        seen.evidence,
+        trouble,
+    )
 
 
 def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
     """A path told once for each promise that it breaks, each time up to the step that breaks it; once as it is if it breaks none."""
     statements = {p.name: p.statement for p in about.spec.invariants}
     told = []
-    for name, step in sorted(broken_along(about.spec, path).items(), key=lambda item: (item[1], item[0])):
+    for name, step in sorted(
+        broken_along(about.spec, path).items(), key=lambda item: (item[1], item[0])
+    ):
         part = attrs.evolve(path, steps=path.steps[:step])
-        told.append(explain(about, Violation(name, statements.get(name, ""), step, part, Semantics(about.spec).key(part))))
+        told.append(
+            explain(
+                about,
+                Violation(
+                    name, statements.get(name, ""), step, part, Semantics(about.spec).key(part)
+                ),
+            )
+        )
     if told:
         return tuple(told)
     story, trouble = about.story(path)
@@ -83,7 +109,11 @@ def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
 
 def _opening(path: Path) -> str:
     steps = len(path.steps)
-    return f"{_steps(steps)} {'is' if steps == 1 else 'are'} enough." if steps else "The initial state itself breaks it."
+    return (
+        f"{_steps(steps)} {'is' if steps == 1 else 'are'} enough."
+        if steps
+        else "The initial state itself breaks it."
+    )
 
 
 def _steps(count: int) -> str:
@@ -97,13 +127,21 @@ def broken_along(spec: Spec, path: Path) -> dict[str, int]:
     states = path.states
     for number, state in enumerate(states):
         if number:
-            fallen = next(b for s, b in see.steps(states[number - 1]) if s == path.steps[number - 1])
+            fallen = next(
+                b for s, b in see.steps(states[number - 1]) if s == path.steps[number - 1]
+            )
             for step_invariant in fallen:
                 broken.setdefault(step_invariant.name, number)
         for p in spec.invariants:
-            if not isinstance(p, StepInvariant) and p.name not in broken and not see.holds(p, state):
+            if (
+                not isinstance(p, StepInvariant)
+                and p.name not in broken
+                and not see.holds(p, state)
+            ):
                 broken[p.name] = number
-    if all(step.state == states[-1] for step, _ in see.steps(states[-1])) and not see.rests(states[-1]):
+    if all(step.state == states[-1] for step, _ in see.steps(states[-1])) and not see.rests(
+        states[-1]
+    ):
         broken.setdefault(DEADLOCK, len(path.steps))
     return broken
 
@@ -120,7 +158,15 @@ def paragraph(story: Story) -> str:
             groups.append([line])
     sentences = []
     for k, group in enumerate(groups):
-        lead = "First " if k == 0 and len(groups) > 1 else "Finally " if k == len(groups) - 1 and k else "Then " if k else ""
+        lead = (
+            "First "
+            if k == 0 and len(groups) > 1
+            else "Finally "
+            if k == len(groups) - 1 and k
+            else "Then "
+            if k
+            else ""
+        )
         text = lead + _joined(group, story.lane(group[0].lane).title)
         sentences.append(text[:1].upper() + text[1:] + ".")
     return " ".join(sentences)

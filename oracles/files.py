@@ -42,7 +42,9 @@ def writable(path: Path, option: str, *, read: Sequence[Path] = (), table: bool 
 def not_read(path: Path, option: str, read: Sequence[Path]) -> None:
     """Raises `UserError` if a file that would be written is one of those that are read, by whatever name."""
     if any(path.exists() and one.exists() and one.samefile(path) for one in read):
-        raise UserError(f"{path} is read, and would be written over", where=option, do="name another file")
+        raise UserError(
+            f"{path} is read, and would be written over", where=option, do="name another file"
+        )
 
 
 def _kind(path: Path) -> int:

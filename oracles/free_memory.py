@@ -14,7 +14,12 @@ def most_memory(root: Path = Path("/")) -> int | None:
     free = [
         _available(root / "proc/meminfo"),
         _left(root / "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
-        _left(root / "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+        _left(
+            root / "sys/fs/cgroup/memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
     ]
     known = [size for size in free if size is not None]
     return int(min(known) * SHARE) if known else None

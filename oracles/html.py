@@ -28,6 +28,11 @@ def image(told: Explanation) -> str:
 def _render(template: str, report: Report) -> str:
     pictures = [draw(told.story) for told in report.explanations]
     name = (
-        "g" + hashlib.sha256(repr(report.explanations).encode(errors="backslashreplace")).hexdigest()[:8]
+        "g"
+        + hashlib.sha256(repr(report.explanations).encode(errors="backslashreplace")).hexdigest()[
+            :8
+        ]
     )  # ids of two reports on one page differ
-    return render(template, report=report, pictures=pictures, name=name, without_subject=without_subject)
+    return render(
+        template, report=report, pictures=pictures, name=name, without_subject=without_subject
+    )

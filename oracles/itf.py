@@ -34,7 +34,10 @@ def trace(about: Subject, violation: Violation) -> dict[str, Any]:
         },
         "vars": list(about.spec.slots),
         "states": [
-            {"#meta": _about(number, step), **{name: _slot(about, name, value) for name, value in named(state).items()}}
+            {
+                "#meta": _about(number, step),
+                **{name: _slot(about, name, value) for name, value in named(state).items()},
+            }
             for number, (step, state) in enumerate(zip(steps, violation.path.states))
         ],
     }
@@ -43,7 +46,12 @@ def trace(about: Subject, violation: Violation) -> dict[str, Any]:
 def _about(number: int, step: Step | None) -> dict[str, Any]:
     if step is None:
         return {"index": number}
-    return {"index": number, "action": step.firing.name, "me": step.firing.me, "urgent": [f.name for f in step.urgent]}
+    return {
+        "index": number,
+        "action": step.firing.name,
+        "me": step.firing.me,
+        "urgent": [f.name for f in step.urgent],
+    }
 
 
 def _slot(about: Subject, name: str, value: Any) -> Any:

@@ -49,7 +49,12 @@ def _rules(v: Variant) -> Iterator[Row]:
 
 def _invariants(v: Variant) -> Iterator[Row]:
     for p in promises(v.name).invariants:
-        yield {"variant": v.name, "name": p.name, "statement": " ".join(p.statement.split()), "source": p.source}
+        yield {
+            "variant": v.name,
+            "name": p.name,
+            "statement": " ".join(p.statement.split()),
+            "source": p.source,
+        }
 
 
 def _goals(v: Variant) -> Iterator[Row]:
@@ -68,7 +73,14 @@ def _assignors(v: Variant) -> Iterator[Row]:
 
 
 def _mutation(m: Mutation) -> Row:
-    return {"id": m.id, "ticket": m.ticket, "variant": m.variant, "rule": m.rule, "invariant": m.invariant, "title": m.title}
+    return {
+        "id": m.id,
+        "ticket": m.ticket,
+        "variant": m.variant,
+        "rule": m.rule,
+        "invariant": m.invariant,
+        "title": m.title,
+    }
 
 
 def _formats() -> Iterator[Row]:
@@ -103,10 +115,18 @@ def view(rows: Sequence[Row]) -> Group:
     for row in rows:
         head = Text(printable(row.get("name") or row["id"]), "bold")
         for name, value in row.items():
-            if name not in ("id", "name", *EXPLANATIONS) and value not in ("", [], False) and (several or name != "variant"):
+            if (
+                name not in ("id", "name", *EXPLANATIONS)
+                and value not in ("", [], False)
+                and (several or name != "variant")
+            ):
                 head.append(f"  {name}" if value is True else f"  {name} {_words(value)}", "dim")
         parts.append(head)
-        parts += [Padding(Text(printable(row[name])), (0, 0, 0, 4)) for name in EXPLANATIONS if row.get(name)]
+        parts += [
+            Padding(Text(printable(row[name])), (0, 0, 0, 4))
+            for name in EXPLANATIONS
+            if row.get(name)
+        ]
     return Group(*parts)
 
 

@@ -18,7 +18,9 @@ class Estimate:
     """
 
     def __init__(self) -> None:
-        self._ends: list[tuple[int, int]] = [(0, 0)]  # (level, states at its end), the last one still growing
+        self._ends: list[tuple[int, int]] = [
+            (0, 0)
+        ]  # (level, states at its end), the last one still growing
 
     def see(self, progress: Progress) -> None:
         """Takes in a glance at the run."""
@@ -74,10 +76,18 @@ def meter(limits: Limits) -> Iterator[Callable[[Progress], None] | None]:
     from rich.text import Text
 
     estimate = Estimate()
-    with Live(Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True) as live:
+    with Live(
+        Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True
+    ) as live:
 
         def show(progress: Progress) -> None:
             estimate.see(progress)
-            live.update(Text(line(progress, limits, estimate.seconds_left(progress)), overflow="ellipsis", no_wrap=True))
+            live.update(
+                Text(
+                    line(progress, limits, estimate.seconds_left(progress)),
+                    overflow="ellipsis",
+                    no_wrap=True,
+                )
+            )
 
         yield show

@@ -14,7 +14,9 @@ from groupcheck.oracles.printable import printable
 @cache
 def _templates() -> Environment:
     loader = PackageLoader("groupcheck.oracles", "templates")
-    environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
     environment.filters["printable"] = printable
     return environment
 

@@ -36,8 +36,14 @@ def schema(columns: Mapping[str, str]) -> pyarrow.Schema:
     """A schema in Arrow's types."""
     import pyarrow as pa
 
-    special = {"map": pa.map_(pa.string(), pa.int32()), "list": pa.list_(pa.string()), "bool": pa.bool_()}
-    return pa.schema([(name, special.get(kind) or pa.type_for_alias(kind)) for name, kind in columns.items()])
+    special = {
+        "map": pa.map_(pa.string(), pa.int32()),
+        "list": pa.list_(pa.string()),
+        "bool": pa.bool_(),
+    }
+    return pa.schema(
+        [(name, special.get(kind) or pa.type_for_alias(kind)) for name, kind in columns.items()]
+    )
 
 
 def write_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], path: Path) -> None:

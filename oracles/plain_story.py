@@ -30,7 +30,11 @@ def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
     named = Semantics(spec).named
     for number, step in enumerate(path.steps, 1):
         lane = next((x for x in lanes if x.me == step.firing.me), lanes[-1])
-        words = tell(step, named(before), named(step.state)) if tell else f"{lane.title}: {_words(step, docs)}"
+        words = (
+            tell(step, named(before), named(step.state))
+            if tell
+            else f"{lane.title}: {_words(step, docs)}"
+        )
         lines.append(Line(number, lane.name, words, told_changes(path, before, step)))
         notes.append(Note(number, lane.name, step.firing.name.replace("_", " ")))
         before = step.state
@@ -46,7 +50,9 @@ def plain_lanes(spec: Spec) -> tuple[Lane, ...]:
         name = next(n for n, size in sizes.items() if size == most)
         lanes = [Lane(f"{name} {i}", f"{name.replace('_', ' ')} {i}", i) for i in range(most)]
     if len(sizes) < len(spec.slots):
-        lanes.append(Lane(SHARED, ", ".join(n for n, slot in spec.slots.items() if slot.size is None)))
+        lanes.append(
+            Lane(SHARED, ", ".join(n for n, slot in spec.slots.items() if slot.size is None))
+        )
     return tuple(lanes)
 
 
@@ -63,5 +69,12 @@ def told_changes(path: Path, before: tuple[object, ...], step: Step) -> tuple[st
     """What a step changed, as `client[0].phase: joining -> stable`; the rest counted where there is much."""
     told = []
     for (slot, index), old, new in zip(path.places, before, step.state):
-        told += [f"{name}: {brief(a)} -> {brief(b)}" for name, a, b in changes(place(slot, index), old, new)]
-    return tuple(told) if len(told) <= MOST_CHANGES else (*told[: MOST_CHANGES - 1], f"and {len(told) - MOST_CHANGES + 1} more")
+        told += [
+            f"{name}: {brief(a)} -> {brief(b)}"
+            for name, a, b in changes(place(slot, index), old, new)
+        ]
+    return (
+        tuple(told)
+        if len(told) <= MOST_CHANGES
+        else (*told[: MOST_CHANGES - 1], f"and {len(told) - MOST_CHANGES + 1} more")
+    )

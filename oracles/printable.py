@@ -21,7 +21,9 @@ def printable(text: str) -> str:
     """The text on one line, with everything that could steer a terminal or reorder what is read written as an escape."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or unicodedata.category(c) == "Zs" else _escape(c) for c in text)
+    return "".join(
+        c if c.isprintable() or unicodedata.category(c) == "Zs" else _escape(c) for c in text
+    )
 
 
 def _escape(character: str) -> str:
@@ -30,7 +32,9 @@ def _escape(character: str) -> str:
 
 def plain(value: Any) -> Any:
     """A slot's value as plain JSON: attrs values as objects, sets as sorted lists, enumerations by name."""
-    if value is None or (isinstance(value, bool | str | float) and not isinstance(value, enum.Enum)):
+    if value is None or (
+        isinstance(value, bool | str | float) and not isinstance(value, enum.Enum)
+    ):
         return value if not isinstance(value, float) or math.isfinite(value) else repr(float(value))
     if isinstance(value, enum.Flag):
         return [flag.name for flag in value]
@@ -41,7 +45,9 @@ def plain(value: Any) -> Any:
     if attrs.has(type(value)):
         return {f.name: plain(getattr(value, f.name)) for f in attrs.fields(type(value))}
     if isinstance(value, Mapping):
-        return {key if isinstance(key, str) else brief(key, None): plain(v) for key, v in value.items()}
+        return {
+            key if isinstance(key, str) else brief(key, None): plain(v) for key, v in value.items()
+        }
     if isinstance(value, set | frozenset):
         return [plain(v) for v in in_order(value)]
     if isinstance(value, tuple | list):
@@ -55,7 +61,11 @@ def in_order(values: Iterable[Any]) -> list[Any]:
 
 
 def _order(value: Any) -> tuple[str, Any]:
-    return ("number", value) if isinstance(value, int | float) else (type(value).__name__, json.dumps(value, sort_keys=True))
+    return (
+        ("number", value)
+        if isinstance(value, int | float)
+        else (type(value).__name__, json.dumps(value, sort_keys=True))
+    )
 
 
 def brief(value: Any, longest: int | None = LONGEST) -> str:
@@ -93,7 +103,13 @@ def _brief(value: Any) -> str:
 
 def _name(value: enum.Enum) -> str:
     """The name that the enumeration itself gives (Kafka's spelling), otherwise the member's."""
-    own = type(value).__str__ not in (enum.Enum.__str__, enum.IntEnum.__str__, enum.StrEnum.__str__, int.__repr__, str.__str__)
+    own = type(value).__str__ not in (
+        enum.Enum.__str__,
+        enum.IntEnum.__str__,
+        enum.StrEnum.__str__,
+        int.__repr__,
+        str.__str__,
+    )
     return printable(str(value)) if own else value.name
 
 
@@ -120,7 +136,13 @@ def sentence(docstring: str) -> str:
     """The first sentence of a docstring, on one line, without its full stop."""
     text = " ".join(docstring.split("\n\n")[0].split())
     end = next(
-        (k for k, c in enumerate(text) if c == "." and text[k + 1 : k + 2] in ("", " ") and not text[:k].endswith(("e.g", "i.e", "vs"))),
+        (
+            k
+            for k, c in enumerate(text)
+            if c == "."
+            and text[k + 1 : k + 2] in ("", " ")
+            and not text[:k].endswith(("e.g", "i.e", "vs"))
+        ),
         None,
     )
     return text if end is None else text[:end]

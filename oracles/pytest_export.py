@@ -46,7 +46,10 @@ def test_file(result: CheckResult) -> str:
     """The text of the file. Raises `UserError` for a spec that is no variant: a test could not import it by name."""
     about = result.subject
     if about.variant is None:
-        raise UserError("a test file can be written for a variant only, which has a name to find it by", where=about.spec.name)
+        raise UserError(
+            "a test file can be written for a variant only, which has a name to find it by",
+            where=about.spec.name,
+        )
     used: set[str] = set()
     tests = [_test(about, told, _name(told, used)) for told in result.explanations]
     return HEAD.format(title=_quiet(about.title), version=__version__) + "".join(tests)
@@ -59,8 +62,12 @@ def _test(about: Subject, told: Explanation, name: str) -> str:
         comment=_comment(f"{told.headline}. {told.prose}"),
         variant=literal(about.variant.name),
         key=literal(told.key),
-        arguments="".join(f"        {key}={literal(value)},\n" for key, value in arguments(about).items()),
-        steps="".join(f"        {literal((s.firing.name, s.firing.me))},\n" for s in told.path.steps),
+        arguments="".join(
+            f"        {key}={literal(value)},\n" for key, value in arguments(about).items()
+        ),
+        steps="".join(
+            f"        {literal((s.firing.name, s.firing.me))},\n" for s in told.path.steps
+        ),
         invariant=literal(told.invariant),
         depth=len(told.path.steps),
     )
@@ -76,7 +83,9 @@ def arguments(about: Subject) -> dict[str, Any]:
         if value != start and f.name != "faults":
             given[f.name] = value
     faults = dict(getattr(scope, "faults", ()))
-    if faults or (about.mutation and "faults" in about.mutation.scope and "any_faults" not in given):  # which would come back by itself
+    if faults or (
+        about.mutation and "faults" in about.mutation.scope and "any_faults" not in given
+    ):  # which would come back by itself
         given["faults"] = faults
     return given
 
@@ -102,7 +111,13 @@ def _name(told: Explanation, used: set[str]) -> str:
 
 
 def _comment(text: str) -> str:
-    return textwrap.fill(printable(text), 110, initial_indent="    # ", subsequent_indent="    # ", break_on_hyphens=False)
+    return textwrap.fill(
+        printable(text),
+        110,
+        initial_indent="    # ",
+        subsequent_indent="    # ",
+        break_on_hyphens=False,
+    )
 
 
 def _quiet(text: str) -> str:

@@ -28,7 +28,14 @@ class Checker:
     def __init__(self, test: str, pictures: Path | None) -> None:
         self._test, self._pictures = test, pictures
 
-    def check(self, what: str | Spec, *, allow_unknown: bool = False, invariants: Sequence[str] = (), **options: Any) -> CheckResult:
+    def check(
+        self,
+        what: str | Spec,
+        *,
+        allow_unknown: bool = False,
+        invariants: Sequence[str] = (),
+        **options: Any,
+    ) -> CheckResult:
         """`groupcheck.check` as an assertion: takes the same arguments and gives the result.
 
         Raises `AssertionError` with the explained counterexample if an invariant is violated, and with the reason if the verdict is
@@ -42,7 +49,9 @@ class Checker:
             return result
         lines = [str(result).rstrip()]
         if result.unknown:
-            lines.append("\nunknown is no proof: widen the limits or the scope, or pass allow_unknown=True")
+            lines.append(
+                "\nunknown is no proof: widen the limits or the scope, or pass allow_unknown=True"
+            )
         if self._pictures is not None:
             lines.append(f"\npicture: {self._save(result)}")
         raise AssertionError("\n".join(lines))
@@ -52,7 +61,9 @@ class Checker:
         assert self._pictures is not None
         from groupcheck.model.engine.errors import UserError
 
-        path = self._pictures / (re.sub(r"[^\w.-]+", "-", self._test, flags=re.ASCII)[-150:] + ".html")
+        path = self._pictures / (
+            re.sub(r"[^\w.-]+", "-", self._test, flags=re.ASCII)[-150:] + ".html"
+        )
         try:
             self._pictures.mkdir(parents=True, exist_ok=True)
             result.save(path)
@@ -64,7 +75,12 @@ class Checker:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--groupcheck-html DIR`: pictures of the counterexamples of failed tests."""
     group = parser.getgroup("groupcheck", "model checking of Kafka consumer groups")
-    group.addoption("--groupcheck-html", metavar="DIR", default=None, help="write a page with the swim-lane of each counterexample to DIR")
+    group.addoption(
+        "--groupcheck-html",
+        metavar="DIR",
+        default=None,
+        help="write a page with the swim-lane of each counterexample to DIR",
+    )
 
 
 @pytest.fixture

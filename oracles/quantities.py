@@ -36,8 +36,13 @@ class Seconds(Option):
 
     name = "seconds"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}", str(value)) or float(value) <= 0:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if (
+            not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}", str(value))
+            or float(value) <= 0
+        ):
             self.fail(f"{value!r} is not a number of seconds above 0", param, ctx)
         return float(value)
 
@@ -48,7 +53,9 @@ class Size(Option):
     name = "size"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([KMGT]?)(?:I?B)?", str(value).upper())
+        match = re.fullmatch(
+            r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([KMGT]?)(?:I?B)?", str(value).upper()
+        )
         size = int(float(match[1]) * UNITS[match[2]]) if match else 0
         if size < 1:
             self.fail(f"{value!r} is no size such as 512M or 4G", param, ctx)
@@ -103,4 +110,12 @@ class File(click.Path):
         return super().convert(value, param, ctx)
 
 
-COUNT, SECONDS, SIZE, SETTING, BUDGET, TEXT, FILE = Count(), Seconds(), Size(), Pair(), Budget(), Text(), File(path_type=Path)
+COUNT, SECONDS, SIZE, SETTING, BUDGET, TEXT, FILE = (
+    Count(),
+    Seconds(),
+    Size(),
+    Pair(),
+    Budget(),
+    Text(),
+    File(path_type=Path),
+)

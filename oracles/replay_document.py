@@ -27,13 +27,18 @@ def replay_document(reports: Sequence[FileReport]) -> dict[str, Any]:
 
 def replay_text(reports: Sequence[FileReport]) -> Iterator[str]:
     """The document as text, group by group: a log may name thousands, and each may have thousands of rebalances."""
-    head = json.dumps({**_head(reports), "groups": []}, ensure_ascii=False, indent=2, allow_nan=False)
+    head = json.dumps(
+        {**_head(reports), "groups": []}, ensure_ascii=False, indent=2, allow_nan=False
+    )
     assert head.endswith("[]\n}")
     yield head.removesuffix("]\n}")
     between = "\n"
     for r in reports:
         for g in r.groups:
-            yield between + indent(json.dumps(group_document(g, r), ensure_ascii=False, indent=2, allow_nan=False), "    ")
+            yield between + indent(
+                json.dumps(group_document(g, r), ensure_ascii=False, indent=2, allow_nan=False),
+                "    ",
+            )
             between = ",\n"
     yield ("]" if between == "\n" else "\n  ]") + "\n}\n"
 
@@ -93,7 +98,10 @@ def group_document(g: GroupReport, r: FileReport) -> dict[str, Any]:
         "rebalances_not_listed": t.rounds_dropped,
         "members": [member_document(m) for m in t.members.values()],
         "members_not_listed": t.members_dropped,
-        "epochs": [{"epoch": epoch, "what": what, "time": _time(at), "line": at.line} for epoch, at, what in t.epochs],
+        "epochs": [
+            {"epoch": epoch, "what": what, "time": _time(at), "line": at.line}
+            for epoch, at, what in t.epochs
+        ],
         "anomalies": [anomaly_document(a) for a in g.anomalies],
         **_facts([g]),
     }
@@ -102,7 +110,14 @@ def group_document(g: GroupReport, r: FileReport) -> dict[str, Any]:
 def _facts(groups: Sequence[GroupReport]) -> dict[str, Any]:
     """What only a request log tells; nothing for other logs."""
     facts = facts_document(groups)
-    return {} if facts is None else {"answers_judged": sum(g.requests.judged for g in groups if g.requests), "facts": facts}
+    return (
+        {}
+        if facts is None
+        else {
+            "answers_judged": sum(g.requests.judged for g in groups if g.requests),
+            "facts": facts,
+        }
+    )
 
 
 def time_document(t: Timeline) -> dict[str, Any]:

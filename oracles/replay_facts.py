@@ -28,10 +28,14 @@ def facts_document(groups: Iterable[GroupReport]) -> dict[str, Any] | None:
         requests.update(one.facts.requests)
         for name, clients in one.facts.errors.items():
             errors.setdefault(name, Counter()).update(clients)
-    generations = sorted((g for one in told for g in one.facts.generations), key=lambda g: g.completed)
+    generations = sorted(
+        (g for one in told for g in one.facts.generations), key=lambda g: g.completed
+    )
     return {
         "requests": dict(requests.most_common()),
-        "error_answers": {name: dict(sorted(clients.items())) for name, clients in sorted(errors.items())},
+        "error_answers": {
+            name: dict(sorted(clients.items())) for name, clients in sorted(errors.items())
+        },
         "generations": [generation_document(g) for g in generations],
         "generations_not_listed": sum(one.facts.generations_dropped for one in told),
         "epochs": [epoch_document(e) for one in told for e in one.facts.epochs],
@@ -49,7 +53,9 @@ def facts_document(groups: Iterable[GroupReport]) -> dict[str, Any] | None:
             for one in told
             for r in one.facts.rewinds
         ],
-        "commit_accepted_from_non_owner": [foreign_document(f) for one in told for f in one.owners.foreign],
+        "commit_accepted_from_non_owner": [
+            foreign_document(f) for one in told for f in one.owners.foreign
+        ],
     }
 
 
@@ -66,7 +72,9 @@ def generation_document(g: Generation) -> dict[str, Any]:
         "last_join_arrived": g.joins[-1].arrived,
         "slowest": g.slowest,
     }
-    return there | ({"joined_without_rebalance": [_join(join) for join in g.later]} if g.later else {})
+    return there | (
+        {"joined_without_rebalance": [_join(join) for join in g.later]} if g.later else {}
+    )
 
 
 def _join(join: Join) -> list[Any]:
@@ -95,16 +103,26 @@ def facts_lines(requests: Requests) -> Iterator[tuple[str, str]]:
     if requests.judged:
         yield "judged", plural(requests.judged, "answer")
     if facts.errors:
-        yield "refused", "; ".join(f"{name}: {_clients(clients)}" for name, clients in sorted(facts.errors.items()))
+        yield (
+            "refused",
+            "; ".join(
+                f"{name}: {_clients(clients)}" for name, clients in sorted(facts.errors.items())
+            ),
+        )
     late = [g for g in facts.generations if g.later]
     if late:
         many = sum(len(g.later) for g in late)
-        yield "joined without a rebalance", f"{plural(many, 'time')}, in generation {_numbers([g.generation for g in late])}"
+        yield (
+            "joined without a rebalance",
+            f"{plural(many, 'time')}, in generation {_numbers([g.generation for g in late])}",
+        )
 
 
 def _clients(clients: Counter[str]) -> str:
     named = ", ".join(f"{client} {n:,}" for client, n in clients.most_common(LATE_JOINS_SHOWN))
-    return named + (f" and {len(clients) - LATE_JOINS_SHOWN} more" if len(clients) > LATE_JOINS_SHOWN else "")
+    return named + (
+        f" and {len(clients) - LATE_JOINS_SHOWN} more" if len(clients) > LATE_JOINS_SHOWN else ""
+    )
 
 
 def _numbers(numbers: Sequence[int]) -> str:

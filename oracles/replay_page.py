@@ -31,25 +31,54 @@ class Bar:
 def bars(g: GroupReport) -> list[Bar]:
     """The rounds of a group as stretches of time; none without timestamps."""
     t = g.timeline
-    if t.first is None or t.last is None or t.first.time is None or t.last.time is None or t.last.time <= t.first.time:
+    if (
+        t.first is None
+        or t.last is None
+        or t.first.time is None
+        or t.last.time is None
+        or t.last.time <= t.first.time
+    ):
         return []
     begin, whole = t.first.time, t.last.time - t.first.time
     drawn = []
 
     def stretch(start: Moment | None, end: Moment | None, kind: str, title: str) -> None:
-        if start is None or end is None or start.time is None or end.time is None or end.time < start.time:
+        if (
+            start is None
+            or end is None
+            or start.time is None
+            or end.time is None
+            or end.time < start.time
+        ):
             return
         x = (start.time - begin) / whole * WIDTH
-        drawn.append(Bar(round(x, 2), round(max((end.time - start.time) / whole * WIDTH, 0.6), 2), kind, title))
+        drawn.append(
+            Bar(
+                round(x, 2),
+                round(max((end.time - start.time) / whole * WIDTH, 0.6), 2),
+                kind,
+                title,
+            )
+        )
 
     shown = t.rounds[-ROUNDS_SHOWN:]
     for k, x in enumerate(shown):
         following = shown[k + 1].started if k + 1 < len(shown) else t.last
-        stretch(x.started, x.joined_at or following, "preparing", f"to generation {x.to_generation}: {x.cause.value}")
+        stretch(
+            x.started,
+            x.joined_at or following,
+            "preparing",
+            f"to generation {x.to_generation}: {x.cause.value}",
+        )
         if x.outcome == "emptied":
             stretch(x.joined_at, following, "empty", "Empty")
             continue
-        stretch(x.joined_at, x.assigned or following, "completing", f"generation {x.to_generation} waits for its assignment")
+        stretch(
+            x.joined_at,
+            x.assigned or following,
+            "completing",
+            f"generation {x.to_generation} waits for its assignment",
+        )
         stretch(x.assigned, following, "stable", f"generation {x.to_generation} is Stable")
     return drawn
 

@@ -21,12 +21,18 @@ SAME_COORDINATOR = ("classic", "cooperative", "static_membership", "connect", "a
 
 
 def replay(
-    paths: Sequence[str | Path], *, format: str | None = None, group: str | None = None, variant: str | None = None
+    paths: Sequence[str | Path],
+    *,
+    format: str | None = None,
+    group: str | None = None,
+    variant: str | None = None,
 ) -> list[FileReport]:
     """The reports of all files, in the order given; each is read by itself. Raises `UserError` for a file that is no log."""
     if variant is not None and variant not in SAME_COORDINATOR:
         raise UserError(
-            f"no replay for variant {variant!r} yet", where="--variant", do=f"one of {', '.join(SAME_COORDINATOR)}, or leave it out"
+            f"no replay for variant {variant!r} yet",
+            where="--variant",
+            do=f"one of {', '.join(SAME_COORDINATOR)}, or leave it out",
         )
     if isinstance(paths, str | Path) or not isinstance(paths, Iterable):
         raise UserError(f"{paths!r} is no list of files", do='as in ["broker.log"]')
@@ -38,7 +44,14 @@ def exit_code(reports: Sequence[FileReport]) -> int:
     return 0 if verdict == HOLDS else 1 if verdict == VIOLATED else 3
 
 
-def run(paths: Sequence[str | Path], format: str | None, group: str | None, variant: str | None, as_json: bool, html: Path | None) -> int:
+def run(
+    paths: Sequence[str | Path],
+    format: str | None,
+    group: str | None,
+    variant: str | None,
+    as_json: bool,
+    html: Path | None,
+) -> int:
     """Replays, prints, writes the page, and gives the exit code."""
     reports = replay(paths, format=format, group=group, variant=variant)
     if html is not None:

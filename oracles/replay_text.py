@@ -26,7 +26,15 @@ ROUNDS_SHOWN = 24
 EVIDENCE_SHOWN = 6
 NAMES_SHOWN = 3
 LONGEST_NAME = 32
-MUST_SEE = ("unexplained_line", "partition_assigned_twice", "zombie_commit_accepted", "zombie", "gap", "missing_lines", "generation_reset")
+MUST_SEE = (
+    "unexplained_line",
+    "partition_assigned_twice",
+    "zombie_commit_accepted",
+    "zombie",
+    "gap",
+    "missing_lines",
+    "generation_reset",
+)
 
 
 def replay_view(reports: Sequence[FileReport]) -> Group:
@@ -35,17 +43,26 @@ def replay_view(reports: Sequence[FileReport]) -> Group:
 
 
 def _file(r: FileReport) -> Iterator[RenderableType]:
-    yield Text("  ").join([Text(r.verdict, COLOUR[r.verdict]), Text(printable(r.path), "bold"), Text(printable(r.reason))])
+    yield Text("  ").join(
+        [
+            Text(r.verdict, COLOUR[r.verdict]),
+            Text(printable(r.path), "bold"),
+            Text(printable(r.reason)),
+        ]
+    )
     yield Padding(facts_table(file_facts(r)), (0, 0, 0, 2))
     for a in r.anomalies:
         yield Padding(_anomaly(a), (0, 0, 0, 2))
     if len(r.groups) <= GROUPS_SHOWN:
         shown = list(r.groups)
     else:
-        shown = sorted(r.groups, key=lambda g: (-RANK[g.verdict], -len(g.anomalies), -len(g.timeline.rounds)))[:GROUPS_SHOWN]
+        shown = sorted(
+            r.groups, key=lambda g: (-RANK[g.verdict], -len(g.anomalies), -len(g.timeline.rounds))
+        )[:GROUPS_SHOWN]
         yield Padding(_overview(r), (1, 0, 0, 2))
         yield Text(
-            f"  {len(r.groups):,} groups; here are the {GROUPS_SHOWN} that stand out most (--group shows any one, --json has all)", "dim"
+            f"  {len(r.groups):,} groups; here are the {GROUPS_SHOWN} that stand out most (--group shows any one, --json has all)",
+            "dim",
         )
     for g in shown:
         yield from _group(g)
@@ -55,7 +72,9 @@ def _overview(r: FileReport) -> Table:
     """How many groups ended how, and which kinds of anomalies they have."""
     verdicts = Counter(g.verdict for g in r.groups)
     kinds = Counter(kind for g in r.groups for kind in {a.kind for a in g.anomalies})
-    pairs: list[tuple[str, str]] = [(verdict, f"{n:,} groups") for verdict, n in sorted(verdicts.items())]
+    pairs: list[tuple[str, str]] = [
+        (verdict, f"{n:,} groups") for verdict, n in sorted(verdicts.items())
+    ]
     pairs += [(kind, f"in {n:,} groups") for kind, n in kinds.most_common()]
     return facts_table(pairs)
 
@@ -64,7 +83,10 @@ def file_facts(r: FileReport) -> Iterator[tuple[str, str]]:
     """The numbers of a file as (name, text)."""
     versions = f", Kafka {'; '.join(v.split(': ', 1)[1] for v in r.versions)}" if r.versions else ""
     yield "format", r.format + versions
-    yield "lines", f"{r.lines:,}: {r.understood:,} of {_writer(r)} understood, {r.strange:,} not, {r.foreign:,} of others"
+    yield (
+        "lines",
+        f"{r.lines:,}: {r.understood:,} of {_writer(r)} understood, {r.strange:,} not, {r.foreign:,} of others",
+    )
     for line, text in r.samples[:3]:
         yield "not understood", f"line {line}: {text}"
     for note in r.notes:
@@ -85,13 +107,23 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
     if t.lowest is not None:
         whole = elapsed(t.first, t.last)
         over = f" in {seconds(whole)}" if whole else ""
-        yield "generations", f"{t.lowest} to {t.highest}, {t.counts.get('rebalances', 0):,} rebalances{over}"
+        yield (
+            "generations",
+            f"{t.lowest} to {t.highest}, {t.counts.get('rebalances', 0):,} rebalances{over}",
+        )
     if t.epochs:
         numbers = [epoch for epoch, _, _ in t.epochs]
         yield "epochs", f"{min(numbers)} to {max(numbers)}"
     if t.causes:
-        yield "causes", ", ".join(f"{name} {n:,}" for name, n in sorted(t.causes.items(), key=lambda c: (-c[1], c[0])))
-    went = ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in t.counts.items() if name in _COUNTS)
+        yield (
+            "causes",
+            ", ".join(
+                f"{name} {n:,}" for name, n in sorted(t.causes.items(), key=lambda c: (-c[1], c[0]))
+            ),
+        )
+    went = ", ".join(
+        f"{n:,} {name.replace('_', ' ')}" for name, n in t.counts.items() if name in _COUNTS
+    )
     if went:
         yield "members", went + (f"; at most {t.largest} in a generation" if t.largest else "")
     if t.starts:
@@ -99,12 +131,19 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
     if g.requests is not None:
         yield from facts_lines(g.requests)
     if g.unexplained_count or g.assumed_count:
-        yield "unexplained", f"{g.unexplained_count:,} lines, and {g.assumed_count:,} that fit if lines were filtered out"
+        yield (
+            "unexplained",
+            f"{g.unexplained_count:,} lines, and {g.assumed_count:,} that fit if lines were filtered out",
+        )
 
 
 def _time(t: Timeline) -> str:
     starts, share = sorted(t.starts), unstable_share(t)
-    told = [] if share is None else [f"{share:.0%} not Stable ({seconds(t.preparing_ms)} in join phases)"]
+    told = (
+        []
+        if share is None
+        else [f"{share:.0%} not Stable ({seconds(t.preparing_ms)} in join phases)"]
+    )
     told.append(f"{plural(busiest(starts, HOUR_MS)[0], 'rebalance')} in an hour at most")
     gap = period(starts)
     if gap is not None:
@@ -112,21 +151,42 @@ def _time(t: Timeline) -> str:
     return ", ".join(told)
 
 
-_COUNTS = ("joined", "left", "expired", "not_rejoined", "not_synced", "ids_handed_out", "pending_expired", "pending_left", "static_returns")
+_COUNTS = (
+    "joined",
+    "left",
+    "expired",
+    "not_rejoined",
+    "not_synced",
+    "ids_handed_out",
+    "pending_expired",
+    "pending_left",
+    "static_returns",
+)
 
 
 def _group(g: GroupReport) -> Iterator[RenderableType]:
     where = "" if g.coordinator is None else f"on broker {g.coordinator}"
     protocol = "" if g.protocol == "classic" else f"{g.protocol} protocol"
-    words = [(g.verdict, COLOUR[g.verdict]), (f"group {g.group}", "bold"), (where, ""), (protocol, ""), (g.reason, "")]
-    yield Text("\n") + Text("  ").join(Text(printable(text), style) for text, style in words if text)
+    words = [
+        (g.verdict, COLOUR[g.verdict]),
+        (f"group {g.group}", "bold"),
+        (where, ""),
+        (protocol, ""),
+        (g.reason, ""),
+    ]
+    yield Text("\n") + Text("  ").join(
+        Text(printable(text), style) for text, style in words if text
+    )
     yield Padding(facts_table(group_facts(g)), (0, 0, 0, 2))
     for a in sorted(g.anomalies, key=lambda a: a.kind not in MUST_SEE):
         yield Padding(_anomaly(a), (0, 0, 0, 2))
     if g.timeline.rounds:
         yield _rounds(g)
         if g.protocol == "classic" and any(x.outcome == "interrupted" for x in g.timeline.rounds):
-            yield Text("* the join phase alone: another rebalance began before the leader's assignment", "dim")
+            yield Text(
+                "* the join phase alone: another rebalance began before the leader's assignment",
+                "dim",
+            )
 
 
 def _anomaly(a: Anomaly) -> Group:
@@ -150,7 +210,14 @@ def _rounds(g: GroupReport) -> Table:
     for k, x in enumerate(rounds):
         if len(rounds) > ROUNDS_SHOWN and half <= k < len(rounds) - half:
             if k == half:
-                table.add_row("", "", Text(f"... {len(rounds) - 2 * half} more (--json has all)", "dim"), "", "", "")
+                table.add_row(
+                    "",
+                    "",
+                    Text(f"... {len(rounds) - 2 * half} more (--json has all)", "dim"),
+                    "",
+                    "",
+                    "",
+                )
             continue
         table.add_row(*(Text(printable(cell)) for cell in round_cells(x)))
     return table
@@ -160,16 +227,33 @@ def round_cells(x: Round) -> tuple[str, str, str, str, str, str]:
     """started (time of day), generations, why, how long, size, held up by."""
     at: Moment | None = x.started or x.joined_at
     took, join = elapsed(x.started, x.ended), elapsed(x.started, x.joined_at)
-    length = seconds(took) if took is not None else f"{seconds(join)} *" if join is not None else x.outcome
+    length = (
+        seconds(took)
+        if took is not None
+        else f"{seconds(join)} *"
+        if join is not None
+        else x.outcome
+    )
     by = names(x.causers)
     why = x.cause.value.replace("_", " ") + (f": {by}" if by else "")
-    if x.client_reason and x.client_reason != "not provided" and not any(id in x.client_reason for id in x.causers):
+    if (
+        x.client_reason
+        and x.client_reason != "not provided"
+        and not any(id in x.client_reason for id in x.causers)
+    ):
         why += f" ({x.client_reason})"
     to = "?" if x.to_generation is None else str(x.to_generation)
     start = "?" if x.from_generation is None else str(x.from_generation)
     held = names(x.held_up_by)
     waited = f"{held}: {x.waited_for}" if held else x.waited_for
-    return show_time(at.time if at else None)[-12:], f"{start} to {to}", why, length, "" if x.size is None else str(x.size), waited
+    return (
+        show_time(at.time if at else None)[-12:],
+        f"{start} to {to}",
+        why,
+        length,
+        "" if x.size is None else str(x.size),
+        waited,
+    )
 
 
 def names(ids: Sequence[str]) -> str:

@@ -36,9 +36,15 @@ class Report:
 def report(result: CheckResult) -> Report:
     """The report of a check."""
     v = result.verdict
-    reason = v.reason if v.verdict != VIOLATED else ", ".join(violation.invariant for violation in v.violations)
+    reason = (
+        v.reason
+        if v.verdict != VIOLATED
+        else ", ".join(violation.invariant for violation in v.violations)
+    )
     reason = reason if len(reason) <= LONGEST else reason[: LONGEST - 1] + "…"
-    return Report(v.verdict, result.subject.title, reason, tuple(facts(result)), result.explanations)
+    return Report(
+        v.verdict, result.subject.title, reason, tuple(facts(result)), result.explanations
+    )
 
 
 def scope_words(about: Subject) -> str:
@@ -49,7 +55,11 @@ def scope_words(about: Subject) -> str:
     for name, value in about.scope().items():
         if value in (None, "", {}, []):
             continue
-        shown = " ".join(f"{k}={n}" for k, n in value.items()) if isinstance(value, dict) else _shown(value)
+        shown = (
+            " ".join(f"{k}={n}" for k, n in value.items())
+            if isinstance(value, dict)
+            else _shown(value)
+        )
         told.append(f"{name.replace('_', ' ')} {shown}")
     return ", ".join(told)
 
@@ -66,17 +76,29 @@ def facts(result: CheckResult) -> Iterator[tuple[str, str]]:
     yield "states", f"{v.states:,} ({v.transitions:,} transitions, {v.depth} levels)"
     rate = f", {v.states / v.seconds:,.0f} states/s" if v.seconds >= 0.1 else ""
     calls = f", {v.rule_calls:,} rule calls" if v.rule_calls else ""
-    memory = f", {v.bytes_per_state:.1f} bytes a state" if v.bytes_per_state and v.states >= MEANINGFUL else ""
+    memory = (
+        f", {v.bytes_per_state:.1f} bytes a state"
+        if v.bytes_per_state and v.states >= MEANINGFUL
+        else ""
+    )
     yield "run", f"{v.seconds:.2f} s{rate}{calls}{memory}"
     if spec.invariants:
         fallen = {violation.invariant for violation in v.violations}
         kept = sum(p.name not in fallen for p in spec.invariants)
-        state = "unbroken" if v.verdict == VIOLATED else "unbroken so far" if v.verdict == UNKNOWN else "hold"
+        state = (
+            "unbroken"
+            if v.verdict == VIOLATED
+            else "unbroken so far"
+            if v.verdict == UNKNOWN
+            else "hold"
+        )
         yield "invariants", f"{kept} of {len(spec.invariants)} {state}"
     fired = sum(1 for count in v.rules.values() if count)
     yield "rules", f"{fired} of {len(v.rules)} fired"
     yield from _goals(v.goals)
-    if v.verdict == HOLDS or "never fired" in v.reason or "goal not met" in v.reason:  # otherwise the search simply ended before
+    if (
+        v.verdict == HOLDS or "never fired" in v.reason or "goal not met" in v.reason
+    ):  # otherwise the search simply ended before
         yield from _missing(v, spec.cannot)
     for note in v.notes:
         yield "note", note
@@ -102,7 +124,10 @@ def _missing(v: Verdict, cannot: Mapping[str, str]) -> Iterator[tuple[str, str]]
     if 0 < len(outside) <= FEW:
         yield "cannot happen", "; ".join(f"{name} ({_reason(name, cannot)})" for name in outside)
     elif outside:
-        yield "cannot happen", f"{len(outside)} outcomes and goals, for which the scope leaves no room (--json gives the reasons)"
+        yield (
+            "cannot happen",
+            f"{len(outside)} outcomes and goals, for which the scope leaves no room (--json gives the reasons)",
+        )
 
 
 def _reason(name: str, cannot: Mapping[str, str]) -> str:

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from groupcheck.model.mutations import Mutation
     from groupcheck.model.protocol.story import Story
 
-__all__ = ["Subject", "every_mutation", "mutation_named", "one_of", "promises", "subject", "variant_named"]
+__all__ = [
+    "Subject",
+    "every_mutation",
+    "mutation_named",
+    "one_of",
+    "promises",
+    "subject",
+    "variant_named",
+]
 
 FEW = 12  # more names are not counted up in an error
 
@@ -48,9 +56,13 @@ class Subject:
         if self.variant is None:
             return plain_story(self.spec, path), ""
         try:
-            return self.variant.story(path) if self.variant.story else plain_story(self.spec, path, self.variant.tell), ""
+            return self.variant.story(path) if self.variant.story else plain_story(
+                self.spec, path, self.variant.tell
+            ), ""
         except Exception as error:
-            return plain_story(self.spec, path), f"{self.variant.name} could not tell this path, please report it: {error!r}"
+            return plain_story(
+                self.spec, path
+            ), f"{self.variant.name} could not tell this path, please report it: {error!r}"
 
     def scope(self) -> dict[str, Any]:
         """The scope as plain JSON; faults as an object of name to budget."""
@@ -69,7 +81,11 @@ def one_of(kind: str, name: str, known: Iterable[str]) -> UserError:
     """The error for a name that does not exist: says what it might have been, or what there is."""
     there, name = list(known), str(name)
     near = get_close_matches(name, there, 1)
-    every = f"one of {', '.join(there)}" if len(there) <= FEW else f"there are {len(there)}; see groupcheck list {kind}s"
+    every = (
+        f"one of {', '.join(there)}"
+        if len(there) <= FEW
+        else f"there are {len(there)}; see groupcheck list {kind}s"
+    )
     hint = f"did you mean {near[0]}?" if near else every if there else f"there is no {kind} yet"
     return UserError(f"unknown {kind} {printable(name)[:60]!r}", do=hint)
 
@@ -119,11 +135,22 @@ def subject(
     given = {name: value for name, value in fields.items() if value is not None}
     for name in settings or {}:
         if name in given:
-            raise UserError(f"{name} is given twice", where="--set", do="give it once, here or by its own option")
+            raise UserError(
+                f"{name} is given twice",
+                where="--set",
+                do="give it once, here or by its own option",
+            )
     if isinstance(what, Spec):
-        extra = [*given, *(settings or {}), *(["faults"] if faults else []), *(["mutation"] if mutation is not None else [])]
+        extra = [
+            *given,
+            *(settings or {}),
+            *(["faults"] if faults else []),
+            *(["mutation"] if mutation is not None else []),
+        ]
         if extra:
-            raise UserError(f"a spec brings its own scope, {extra[0]!r} does not apply", where=what.name)
+            raise UserError(
+                f"a spec brings its own scope, {extra[0]!r} does not apply", where=what.name
+            )
         return Subject(_only(what, invariants))
     variant = variant_named(what)
     bug = mutation_named(mutation) if mutation is not None else None
@@ -136,13 +163,22 @@ def subject(
     return Subject(_only(spec, invariants), variant, bug)
 
 
-def _must_fit(what: object, mutation: object, invariants: object, faults: object, settings: object) -> None:
+def _must_fit(
+    what: object, mutation: object, invariants: object, faults: object, settings: object
+) -> None:
     """Raises `UserError` for an argument of another kind than it is to be."""
     named = faults is None or (isinstance(faults, Mapping) and _texts(faults))
-    told = settings is None or (isinstance(settings, Mapping) and _texts(settings) and _texts(settings.values()))
+    told = settings is None or (
+        isinstance(settings, Mapping) and _texts(settings) and _texts(settings.values())
+    )
     for name, value, fits, kind in (
         ("what is checked", what, isinstance(what, str | Spec), "the name of a variant or a Spec"),
-        ("mutation", mutation, mutation is None or isinstance(mutation, str), "the id of a mutation"),
+        (
+            "mutation",
+            mutation,
+            mutation is None or isinstance(mutation, str),
+            "the id of a mutation",
+        ),
         ("invariants", invariants, _texts(invariants), 'a list of names, as in ["one_owner"]'),
         ("faults", faults, named, 'a mapping of names to numbers, as in {"crash": 1}'),
         ("settings", settings, told, "a mapping of names to texts"),
@@ -152,10 +188,16 @@ def _must_fit(what: object, mutation: object, invariants: object, faults: object
 
 
 def _texts(value: object) -> bool:
-    return isinstance(value, Collection) and not isinstance(value, str | bytes) and all(isinstance(one, str) for one in value)
+    return (
+        isinstance(value, Collection)
+        and not isinstance(value, str | bytes)
+        and all(isinstance(one, str) for one in value)
+    )
 
 
-def _scope(variant: Variant, bug: Mutation | None, faults: Mapping[str, int] | None, given: dict[str, Any]) -> Any:
+def _scope(
+    variant: Variant, bug: Mutation | None, faults: Mapping[str, int] | None, given: dict[str, Any]
+) -> Any:
     fields = [f.name for f in attrs.fields(variant.scope_type)]
     for name in given:
         if name not in fields:
@@ -185,7 +227,9 @@ def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
         kind = types.get(name)
         if kind is None:
             raise one_of(f"scope field of {variant.name}", name, types)
-        words = {"bool": {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}}
+        words = {
+            "bool": {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+        }
         if "None" in kind and text.lower() == "none":
             parsed[name] = None
         elif "bool" in kind and text.lower() in words["bool"]:
@@ -195,7 +239,9 @@ def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
         elif "str" in kind and "tuple" not in kind:
             parsed[name] = text
         else:
-            raise UserError(f"{printable(text)[:40]!r} is no value for {name} ({kind})", where="--set")
+            raise UserError(
+                f"{printable(text)[:40]!r} is no value for {name} ({kind})", where="--set"
+            )
     return parsed
 
 

@@ -95,7 +95,11 @@ def _arranged(story: Story) -> _Layout:
         rows = max(1 if step else 0, sum(1 for e in story.events if e.step == step))
         labels = any(s.since == step for s in story.spans)
         settle = y + (PAD if step else 0) + rows * ROW + 2
-        bottom = settle + (ROW - 4 if labels else 4) + ROW * sum(1 for m in story.marks if m.step == step)
+        bottom = (
+            settle
+            + (ROW - 4 if labels else 4)
+            + ROW * sum(1 for m in story.marks if m.step == step)
+        )
         layout.bands.append(Band(y, settle, bottom))
         y = bottom
     layout.headers.append(y + 20)
@@ -123,7 +127,9 @@ def _cut(text: str, room: float) -> str:
 
 def _text(style: str, x: float, y: float, text: str, room: float) -> Shape:
     short = _cut(text, room)
-    return Shape("text", style, round(x, 1), round(y, 1), text=short, full=text if short != text else "")
+    return Shape(
+        "text", style, round(x, 1), round(y, 1), text=short, full=text if short != text else ""
+    )
 
 
 def _band(layout: _Layout, step: int) -> Band:
@@ -161,16 +167,32 @@ def _bars(layout: _Layout) -> Iterator[Shape]:
         bottom = layout.height - 34 if span.until is None else _band(layout, span.until).settle
         height = round(max(3.0, bottom - top), 1)
         if span.kind == "phase":
-            yield Shape("box", f"phase shade{phases.index(span.text) % 4}", x - 4, top, 8, height, full=span.text)
+            yield Shape(
+                "box",
+                f"phase shade{phases.index(span.text) % 4}",
+                x - 4,
+                top,
+                8,
+                height,
+                full=span.text,
+            )
         else:
             column = owned.index(span.text)
             left, width = round(x + 8 + column * pitch, 1), round(pitch * BAR / (BAR + 2), 1)
-            yield Shape("box", f"{span.kind} hue{column % HUES}", left, top, width, height, full=span.text)
+            yield Shape(
+                "box", f"{span.kind} hue{column % HUES}", left, top, width, height, full=span.text
+            )
         starts.setdefault((span.lane, span.since), []).append(span)
     for (lane, step), spans in starts.items():
         right = 10 + pitch * len(owned) if any(s.kind != "phase" for s in spans) else 8
         y = _band(layout, step).settle + 11
-        yield _text("label", layout.x[lane] + right, y, ", ".join(dict.fromkeys(s.text for s in spans)), layout.lane_width * 0.85 - right)
+        yield _text(
+            "label",
+            layout.x[lane] + right,
+            y,
+            ", ".join(dict.fromkeys(s.text for s in spans)),
+            layout.lane_width * 0.85 - right,
+        )
 
 
 def _events(layout: _Layout) -> Iterator[Shape]:
@@ -200,7 +222,13 @@ def _message(layout: _Layout, message: Message, y: float) -> Iterator[Shape]:
         yield Shape("text", "cross", x2, y + 4.5, text="✕")
     room = abs(layout.x[message.target] - x) - 16
     if y2 != y:  # a slanted arrow: its text stands where it starts
-        yield _text("said begin" if way > 0 else "said end", x + 9 * way, y - 4, message.text, min(room, layout.lane_width * 0.8))
+        yield _text(
+            "said begin" if way > 0 else "said end",
+            x + 9 * way,
+            y - 4,
+            message.text,
+            min(room, layout.lane_width * 0.8),
+        )
     else:
         yield _text("said", (x + layout.x[message.target]) / 2, y - 4, message.text, max(room, 40))
 
@@ -211,7 +239,13 @@ def _note(layout: _Layout, note: Note, y: float) -> Iterator[Shape]:
     text = _cut(note.text, room)
     width = len(text) * LETTER + 14
     yield Shape(
-        "box", f"note {note.kind}", round(x - width / 2, 1), y - 12, round(width, 1), 16, full=note.text if text != note.text else ""
+        "box",
+        f"note {note.kind}",
+        round(x - width / 2, 1),
+        y - 12,
+        round(width, 1),
+        16,
+        full=note.text if text != note.text else "",
     )
     yield Shape("text", f"noted {note.kind}", x, y, text=text)
 
@@ -221,7 +255,13 @@ def _fronts(layout: _Layout) -> Iterator[Shape]:
     for lane in layout.story.lanes:
         for k, y in enumerate(layout.headers):
             strong = k in (0, len(layout.headers) - 1)
-            yield _text("title" if strong else "title again", layout.x[lane.name], y, lane.title, layout.lane_width * 0.8)
+            yield _text(
+                "title" if strong else "title again",
+                layout.x[lane.name],
+                y,
+                lane.title,
+                layout.lane_width * 0.8,
+            )
     width = GUTTER + layout.lane_width * len(layout.story.lanes)
     for era in layout.story.eras:
         y = _band(layout, era.step).bottom

@@ -23,7 +23,14 @@ COLOUR = {HOLDS: "bold green", VIOLATED: "bold red", UNKNOWN: "bold yellow"}
 def as_plain(view: RenderableType) -> str:
     """What the terminal would show, without colour, lines of at most `WIDTH` characters."""
     out = io.StringIO()
-    Console(file=out, width=WIDTH, color_system=None, force_terminal=False, legacy_windows=False, highlight=False).print(view)
+    Console(
+        file=out,
+        width=WIDTH,
+        color_system=None,
+        force_terminal=False,
+        legacy_windows=False,
+        highlight=False,
+    ).print(view)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
 
 
@@ -39,9 +46,17 @@ def explanations_text(explanations: Sequence[Explanation]) -> str:
 
 def report_view(report: Report) -> Group:
     """Verdict, numbers, rules and goals, then every counterexample."""
-    words = [(report.verdict, COLOUR.get(report.verdict, "bold")), (report.title, "bold"), (report.reason, "")]
+    words = [
+        (report.verdict, COLOUR.get(report.verdict, "bold")),
+        (report.title, "bold"),
+        (report.reason, ""),
+    ]
     headline = Text("  ").join(Text(printable(text), style) for text, style in words if text)
-    return Group(headline, Padding(facts_table(report.facts), (0, 0, 0, 2)), *map(explanation_view, report.explanations))
+    return Group(
+        headline,
+        Padding(facts_table(report.facts), (0, 0, 0, 2)),
+        *map(explanation_view, report.explanations),
+    )
 
 
 def facts_table(facts: Iterable[tuple[str, str]]) -> Table:
@@ -62,7 +77,14 @@ def explanation_view(told: Explanation) -> Group:
     if told.trouble:
         head.append(f"\n{printable(told.trouble)}", "yellow")
     why = [Text(printable(f"Why it was promised: {told.why}"), "dim")] if told.why else []
-    return Group(head, Text(printable(told.prose)), *why, _steps(told), *_evidence(told), Text.assemble(("key ", "dim"), told.key))
+    return Group(
+        head,
+        Text(printable(told.prose)),
+        *why,
+        _steps(told),
+        *_evidence(told),
+        Text.assemble(("key ", "dim"), told.key),
+    )
 
 
 def _evidence(told: Explanation) -> list[Text]:

@@ -39,7 +39,9 @@ def _of_state(see: Semantics, promise: Predicate, state: State) -> Witness:
     for name, var in promise.places:
         index = binding.get(var or "i", next(iter(binding.values())) if len(binding) == 1 else None)
         if name != "state":
-            array = (name in see.spec.slots and see.spec.slots[name].size is not None) or (name in see.views and var is not None)
+            array = (name in see.spec.slots and see.spec.slots[name].size is not None) or (
+                name in see.views and var is not None
+            )
             shown = place(name, index if array else None)
             evidence.append(f"{shown} = {brief(see.argument(name, index, state), LONGEST)}")
     return Witness(tuple(binding.values()), tuple(dict.fromkeys(evidence)))
@@ -54,11 +56,15 @@ def _of_step(see: Semantics, promise: StepInvariant, before: State, step: Step) 
                 if slot in promise.slots
                 for name, a, b in changes(place(slot, index), x, y)
             ]
-            return Witness(() if firing.me is None else (firing.me,), (f"the outcome {firing.name}", *told))
+            return Witness(
+                () if firing.me is None else (firing.me,), (f"the outcome {firing.name}", *told)
+            )
     return Witness()
 
 
-def _inside(see: Semantics, state: State, step: Step) -> Iterator[tuple[Firing, State, State, tuple[StepInvariant, ...]]]:
+def _inside(
+    see: Semantics, state: State, step: Step
+) -> Iterator[tuple[Firing, State, State, tuple[StepInvariant, ...]]]:
     """The firings of a step one by one: (firing, state before it, state after it, step invariants that it breaks)."""
     for wanted in (step.firing, *step.urgent):
         instance = see.by_name[wanted.name.partition(":")[0], wanted.me or 0]

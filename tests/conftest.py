@@ -7,16 +7,29 @@ import threading
 import pytest
 from hypothesis import settings
 
-settings.register_profile("nightly", deadline=None, derandomize=False)  # `make nightly`: schedules by the thousand, other ones every time
+settings.register_profile(
+    "nightly", deadline=None, derandomize=False
+)  # `make nightly`: schedules by the thousand, other ones every time
 settings.register_profile("steady", deadline=None, derandomize=True)
 settings.load_profile("steady")  # --hypothesis-profile comes after it
-OF_TERMINALS = ("FORCE_COLOR", "NO_COLOR", "PY_COLORS", "CLICOLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+OF_TERMINALS = (
+    "FORCE_COLOR",
+    "NO_COLOR",
+    "PY_COLORS",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "TTY_COMPATIBLE",
+    "TTY_INTERACTIVE",
+)
 OF_PYTEST = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
 
 def pytest_configure() -> None:
     """Ctrl-C is heard also where whoever started the tests ignores it (a job in the background of a script does): children inherit that."""
-    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    if (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

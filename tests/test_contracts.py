@@ -12,7 +12,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-CONTRACTS = {c["id"]: c["name"] for c in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]}
+CONTRACTS = {
+    c["id"]: c["name"]
+    for c in tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"][
+        "contracts"
+    ]
+}
 
 # contract: (file that offends, what it imports)
 OFFENDERS = {
@@ -38,7 +43,12 @@ def module(file: str) -> str:
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What lint-imports says of a copy of the package with all offenders planted."""
     top = tmp_path_factory.mktemp("planted")
-    shutil.copytree(ROOT / "src/groupcheck", top / "groupcheck", symlinks=False, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "src/groupcheck",
+        top / "groupcheck",
+        symlinks=False,
+        ignore=shutil.ignore_patterns("__pycache__"),
+    )
     for file, imported in OFFENDERS.values():
         with (top / "groupcheck" / file).open("a") as f:
             f.write(f"\nimport {imported}\n")

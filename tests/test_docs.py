@@ -19,7 +19,9 @@ from groupcheck.oracles.subject import subject
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-PLACEHOLDER = re.compile(r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\[")  # VARIANT, FILE, [ID]: a form, not a command
+PLACEHOLDER = re.compile(
+    r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\["
+)  # VARIANT, FILE, [ID]: a form, not a command
 
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
@@ -54,15 +56,23 @@ def parse(command: str) -> tuple[click.Context, dict[str, object]]:
 
 
 def shown(program: str) -> list[tuple[str, str]]:
-    return [(document.name, command) for document in DOCUMENTS for command in typed(document.read_text("utf-8"), program)]
+    return [
+        (document.name, command)
+        for document in DOCUMENTS
+        for command in typed(document.read_text("utf-8"), program)
+    ]
 
 
 def test_the_readme_shows_the_commands_that_matter():
-    commands_shown = {shlex.split(command)[1] for name, command in shown("groupcheck") if name == "README.md"}
+    commands_shown = {
+        shlex.split(command)[1] for name, command in shown("groupcheck") if name == "README.md"
+    }
     assert commands_shown >= {"check", "bugs", "replay", "list"}
 
 
-@pytest.mark.parametrize(("document", "command"), [c for c in shown("groupcheck") if not PLACEHOLDER.search(c[1])])
+@pytest.mark.parametrize(
+    ("document", "command"), [c for c in shown("groupcheck") if not PLACEHOLDER.search(c[1])]
+)
 def test_every_command_in_the_documents_can_be_typed(document, command):
     words = shlex.split(command)[1:]
     if words in (["--help"], ["--version"]):
@@ -79,7 +89,9 @@ def test_every_command_in_the_documents_can_be_typed(document, command):
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_option_in_the_documents_exists(document):
-    known = {option for sub in cli.command.commands.values() for p in sub.params for option in p.opts}
+    known = {
+        option for sub in cli.command.commands.values() for p in sub.params for option in p.opts
+    }
     known |= {"--help", "--version", "--debug", "--groupcheck-html"}
     ours = re.findall(r"`(--[a-z][a-z-]*)[^`]*`", document.read_text("utf-8"))
     foreign = {"--strict"}  # mypy's
@@ -93,7 +105,13 @@ def test_every_make_target_in_the_documents_exists(document, command):
 
 
 @pytest.mark.parametrize(
-    ("document", "block"), [(d.name, b) for d in DOCUMENTS for language, b in blocks(d.read_text("utf-8")) if language == "python"]
+    ("document", "block"),
+    [
+        (d.name, b)
+        for d in DOCUMENTS
+        for language, b in blocks(d.read_text("utf-8"))
+        if language == "python"
+    ],
 )
 def test_every_python_block_in_the_documents_compiles_and_says_something(document, block):
     assert ast.parse(block).body
@@ -114,7 +132,9 @@ def test_every_field_of_the_documents_that_scripts_read_is_explained():
 
 
 def test_a_command_that_does_not_exist_is_found():
-    assert typed("    $ groupcheck check classic --membres 3  # x\n`groupcheck list faults`", "groupcheck") == [
+    assert typed(
+        "    $ groupcheck check classic --membres 3  # x\n`groupcheck list faults`", "groupcheck"
+    ) == [
         "groupcheck check classic --membres 3",
         "groupcheck list faults",
     ]

@@ -18,28 +18,44 @@ FLOORS = ("model", "invariants", "traces", "oracles")
 def sources() -> list[PurePosixPath]:
     """Every file of the package that is or would be in a commit: what was built beside them is not part of it."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *FLOORS], cwd=ROOT, capture_output=True, check=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *FLOORS],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
     )
-    return [PurePosixPath(name) for name in listed.stdout.decode().split("\0") if name and (ROOT / name).is_file()]
+    return [
+        PurePosixPath(name)
+        for name in listed.stdout.decode().split("\0")
+        if name and (ROOT / name).is_file()
+    ]
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     """The wheel, built without network or isolation from a copy of the checkout, so that nothing is left behind in it."""
     copy, out = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("wheel")
-    shutil.copytree(ROOT / "src", copy / "src", symlinks=True, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    shutil.copytree(
+        ROOT / "src",
+        copy / "src",
+        symlinks=True,
+        ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"),
+    )
     for name in ("pyproject.toml", "README.md", "LICENSE", *sources()):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, copy / name)
     build = f"from setuptools import build_meta; build_meta.build_wheel({str(out)!r})"
-    subprocess.run([sys.executable, "-c", build], cwd=copy, check=True, capture_output=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", build], cwd=copy, check=True, capture_output=True, timeout=60
+    )
     (built,) = out.glob("*.whl")
     return zipfile.ZipFile(built)
 
 
 def test_the_wheel_holds_every_module_and_template_and_nothing_else(wheel: zipfile.ZipFile):
     packed = {PurePosixPath(n) for n in wheel.namelist() if n.startswith("groupcheck/")}
-    outside = {PurePosixPath("groupcheck") / name for name in ("__init__.py", "__main__.py", "py.typed")}
+    outside = {
+        PurePosixPath("groupcheck") / name for name in ("__init__.py", "__main__.py", "py.typed")
+    }
     assert packed == outside | {"groupcheck" / name for name in sources()}
 
 
@@ -58,7 +74,15 @@ def test_only_light_dependencies_are_asked_of_everyone(wheel: zipfile.ZipFile):
         for line in wheel.read(metadata).decode().splitlines()
         if line.startswith("Requires-Dist:") and "extra ==" not in line
     ]
-    assert {r.partition(">")[0] for r in required} == {"attrs", "cattrs", "click", "jinja2", "numba", "numpy", "rich"}
+    assert {r.partition(">")[0] for r in required} == {
+        "attrs",
+        "cattrs",
+        "click",
+        "jinja2",
+        "numba",
+        "numpy",
+        "rich",
+    }
 
 
 def test_the_command_and_the_pytest_plugin_are_entry_points_that_load():
@@ -71,5 +95,7 @@ def test_the_command_and_the_pytest_plugin_are_entry_points_that_load():
 def test_the_pytest_plugin_imports_nothing_heavy_at_the_start():
     heavy = ("numpy", "numba", "llvmlite", "rich", "jinja2", "groupcheck.model.engine.explore")
     asked = f"import sys, groupcheck.oracles.pytest_plugin; print([m for m in {heavy} if m in sys.modules])"
-    said = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=60)
+    said = subprocess.run(
+        [sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=60
+    )
     assert said.stdout.strip() == "[]"

@@ -22,6 +22,11 @@ def test_the_readme_shows_a_protocol_of_less_than_sixty_lines():
 
 def test_the_picture_is_what_the_command_draws(tmp_path, capsys):
     drawn = tmp_path / "counterexample.svg"
-    assert cli.run(["check", "classic", "--mutation", "keeps_partitions_when_lost", "--svg", str(drawn)]) == 1
+    assert (
+        cli.run(
+            ["check", "classic", "--mutation", "keeps_partitions_when_lost", "--svg", str(drawn)]
+        )
+        == 1
+    )
     capsys.readouterr()
     assert drawn.read_text("utf-8") == (ROOT / "docs" / "counterexample.svg").read_text("utf-8")

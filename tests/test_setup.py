@@ -10,7 +10,9 @@ ROOT = Path(__file__).parent.parent
 
 def said(*command: str | Path) -> tuple[int, list[str]]:
     """Exit code and the lines of a command's output."""
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60
+    )
     return done.returncode, done.stdout.splitlines()
 
 
@@ -28,7 +30,10 @@ def test_a_python_that_is_too_old_is_refused_in_one_line_before_anything_is_chan
 def test_all_missing_tools_are_named_in_one_line_with_what_to_install():
     code, (line,) = said(ROOT / ".ci/need", "make nothing", "sh", "no_such_tool", "no_such_other")
     assert code == 1
-    assert line == "error: make nothing needs no_such_tool no_such_other (on Debian: apt-get install no_such_tool no_such_other)"
+    assert (
+        line
+        == "error: make nothing needs no_such_tool no_such_other (on Debian: apt-get install no_such_tool no_such_other)"
+    )
 
 
 def test_tools_that_are_there_are_not_talked_about():

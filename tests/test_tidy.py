@@ -17,15 +17,23 @@ VAGUE = {"core", "utils", "util", "common", "helper", "helpers", "manager", "bas
 
 # Spelt so that this file does not match itself.
 MACHINE = re.compile(r"(?<![\w.}~])/(?:w[o]rk|r[o]ot|h[o]me|U[s]ers|t[m]p)/\w")
-REGISTRY = re.compile(r"p[y]pi\.org|p[y]thonhosted|r[e]po1?\.maven|c[r]ates\.io|r[e]gistry\.npmjs|p[r]oxy\.golang|d[e]b\.debian")
-LEFT_OVER = re.compile(r"\b(?:T[O]DO|F[I]XME|X{3}|H[A]CK)\b|\bassert T[r]ue\b|raise N[o]tImplementedError")
+REGISTRY = re.compile(
+    r"p[y]pi\.org|p[y]thonhosted|r[e]po1?\.maven|c[r]ates\.io|r[e]gistry\.npmjs|p[r]oxy\.golang|d[e]b\.debian"
+)
+LEFT_OVER = re.compile(
+    r"\b(?:T[O]DO|F[I]XME|X{3}|H[A]CK)\b|\bassert T[r]ue\b|raise N[o]tImplementedError"
+)
 EXCUSE = re.compile(r"\b(?:s[k]ip|s[k]ipif|x[f]ail|import[o]rskip)\b")
 
 Check = Callable[[PurePosixPath, str], Iterator[str]]
 
 
 def functions(text: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    return (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (
+        node
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
 
 
 def matches(pattern: re.Pattern[str], text: str) -> Iterator[str]:
@@ -90,8 +98,12 @@ def logic_in_door(path: PurePosixPath, text: str) -> Iterator[str]:
         return
     for node in ast.parse(text).body[1:]:
         typing = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        plain = all(isinstance(n, ast.Import | ast.ImportFrom) for n in (node.body if typing else [node]))
-        named = isinstance(node, ast.Assign) and not any(isinstance(n, ast.Call) for n in ast.walk(node.value))
+        plain = all(
+            isinstance(n, ast.Import | ast.ImportFrom) for n in (node.body if typing else [node])
+        )
+        named = isinstance(node, ast.Assign) and not any(
+            isinstance(n, ast.Call) for n in ast.walk(node.value)
+        )
         late = isinstance(node, ast.FunctionDef) and node.name in ("__getattr__", "__dir__")
         if not (plain or named or late):
             yield f"line {node.lineno}: logic in a door"
@@ -103,7 +115,13 @@ def claims(node: ast.AST, judges: set[str]) -> bool:
         if isinstance(n, ast.Assert):
             return True
         if isinstance(n, ast.Call):
-            called = n.func.attr if isinstance(n.func, ast.Attribute) else n.func.id if isinstance(n.func, ast.Name) else ""
+            called = (
+                n.func.attr
+                if isinstance(n.func, ast.Attribute)
+                else n.func.id
+                if isinstance(n.func, ast.Name)
+                else ""
+            )
             if called == "raises" or called in judges:
                 return True
     return False
@@ -141,7 +159,10 @@ OF_TEXT: tuple[Check, ...] = (machine_path, left_over)
 def tracked() -> list[PurePosixPath]:
     """Every file that is or would be in a commit, symlinks included."""
     listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
     )
     return sorted(
         {
@@ -153,7 +174,9 @@ def tracked() -> list[PurePosixPath]:
 
 
 def complaints(checks: tuple[Check, ...], path: PurePosixPath, text: str) -> list[str]:
-    return [f"{path}: {check.__name__}: {problem}" for check in checks for problem in check(path, text)]
+    return [
+        f"{path}: {check.__name__}: {problem}" for check in checks for problem in check(path, text)
+    ]
 
 
 def crooked_link(path: Path) -> str:
@@ -167,13 +190,20 @@ def crooked_link(path: Path) -> str:
 def test_every_python_file_keeps_the_house_rules():
     files = [p for p in tracked() if p.suffix == ".py"]
     assert len(files) > 20
-    assert "\n".join(c for p in files for c in complaints(OF_PYTHON, p, (ROOT / p).read_text("utf-8"))) == ""
+    assert (
+        "\n".join(c for p in files for c in complaints(OF_PYTHON, p, (ROOT / p).read_text("utf-8")))
+        == ""
+    )
 
 
 def test_no_file_names_a_machine_a_registry_or_work_left_over():
     found = []
     for p in tracked():
-        raw = b"" if (ROOT / p).is_symlink() or p.is_relative_to("tests/data") else (ROOT / p).read_bytes()
+        raw = (
+            b""
+            if (ROOT / p).is_symlink() or p.is_relative_to("tests/data")
+            else (ROOT / p).read_bytes()
+        )
         if b"\0" not in raw:
             found += complaints(OF_TEXT, p, raw.decode())
     assert "\n".join(found) == ""
@@ -182,7 +212,11 @@ def test_no_file_names_a_machine_a_registry_or_work_left_over():
 def test_the_lock_has_a_hash_for_every_version_and_no_address():
     entries = (ROOT / "requirements.txt").read_text().replace("\\\n", " ").splitlines()
     assert len(entries) > 20
-    assert [e for e in entries if not re.match(r"[\w-]+==[\w.]+ .*--hash=sha256:[0-9a-f]{64}", e) or "//" in e] == []
+    assert [
+        e
+        for e in entries
+        if not re.match(r"[\w-]+==[\w.]+ .*--hash=sha256:[0-9a-f]{64}", e) or "//" in e
+    ] == []
 
 
 def test_symlinks_are_relative_and_lead_somewhere():
@@ -217,13 +251,23 @@ def test_symlinks_are_relative_and_lead_somewhere():
         (package_of_tests, "tests/model/__init__.py", "", None),
     ],
 )  # fmt: skip
-def test_each_rule_catches_its_offender(check: Check, path: str, offender: str, innocent: str | None):
+def test_each_rule_catches_its_offender(
+    check: Check, path: str, offender: str, innocent: str | None
+):
     assert list(check(PurePosixPath(path), offender))
     assert innocent is None or list(check(PurePosixPath(path), innocent)) == []
 
 
 def test_a_link_out_of_the_checkout_or_to_nothing_is_found(tmp_path: Path):
     (tmp_path / "there").mkdir()
-    for name, target in (("good", Path("there")), ("absolute", tmp_path / "there"), ("dangling", Path("nowhere"))):
+    for name, target in (
+        ("good", Path("there")),
+        ("absolute", tmp_path / "there"),
+        ("dangling", Path("nowhere")),
+    ):
         (tmp_path / name).symlink_to(target)
-    assert [bool(crooked_link(tmp_path / name)) for name in ("good", "absolute", "dangling")] == [False, True, True]
+    assert [bool(crooked_link(tmp_path / name)) for name in ("good", "absolute", "dangling")] == [
+        False,
+        True,
+        True,
+    ]

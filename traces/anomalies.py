@@ -84,7 +84,9 @@ def _storm(timeline: Timeline) -> Iterator[Anomaly]:
     share = unstable_share(timeline)
     if share is not None:
         evidence.append(f"{share:.0%} of the time not Stable")
-    line = next((r.started.line for r in timeline.rounds if r.started and r.started.time == when), 0)
+    line = next(
+        (r.started.line for r in timeline.rounds if r.started and r.started.time == when), 0
+    )
     yield Anomaly("rebalance_storm", line, text, tuple(evidence))
 
 
@@ -127,14 +129,19 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
     lengths = [ms for r in missed if (ms := _join_ms(r)) is not None]
     removed = sum(len(r.not_rejoined) for r in missed)
     clients = Counter(client_of(id) for r in missed for id in r.not_rejoined)
-    joined = sum(1 for m in timeline.members.values() if m.joined is not None and client_of(m.id) in clients)
+    joined = sum(
+        1 for m in timeline.members.values() if m.joined is not None and client_of(m.id) in clients
+    )
     evidence = [
         f"{int(median(len(r.not_rejoined) for r in missed))} members a round (median)",
         f"clients: {_names([f'{c} ({n})' for c, n in clients.most_common()])}",
         f"{joined:,} ids of these clients joined in this log",
     ]
     if lengths:
-        evidence.insert(0, f"the join phase lasted {seconds(int(median(lengths)))} (median), which is then the rebalance timeout")
+        evidence.insert(
+            0,
+            f"the join phase lasted {seconds(int(median(lengths)))} (median), which is then the rebalance timeout",
+        )
     first = missed[0].started or missed[0].joined_at
     text = f"{plural(len(missed), 'rebalance')} ended by the rebalance timeout; {plural(removed, 'member')} removed for not rejoining"
     yield Anomaly("join_window_missed", first.line if first else 0, text, tuple(evidence))
@@ -163,7 +170,9 @@ def _ghosts(timeline: Timeline) -> Iterator[Anomaly]:
     ]
     crowded = max(timeline.rounds, key=lambda r: len(r.joined), default=None)
     if crowded is not None and len(crowded.joined) >= BURST_LEAST:
-        evidence.append(f"{len(crowded.joined)} ids joined in one round (to generation {crowded.to_generation})")
+        evidence.append(
+            f"{len(crowded.joined)} ids joined in one round (to generation {crowded.to_generation})"
+        )
     yield Anomaly("ghost_members", bursts[0].first.line, text, tuple(evidence))
 
 
@@ -187,7 +196,8 @@ def _bounces(timeline: Timeline) -> Iterator[Anomaly]:
         if m.joined is not None or m.handed_out is not None:
             lives.setdefault(client_of(m.id), []).append(m)
     often = sorted(
-        ((c, ms) for c, ms in lives.items() if len(ms) >= 4 and sum(1 for m in ms if m.gone) >= 3), key=lambda x: (-len(x[1]), x[0])
+        ((c, ms) for c, ms in lives.items() if len(ms) >= 4 and sum(1 for m in ms if m.gone) >= 3),
+        key=lambda x: (-len(x[1]), x[0]),
     )
     if often:
         client, members = often[0]
@@ -222,7 +232,11 @@ def _short_lives(timeline: Timeline) -> Iterator[Anomaly]:
 
 
 def _unassigned(timeline: Timeline) -> Iterator[Anomaly]:
-    missing = [r for r in timeline.rounds if r.outcome in ("interrupted", "lost") and r.joined_at is not None]
+    missing = [
+        r
+        for r in timeline.rounds
+        if r.outcome in ("interrupted", "lost") and r.joined_at is not None
+    ]
     if missing:
         first = missing[0].joined_at
         yield Anomaly(

@@ -81,7 +81,9 @@ class Belief:
         if id not in self.inside:
             self.handed[id] = None
 
-    def join(self, id: str, *, instance: str | None = None, known_ids: bool = True) -> Misfit | None:
+    def join(
+        self, id: str, *, instance: str | None = None, known_ids: bool = True
+    ) -> Misfit | None:
         """A member joins for the first time: its JoinGroup is parked. `known_ids`: the log prints every id that is handed out."""
         if id in self.inside:
             return Misfit(f"{id} is a member already")
@@ -102,7 +104,10 @@ class Belief:
         del self.handed[id]
         n = len(self.handed)
         if was_member:
-            self.joined_least, self.joined_most = max(self.joined_least - 1, 0), self.joined_most - 1
+            self.joined_least, self.joined_most = (
+                max(self.joined_least - 1, 0),
+                self.joined_most - 1,
+            )
         self.joined_most = min(self.joined_most, n)
         self.joined_least = min(self.joined_least, self.joined_most)
 
@@ -120,7 +125,10 @@ class Belief:
             self._take_handed(id, was_member=True)
             self.dynamic[id] = None
         elif self.others_most is None or self.others_most > 0:
-            self.others_least, self.others_most = max(self.others_least - 1, 0), _less(self.others_most, 1)
+            self.others_least, self.others_most = (
+                max(self.others_least - 1, 0),
+                _less(self.others_most, 1),
+            )
         elif id in self.handed:
             return Misfit(f"{id} has been given its id, but has not joined", COMING)
         else:
@@ -186,11 +194,19 @@ class Belief:
             self.largest = max(self.largest, size)
         most = self.most()
         if size < self.least() or (most is not None and size > most):
-            return Misfit(f"{size} members are printed, but there are {self.size()}", GOING if size < self.least() else COMING)
+            return Misfit(
+                f"{size} members are printed, but there are {self.size()}",
+                GOING if size < self.least() else COMING,
+            )
         rest = size - len(self.inside)
-        most_joined, most_others = min(self.joined_most, rest - self.others_least), rest - self.joined_least
+        most_joined, most_others = (
+            min(self.joined_most, rest - self.others_least),
+            rest - self.joined_least,
+        )
         self.others_least = max(self.others_least, rest - self.joined_most)
-        self.others_most = most_others if self.others_most is None else min(self.others_most, most_others)
+        self.others_most = (
+            most_others if self.others_most is None else min(self.others_most, most_others)
+        )
         self.joined_least = max(self.joined_least, rest - (self.others_most or 0))
         self.joined_most = most_joined
         if self.joined_least == len(self.handed) and self.handed:
@@ -219,7 +235,9 @@ class Belief:
         dropped, most = None if self.peak is None else self.peak - self.largest, self.most()
         if most is not None and size >= most:
             return False
-        if size < sum(self.inside.values()) or (dropped is not None and (dropped < 1 or size < self.least() - dropped)):
+        if size < sum(self.inside.values()) or (
+            dropped is not None and (dropped < 1 or size < self.least() - dropped)
+        ):
             return False
         self.forget_unparked()
         self.joined_least = 0

@@ -56,8 +56,16 @@ class Broker:
         if since > until or java != self.java:
             since, until = row.since, row.until
             self.java, self.shows_joins = java, False
-        showed = self.shows_joins or (isinstance(event, MemberAdded) and not event.fresh) or (java and since >= (4, 0))
-        if (since, until, showed) == (self.since, self.until, self.shows_joins) and self.printing.ids == (java or since >= (3, 0)):
+        showed = (
+            self.shows_joins
+            or (isinstance(event, MemberAdded) and not event.fresh)
+            or (java and since >= (4, 0))
+        )
+        if (since, until, showed) == (
+            self.since,
+            self.until,
+            self.shows_joins,
+        ) and self.printing.ids == (java or since >= (3, 0)):
             return
         self.since, self.until, self.shows_joins = since, until, showed
         self.printing = Printing(
@@ -77,7 +85,11 @@ class Broker:
 
         if self.until == LAST:
             return f"{name(self.since)} or newer"
-        return name(self.since) if self.since == self.until else f"{name(self.since)} to {name(self.until)}"
+        return (
+            name(self.since)
+            if self.since == self.until
+            else f"{name(self.since)} to {name(self.until)}"
+        )
 
 
 @frozen
@@ -130,7 +142,12 @@ class BrokerLog:
             event = build(row, fields, {"line": number, "time": sentence.time, "broker": broker})
             self.understood += 1
             said = (sentence.text, sentence.time, sentence.broker, sentence.partition)
-            yield Line(_Read(row, event, sentence.text, sentence.java), said, row.event.__name__, len(sentence.text))
+            yield Line(
+                _Read(row, event, sentence.text, sentence.java),
+                said,
+                row.event.__name__,
+                len(sentence.text),
+            )
 
     def _strange(self, number: int, text: str) -> None:
         self.strange += 1

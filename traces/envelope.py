@@ -19,8 +19,30 @@ _LOGGER = re.compile(
     r"[ \t]*\((?:kafka\.coordinator\.[\w.$]{1,200}|org\.apache\.kafka\.[\w.$]{1,200}|Group\w{1,60}|\w?(?:\.\w){1,8}\.\w{1,60})\)"
     r"(?:[ \t]*\[[^\[\]]{1,200}\])?\Z"
 )
-_MESSAGE_KEYS = ("message", "msg", "log", "MESSAGE", "_msg", "text", "textPayload", "line", "body", "_raw")
-_TIME_KEYS = ("@timestamp", "timestamp", "time", "ts", "timeMillis", "instant", "__REALTIME_TIMESTAMP", "_time", "datetime", "date")
+_MESSAGE_KEYS = (
+    "message",
+    "msg",
+    "log",
+    "MESSAGE",
+    "_msg",
+    "text",
+    "textPayload",
+    "line",
+    "body",
+    "_raw",
+)
+_TIME_KEYS = (
+    "@timestamp",
+    "timestamp",
+    "time",
+    "ts",
+    "timeMillis",
+    "instant",
+    "__REALTIME_TIMESTAMP",
+    "_time",
+    "datetime",
+    "date",
+)
 _INSIDE_KEYS = ("_source", "event", "jsonPayload", "log", "fields", "result", "record")
 _JSON_CAP = 1 << 20
 
@@ -80,7 +102,9 @@ def _time(record: dict[str, Any]) -> int | None:
         value = record.get(key)
         if isinstance(value, dict) and isinstance(value.get("epochSecond"), int):
             nanos = value.get("nanoOfSecond")
-            return from_number(value["epochSecond"] * 1000 + (nanos // 1_000_000 if isinstance(nanos, int) else 0))
+            return from_number(
+                value["epochSecond"] * 1000 + (nanos // 1_000_000 if isinstance(nanos, int) else 0)
+            )
         if isinstance(value, str):
             try:
                 return from_number(float(value))
@@ -129,7 +153,13 @@ def coordinator_sentence(line: str) -> Sentence | None:
         bare = _BARE.search(text)
         if bare is None:
             return None
-        start, before, java, broker, partition = bare.start("text"), text[: bare.start()], False, None, None
+        start, before, java, broker, partition = (
+            bare.start("text"),
+            text[: bare.start()],
+            False,
+            None,
+            None,
+        )
     said = _cut(text[start:], before)
     time = parse_time(before[-200:])
     return Sentence(said, wrapped.time if time is None else time, broker, java, partition)

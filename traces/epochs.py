@@ -39,7 +39,11 @@ class EpochStory:
         member = event.member
         if event.what in _CAUSES and (self.why[0] != Cause.JOIN or event.what != "subscription"):
             detail = event.detail or ""
-            self.why = (_CAUSES[event.what], (member,) if member is not None else (), detail if event.what == "fenced" else "")
+            self.why = (
+                _CAUSES[event.what],
+                (member,) if member is not None else (),
+                detail if event.what == "fenced" else "",
+            )
         if member is not None:
             self._members(event.what, member, event.detail)
         if event.epoch is None:
@@ -69,11 +73,17 @@ class EpochStory:
             current.outcome = "interrupted"
         cause, causers, reason = self.why
         self.why, self.reached = (Cause.NOT_TOLD, (), ""), set()
-        began = Round(moment(event), event.epoch - 1, event.epoch, cause=cause, causers=causers, reason=reason)
+        began = Round(
+            moment(event), event.epoch - 1, event.epoch, cause=cause, causers=causers, reason=reason
+        )
         if self.whole:
             began.size = len(self.members)
             if not self.members:
-                began.outcome, began.joined_at, began.waited_for = "emptied", moment(event), "nobody"
+                began.outcome, began.joined_at, began.waited_for = (
+                    "emptied",
+                    moment(event),
+                    "nobody",
+                )
         return began
 
     def _given(self, member: str, when: Moment, current: Round) -> None:

@@ -64,7 +64,9 @@ class Follower:
             ahead = getattr(event, "generation", None)
             step = 1 if isinstance(event, Stabilized | GroupEmptied) else 0
             skips = base is not None and ahead is not None and ahead > base + step
-            refusal = Refusal(why.text, possible, skips, self._recover(event, why, worlds, base, seen))
+            refusal = Refusal(
+                why.text, possible, skips, self._recover(event, why, worlds, base, seen)
+            )
         group.just_ended = _ended_with(event)
         return refusal
 
@@ -75,24 +77,42 @@ class Follower:
     def _due(self, event: Event) -> Misfit | None:
         """What the last line made necessary and this one does not bring."""
         group = self.group
-        if group.debt and not (isinstance(event, MemberLeft) and event.late) and not _capped_instead(group):
-            return Misfit(f"the group had {group.belief.size()} members, and no line says who left", GOING)
-        if group.owed and not isinstance(event, RebalanceStarted | MemberLeft | NotSynced | GroupUnloaded | GroupLoaded):
+        if (
+            group.debt
+            and not (isinstance(event, MemberLeft) and event.late)
+            and not _capped_instead(group)
+        ):
+            return Misfit(
+                f"the group had {group.belief.size()} members, and no line says who left", GOING
+            )
+        if group.owed and not isinstance(
+            event, RebalanceStarted | MemberLeft | NotSynced | GroupUnloaded | GroupLoaded
+        ):
             return Misfit(f"a rebalance had to begin: {group.owed}")
-        if group.closing and not isinstance(event, Stabilized | GroupEmptied | RoundStuck | RoundSkipped | GroupUnloaded | GroupDied):
-            return Misfit("members that had not rejoined were removed, and the join phase did not end")
+        if group.closing and not isinstance(
+            event, Stabilized | GroupEmptied | RoundStuck | RoundSkipped | GroupUnloaded | GroupDied
+        ):
+            return Misfit(
+                "members that had not rejoined were removed, and the join phase did not end"
+            )
         return None
 
-    def _recover(self, event: Event, why: Misfit, worlds: Worlds, base: int | None, seen: Set[str]) -> tuple[str, ...]:
+    def _recover(
+        self, event: Event, why: Misfit, worlds: Worlds, base: int | None, seen: Set[str]
+    ) -> tuple[str, ...]:
         """Finds lost lines that explain the event and goes on from there; none found: starts over from it."""
         gap = shortest_gap(worlds, base, event, starts_in(event), seen)
         if gap is not None:
             lost, place = gap
-            if not lost and why.lost:  # the group is where it should be, so it is the members that do not fit
+            if (
+                not lost and why.lost
+            ):  # the group is where it should be, so it is the members that do not fit
                 lost = next(((kind,) for kind in why.lost if kind not in seen), ())
             if lost:
                 self.group.go_on_from(
-                    frozenset({place.world}), None if base is None else base + place.ahead, emptied="GroupEmptied" in lost
+                    frozenset({place.world}),
+                    None if base is None else base + place.ahead,
+                    emptied="GroupEmptied" in lost,
                 )
                 if self._take(event) is None:
                     return lost
@@ -104,10 +124,18 @@ class Follower:
 def _capped_instead(group: GroupWorlds) -> bool:
     """No leave is printed after all: was it the size cap that made the generation smaller?"""
     size = group.just_ended
-    if size is None or size < 1 or not group.belief.capped(size) or group.belief.sized(size) is not None:
+    if (
+        size is None
+        or size < 1
+        or not group.belief.capped(size)
+        or group.belief.sized(size) is not None
+    ):
         return False
     group.debt = False
-    group.assume("size_cap", f"a generation has only {size} members: it fits only if group.max.size is {size}")
+    group.assume(
+        "size_cap",
+        f"a generation has only {size} members: it fits only if group.max.size is {size}",
+    )
     return True
 
 

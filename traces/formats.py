@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-BROKER_SCALA, BROKER_JAVA, REQUEST_LOG, UNKNOWN_FORMAT = "broker-scala", "broker-java", "request-log", "unknown"
+BROKER_SCALA, BROKER_JAVA, REQUEST_LOG, UNKNOWN_FORMAT = (
+    "broker-scala",
+    "broker-java",
+    "request-log",
+    "unknown",
+)
 REPLAYED = {
     "broker": "The group coordinator's log, old or new coordinator (the default).",
     BROKER_SCALA: "The old coordinator's log (kafka.coordinator.group, Kafka 0.9 to 3.9).",
@@ -31,12 +36,17 @@ _MARKS = [
     ("librdkafka", re.compile(r"%[0-7]\|\d{9,}\.\d+\||\brdkafka#(?:consumer|producer)-\d")),
     (
         "java-client",
-        re.compile(r"\[(?:Consumer|Worker) (?:instanceId=|clientId=)|org\.apache\.kafka\.clients\.|o\.a\.k\.c|stream-thread \["),
+        re.compile(
+            r"\[(?:Consumer|Worker) (?:instanceId=|clientId=)|org\.apache\.kafka\.clients\.|o\.a\.k\.c|stream-thread \["
+        ),
     ),
     ("kafka-python", re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client)\b|\baiokafka\b")),
     ("sarama", re.compile(r"\[[Ss]arama\]")),
     ("kafkajs", re.compile(r'"logger":"kafkajs"|\[Consumer(?:Group)?\] ')),
-    ("franz-go", re.compile(r"\bkgo\b|(?:joining|joined|syncing|synced), group:|heartbeat errored; group:")),
+    (
+        "franz-go",
+        re.compile(r"\bkgo\b|(?:joining|joined|syncing|synced), group:|heartbeat errored; group:"),
+    ),
 ]
 _SNIFFED_LINES = 400
 

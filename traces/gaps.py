@@ -86,17 +86,30 @@ def fits(event: Event, world: steps.World, base: int | None, starts_in: frozense
         return phase == Phase.COMPLETING and (base is None or base == event.generation)
     if isinstance(event, EmptyAssignment | NotSynced):
         return phase in (Phase.COMPLETING, Phase.STABLE)
-    if isinstance(event, IdHandedOut | MemberAdded | JoinRejected | StaticReplaced) and event.phase is not None:
+    if (
+        isinstance(event, IdHandedOut | MemberAdded | JoinRejected | StaticReplaced)
+        and event.phase is not None
+    ):
         return phase == event.phase
-    if isinstance(event, NotRejoined | RoundStuck) or (isinstance(event, RoundOpen) and event.phase is None):
+    if isinstance(event, NotRejoined | RoundStuck) or (
+        isinstance(event, RoundOpen) and event.phase is None
+    ):
         return phase == Phase.PREPARING
     if isinstance(event, MemberExpired | MemberLeft) and not event.pending:
-        return phase == Phase.PREPARING if isinstance(event, MemberLeft) and event.late else phase != Phase.EMPTY
+        return (
+            phase == Phase.PREPARING
+            if isinstance(event, MemberLeft) and event.late
+            else phase != Phase.EMPTY
+        )
     return True
 
 
 def shortest_gap(
-    worlds: frozenset[steps.World], base: int | None, event: Event, starts_in: frozenset[Phase], seen: Set[str]
+    worlds: frozenset[steps.World],
+    base: int | None,
+    event: Event,
+    starts_in: frozenset[Phase],
+    seen: Set[str],
 ) -> tuple[tuple[str, ...], Place] | None:
     """The lines that must be missing, and where the group stands then; lines of kinds in `seen` are lost last. None if no few lines do."""
     queue: list[tuple[int, int, tuple[str, ...], Place]] = []
@@ -116,6 +129,9 @@ def shortest_gap(
             heappush(queue, (cost, order, lost, Place(silent, place.ahead)))
             order += 1
         for name, after in _moves(place):
-            heappush(queue, (cost + (SEEN_COST if name in seen else UNSEEN_COST), order, (*lost, name), after))
+            heappush(
+                queue,
+                (cost + (SEEN_COST if name in seen else UNSEEN_COST), order, (*lost, name), after),
+            )
             order += 1
     return None

@@ -113,7 +113,16 @@ def rows(source: str, entries: Iterable[tuple[Any, ...]]) -> tuple[Row, ...]:
     made = []
     for event, since, until, sentence, *rest in entries:
         last = LAST if until == "now" else version(until)
-        made.append(Row(event, compile_template(sentence), version(since), last, source, rest[0] if rest else {}))
+        made.append(
+            Row(
+                event,
+                compile_template(sentence),
+                version(since),
+                last,
+                source,
+                rest[0] if rest else {},
+            )
+        )
     return tuple(made)
 
 
@@ -144,21 +153,42 @@ def _first_word(text: str) -> str:
 
 
 _REASONS = [
-    (Cause.JOIN, "Adding new member {member} with group instance id {instance:option}; client reason: {client}"),
+    (
+        Cause.JOIN,
+        "Adding new member {member} with group instance id {instance:option}; client reason: {client}",
+    ),
     (Cause.JOIN, "Adding new member {member} with group instance id {instance:option}"),
     (Cause.JOIN, "Adding new member {member} with group instanceid {instance:option}"),
     (Cause.JOIN, "Adding new member {member}"),
-    (Cause.LEADER_REJOIN, "Leader {member} re-joining group during {phase:state}; client reason: {client}"),
+    (
+        Cause.LEADER_REJOIN,
+        "Leader {member} re-joining group during {phase:state}; client reason: {client}",
+    ),
     (Cause.LEADER_REJOIN, "Leader {member} re-joining group during {phase:state}"),
     (Cause.LEADER_REJOIN, "leader {member} re-joining group during {phase:state}"),
-    (Cause.METADATA_CHANGE, "Updating metadata for member {member} during {phase:state}; client reason: {client}"),
+    (
+        Cause.METADATA_CHANGE,
+        "Updating metadata for member {member} during {phase:state}; client reason: {client}",
+    ),
     (Cause.METADATA_CHANGE, "Updating metadata for member {member} during {phase:state}"),
-    (Cause.STATIC_REPLACED, "Updating metadata for static member {member} with instance id {instance:option}; client reason: {client}"),
-    (Cause.STATIC_REPLACED, "Updating metadata for static member {member} with instance id {instance:option}"),
+    (
+        Cause.STATIC_REPLACED,
+        "Updating metadata for static member {member} with instance id {instance:option}; client reason: {client}",
+    ),
+    (
+        Cause.STATIC_REPLACED,
+        "Updating metadata for static member {member} with instance id {instance:option}",
+    ),
     (Cause.METADATA_CHANGE, "Updating metadata for member {member}"),
-    (Cause.MEMBER_REJOIN, "Member {member} joining group during {phase:state}; client reason: {client}"),
+    (
+        Cause.MEMBER_REJOIN,
+        "Member {member} joining group during {phase:state}; client reason: {client}",
+    ),
     (Cause.MEMBER_REJOIN, "Member {member} joining group during {phase:state}"),
-    (Cause.MEMBER_REJOIN, "Member {member} is joining group during {phase:state}; client reason: {client}"),
+    (
+        Cause.MEMBER_REJOIN,
+        "Member {member} is joining group during {phase:state}; client reason: {client}",
+    ),
     (
         Cause.PROTOCOL_CHANGE,
         "Group's selectedProtocol will change because static member {member} with instance id {instance:option} joined with change of protocol"
@@ -177,10 +207,22 @@ _REASONS = [
     (Cause.LEAVE, "explicit `LeaveGroup` request for () members."),
     (Cause.LEAVE, "explicit `LeaveGroup` request for ({members:ids}) members."),
     (Cause.SYNC_TIMEOUT, "Removing {members:ids} on pending sync request expiration"),
-    (Cause.APPEND_FAILED, "Error {client} when storing group assignment during SyncGroup (member: {member})."),
-    (Cause.APPEND_FAILED, "Error {client} when storing group assignment during SyncGroup (member: {member})"),
-    (Cause.APPEND_FAILED, "Error when storing group assignment during SyncGroup (member: {member})"),
-    (Cause.APPEND_FAILED, "error when storing group assignment during SyncGroup (member: {member})"),
+    (
+        Cause.APPEND_FAILED,
+        "Error {client} when storing group assignment during SyncGroup (member: {member}).",
+    ),
+    (
+        Cause.APPEND_FAILED,
+        "Error {client} when storing group assignment during SyncGroup (member: {member})",
+    ),
+    (
+        Cause.APPEND_FAILED,
+        "Error when storing group assignment during SyncGroup (member: {member})",
+    ),
+    (
+        Cause.APPEND_FAILED,
+        "error when storing group assignment during SyncGroup (member: {member})",
+    ),
     (Cause.OVER_CAPACITY, "Freshly-loaded group {_rest}"),
     (Cause.DOWNGRADE, "Downgrade group {_rest}"),
 ]
@@ -196,5 +238,12 @@ def parse_reason(text: str) -> Reason:
         if found is not None:
             values = convert(template.kinds, found)
             members = values.get("members") or ((values["member"],) if "member" in values else ())
-            return Reason(text, cause, tuple(m for m in members if m), values.get("instance"), values.get("phase"), values.get("client"))
+            return Reason(
+                text,
+                cause,
+                tuple(m for m in members if m),
+                values.get("instance"),
+                values.get("phase"),
+                values.get("client"),
+            )
     return Reason(text, Cause.NOT_TOLD)

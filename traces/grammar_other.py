@@ -5,7 +5,14 @@ Enough to tell such a group's timeline: who came and went, and the epochs. Sente
 
 from __future__ import annotations
 
-from groupcheck.traces.events import Converted, GroupLoaded, GroupUnloaded, MemberLoaded, Noted, OtherProtocol
+from groupcheck.traces.events import (
+    Converted,
+    GroupLoaded,
+    GroupUnloaded,
+    MemberLoaded,
+    Noted,
+    OtherProtocol,
+)
 from groupcheck.traces.grammar import rows
 
 _G = "[GroupId {group}] "

@@ -54,7 +54,11 @@ def starts_in(event: Event) -> frozenset[Phase]:
     reason = event.reason if isinstance(event, RebalanceStarted) else None
     if reason is None:
         return ANYWHERE
-    return frozenset({reason.phase}) if reason.phase is not None else _STARTS_IN.get(reason.cause, IN_A_GENERATION)
+    return (
+        frozenset({reason.phase})
+        if reason.phase is not None
+        else _STARTS_IN.get(reason.cause, IN_A_GENERATION)
+    )
 
 
 def or_words(phases: frozenset[Phase]) -> str:
@@ -156,7 +160,9 @@ class GroupWorlds:
     def in_generation(self, expected: int) -> Misfit | None:
         """The current generation is this one."""
         if self.base is not None and self.base != expected:
-            return Misfit(f"generation {expected} is printed, but the group was in generation {self.base}")
+            return Misfit(
+                f"generation {expected} is printed, but the group was in generation {self.base}"
+            )
         self.base = expected
         return None
 

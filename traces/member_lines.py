@@ -40,7 +40,9 @@ def id_handed_out(g: GroupWorlds, event: IdHandedOut) -> Misfit | None:
 def member_added(g: GroupWorlds, event: MemberAdded) -> Misfit | None:
     """A member joins for the first time and is parked; outside a running round, one must begin in the same step."""
     if not event.fresh and not g.printing.joins:
-        g.belief.joined_least = g.belief.joined_most = 0  # such joins are printed here, so none was silent
+        g.belief.joined_least = g.belief.joined_most = (
+            0  # such joins are printed here, so none was silent
+        )
     why = g.within(event.phase)
     if why is None:
         known = event.fresh or event.member in g.belief.handed or not g.printing.ids
@@ -64,7 +66,9 @@ def member_left(g: GroupWorlds, event: MemberLeft) -> Misfit | None:
         del g.confirm[event.member]
         return None
     if event.pending:
-        g.departed[event.member] = None  # the new coordinator starts a round in a Stable group because of it, the old one does not
+        g.departed[event.member] = (
+            None  # the new coordinator starts a round in a Stable group because of it, the old one does not
+        )
         return g.belief.drop_pending(event.member, known_ids=g.printing.ids)
     if not event.late:
         return _gone(g, event.member, "left")
@@ -120,7 +124,9 @@ def not_rejoined(g: GroupWorlds, event: NotRejoined) -> Misfit | None:
         if g.belief.inside.get(id):
             why = why or Misfit(f"{id} is removed for not joining, but it had joined this round")
         if id in g.belief.static:
-            why = why or Misfit(f"{id} is static, and static members are not removed for not joining")
+            why = why or Misfit(
+                f"{id} is static, and static members are not removed for not joining"
+            )
         why = why or g.belief.remove(id)
     g.closing = why is None
     return why

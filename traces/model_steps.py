@@ -31,13 +31,22 @@ def _fire(rule: Rule, case: _Case) -> Iterator[tuple[str, _Case]]:
     there = dict(zip(("core", "walk", "seats", "link"), case, strict=True))
     if rule.guard is not None and not rule.guard.allows(0, there[rule.guard.slot]):
         return
-    given = [*([0] if rule.takes_me else []), *(there[name] for name in rule.slots), *([_SCOPE] if rule.takes_scope else [])]
+    given = [
+        *([0] if rule.takes_me else []),
+        *(there[name] for name in rule.slots),
+        *([_SCOPE] if rule.takes_scope else []),
+    ]
     for outcome in rule.call(*given):
         values = outcome if isinstance(outcome, tuple) else (outcome,)
         label, values = (values[0], values[1:]) if rule.labels else ("", values)
         after = there | dict(zip(rule.slots, values, strict=True))
         core, walk, seats, link = after["core"], after["walk"], after["seats"], after["link"]
-        assert isinstance(core, Core) and isinstance(walk, Walk) and isinstance(seats, Seats) and isinstance(link, Link)
+        assert (
+            isinstance(core, Core)
+            and isinstance(walk, Walk)
+            and isinstance(seats, Seats)
+            and isinstance(link, Link)
+        )
         yield label, (core, walk, seats, link)
 
 
@@ -45,7 +54,9 @@ def _settled(case: _Case) -> set[Core]:
     """Takes the walk over all seats to its end, whatever it chooses on its way."""
     if case[0].walk is None and case[1] == REST:
         return {_plain(case[0])}
-    return {core for rule in WALK_RULES for _, after in _fire(rule, case) for core in _settled(after)}
+    return {
+        core for rule in WALK_RULES for _, after in _fire(rule, case) for core in _settled(after)
+    }
 
 
 def _plain(core: Core) -> Core:
@@ -58,7 +69,9 @@ def _group(core: Core, *, joined: bool = False) -> _Case:
     if core.phase == Phase.EMPTY:
         return core, REST, Seats(), Link()
     seat = Seat(member=True, join=joined, due=core.phase in (Phase.COMPLETING, Phase.STABLE))
-    counted = but(core, members=1, parked=int(joined), due=int(seat.due), led=True, leader_parked=joined)
+    counted = but(
+        core, members=1, parked=int(joined), due=int(seat.due), led=True, leader_parked=joined
+    )
     return counted, REST, Seats(((_LEADER, seat),), leader=_LEADER), Link()
 
 
@@ -99,7 +112,9 @@ def end_round(world: World, anybody: bool) -> World | None:
     """The join phase ends, with members or with none; None where no round is running."""
     if PHASE[world] != Phase.PREPARING:
         return None
-    group, walk, seats, link = _group(_EVERY[world], joined=True) if anybody else (_EVERY[world], REST, Seats(), Link())
+    group, walk, seats, link = (
+        _group(_EVERY[world], joined=True) if anybody else (_EVERY[world], REST, Seats(), Link())
+    )
     after = complete(group, _SCOPE)
     assert after.generation == group.generation + 1
     return _only(_settled((after, walk, seats, link)))
@@ -117,7 +132,9 @@ def leader_syncs(world: World) -> World | None:
 @cache
 def silent_steps(worlds: frozenset[World]) -> frozenset[World]:
     """The worlds with those that follow without a line in the log: the leader's append commits and the group is Stable."""
-    committed = (after for world in worlds for _, after in _fire(append_committed, _group(_EVERY[world])))
+    committed = (
+        after for world in worlds for _, after in _fire(append_committed, _group(_EVERY[world]))
+    )
     return worlds | {_NUMBER[core] for case in committed for core in _settled(case)}
 
 
@@ -127,4 +144,7 @@ def must_restart(world: World) -> bool:
     if PHASE[world] == Phase.PREPARING:
         return False
     group, walk, seats, link = _group(_EVERY[world])
-    return any(core.phase == Phase.PREPARING for core in _settled((after_removal(group, _SCOPE), walk, seats, link)))
+    return any(
+        core.phase == Phase.PREPARING
+        for core in _settled((after_removal(group, _SCOPE), walk, seats, link))
+    )

@@ -79,7 +79,10 @@ class Notes:
         elif isinstance(why, EOFError):
             self.torn = f"the file ends early, after line {self.lines}: {why}"
         elif isinstance(why, zlib.error):
-            self.torn, self.altered = f"the file is damaged, from line {self.lines + 1} on if not before: {why}", True
+            self.torn, self.altered = (
+                f"the file is damaged, from line {self.lines + 1} on if not before: {why}",
+                True,
+            )
         else:
             self.torn = f"the file is not read from line {self.lines + 1} on: {why}"
 
@@ -116,7 +119,11 @@ class _Unpacked(io.RawIOBase):
         told = os.fstat(raw.fileno())
         self._raw, self._pieces, self._piece = raw, _unpacked(raw), b""
         self._failure: Exception | None = None
-        self._left = max(MOST_UNPACKED, MOST_RATIO * told.st_size) if stat.S_ISREG(told.st_mode) else math.inf
+        self._left = (
+            max(MOST_UNPACKED, MOST_RATIO * told.st_size)
+            if stat.S_ISREG(told.st_mode)
+            else math.inf
+        )
 
     def readable(self) -> bool:
         return True
@@ -161,7 +168,9 @@ def _unpacked(raw: io.BufferedReader) -> Iterator[bytes]:
                 piece = member.decompress(packed, _BLOCK)
             except zlib.error as e:
                 yield _until_damage(before, packed)
-                raise zlib.error(f"its gzip data is corrupt ({str(e).rpartition(': ')[2]})") from None
+                raise zlib.error(
+                    f"its gzip data is corrupt ({str(e).rpartition(': ')[2]})"
+                ) from None
             packed = member.unconsumed_tail
             if piece:
                 yield piece
@@ -213,7 +222,9 @@ def _refuse_binary(stream: BinaryIO, path: str) -> None:
         raise TraceError("is binary, not a text log", where=path)
 
 
-def read_lines(stream: BinaryIO, notes: Notes, needles: tuple[bytes, ...] = ()) -> Iterator[tuple[int, str]]:
+def read_lines(
+    stream: BinaryIO, notes: Notes, needles: tuple[bytes, ...] = ()
+) -> Iterator[tuple[int, str]]:
     """(number, text) of every line that holds one of `needles` (all lines, if none are given), without its line end.
 
     `notes` counts all lines as they go by. A damaged end is noted, never raised.

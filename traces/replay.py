@@ -105,7 +105,10 @@ class Trail:
             self.duplicates += 1
             if self.duplicates == 1:
                 self.note(
-                    "duplicate_line", event.line, "a line stands twice, with the same millisecond: it is taken once", text[:TEXT_CHARS]
+                    "duplicate_line",
+                    event.line,
+                    "a line stands twice, with the same millisecond: it is taken once",
+                    text[:TEXT_CHARS],
                 )
             return
         if isinstance(event, MemberLeft) and repeats:
@@ -131,7 +134,10 @@ class Trail:
             self.follower.group.forget(loaded=True)
 
     def _classic(self, event: Event, text: str, broker: Broker, repeats: bool) -> None:
-        if isinstance(event, GroupLoaded | GroupUnloaded) and event.protocol not in ("classic", "other"):
+        if isinstance(event, GroupLoaded | GroupUnloaded) and event.protocol not in (
+            "classic",
+            "other",
+        ):
             self.protocols[event.protocol] = self.protocols.get(event.protocol, 0) + 1
             return
         if isinstance(event, GroupUnloaded) and event.protocol == "other":
@@ -165,26 +171,47 @@ class Trail:
         )
 
     def _refused(self, event: Event, text: str, refusal: Refusal) -> None:
-        self.refused[refusal.skips, refusal.lost] = self.refused.get((refusal.skips, refusal.lost), 0) + 1
+        self.refused[refusal.skips, refusal.lost] = (
+            self.refused.get((refusal.skips, refusal.lost), 0) + 1
+        )
         if not self.unexplained or (len(self.unexplained) < UNEXPLAINED_KEPT and self.room.take()):
-            self.unexplained.append(Unexplained(event.line, text[:TEXT_CHARS], refusal.why, refusal.possible, refusal.skips, refusal.lost))
+            self.unexplained.append(
+                Unexplained(
+                    event.line,
+                    text[:TEXT_CHARS],
+                    refusal.why,
+                    refusal.possible,
+                    refusal.skips,
+                    refusal.lost,
+                )
+            )
 
     def _look_back(self, event: Event) -> None:
         """Life of the coordinator: loads, moves, and generations that begin again after them."""
         if isinstance(event, GroupUnloaded):
-            self.note("group_unloaded", event.line, f"this coordinator gave the group up in generation {event.generation}")
+            self.note(
+                "group_unloaded",
+                event.line,
+                f"this coordinator gave the group up in generation {event.generation}",
+            )
             self.reset = self.reset or "the group was unloaded"
         elif isinstance(event, GroupLoaded):
             members = "" if event.members is None else f" with {event.members} members"
             generation = "" if event.generation is None else f" in generation {event.generation}"
-            self.note("group_loaded", event.line, f"the group was loaded from __consumer_offsets{generation}{members}")
+            self.note(
+                "group_loaded",
+                event.line,
+                f"the group was loaded from __consumer_offsets{generation}{members}",
+            )
             self.reset = "the group was loaded from __consumer_offsets"
         elif isinstance(event, GroupDied):
             self.note("group_deleted", event.line, "the group was removed")
             self.reset = "the group was removed"
         elif isinstance(event, RebalanceStarted) and self.reset:
             if self.generation is not None and event.generation < self.generation:
-                why = f"generation {self.generation} is followed by {event.generation}: {self.reset}"
+                why = (
+                    f"generation {self.generation} is followed by {event.generation}: {self.reset}"
+                )
                 if "loaded from" not in self.reset and event.generation == 0:
                     why += ", and its state was not found again (its log was lost, or the group had been deleted)"
                 self.note("generation_reset", event.line, why)
@@ -201,7 +228,9 @@ class Trail:
         judged = tuple(evolve(u, assumed=_filtered(u.lost, kinds)) for u in self.unexplained)
         assumed = sum(n for (_, lost), n in self.refused.items() if _filtered(lost, kinds))
         unexplained = sum(self.refused.values()) - assumed
-        verdict, reason = self._verdict(doubts, [u for u in judged if not u.assumed], unexplained, assumed)
+        verdict, reason = self._verdict(
+            doubts, [u for u in judged if not u.assumed], unexplained, assumed
+        )
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
         found = find_anomalies(self.timeline) if protocol == "classic" else ()
         anomalies = (*_of_refusals(judged), *self.anomalies, *found)
@@ -220,11 +249,17 @@ class Trail:
             self.begins,
         )
 
-    def _verdict(self, doubts: str, unexplained: list[Unexplained], count: int, assumed: int) -> tuple[Kind, str]:
+    def _verdict(
+        self, doubts: str, unexplained: list[Unexplained], count: int, assumed: int
+    ) -> tuple[Kind, str]:
         if unexplained:
             first = unexplained[0]
             if self.backwards or doubts:
-                why = "its lines are not in the order of their timestamps" if self.backwards else doubts
+                why = (
+                    "its lines are not in the order of their timestamps"
+                    if self.backwards
+                    else doubts
+                )
                 return UNKNOWN, f"line {first.line} is not explained, but {why}"
             worst = next((u for u in unexplained if not u.skips), None)
             if worst is None:
@@ -232,12 +267,18 @@ class Trail:
             more = f" (and {count - 1} more)" if count > 1 else ""
             return VIOLATED, f"line {worst.line}: {worst.why}{more}"
         if self.repeats:
-            return UNKNOWN, f"line {self.repeats} repeats the one before it to the millisecond, and is not explained as a second event"
+            return (
+                UNKNOWN,
+                f"line {self.repeats} repeats the one before it to the millisecond, and is not explained as a second event",
+            )
         if self.protocols:
             name = max(self.protocols, key=lambda p: (self.protocols[p], p))
             return UNKNOWN, f"the {name} protocol is not modelled yet; this is its timeline only"
         if assumed:
-            return UNKNOWN, "lines have been filtered out of this log; every line is explained if they are assumed"
+            return (
+                UNKNOWN,
+                "lines have been filtered out of this log; every line is explained if they are assumed",
+            )
         if not self.steps:
             return UNKNOWN, "no line tells a step of this group's rebalances"
         return HOLDS, "every line is explained"
@@ -258,11 +299,16 @@ def _of_refusals(unexplained: tuple[Unexplained, ...]) -> Iterator[Anomaly]:
             continue
         evidence = [u.text, f"possible was: {u.possible}"]
         if u.lost:
-            evidence.append("it fits if these lines are missing before it: " + ", then ".join(f"'{SENTENCES[kind]}'" for kind in u.lost))
+            evidence.append(
+                "it fits if these lines are missing before it: "
+                + ", then ".join(f"'{SENTENCES[kind]}'" for kind in u.lost)
+            )
         yield Anomaly("gap" if u.skips else "unexplained_line", u.line, u.why, tuple(evidence))
     for kind, found in filtered.items():
         text = f"the log has no line '{SENTENCES[kind]}', but {len(found)} must have been printed"
-        yield Anomaly("missing_lines", found[0].line, text, (f"first before: {found[0].text}", found[0].why))
+        yield Anomaly(
+            "missing_lines", found[0].line, text, (f"first before: {found[0].text}", found[0].why)
+        )
 
 
 def _beginning(event: Event) -> str:
@@ -272,7 +318,9 @@ def _beginning(event: Event) -> str:
     phase = getattr(event, "phase", None)
     if phase is not None and str(phase) == "Empty":
         return "the log begins while the group is Empty"
-    return "the log begins in the middle: members and ids from before are unknown until they are named"
+    return (
+        "the log begins in the middle: members and ids from before are unknown until they are named"
+    )
 
 
 @define
@@ -324,7 +372,9 @@ class Replay:
             trail = self.trails[broker, group] = Trail(group, broker, room=self.room)
         return trail
 
-    def _nameless(self, event: StaticReplaced | LeaderReplaced | Fenced, text: str, broker: Broker) -> None:
+    def _nameless(
+        self, event: StaticReplaced | LeaderReplaced | Fenced, text: str, broker: Broker
+    ) -> None:
         """A line without a group: it belongs to the group that knows the member."""
         id = event.member if isinstance(event, Fenced) else event.old
         for trail in self.trails.values():
@@ -335,7 +385,10 @@ class Replay:
                     trail.follower.group.belief.leader = event.new
                 else:
                     trail.note(
-                        "fenced", event.line, f"a request of {id} was fenced: a newer process has its instance id", text[:TEXT_CHARS]
+                        "fenced",
+                        event.line,
+                        f"a request of {id} was fenced: a newer process has its instance id",
+                        text[:TEXT_CHARS],
                     )
                 return
 
@@ -343,7 +396,13 @@ class Replay:
         if isinstance(event, CoordinatorStarted | CoordinatorStopped):
             word = "started" if isinstance(event, CoordinatorStarted) else "stopped"
             if len(self.anomalies) < NOTES_KEPT:
-                self.anomalies.append(Anomaly(f"coordinator_{word}", event.line, f"the coordinator of broker {event.broker} {word}"))
+                self.anomalies.append(
+                    Anomaly(
+                        f"coordinator_{word}",
+                        event.line,
+                        f"the coordinator of broker {event.broker} {word}",
+                    )
+                )
             for trail in self._of(event.broker):
                 trail.coordinator_gone(event, "the broker was restarted")
         elif isinstance(event, GroupsDeleted):
@@ -357,25 +416,35 @@ class Replay:
         return (t for t in self.trails.values() if t.broker == broker)
 
 
-def replay_file(path: str, *, format: str | None = None, group: str | None = None, seen: Seen | None = None) -> FileReport:
+def replay_file(
+    path: str, *, format: str | None = None, group: str | None = None, seen: Seen | None = None
+) -> FileReport:
     """Replays one file. `format`: one of `formats.REPLAYED` (or a known one that is not replayed yet), None: found out; `group`: only this one;
     `seen`: is told of all that is read, whatever group it concerns.
 
     Raises `TraceError` if the file cannot be read as text, or the format is not known.
     """
     if format is not None and format not in formats.REPLAYED and format not in formats.NAMED:
-        raise TraceError(f"no format {format!r}", where="--format", do="one of " + ", ".join((*formats.REPLAYED, *formats.NAMED)))
+        raise TraceError(
+            f"no format {format!r}",
+            where="--format",
+            do="one of " + ", ".join((*formats.REPLAYED, *formats.NAMED)),
+        )
     if format in formats.NAMED:
         return _not_replayed(path, format, count_lines(path))
     stream = open_log(path)
-    if format == formats.REQUEST_LOG or (format is None and formats.sniff(beginning(stream)) == formats.REQUEST_LOG):
+    if format == formats.REQUEST_LOG or (
+        format is None and formats.sniff(beginning(stream)) == formats.REQUEST_LOG
+    ):
         return replay_requests(RequestLog(path, stream), group, seen)
     log = BrokerLog(path, stream)
     replay = Replay(log, group, seen)
     replay.run()
     if log.format is None and not log.strange:
         return _not_replayed(path, formats.sniff(log.notes.head), log.notes.lines)
-    return _report(replay, format if format in (formats.BROKER_JAVA, formats.BROKER_SCALA) else None)
+    return _report(
+        replay, format if format in (formats.BROKER_JAVA, formats.BROKER_SCALA) else None
+    )
 
 
 def count_lines(path: str) -> int:
@@ -387,9 +456,7 @@ def count_lines(path: str) -> int:
 
 def _not_replayed(path: str, name: str, lines: int) -> FileReport:
     if name in formats.NAMED:
-        reason = (
-            f"this is {name} evidence ({formats.NAMED[name].rstrip('.').lower()}), which is not replayed yet; give the coordinator's log"
-        )
+        reason = f"this is {name} evidence ({formats.NAMED[name].rstrip('.').lower()}), which is not replayed yet; give the coordinator's log"
     else:
         reason = "no line of a group coordinator in it; give the broker's server.log (loggers kafka.coordinator.group or org.apache.kafka.coordinator)"
     return FileReport(path, name, UNKNOWN, reason, lines, 0, lines, 0)
@@ -400,18 +467,28 @@ def _report(replay: Replay, forced: str | None) -> FileReport:
     doubts, notes = _doubts(log)
     groups = tuple(
         trail.report(doubts, log.brokers[trail.broker].kinds)
-        for trail in sorted(replay.trails.values(), key=lambda t: (t.group, -1 if t.broker is None else t.broker))
+        for trail in sorted(
+            replay.trails.values(), key=lambda t: (t.group, -1 if t.broker is None else t.broker)
+        )
     )
     if replay.too_many:
-        notes.append(f"more than {GROUPS_KEPT} groups: {replay.too_many} lines of further ones were left out")
+        notes.append(
+            f"more than {GROUPS_KEPT} groups: {replay.too_many} lines of further ones were left out"
+        )
     if not groups:
         verdict: Kind = UNKNOWN
-        reason = f"no line about the group {replay.only!r}" if replay.only is not None else "the coordinator's lines name no group"
+        reason = (
+            f"no line about the group {replay.only!r}"
+            if replay.only is not None
+            else "the coordinator's lines name no group"
+        )
     else:
         decisive = max(groups, key=lambda g: RANK[g.verdict])
         verdict, reason = (
             decisive.verdict,
-            f"group {decisive.group}: {decisive.reason}" if decisive.verdict != HOLDS else "every line is explained",
+            f"group {decisive.group}: {decisive.reason}"
+            if decisive.verdict != HOLDS
+            else "every line is explained",
         )
     if verdict == HOLDS and (log.strange or replay.too_many):
         verdict, reason = (
@@ -423,9 +500,16 @@ def _report(replay: Replay, forced: str | None) -> FileReport:
     anomalies = list(replay.anomalies)
     if log.backwards:
         anomalies.append(
-            Anomaly("out_of_order", log.first_backwards, f"timestamps run backwards {log.backwards} times; lines are taken as they stand")
+            Anomaly(
+                "out_of_order",
+                log.first_backwards,
+                f"timestamps run backwards {log.backwards} times; lines are taken as they stand",
+            )
         )
-    versions = tuple(f"broker {number if number is not None else '?'}: {b.versions}" for number, b in log.brokers.items())
+    versions = tuple(
+        f"broker {number if number is not None else '?'}: {b.versions}"
+        for number, b in log.brokers.items()
+    )
     foreign = log.notes.lines - log.understood - log.strange
     return FileReport(
         log.path, forced or log.format or formats.UNKNOWN_FORMAT, verdict, reason, log.notes.lines, log.understood, foreign, log.strange,
@@ -441,7 +525,9 @@ def _doubts(log: BrokerLog) -> tuple[str, list[str]]:
     if log.once.left_out:
         notes.append(left_out_note(log.once.left_out))
         if log.once.kept:
-            doubts.append("lines of this log stand twice where it is not clear whether two appenders wrote them")
+            doubts.append(
+                "lines of this log stand twice where it is not clear whether two appenders wrote them"
+            )
     if log.notes.cut:
         notes.append(f"{log.notes.cut} lines are longer than a million characters and were cut")
         doubts.append("some lines were too long to be read whole")

@@ -71,7 +71,9 @@ class RequestTrail:
         self.lines += 1
         if self.timeline.first is None:
             self.timeline.first = Moment(e.line, e.answered)
-        self.timeline.last = Moment(e.line, max(e.answered, (self.timeline.last and self.timeline.last.time) or 0))
+        self.timeline.last = Moment(
+            e.line, max(e.answered, (self.timeline.last and self.timeline.last.time) or 0)
+        )
         self.facts.observe(e)
         self.owners.observe(e)
         self._kind(e)
@@ -119,7 +121,15 @@ class RequestTrail:
             self.refused_at.append(refused.e.given)
         if len(self.unexplained) < UNEXPLAINED_KEPT:
             e = refused.e
-            self.unexplained.append(Unexplained(e.line, exchange_text(e)[:500], why_not(refused)[:500], refused.possible[:500], False))
+            self.unexplained.append(
+                Unexplained(
+                    e.line,
+                    exchange_text(e)[:500],
+                    why_not(refused)[:500],
+                    refused.possible[:500],
+                    False,
+                )
+            )
 
     # -- the report
 
@@ -129,7 +139,11 @@ class RequestTrail:
         verdict, reason = self._verdict(doubts)
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
         followed = protocol in ("classic", "cooperative")
-        anomalies = (*(self._refusals() if followed else ()), *self._found(), *find_anomalies(self.timeline))
+        anomalies = (
+            *(self._refusals() if followed else ()),
+            *self._found(),
+            *find_anomalies(self.timeline),
+        )
         unexplained = tuple(self.unexplained) if followed else ()
         requests = Requests(self.facts, self.owners, self.follower.judged if followed else 0)
         return GroupReport(
@@ -145,15 +159,25 @@ class RequestTrail:
             said = f"{what} is not modelled yet: every request is read"
             if name == "cooperative" and len(self.protocols) == 1 and follower.judged:
                 first = self.unexplained[0].line if self.unexplained else 0
-                coordinator = f"line {first} is not explained by" if first else "every answer is one of"
-                return UNKNOWN, f"{said}, {coordinator} the classic coordinator, and its members' steps are not judged"
+                coordinator = (
+                    f"line {first} is not explained by" if first else "every answer is one of"
+                )
+                return (
+                    UNKNOWN,
+                    f"{said}, {coordinator} the classic coordinator, and its members' steps are not judged",
+                )
             return UNKNOWN, f"{said}, the answers are not judged"
         if self.unexplained:
             first_one = self.unexplained[0]
             if doubts:
                 return UNKNOWN, f"line {first_one.line} is not explained, but {doubts}"
-            if all(any(abs(at - moved) <= MOVED_MS for moved in follower.moves) for at in self.refused_at):
-                why = "members changed their connection: a request that no line shows may explain it"
+            if all(
+                any(abs(at - moved) <= MOVED_MS for moved in follower.moves)
+                for at in self.refused_at
+            ):
+                why = (
+                    "members changed their connection: a request that no line shows may explain it"
+                )
                 return UNKNOWN, f"line {first_one.line} is not explained, but {why}"
             if all(at >= self.moved_away - 1000 for at in self.refused_at):
                 return (
@@ -171,15 +195,22 @@ class RequestTrail:
         if not follower.judged:
             return (
                 UNKNOWN,
-                "no round of this group is shown whole" if self.facts.generations else "no request tells of a round of this group",
+                "no round of this group is shown whole"
+                if self.facts.generations
+                else "no request tells of a round of this group",
             )
         zombies = [z for z in self.owners.zombies if z.committed]
-        more = "".join(f"; zombie: {z.client} tried to commit what was {' and '.join(z.others)}'s, and was refused" for z in zombies[:1])
+        more = "".join(
+            f"; zombie: {z.client} tried to commit what was {' and '.join(z.others)}'s, and was refused"
+            for z in zombies[:1]
+        )
         return HOLDS, f"every answer is one that the model allows{more}"
 
     def _refusals(self) -> Iterator[Anomaly]:
         for u in self.unexplained:
-            yield Anomaly("unexplained_line", u.line, u.why, (u.text, f"possible was: {u.possible}"))
+            yield Anomaly(
+                "unexplained_line", u.line, u.why, (u.text, f"possible was: {u.possible}")
+            )
 
     def _found(self) -> Iterator[Anomaly]:
         for twice in self.owners.overlaps[:SHOWN]:
@@ -189,7 +220,9 @@ class RequestTrail:
             yield _zombie(zombie)
         for foreign in self.owners.foreign[:SHOWN]:
             text = f"{foreign.by} committed {foreign.partition}, which it had not been given, and was not refused"
-            yield Anomaly("commit_from_non_owner", foreign.line, text, (f"offset {foreign.offset}",))
+            yield Anomaly(
+                "commit_from_non_owner", foreign.line, text, (f"offset {foreign.offset}",)
+            )
         for rewind in self.facts.rewinds[:SHOWN]:
             text = f"the committed offset of {rewind.partition} went back from {rewind.was} (by {rewind.was_by}) to {rewind.committed} (by {rewind.by})"
             yield Anomaly("committed_offset_went_back", rewind.line, text)
@@ -205,7 +238,9 @@ class RequestTrail:
 
 
 def _zombie(z: Zombie) -> Anomaly:
-    names = ", ".join(z.partitions[:SHOWN]) + (f" and {len(z.partitions) - SHOWN} more" if len(z.partitions) > SHOWN else "")
+    names = ", ".join(z.partitions[:SHOWN]) + (
+        f" and {len(z.partitions) - SHOWN} more" if len(z.partitions) > SHOWN else ""
+    )
     others, since = " and ".join(z.others[:SHOWN]), seconds(max(z.until - z.since, 0))
     how = "after it had left" if z.left else "after its session had ended"
     if z.committed:
@@ -214,7 +249,15 @@ def _zombie(z: Zombie) -> Anomaly:
     else:
         text = f"{z.client} still sent heartbeats in generation {z.generation}, {since} after {names} had been given to {others}"
     kind = "zombie_commit_accepted" if z.accepted else "zombie" if z.committed else "late_to_learn"
-    return Anomaly(kind, z.line, text, (f"member {z.member}, {how}", f"two owners of {names}: {z.client} and {others}, for {since}"))
+    return Anomaly(
+        kind,
+        z.line,
+        text,
+        (
+            f"member {z.member}, {how}",
+            f"two owners of {names}: {z.client} and {others}, for {since}",
+        ),
+    )
 
 
 @define
@@ -263,12 +306,18 @@ class RequestReplay:
         if not groups:
             if self.only is not None:
                 return UNKNOWN, f"no request of the group {self.only!r}"
-            return UNKNOWN, "no request of a group API in it; the logger kafka.request.logger must be at DEBUG, on the group's coordinator"
+            return (
+                UNKNOWN,
+                "no request of a group API in it; the logger kafka.request.logger must be at DEBUG, on the group's coordinator",
+            )
         decisive = max(groups, key=lambda g: RANK[g.verdict])
         if decisive.verdict != HOLDS:
             return decisive.verdict, f"group {decisive.group}: {decisive.reason}"
         if self.log.strange or self.too_many:
-            return UNKNOWN, f"{self.log.strange + self.too_many:,} requests were not followed; all other answers are explained"
+            return (
+                UNKNOWN,
+                f"{self.log.strange + self.too_many:,} requests were not followed; all other answers are explained",
+            )
         if self.log.notes.torn:
             return UNKNOWN, f"{self.log.notes.torn}; every answer that was read is explained"
         return HOLDS, decisive.reason
@@ -297,7 +346,9 @@ class RequestReplay:
             yield f"more than {GROUPS_KEPT} groups: {self.too_many} requests of further ones were left out"
 
 
-def replay_requests(log: RequestLog, group: str | None, seen: Callable[[Exchange, str], None] | None = None) -> FileReport:
+def replay_requests(
+    log: RequestLog, group: str | None, seen: Callable[[Exchange, str], None] | None = None
+) -> FileReport:
     """Replays one request log; `seen` is told of every exchange. Raises `TraceError` if the file cannot be read."""
     replay = RequestReplay(log, group, seen)
     replay.run()

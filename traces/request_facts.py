@@ -10,7 +10,14 @@ from collections import Counter
 from attrs import Factory, define, frozen
 
 from groupcheck.model.protocol.codes import NONE
-from groupcheck.traces.exchanges import CommitExchange, EpochExchange, Exchange, FetchExchange, JoinExchange, LeaveExchange
+from groupcheck.traces.exchanges import (
+    CommitExchange,
+    EpochExchange,
+    Exchange,
+    FetchExchange,
+    JoinExchange,
+    LeaveExchange,
+)
 
 GENERATIONS_KEPT = 20_000
 JOINS_KEPT = 1000
@@ -112,7 +119,12 @@ class RequestFacts:
             self._joined(e)
         elif isinstance(e, CommitExchange):
             self._commit(e)
-        elif isinstance(e, EpochExchange) and e.code == NONE and e.to_epoch is not None and e.to_epoch > 0:
+        elif (
+            isinstance(e, EpochExchange)
+            and e.code == NONE
+            and e.to_epoch is not None
+            and e.to_epoch > 0
+        ):
             if e.to_epoch not in self._epochs and len(self._epochs) >= GENERATIONS_KEPT:
                 del self._epochs[next(iter(self._epochs))]
                 self.generations_dropped += 1
@@ -142,7 +154,11 @@ class RequestFacts:
             was, was_by = self._committed.get(partition, (-1, ""))
             if offset < was:
                 if len(self.rewinds) < REWINDS_KEPT:
-                    self.rewinds.append(Rewind(e.answered, e.line, self.group, partition, e.client, offset, was, was_by))
+                    self.rewinds.append(
+                        Rewind(
+                            e.answered, e.line, self.group, partition, e.client, offset, was, was_by
+                        )
+                    )
                 else:
                     self.rewinds_dropped += 1
             if partition in self._committed or len(self._committed) < PARTITIONS_KEPT:
@@ -155,15 +171,23 @@ class RequestFacts:
         for number, known in self._generations.items():
             joins = sorted(known.joins)
             completed = min(join.answered for join in joins)
-            there, later = [j for j in joins if j.arrived <= completed], [j for j in joins if j.arrived > completed]
-            found.append(Generation(self.group, number, known.protocol, known.leader, tuple(there), tuple(later)))
+            there, later = (
+                [j for j in joins if j.arrived <= completed],
+                [j for j in joins if j.arrived > completed],
+            )
+            found.append(
+                Generation(
+                    self.group, number, known.protocol, known.leader, tuple(there), tuple(later)
+                )
+            )
         return tuple(sorted(found, key=lambda g: (g.completed, g.generation)))
 
     @property
     def epochs(self) -> tuple[Epoch, ...]:
         """In ascending order."""
         return tuple(
-            Epoch(self.group, epoch, tuple(sorted(reached.items(), key=lambda r: r[1]))) for epoch, reached in sorted(self._epochs.items())
+            Epoch(self.group, epoch, tuple(sorted(reached.items(), key=lambda r: r[1])))
+            for epoch, reached in sorted(self._epochs.items())
         )
 
 

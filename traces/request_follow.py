@@ -16,7 +16,16 @@ from attrs import Factory, define, evolve, field
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS
 from groupcheck.model.protocol.group import Phase
 from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange, SyncExchange
-from groupcheck.traces.request_moves import JUDGED, SOON_MS, Degree, Moves, TooMany, answered_within, members_of, put
+from groupcheck.traces.request_moves import (
+    JUDGED,
+    SOON_MS,
+    Degree,
+    Moves,
+    TooMany,
+    answered_within,
+    members_of,
+    put,
+)
 from groupcheck.traces.request_seats import Full, Seating
 from groupcheck.traces.request_steps import MOST_MEMBERS, SIZES, Ask, Coordinator
 from groupcheck.traces.request_story import Entry, Story
@@ -132,7 +141,9 @@ class Follower:
             return
         if isinstance(e, JoinExchange):
             life.session_ms, life.rebalance_ms = float(e.session_ms), float(e.rebalance_ms)
-            life.parked_since = min(life.parked_since, e.began) if e.code != MEMBER_ID_REQUIRED else float("inf")
+            life.parked_since = (
+                min(life.parked_since, e.began) if e.code != MEMBER_ID_REQUIRED else float("inf")
+            )
         if e.code in _SHOWS_LIFE and not isinstance(e, LeaveExchange):
             life.sign = max(life.sign, e.began)
             self._strangers = self._strangers or (self.rounds < 2 and name not in self._given_ids)
@@ -147,7 +158,11 @@ class Follower:
         if not e.member or isinstance(e, LeaveExchange):
             return
         known = self._connection_of.get(e.member)
-        if known is not None and known != e.connection and e.began > self.rules.interrupted + RESTART_MS:
+        if (
+            known is not None
+            and known != e.connection
+            and e.began > self.rules.interrupted + RESTART_MS
+        ):
             self.moves.append(e.began)
         if len(self._connection_of) >= IDS_KEPT:
             del self._connection_of[next(iter(self._connection_of))]
@@ -157,7 +172,9 @@ class Follower:
         """The index of a member, who need not have been seen before; `taken`: indexes that no world knows yet."""
         used = {*taken} | {i for w in self.worlds for i in w.memory.used}
         for e in self.rules.open.values():
-            used |= {self.rules.seating.index(m) for m in members_of(e) if self.rules.seating.knows(m)}
+            used |= {
+                self.rules.seating.index(m) for m in members_of(e) if self.rules.seating.knows(m)
+            }
         try:
             return self.rules.seating.seat(member, used)
         except Full:
@@ -165,13 +182,19 @@ class Follower:
             if larger is None:
                 raise Lost(f"more than {MOST_MEMBERS} member ids are known at a time") from None
             self.rules.coordinator, self.rules.seating.size = Coordinator(larger), larger
-            self.worlds = [evolve(w, memory=self.rules.coordinator.grown(w.memory)) for w in self.worlds]
+            self.worlds = [
+                evolve(w, memory=self.rules.coordinator.grown(w.memory)) for w in self.worlds
+            ]
             return self._seat(member, taken)
 
     def _keep_plan(self, e: SyncExchange) -> None:
         plans = self.rules.plans
         if len(plans) >= PLANS_KEPT:
-            needed = {w.plan for w in self.worlds} | {w.kept_plan for w in self.worlds} | set(self.rules.open)
+            needed = (
+                {w.plan for w in self.worlds}
+                | {w.kept_plan for w in self.worlds}
+                | set(self.rules.open)
+            )
             for line in [line for line in plans if line not in needed]:
                 del plans[line]
         plans[e.line] = dict(e.assignments)
@@ -188,7 +211,11 @@ class Follower:
         ready: list[World] = []
         for degree in Degree:
             try:
-                ready = [w for w in self._moved(e.began, e, degree) if before is None or not w.is_open(before)]
+                ready = [
+                    w
+                    for w in self._moved(e.began, e, degree)
+                    if before is None or not w.is_open(before)
+                ]
                 after = self._handled(ready, e)
             except TooMany as why:
                 self._trouble(str(why))
@@ -225,11 +252,24 @@ class Follower:
             turned, fits = False, False
             for after in self.rules.handle(w, e, e.began):
                 fits = True
-                turned = turned or _turned(self.rules, w, after, e.began) or (e.code != NONE and after.is_open(e.line))
+                turned = (
+                    turned
+                    or _turned(self.rules, w, after, e.began)
+                    or (e.code != NONE and after.is_open(e.line))
+                )
                 put(found, after)
             if turned or not fits:
                 until = e.given + SLACK_MS
-                put(found, evolve(w, waiting=(*w.waiting, (e.line, min(until, e.began + HANDLED_WITHIN_MS) if fits else until))))
+                put(
+                    found,
+                    evolve(
+                        w,
+                        waiting=(
+                            *w.waiting,
+                            (e.line, min(until, e.began + HANDLED_WITHIN_MS) if fits else until),
+                        ),
+                    ),
+                )
         return list(found.values())
 
     # -- answers that are due
@@ -237,11 +277,19 @@ class Follower:
     def _answers_due(self, now: float) -> None:
         while self._due and self._due[0][0] <= now:
             due, _, e = heappop(self._due)
-            life = self.rules.seating.lives.get(e.told if isinstance(e, JoinExchange) and not e.member else e.member)
+            life = self.rules.seating.lives.get(
+                e.told if isinstance(e, JoinExchange) and not e.member else e.member
+            )
             if life is not None and e.code in _SHOWS_LIFE and not isinstance(e, LeaveExchange):
-                life.sign = max(life.sign, e.given if isinstance(e, JoinExchange | SyncExchange) else e.began)
+                life.sign = max(
+                    life.sign, e.given if isinstance(e, JoinExchange | SyncExchange) else e.began
+                )
                 life.parked_since = float("inf")
-            whole = isinstance(e, JoinExchange) and e.code == NONE and e.to_generation != self.generation
+            whole = (
+                isinstance(e, JoinExchange)
+                and e.code == NONE
+                and e.to_generation != self.generation
+            )
             if isinstance(e, JoinExchange):
                 self._handed(e)
             if isinstance(e, JoinExchange) and e.code == NONE:
@@ -280,7 +328,9 @@ class Follower:
         self.rules.open.pop(e.line, None)
         if self.blind:
             self.blind = False
-            self._trouble("the coordinator was interrupted before a whole round had shown what its log holds")
+            self._trouble(
+                "the coordinator was interrupted before a whole round had shown what its log holds"
+            )
             return
         if self.synced and self.rounds == self._synced_at:
             self._trouble("who else was in the group when it was found again is not known")
@@ -295,8 +345,14 @@ class Follower:
             "; or ".join(dict.fromkeys(w.told() for w in worlds[:3]))
             or "nothing: the request before it on this connection was not answered"
         )
-        allowed = frozenset(code for w in worlds for code in self.rules.allowed(w, e)) if not parked else frozenset()
-        generations = frozenset(n for w in worlds if w.base is not None for n in (w.base, w.base + 1))
+        allowed = (
+            frozenset(code for w in worlds for code in self.rules.allowed(w, e))
+            if not parked
+            else frozenset()
+        )
+        generations = frozenset(
+            n for w in worlds if w.base is not None for n in (w.base, w.base + 1)
+        )
         self.refuse(Refused(e, possible, parked, allowed, generations))
         still = [w for w in worlds if not w.is_open(e.line)]
         if not still or self.in_a_row >= MOST_REFUSALS_IN_A_ROW:
@@ -313,7 +369,9 @@ class Follower:
         """Before the second round: has the log shown members that it did not see coming?"""
         if self.rounds > 1 or self.synced:
             return False
-        return self._strangers or (isinstance(e, JoinExchange) and not {id for id, _ in e.members} <= self._given_ids)
+        return self._strangers or (
+            isinstance(e, JoinExchange) and not {id for id, _ in e.members} <= self._given_ids
+        )
 
     # -- lost, and found again
 
@@ -332,9 +390,20 @@ class Follower:
 
     def _perhaps_synced(self, e: Exchange) -> None:
         """The first answers of a new generation are due: if the leader's is among them, it names everybody, and the group is known again."""
-        alike = [x for _, _, x in self._due if isinstance(x, JoinExchange) and x.code == NONE and abs(x.given - e.given) <= LATENESS_MS]
+        alike = [
+            x
+            for _, _, x in self._due
+            if isinstance(x, JoinExchange)
+            and x.code == NONE
+            and abs(x.given - e.given) <= LATENESS_MS
+        ]
         for x in (e, *alike):
-            if isinstance(x, JoinExchange) and x.leader == x.told and x.members and x.to_generation == self.generation:
+            if (
+                isinstance(x, JoinExchange)
+                and x.leader == x.told
+                and x.members
+                and x.to_generation == self.generation
+            ):
                 self._go_on_from(x)
                 self._judge_again(e.given)
                 return
@@ -357,7 +426,11 @@ class Follower:
         members = [e.told, *(id for id, _ in e.members if id != e.told)]
         try:
             seating = self.rules.seating
-            taken = {seating.index(m) for m, life in seating.lives.items() if m in self._handed_out and life.expires > e.given}
+            taken = {
+                seating.index(m)
+                for m, life in seating.lives.items()
+                if m in self._handed_out and life.expires > e.given
+            }
             for member in members:
                 taken.add(self._seat(member, taken))
         except Lost as why:
@@ -368,13 +441,17 @@ class Follower:
         subscribed = {id: ((e.chosen or "", metadata),) for id, metadata in e.members}
         for member in members:
             index = seating.index(member)
-            claimed = self.rules.claims.setdefault(subscribed.get(member, ()), len(self.rules.claims))
+            claimed = self.rules.claims.setdefault(
+                subscribed.get(member, ()), len(self.rules.claims)
+            )
             for ask in (Ask("join", index, fresh=True), Ask("join", index, claimed=claimed)):
                 memory = coordinator.ask(memory, ask)[0].after
         memory = coordinator.fire(memory, "initial_delay")[0].after
         for member, life in seating.lives.items():
             if member in self._handed_out and member not in members and life.expires > e.given:
-                memory = coordinator.ask(memory, Ask("join", seating.index(member), fresh=True))[0].after
+                memory = coordinator.ask(memory, Ask("join", seating.index(member), fresh=True))[
+                    0
+                ].after
         self.worlds = [World(memory, e.to_generation, since=e.given)]
         self.lost, self.synced, self._synced_at = "", self.synced + 1, self.rounds
 
@@ -386,7 +463,11 @@ class Follower:
             return
         story = self.worlds[0].story
         known = self._told.length if self._told else 0
-        if len(self.worlds) > 1 and not at_the_end and (story is None or story.length < known + STORY_KEPT):
+        if (
+            len(self.worlds) > 1
+            and not at_the_end
+            and (story is None or story.length < known + STORY_KEPT)
+        ):
             return
         if story is None or story is self._told:
             return
@@ -401,4 +482,8 @@ def _turned(rules: Rules, before: World, after: World, now: float) -> bool:
     memory, then = before.memory, after.memory
     if memory.phase != then.phase or before.base != after.base:
         return True
-    return memory.pending != then.pending and memory.phase == Phase.PREPARING and answered_within(rules, before, now + SOON_MS)
+    return (
+        memory.pending != then.pending
+        and memory.phase == Phase.PREPARING
+        and answered_within(rules, before, now + SOON_MS)
+    )

@@ -72,7 +72,10 @@ def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
 def _shared(number: int, record: Fields, header: Fields, time: int) -> Fields:
     """What all exchanges have. The parts of the time that are missing are taken for 0."""
     total = _ms(record, "totalTimeMs")
-    waited, sending = _ms(record, "requestQueueTimeMs"), _ms(record, "responseQueueTimeMs") + _ms(record, "sendTimeMs")
+    waited, sending = (
+        _ms(record, "requestQueueTimeMs"),
+        _ms(record, "responseQueueTimeMs") + _ms(record, "sendTimeMs"),
+    )
     arrived = time - total
     began, given = arrived + waited, time - sending
     if began > given:
@@ -113,7 +116,11 @@ def _code(fields: Fields) -> int | None:
 
 def _ms(fields: Fields, name: str) -> float:
     value = fields.get(name, 0.0)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not (math.isfinite(value) and 0 <= value <= _LONGEST_MS):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not (math.isfinite(value) and 0 <= value <= _LONGEST_MS)
+    ):
         raise NotUnderstood(f"{name} is no time")
     return float(value)
 
@@ -168,7 +175,9 @@ def _join(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, 
             session_ms=session,
             rebalance_ms=_int(request, "rebalanceTimeoutMs", session),
             protocol_type=_text(request, "protocolType"),
-            protocols=tuple((_text(p, "name"), _bytes(p, "metadata")) for p in _list(request, "protocols")),
+            protocols=tuple(
+                (_text(p, "name"), _bytes(p, "metadata")) for p in _list(request, "protocols")
+            ),
             reason=_maybe_text(request, "reason"),
             to_generation=_int(response, "generationId", FROM_OUTSIDE),
             chosen=_maybe_text(response, "protocolName"),
@@ -189,7 +198,10 @@ def _sync(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, 
             instance=_maybe_text(request, "groupInstanceId"),
             code=_int(response, "errorCode"),
             generation=_int(request, "generationId"),
-            assignments=tuple((_text(a, "memberId"), _bytes(a, "assignment")) for a in _list(request, "assignments")),
+            assignments=tuple(
+                (_text(a, "memberId"), _bytes(a, "assignment"))
+                for a in _list(request, "assignments")
+            ),
             share=_bytes(response, "assignment"),
         ),
     )
@@ -224,14 +236,30 @@ def _leave(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange,
     )
     first = leavers[0]
     return (
-        LeaveExchange(**shared, group=_text(request, "groupId"), code=code, member=first.member, instance=first.instance, leavers=leavers),
+        LeaveExchange(
+            **shared,
+            group=_text(request, "groupId"),
+            code=code,
+            member=first.member,
+            instance=first.instance,
+            leavers=leavers,
+        ),
     )
 
 
 def _commit(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, ...]:
-    codes = {(_topic(t), _int(p, "partitionIndex")): _code(p) for t in _list(response, "topics") for p in _list(t, "partitions")}
+    codes = {
+        (_topic(t), _int(p, "partitionIndex")): _code(p)
+        for t in _list(response, "topics")
+        for p in _list(t, "partitions")
+    }
     offsets = tuple(
-        (_topic(t), (n := _int(p, "partitionIndex")), _int(p, "committedOffset"), codes.get((_topic(t), n)))
+        (
+            _topic(t),
+            (n := _int(p, "partitionIndex")),
+            _int(p, "committedOffset"),
+            codes.get((_topic(t), n)),
+        )
         for t in _list(request, "topics")
         for p in _list(t, "partitions")
     )
@@ -242,7 +270,9 @@ def _commit(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange
             member=_text(request, "memberId"),
             instance=_maybe_text(request, "groupInstanceId"),
             code=_of_all([code for _, _, _, code in offsets]),
-            generation=_int(request, "generationIdOrMemberEpoch", _int(request, "generationId", FROM_OUTSIDE)),
+            generation=_int(
+                request, "generationIdOrMemberEpoch", _int(request, "generationId", FROM_OUTSIDE)
+            ),
             offsets=offsets,
         ),
     )
@@ -259,7 +289,11 @@ def _of_all(codes: list[int | None]) -> int | None:
 def _fetch(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, ...]:
     """Version 8 asks for several groups at once; older ones for one."""
     asked = _list(request, "groups")
-    answered = {_text(g, "groupId"): g for g in _list(response, "groups")} if asked else {_text(request, "groupId"): response}
+    answered = (
+        {_text(g, "groupId"): g for g in _list(response, "groups")}
+        if asked
+        else {_text(request, "groupId"): response}
+    )
     found: list[Exchange] = []
     for g in asked or [request]:
         name = _text(g, "groupId")

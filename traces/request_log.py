@@ -56,7 +56,9 @@ class RequestLog:
             for number, line in read_lines(stream, self.notes, (MARK.encode(),)):
                 self._take(number, line)
                 while self._held and (
-                    self._held[0][0] < self._latest - self._hold_ms or len(self._held) > MOST_HELD or self._chars > MOST_HELD_CHARS
+                    self._held[0][0] < self._latest - self._hold_ms
+                    or len(self._held) > MOST_HELD
+                    or self._chars > MOST_HELD_CHARS
                 ):
                     yield self._next()
         while self._held:
@@ -91,7 +93,12 @@ class RequestLog:
         It is the same request then, and no second one: with its number on its connection, it took as long in every part, to the microsecond.
         """
         first = found[0]
-        said = (first.connection, first.correlation, first.began, hash(tuple(evolve(e, line=0) for e in found)))
+        said = (
+            first.connection,
+            first.correlation,
+            first.began,
+            hash(tuple(evolve(e, line=0) for e in found)),
+        )
         if said in self._last:
             return True
         self._last[said] = None
@@ -106,7 +113,9 @@ class RequestLog:
             self.first_backwards = self.first_backwards or e.line
         self._latest = max(self._latest, float(e.answered))
         if isinstance(e, JoinExchange):
-            self._hold_ms = min(max(self._hold_ms, 2.0 * max(e.rebalance_ms, e.session_ms)), MOST_HELD_MS)
+            self._hold_ms = min(
+                max(self._hold_ms, 2.0 * max(e.rebalance_ms, e.session_ms)), MOST_HELD_MS
+            )
 
     def _next(self) -> Exchange:
         began, _, _, e = heappop(self._held)

@@ -14,7 +14,14 @@ from attrs import define, evolve
 
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
 from groupcheck.model.protocol.group import Phase
-from groupcheck.traces.exchanges import CommitExchange, Exchange, HeartbeatExchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.exchanges import (
+    CommitExchange,
+    Exchange,
+    HeartbeatExchange,
+    JoinExchange,
+    LeaveExchange,
+    SyncExchange,
+)
 from groupcheck.traces.request_worlds import GONE, LATENESS_MS, PATIENT_MS, SLACK_MS, Rules, World
 
 JUDGED = (JoinExchange, SyncExchange, HeartbeatExchange, LeaveExchange, CommitExchange)
@@ -50,7 +57,9 @@ class Moves:
     unknown_record: bool = False
     blind: bool = False
 
-    def closure(self, worlds: Iterable[World], now: float, e: Exchange, degree: Degree) -> list[World]:
+    def closure(
+        self, worlds: Iterable[World], now: float, e: Exchange, degree: Degree
+    ) -> list[World]:
         """The worlds with all that may have happened by now. `e`: what the log shows next. Raises `TooMany`."""
         self.rules.lateness = PATIENT_MS if degree == Degree.ANYTHING else LATENESS_MS
         found: dict[World, World] = {}
@@ -68,12 +77,24 @@ class Moves:
     def _caught_up(self, w: World, now: float) -> World:
         """While a round collects JoinGroups and nobody is about to be answered, it makes no difference when one more is handled: now."""
         k = 0
-        while w.memory.phase == Phase.PREPARING and k < len(w.waiting) and not answered_within(self.rules, w, now + SOON_MS):
+        while (
+            w.memory.phase == Phase.PREPARING
+            and k < len(w.waiting)
+            and not answered_within(self.rules, w, now + SOON_MS)
+        ):
             waiting = self.rules.open[w.waiting[k][0]]
             assert isinstance(waiting, JUDGED)
             without = evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :]))
-            handled = list(self.rules.handle(without, waiting, now)) if isinstance(waiting, JoinExchange) else []
-            if len(handled) == 1 and handled[0].memory.phase == Phase.PREPARING and handled[0].base == w.base:
+            handled = (
+                list(self.rules.handle(without, waiting, now))
+                if isinstance(waiting, JoinExchange)
+                else []
+            )
+            if (
+                len(handled) == 1
+                and handled[0].memory.phase == Phase.PREPARING
+                and handled[0].base == w.base
+            ):
                 w, k = handled[0], 0
             else:
                 k += 1
@@ -85,7 +106,9 @@ class Moves:
             waiting = rules.open[request]
             if waiting is not e or now > e.began:
                 assert isinstance(waiting, JUDGED)
-                yield from rules.handle(evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :])), waiting, now)
+                yield from rules.handle(
+                    evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :])), waiting, now
+                )
         if memory.appending:
             yield from rules.fire(w, "append_committed", None, now, e)
             yield from rules.fire(w, "append_failed", None, now, e)
@@ -97,7 +120,9 @@ class Moves:
             elif overdue or memory.members <= memory.joining:
                 yield from rules.fire(w, "rebalance_timeout", None, now, e)
         if memory.due and overdue and (memory.phase != Phase.STABLE or degree > Degree.LIKELY):
-            yield from rules.fire(w, "sync_timeout", None, now if isinf(ends) else min(now, ends), e)
+            yield from rules.fire(
+                w, "sync_timeout", None, now if isinf(ends) else min(now, ends), e
+            )
         yield from self._expiries(w, now, e, degree)
         yield from self._fail_over(w, now)
         if degree == Degree.ANYTHING and not w.unseen:
@@ -123,10 +148,14 @@ class Moves:
                 ]  # the others follow; their order makes no difference
         elif over:
             own = self._own(over, w, now, e)
-            over = [x for x in over if x in own or (x[1] in memory.members and degree > Degree.LIKELY)]
+            over = [
+                x for x in over if x in own or (x[1] in memory.members and degree > Degree.LIKELY)
+            ]
         for at, i in over:
             ended = max(at, w.since)
-            yield from self.rules.fire(w, "session_timeout", i, now if isinf(ended) else min(now, ended), e)
+            yield from self.rules.fire(
+                w, "session_timeout", i, now if isinf(ended) else min(now, ended), e
+            )
         for i in memory.new & memory.joining:
             if seating.life(i).parked_since + NEW_MEMBER_MS <= now + SLACK_MS:
                 yield from self.rules.fire(w, "new_member_timeout", i, now, e)
@@ -134,7 +163,9 @@ class Moves:
     def _answered_soon(self, w: World, now: float) -> bool:
         return answered_within(self.rules, w, now + self.rules.lateness)
 
-    def _own(self, over: list[tuple[float, int]], w: World, now: float, e: Exchange) -> list[tuple[float, int]]:
+    def _own(
+        self, over: list[tuple[float, int]], w: World, now: float, e: Exchange
+    ) -> list[tuple[float, int]]:
         """Those of members that are told so by the request at hand, or by one that still waits."""
         told = [e, *(self.rules.open[r] for r, _ in w.waiting)]
         gone = {m for x in told if _tells(x) for m in members_of(x)}
@@ -156,7 +187,9 @@ def answered_within(rules: Rules, w: World, until: float) -> bool:
 
 
 def _tells(e: Exchange) -> bool:
-    return e.code == UNKNOWN_MEMBER_ID or (isinstance(e, LeaveExchange) and any(x.code == UNKNOWN_MEMBER_ID for x in e.leavers))
+    return e.code == UNKNOWN_MEMBER_ID or (
+        isinstance(e, LeaveExchange) and any(x.code == UNKNOWN_MEMBER_ID for x in e.leavers)
+    )
 
 
 def put(found: dict[World, World], w: World) -> World | None:

@@ -15,7 +15,14 @@ from attrs import Factory, define, frozen
 
 from groupcheck.model.protocol.codes import ILLEGAL_GENERATION, NONE, UNKNOWN_MEMBER_ID
 from groupcheck.traces.consumer_protocol import NotConsumerProtocol, assignment, subscription
-from groupcheck.traces.exchanges import CommitExchange, Exchange, HeartbeatExchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.exchanges import (
+    CommitExchange,
+    Exchange,
+    HeartbeatExchange,
+    JoinExchange,
+    LeaveExchange,
+    SyncExchange,
+)
 
 MEMBERS_KEPT = 10_000
 PARTITIONS_KEPT = 100_000
@@ -152,7 +159,10 @@ class Owners:
         for member, data in e.assignments:
             for partition in sorted(self._decoded(data)):
                 if partition in given and given[partition] != member:
-                    self._keep(self.overlaps, Overlap(e.line, e.generation, partition, (given[partition], member)))
+                    self._keep(
+                        self.overlaps,
+                        Overlap(e.line, e.generation, partition, (given[partition], member)),
+                    )
                 given[partition] = member
 
     def _sync(self, e: SyncExchange) -> None:
@@ -161,7 +171,9 @@ class Owners:
         partitions = self._decoded(e.share)
         if len(self._held) >= MEMBERS_KEPT:
             del self._held[next(iter(self._held))]
-        self._held[e.member] = _Held(e.generation, partitions, e.client, self._claims.pop(e.member, frozenset()))
+        self._held[e.member] = _Held(
+            e.generation, partitions, e.client, self._claims.pop(e.member, frozenset())
+        )
         for partition in partitions:
             if partition in self._owner or len(self._owner) < PARTITIONS_KEPT:
                 self._owner[partition] = (e.member, e.client, e.given)
@@ -172,7 +184,11 @@ class Owners:
         held = self._held.get(member)
         if held is None or held.told or e.generation != held.generation:
             return
-        asked = {f"{topic}-{n}" for topic, n, _, _ in e.offsets} if isinstance(e, CommitExchange) else None
+        asked = (
+            {f"{topic}-{n}" for topic, n, _, _ in e.offsets}
+            if isinstance(e, CommitExchange)
+            else None
+        )
         lost = [
             p for p in sorted(held.partitions)
             if (owner := self._owner.get(p)) is not None and owner[0] != member and owner[2] < e.arrived and (asked is None or p in asked)
@@ -182,7 +198,10 @@ class Owners:
             others = [self._owner[p] for p in lost]
             since = min(at for _, _, at in others)
             for p, (_, client, at) in zip(lost, others, strict=True):
-                self._keep(self.two_owners, TwoOwners(self.group, p, held.client, client, round(at), round(e.given), e.api))
+                self._keep(
+                    self.two_owners,
+                    TwoOwners(self.group, p, held.client, client, round(at), round(e.given), e.api),
+                )
             clients = tuple(dict.fromkeys(client for _, client, _ in others))
             committed, accepted = isinstance(e, CommitExchange), e.code == NONE
             zombie = Zombie(
@@ -198,8 +217,15 @@ class Owners:
             return
         for topic, number, offset, code in e.offsets:
             partition = f"{topic}-{number}"
-            if code == NONE and partition not in held.partitions | held.still and self._named(topic):
-                self._keep(self.foreign, Foreign(e.answered, e.line, self.group, partition, e.client, offset))
+            if (
+                code == NONE
+                and partition not in held.partitions | held.still
+                and self._named(topic)
+            ):
+                self._keep(
+                    self.foreign,
+                    Foreign(e.answered, e.line, self.group, partition, e.client, offset),
+                )
 
     def _named(self, topic: str) -> bool:
         """Is it a topic of some assignment? (From version 10 on commits give ids, which the log does not resolve.)"""

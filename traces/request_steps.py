@@ -32,7 +32,14 @@ from groupcheck.model.protocol.offsets import Offsets
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.variants.classic import spec
 
-_TIMERS = ("append_failure", "fail_over", "session_timeout", "rebalance_timeout", "sync_timeout", "new_member_timeout")
+_TIMERS = (
+    "append_failure",
+    "fail_over",
+    "session_timeout",
+    "rebalance_timeout",
+    "sync_timeout",
+    "new_member_timeout",
+)
 _ID = 0
 HERE = 500
 """The number of the running generation in every memory; the scope ends far behind it."""
@@ -146,7 +153,9 @@ class Coordinator:
 
     def grown(self, memory: Memory) -> Memory:
         """The same memory of a coordinator for smaller groups."""
-        return self._memory(memory.core, (*memory.seats, *[Seats()] * (self.size - len(memory.seats))))[0]
+        return self._memory(
+            memory.core, (*memory.seats, *[Seats()] * (self.size - len(memory.seats)))
+        )[0]
 
     def ask(self, memory: Memory, ask: Ask) -> tuple[Outcome, ...]:
         """What the coordinator may do with a request."""
@@ -162,7 +171,8 @@ class Coordinator:
             driven = self._driven(True, False)
             state = driven.state(memory)
             begun: list[tuple[tuple[str, ...], State]] = [
-                ((f.name,), after) for f, after, _ in driven.see.firings(driven.see.by_name[rule, index], state)
+                ((f.name,), after)
+                for f, after, _ in driven.see.firings(driven.see.by_name[rule, index], state)
             ]
             found = memory.known[rule, index] = tuple(self._outcomes(driven, memory, begun, None))
         return found
@@ -186,7 +196,11 @@ class Coordinator:
             yield attrs.evolve(o, told=others.get(o.after, o.told))
 
     def _outcomes(
-        self, driven: _Driven, memory: Memory, begun: list[tuple[tuple[str, ...], State]], asker: int | None
+        self,
+        driven: _Driven,
+        memory: Memory,
+        begun: list[tuple[tuple[str, ...], State]],
+        asker: int | None,
     ) -> Iterator[Outcome]:
         seen = set()
         for first, start in begun:
@@ -240,11 +254,20 @@ class _Driven:
     @classmethod
     def of(cls, size: int, two_step: bool, full: bool) -> _Driven:
         timers = dict.fromkeys(_TIMERS, 50)
-        scope = Scope(size, partitions=1, generations=1000, faults=timers, two_step=two_step, max_size=1 if full else None)
+        scope = Scope(
+            size,
+            partitions=1,
+            generations=1000,
+            faults=timers,
+            two_step=two_step,
+            max_size=1 if full else None,
+        )
         whole = spec(scope)
         slots = {name: slot for name, slot in whole.slots.items() if name != "client"}
         rules = [r for r in whole.rules if "client" not in r.slots]
-        see = Semantics(attrs.evolve(whole, rules=rules, slots=slots, ends=(), invariants=(), initial=({},)))
+        see = Semantics(
+            attrs.evolve(whole, rules=rules, slots=slots, ends=(), invariants=(), initial=({},))
+        )
         urgent = []
         for instance in see.urgent:
             r, _, where = instance
@@ -255,18 +278,30 @@ class _Driven:
     def state(self, memory: Memory) -> State:
         links = tuple(_link(memory, i) for i in range(len(memory.seats)))
         return self.see.state(
-            {"core": memory.core, "seats": memory.seats, "link": links, "budget": self.scope.budget, "offsets": Offsets()}
+            {
+                "core": memory.core,
+                "seats": memory.seats,
+                "link": links,
+                "budget": self.scope.budget,
+                "offsets": Offsets(),
+            }
         )
 
     def with_request(self, state: State, memory: Memory, ask: Ask, live: bool) -> State:
         """The state in which the request has arrived, over a living connection or not."""
         place = self.links[ask.index]
-        return (*state[:place], but(state[place], request=_request(memory, ask), live=live), *state[place + 1 :])
+        return (
+            *state[:place],
+            but(state[place], request=_request(memory, ask), live=live),
+            *state[place + 1 :],
+        )
 
     def settle(self, state: State) -> Iterator[tuple[tuple[str, ...], State]]:
         """`Semantics.settle`, with the guards asked first."""
         stack: list[tuple[tuple[str, ...], State]] = [((), state)]
-        shut: list[object] = [self] * len(self.urgent)  # the value for which a guard was shut when it was asked last
+        shut: list[object] = [self] * len(
+            self.urgent
+        )  # the value for which a guard was shut when it was asked last
         while stack:
             chain, now = stack.pop()
             for k, (instance, place) in enumerate(self.urgent):
@@ -301,7 +336,9 @@ def _link(memory: Memory, index: int) -> Link:
     if index in memory.joining:
         seat = memory.seats[index][_ID]
         return Link(parked=JoinGroup(_ID, seat.claimed if seat else NO_GENERATION))
-    return Link(parked=SyncGroup(_ID, memory.core.generation)) if index in memory.syncing else Link()
+    return (
+        Link(parked=SyncGroup(_ID, memory.core.generation)) if index in memory.syncing else Link()
+    )
 
 
 def _request(memory: Memory, ask: Ask) -> Request:

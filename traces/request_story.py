@@ -84,7 +84,11 @@ class Step:
     def cause(self) -> Cause:
         """Why a round begins with this step, if one does."""
         if self.rule == "join_group" and self.label == "restarted":
-            return Cause.LEADER_REJOIN if self.who == self.leader and self.before.phase == Phase.STABLE else Cause.METADATA_CHANGE
+            return (
+                Cause.LEADER_REJOIN
+                if self.who == self.leader and self.before.phase == Phase.STABLE
+                else Cause.METADATA_CHANGE
+            )
         return _CAUSES.get(self.rule, Cause.NOT_TOLD)
 
     @property
@@ -125,10 +129,16 @@ def told_of(story: Story | None, step: Step, names: Names) -> Story | None:
 
 def _entries(step: Step, names: Names) -> Iterator[Entry]:
     before, after, on = step.before, step.outcome.after, step.outcome.on
-    line, time, group = (step.e.line, round(step.now), step.e.group) if step.e else (0, round(step.now), None)
+    line, time, group = (
+        (step.e.line, round(step.now), step.e.group) if step.e else (0, round(step.now), None)
+    )
     generation = 0 if step.base is None else step.base
     if step.rule == "fail_over":
-        yield Entry(GroupLoaded(line=line, time=time, group=group, generation=generation, members=len(after.members)))
+        yield Entry(
+            GroupLoaded(
+                line=line, time=time, group=group, generation=generation, members=len(after.members)
+            )
+        )
         return
     gone = names((before.members | before.pending) - (after.members | after.pending))
     yield from map(Entry, _of_members(step, gone, line, time, group))
@@ -136,21 +146,46 @@ def _entries(step: Step, names: Names) -> Iterator[Entry]:
     if began:
         by = gone if step.rule == "sync_timeout" else (step.who,) if step.who else ()
         reason = Reason(_WORDS[step.cause], step.cause, by, client=step.client_reason)
-        yield Entry(RebalanceStarted(line=line, time=time, group=group, generation=generation - on, reason=reason))
+        yield Entry(
+            RebalanceStarted(
+                line=line, time=time, group=group, generation=generation - on, reason=reason
+            )
+        )
     if on > 0:
         if step.rule == "rebalance_timeout" and gone:
             yield Entry(NotRejoined(line=line, time=time, group=group, members=gone))
         if after.members:
             held = step.who if step.rule == "join_group" and not began else ""
-            yield Entry(Stabilized(line=line, time=time, group=group, generation=generation, members=len(after.members)), held)
+            yield Entry(
+                Stabilized(
+                    line=line,
+                    time=time,
+                    group=group,
+                    generation=generation,
+                    members=len(after.members),
+                ),
+                held,
+            )
         else:
             yield Entry(GroupEmptied(line=line, time=time, group=group, generation=generation))
     if (step.rule, step.label) == ("sync_group", "led"):
         size = len(before.members)
-        yield Entry(AssignmentReceived(line=line, time=time, group=group, generation=generation, leader=step.who, members=size, static=0))
+        yield Entry(
+            AssignmentReceived(
+                line=line,
+                time=time,
+                group=group,
+                generation=generation,
+                leader=step.who,
+                members=size,
+                static=0,
+            )
+        )
 
 
-def _of_members(step: Step, gone: tuple[str, ...], line: int, time: int, group: str | None) -> Iterator[Event]:
+def _of_members(
+    step: Step, gone: tuple[str, ...], line: int, time: int, group: str | None
+) -> Iterator[Event]:
     phase, who, pending = step.before.phase, step.who, step.label == "pending"
     if (step.rule, step.label) == ("join_group", "id_required"):
         yield IdHandedOut(line=line, time=time, group=group, member=who, phase=phase)
@@ -158,7 +193,14 @@ def _of_members(step: Step, gone: tuple[str, ...], line: int, time: int, group: 
         fresh = isinstance(step.e, JoinExchange) and not step.e.member
         yield MemberAdded(line=line, time=time, group=group, member=who, phase=phase, fresh=fresh)
     elif step.rule == "leave_group" and gone:
-        yield MemberLeft(line=line, time=time, group=group, member=who, pending=pending, client_reason=step.client_reason)
+        yield MemberLeft(
+            line=line,
+            time=time,
+            group=group,
+            member=who,
+            pending=pending,
+            client_reason=step.client_reason,
+        )
     elif step.rule in ("session_timeout", "new_member_timeout"):
         yield MemberExpired(line=line, time=time, group=group, member=who, pending=pending)
     elif step.rule == "sync_timeout":

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.codes import ILLEGAL_GENERATION, NONE, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, name_of
-from groupcheck.traces.exchanges import CommitExchange, Exchange, HeartbeatExchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.model.protocol.codes import (
+    ILLEGAL_GENERATION,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+    name_of,
+)
+from groupcheck.traces.exchanges import (
+    CommitExchange,
+    Exchange,
+    HeartbeatExchange,
+    JoinExchange,
+    LeaveExchange,
+    SyncExchange,
+)
 from groupcheck.traces.request_follow import Refused
 
 _FENCED = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
@@ -12,13 +25,21 @@ _FENCED = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
 def asked(e: Exchange) -> str:
     """`HEARTBEAT of a-5e59… in generation 2`."""
     who = e.member or f"a new member (client {e.client})"
-    generation = f" in generation {e.generation}" if isinstance(e, SyncExchange | HeartbeatExchange | CommitExchange) else ""
+    generation = (
+        f" in generation {e.generation}"
+        if isinstance(e, SyncExchange | HeartbeatExchange | CommitExchange)
+        else ""
+    )
     return f"{e.api} of {who}{generation}"
 
 
 def answered(e: Exchange) -> str:
     """`0 NONE, generation 3, leader a-5e59…`."""
-    code = next((x.code for x in e.leavers if x.code), e.code) if isinstance(e, LeaveExchange) else e.code
+    code = (
+        next((x.code for x in e.leavers if x.code), e.code)
+        if isinstance(e, LeaveExchange)
+        else e.code
+    )
     told = "nothing" if code is None else name_of(code)
     if isinstance(e, JoinExchange) and e.code == NONE:
         members = f", {len(e.members)} members" if e.members else ""
@@ -58,9 +79,20 @@ def promise(refused: Refused) -> str:
             return "heartbeat_fenced"
         return "round_announced" if e.code == NONE and allowed == {REBALANCE_IN_PROGRESS} else ""
     if isinstance(e, CommitExchange) and e.code == NONE:
-        return "commit_fenced" if fenced else "commits_wait_for_sync" if allowed == {REBALANCE_IN_PROGRESS} else ""
+        return (
+            "commit_fenced"
+            if fenced
+            else "commits_wait_for_sync"
+            if allowed == {REBALANCE_IN_PROGRESS}
+            else ""
+        )
     if isinstance(e, SyncExchange) and e.code == NONE:
         return "sync_fenced" if fenced else "views_agree" if allowed == {NONE} else ""
-    if isinstance(e, JoinExchange) and e.code == NONE and refused.generations and e.to_generation not in refused.generations:
+    if (
+        isinstance(e, JoinExchange)
+        and e.code == NONE
+        and refused.generations
+        and e.to_generation not in refused.generations
+    ):
         return "generation_only_grows"
     return ""

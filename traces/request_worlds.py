@@ -23,7 +23,14 @@ from groupcheck.model.protocol.codes import (
     UNKNOWN_MEMBER_ID,
 )
 from groupcheck.model.protocol.group import Phase
-from groupcheck.traces.exchanges import CommitExchange, Exchange, HeartbeatExchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.exchanges import (
+    CommitExchange,
+    Exchange,
+    HeartbeatExchange,
+    JoinExchange,
+    LeaveExchange,
+    SyncExchange,
+)
 from groupcheck.traces.request_seats import Seating
 from groupcheck.traces.request_steps import Ask, Coordinator, Memory, Outcome, Told
 from groupcheck.traces.request_story import Step, Story, told_of
@@ -39,7 +46,16 @@ PATIENT_MS = 10_000.0
 
 AWAY = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
 """Answers of a broker that is not, or not yet, the group's coordinator: its memory of the group is not asked."""
-OF_THE_GROUP = frozenset({NONE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED, GROUP_MAX_SIZE_REACHED})
+OF_THE_GROUP = frozenset(
+    {
+        NONE,
+        ILLEGAL_GENERATION,
+        UNKNOWN_MEMBER_ID,
+        REBALANCE_IN_PROGRESS,
+        MEMBER_ID_REQUIRED,
+        GROUP_MAX_SIZE_REACHED,
+    }
+)
 """Answers for which the group's memory is asked; all others are given for the request's own sake (sizes, rights, versions) and change nothing."""
 FAILED_APPEND = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, -1})
 _UNSEEN = -2  # the number of a subscription that no line shows
@@ -67,7 +83,9 @@ class World:
 
     def is_open(self, request: int) -> bool:
         """Has it arrived, and is not answered yet?"""
-        return any(r == request for _, r in self.parked) or any(r == request for r, _ in self.waiting)
+        return any(r == request for _, r in self.parked) or any(
+            r == request for r, _ in self.waiting
+        )
 
     def told(self) -> str:
         """The world in words."""
@@ -98,7 +116,9 @@ class Rules:
         if isinstance(e, LeaveExchange):
             yield from self._leave(world, e, now)
             return
-        if isinstance(e, CommitExchange) and (e.generation < 0 or (e.code == ILLEGAL_GENERATION and not world.memory.members)):
+        if isinstance(e, CommitExchange) and (
+            e.generation < 0 or (e.code == ILLEGAL_GENERATION and not world.memory.members)
+        ):
             yield world  # from outside the group; or of a group that is not there any more
             return
         ask = self.ask(world, e)
@@ -112,16 +132,32 @@ class Rules:
         if isinstance(e, JoinExchange):
             index = self.seating.index(e.member or e.told)
             full = e.code == GROUP_MAX_SIZE_REACHED
-            return Ask("join", index, fresh=not e.member, two_step=e.version >= 4, claimed=self._claim(e), full=full)
+            return Ask(
+                "join",
+                index,
+                fresh=not e.member,
+                two_step=e.version >= 4,
+                claimed=self._claim(e),
+                full=full,
+            )
         index = self.seating.index(e.member)
         if isinstance(e, LeaveExchange):
             return Ask("leave", index)
-        kind = "sync" if isinstance(e, SyncExchange) else "heartbeat" if isinstance(e, HeartbeatExchange) else "commit"
+        kind = (
+            "sync"
+            if isinstance(e, SyncExchange)
+            else "heartbeat"
+            if isinstance(e, HeartbeatExchange)
+            else "commit"
+        )
         return Ask(kind, index, current=world.base is not None and e.generation == world.base)
 
     def allowed(self, world: World, e: Judged) -> set[int | None]:
         """The codes that the coordinator may answer at once; None: it parks the request."""
-        return {o.own.code if o.own else None for o in self.coordinator.ask(world.memory, self.ask(world, e))}
+        return {
+            o.own.code if o.own else None
+            for o in self.coordinator.ask(world.memory, self.ask(world, e))
+        }
 
     def despite(self, world: World, e: Judged) -> Iterator[World]:
         """The worlds after a request whatever it was answered: where to go on after an answer that cannot be."""
@@ -141,24 +177,46 @@ class Rules:
         for leaver in e.leavers:
             following = []
             for w in worlds:
-                for outcome in self.coordinator.ask(w.memory, Ask("leave", self.seating.index(leaver.member))):
+                for outcome in self.coordinator.ask(
+                    w.memory, Ask("leave", self.seating.index(leaver.member))
+                ):
                     if outcome.own is not None and leaver.code in (outcome.own.code, None):
                         after = self._told(w, outcome, now, dict(w.parked))
                         if after is not None:
                             parked, base = after
-                            following.append(self._moved(w, outcome, parked, base, now, e, leaver.member))
+                            following.append(
+                                self._moved(w, outcome, parked, base, now, e, leaver.member)
+                            )
             worlds = following
         yield from worlds
 
     # -- what the coordinator does by itself
 
-    def fire(self, world: World, rule: str, index: int | None, now: float, e: Exchange) -> Iterator[World]:
+    def fire(
+        self, world: World, rule: str, index: int | None, now: float, e: Exchange
+    ) -> Iterator[World]:
         """The worlds after a timer has fired or an append has ended. `index`: whom it concerns; `e`: what the log shows next."""
         for outcome in self.coordinator.fire(world.memory, rule, index or 0):
             found = self._told(world, outcome, now, dict(world.parked))
             if found is not None:
-                when = min([now, *(self.open[r].given for i, r in world.parked if any(t.index == i for t in outcome.told))])
-                yield self._moved(world, outcome, *found, when, e, "" if index is None else self.seating.name(index))
+                when = min(
+                    [
+                        now,
+                        *(
+                            self.open[r].given
+                            for i, r in world.parked
+                            if any(t.index == i for t in outcome.told)
+                        ),
+                    ]
+                )
+                yield self._moved(
+                    world,
+                    outcome,
+                    *found,
+                    when,
+                    e,
+                    "" if index is None else self.seating.name(index),
+                )
 
     def fail_over(self, world: World, now: float) -> Iterator[World]:
         """The group is unloaded, everybody who waits is sent away, and it is loaded again."""
@@ -183,11 +241,15 @@ class Rules:
 
     # -- one outcome
 
-    def _after(self, world: World, outcome: Outcome, now: float, e: Judged, index: int) -> World | None:
+    def _after(
+        self, world: World, outcome: Outcome, now: float, e: Judged, index: int
+    ) -> World | None:
         parked = dict(world.parked)
         if outcome.own is None and index in parked:
             return None  # the one that waits would never be answered, but the log shows its answer
-        refused = outcome.own is None and isinstance(e, JoinExchange) and e.code == UNKNOWN_MEMBER_ID
+        refused = (
+            outcome.own is None and isinstance(e, JoinExchange) and e.code == UNKNOWN_MEMBER_ID
+        )
         if refused and self.lateness < PATIENT_MS and e.given - e.began < 2 * SLACK_MS:
             return None  # parked, and its member removed in the same moment: only if nothing else explains it
         found = self._told(world, outcome, now, parked, e if outcome.own is None else None, index)
@@ -207,7 +269,13 @@ class Rules:
         return evolve(after, unseen=after.unseen - {index})
 
     def _told(
-        self, world: World, outcome: Outcome, now: float, parked: dict[int, int], e: Judged | None = None, index: int = -1
+        self,
+        world: World,
+        outcome: Outcome,
+        now: float,
+        parked: dict[int, int],
+        e: Judged | None = None,
+        index: int = -1,
     ) -> tuple[dict[int, int], int | None] | None:
         """Who still waits, and the generation, if every answer to a parked request is the one in the log; None if not.
 
@@ -221,7 +289,11 @@ class Rules:
             if request is None:
                 return None  # a request that no line shows would have been answered
             x = e if e is not None and request == e.line else self.open[request]
-            if x.given < now - 2 * SLACK_MS or x.given > now + self.lateness or not _same_code(told, x, outcome):
+            if (
+                x.given < now - 2 * SLACK_MS
+                or x.given > now + self.lateness
+                or not _same_code(told, x, outcome)
+            ):
                 return None
             named = self._named(world, outcome, x, told.index, base, anew=told is outcome.told[0])
             if named is None:
@@ -231,18 +303,33 @@ class Rules:
         return (parked, base) if all(i in waits for i in parked) else None
 
     def _named(
-        self, world: World, outcome: Outcome, e: Exchange, index: int, base: int | None, anew: bool = False
+        self,
+        world: World,
+        outcome: Outcome,
+        e: Exchange,
+        index: int,
+        base: int | None,
+        anew: bool = False,
     ) -> tuple[int | None] | None:
         """The generation, if the answer names what the memory holds (generation, leader, members; the member's share); None if it does not."""
         memory = outcome.after
         if isinstance(e, JoinExchange) and e.code == NONE:
             if base is None or (anew and e.to_generation == 1 and world.memory.initial):
-                base = e.to_generation  # not known so far; or the group had been deleted and begins anew
+                base = (
+                    e.to_generation
+                )  # not known so far; or the group had been deleted and begins anew
             names = self.seating.name
-            if memory.leader is None or e.to_generation != base or e.told != names(index) or e.leader != names(memory.leader):
+            if (
+                memory.leader is None
+                or e.to_generation != base
+                or e.told != names(index)
+                or e.leader != names(memory.leader)
+            ):
                 return None
             expected = {names(i) for i in memory.members} if index == memory.leader else set()
-            if {id for id, _ in e.members} != expected or (e.chosen and all(e.chosen != name for name, _ in e.protocols)):
+            if {id for id, _ in e.members} != expected or (
+                e.chosen and all(e.chosen != name for name, _ in e.protocols)
+            ):
                 return None
         if isinstance(e, SyncExchange) and e.code == NONE:
             plan = self.plans.get(world.plan) if world.plan is not None else None
@@ -251,13 +338,26 @@ class Rules:
         return (base,)
 
     def _moved(
-        self, world: World, outcome: Outcome, parked: dict[int, int], base: int | None, now: float, e: Exchange | None, who: str = ""
+        self,
+        world: World,
+        outcome: Outcome,
+        parked: dict[int, int],
+        base: int | None,
+        now: float,
+        e: Exchange | None,
+        who: str = "",
     ) -> World:
         after = outcome.after
-        turned = outcome.on != 0 or (after.phase != world.memory.phase and after.phase != Phase.STABLE)
+        turned = outcome.on != 0 or (
+            after.phase != world.memory.phase and after.phase != Phase.STABLE
+        )
         settled = after.phase == Phase.STABLE and world.memory.phase != Phase.STABLE
         leader = "" if world.memory.leader is None else self.seating.name(world.memory.leader)
-        story = told_of(world.story, Step(world.memory, outcome, base, now, e, who, leader), self.seating.names_of)
+        story = told_of(
+            world.story,
+            Step(world.memory, outcome, base, now, e, who, leader),
+            self.seating.names_of,
+        )
         return World(
             after,
             base,

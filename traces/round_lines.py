@@ -34,12 +34,23 @@ def rebalance_started(g: GroupWorlds, event: RebalanceStarted) -> Misfit | None:
         g.forget(loaded=True)
     reset = _maybe_recreated(g, event)
     phases = starts_in(event)
-    why = (None if reset else g.in_generation(event.generation)) or g.keep(phases) or _caused_by(g, reason) or g.step(steps.start_round)
+    why = (
+        (None if reset else g.in_generation(event.generation))
+        or g.keep(phases)
+        or _caused_by(g, reason)
+        or g.step(steps.start_round)
+    )
     if why:
         return why
     g.owed, g.debt, g.departed = "", False, {}
     g.belief.new_round()
-    if reason.cause in (Cause.JOIN, Cause.LEADER_REJOIN, Cause.METADATA_CHANGE, Cause.STATIC_REPLACED, Cause.PROTOCOL_CHANGE):
+    if reason.cause in (
+        Cause.JOIN,
+        Cause.LEADER_REJOIN,
+        Cause.METADATA_CHANGE,
+        Cause.STATIC_REPLACED,
+        Cause.PROTOCOL_CHANGE,
+    ):
         for id in reason.members:
             g.belief.park(id)
     if not g.printing.ids or (g.belief.strangers and not g.printing.joins):
@@ -54,7 +65,10 @@ def _maybe_recreated(g: GroupWorlds, event: RebalanceStarted) -> bool:
         return False
     if not g.printing.silent_deletion:
         return False
-    g.assume("generation_reset", f"generation {g.base} is followed by 0: the empty group was deleted in between, which is not printed")
+    g.assume(
+        "generation_reset",
+        f"generation {g.base} is followed by 0: the empty group was deleted in between, which is not printed",
+    )
     g.base = 0
     g.worlds = frozenset(w for w in g.worlds if steps.PHASE[w] == Phase.EMPTY)
     return True
@@ -115,7 +129,10 @@ def _counted_at_end(g: GroupWorlds, event: Stabilized) -> Misfit | None:
         return None
     least = belief.least()
     if belief.capped(size) and size < least:
-        g.assume("size_cap", f"generation {event.generation} has {size} members: it fits only if group.max.size is {size}")
+        g.assume(
+            "size_cap",
+            f"generation {event.generation} has {size} members: it fits only if group.max.size is {size}",
+        )
     return belief.sized(size)
 
 
@@ -127,7 +144,9 @@ def group_emptied(g: GroupWorlds, event: GroupEmptied) -> Misfit | None:
     if why is None and g.belief.inside and g.printing.removals:
         left = list(g.belief.inside)
         if len(left) > 1 or not g.printing.late_leaves or g.closing:
-            why = Misfit(f"the group is called empty, but {', '.join(left[:3])} had not gone", GOING)
+            why = Misfit(
+                f"the group is called empty, but {', '.join(left[:3])} had not gone", GOING
+            )
         else:
             g.debt = True
     why = why or g.step(lambda w: steps.end_round(w, False))

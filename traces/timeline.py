@@ -123,7 +123,11 @@ class Timeline:
     @property
     def open(self) -> Round | None:
         """The round under way, or stabilized and not yet assigned."""
-        return self.rounds[-1] if self.rounds and self.rounds[-1].outcome in ("open", "stabilized") else None
+        return (
+            self.rounds[-1]
+            if self.rounds and self.rounds[-1].outcome in ("open", "stabilized")
+            else None
+        )
 
     def observe(self, event: Event) -> None:
         if self.first is None:
@@ -217,7 +221,9 @@ class Timeline:
         if cause == Cause.JOIN:
             if member.joined is None:
                 member.joined = moment(event)
-                member.instance = member.instance or (event.reason.instance if event.reason else None)
+                member.instance = member.instance or (
+                    event.reason.instance if event.reason else None
+                )
                 self._count("joined")
             round.joined.append(id)
         elif cause == Cause.LEAVE:
@@ -242,7 +248,12 @@ class Timeline:
     def _(self, event: Stabilized) -> None:
         running = self.rounds[-1] if self.rounds and self.rounds[-1].outcome == "open" else None
         round = running or self._begin(Round(None, event.generation - 1))
-        round.to_generation, round.size, round.joined_at, round.outcome = event.generation, event.members, moment(event), "stabilized"
+        round.to_generation, round.size, round.joined_at, round.outcome = (
+            event.generation,
+            event.members,
+            moment(event),
+            "stabilized",
+        )
         _hold_up(round, self.bursts[-1] if self.bursts else None, self.still_awaited)
         self.largest = max(self.largest, event.members or 0)
         self._count("stabilized")
@@ -253,7 +264,12 @@ class Timeline:
     def _(self, event: GroupEmptied) -> None:
         running = self.rounds[-1] if self.rounds and self.rounds[-1].outcome == "open" else None
         round = running or self._begin(Round(None, event.generation - 1))
-        round.to_generation, round.size, round.joined_at, round.outcome = event.generation, 0, moment(event), "emptied"
+        round.to_generation, round.size, round.joined_at, round.outcome = (
+            event.generation,
+            0,
+            moment(event),
+            "emptied",
+        )
         _hold_up(round, self.bursts[-1] if self.bursts else None, ())
         self._count("emptied")
         self._empty = True
@@ -268,7 +284,11 @@ class Timeline:
             leader = self.member(event.leader, event)
             leader.led, leader.used = leader.led + 1, True
         round = self.rounds[-1] if self.rounds else None
-        if round is None or round.outcome != "stabilized" or round.to_generation != event.generation:
+        if (
+            round is None
+            or round.outcome != "stabilized"
+            or round.to_generation != event.generation
+        ):
             return
         round.assigned, round.outcome, round.leader = moment(event), "assigned", event.leader
         round.size = round.size if round.size is not None else event.members
@@ -320,7 +340,11 @@ class Timeline:
         member.client_reason = event.client_reason
         member.instance = member.instance or event.instance
         running = self.open
-        if running is not None and event.member not in running.left and len(running.left) < NAMES_KEPT:
+        if (
+            running is not None
+            and event.member not in running.left
+            and len(running.left) < NAMES_KEPT
+        ):
             running.left.append(event.member)
 
     @_on(MemberExpired)
@@ -395,7 +419,11 @@ class Timeline:
             elif event.what in ("left", "fenced", "away"):
                 self._gone(event.member, event, "expired" if event.what == "fenced" else event.what)
                 self._count("expired" if event.what == "fenced" else event.what)
-        if event.epoch is not None and event.what in ("epoch", "target") and len(self.epochs) < ROUNDS_KEPT:
+        if (
+            event.epoch is not None
+            and event.what in ("epoch", "target")
+            and len(self.epochs) < ROUNDS_KEPT
+        ):
             self.epochs.append((event.epoch, moment(event), event.what))
         began = self._story.observe(event, self.rounds[-1] if self.rounds else None)
         if began is not None:
@@ -417,13 +445,27 @@ MOST_CANDIDATES = 5
 
 def _hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None:
     """Who came last, or for whom the round waited in vain, as far as the lines since its start tell."""
-    last = round.last if round.last is not None and (elapsed(moment(round.last), round.joined_at) or 0) <= AT_ONCE_MS else None
+    last = (
+        round.last
+        if round.last is not None
+        and (elapsed(moment(round.last), round.joined_at) or 0) <= AT_ONCE_MS
+        else None
+    )
     if round.not_rejoined:
-        round.held_up_by, round.waited_for = tuple(round.not_rejoined), "did not rejoin until the rebalance timeout"
+        round.held_up_by, round.waited_for = (
+            tuple(round.not_rejoined),
+            "did not rejoin until the rebalance timeout",
+        )
     elif isinstance(last, MemberExpired):
         together = burst is not None and burst.last.line == last.line
-        round.held_up_by = tuple(burst.members) if burst is not None and together else (last.member,)
-        round.waited_for = "never joined, until the session timeout" if last.pending else "gone, until the session timeout"
+        round.held_up_by = (
+            tuple(burst.members) if burst is not None and together else (last.member,)
+        )
+        round.waited_for = (
+            "never joined, until the session timeout"
+            if last.pending
+            else "gone, until the session timeout"
+        )
     elif isinstance(last, MemberLeft):
         round.held_up_by, round.waited_for = (last.member,), "left instead of joining"
     elif isinstance(last, MemberAdded):
@@ -433,7 +475,10 @@ def _hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> Non
     elif round.initial:
         round.waited_for = "the initial delay"
     elif 0 < len(awaited) <= MOST_CANDIDATES:
-        round.held_up_by, round.waited_for = awaited, "joined last" if len(awaited) == 1 else "one of them joined last"
+        round.held_up_by, round.waited_for = (
+            awaited,
+            "joined last" if len(awaited) == 1 else "one of them joined last",
+        )
     else:
         round.waited_for = "not shown (the JoinGroup of a member that the group knew)"
     round.last = None

@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from datetime import date
 
-_MONTHS = {name: i + 1 for i, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split())}
+_MONTHS = {
+    name: i + 1 for i, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split())
+}
 _DAY = 86_400_000
 
 # ISO 8601 and its kin: 2024-10-25 17:25:16,582 · 2024-10-25T17:25:16.582+02:00 · 2024/10/25 17:25:16.582
-_ISO = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,9}))?(?:\s?(Z|UTC|[+-]\d\d:?\d\d)\b)?")
+_ISO = re.compile(
+    r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,9}))?(?:\s?(Z|UTC|[+-]\d\d:?\d\d)\b)?"
+)
 # log4j's DATE and what others make of it: 25 Oct 2024 17:25:16,582 · 25/Oct/2024:17:25:16
-_NAMED = re.compile(r"\b(\d{1,2})[ /-]([A-Za-z]{3})[ /-](\d{4})[ :](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
+_NAMED = re.compile(
+    r"\b(\d{1,2})[ /-]([A-Za-z]{3})[ /-](\d{4})[ :](\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"
+)
 # syslog: Oct 25 17:25:16 (no year: taken as 1970)
 _SYSLOG = re.compile(r"\b([A-Z][a-z]{2}) {1,2}(\d{1,2}) (\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?")
 # a time of day alone: 17:25:16,582
@@ -94,7 +100,9 @@ def show_time(ms: int | None) -> str:
     if ms is None:
         return "-"
     days, rest = divmod(ms, _DAY)
-    clock = f"{rest // 3_600_000:02}:{rest // 60_000 % 60:02}:{rest // 1000 % 60:02}.{rest % 1000:03}"
+    clock = (
+        f"{rest // 3_600_000:02}:{rest // 60_000 % 60:02}:{rest // 1000 % 60:02}.{rest % 1000:03}"
+    )
     if days == 0:
         return clock
     try:

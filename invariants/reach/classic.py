@@ -15,7 +15,13 @@ def _listed(scope: Any) -> str:
     if not scope.lists:
         return ""
     lists = [set(names) for names in scope.lists]
-    return "same" if all(names == lists[0] for names in lists) else "some" if set.intersection(*lists) else "none"
+    return (
+        "same"
+        if all(names == lists[0] for names in lists)
+        else "some"
+        if set.intersection(*lists)
+        else "none"
+    )
 
 
 OPTIONS: dict[str, Callable[[Any], int | None]] = {
@@ -29,10 +35,15 @@ OPTIONS: dict[str, Callable[[Any], int | None]] = {
     "same_listed": lambda s: 0 if _listed(s) == "same" else None,
     "in_common": lambda s: 0 if _listed(s) == "some" else None,
     "apart": lambda s: 0 if _listed(s) == "none" else None,
-    "spare_sync_timeouts": lambda s: 0 if dict(s.faults).get("sync_timeout", 0) > s.generations else None,
+    "spare_sync_timeouts": lambda s: (
+        0 if dict(s.faults).get("sync_timeout", 0) > s.generations else None
+    ),
 }
 # The model forgets what it kept for a fault when the last such fault has happened. More sync timeouts than generations never all happen.
-SPARE: Rows = {name: [row for row in LEAST[name] if "sync_timeout" not in row[0]] for name in ("close_books", "forget")}
+SPARE: Rows = {
+    name: [row for row in LEAST[name] if "sync_timeout" not in row[0]]
+    for name in ("close_books", "forget")
+}
 ALL_CHANGES: Mapping[str, Rows] = {**CHANGES, "spare_sync_timeouts": SPARE}
 
 NEEDS = Needs(LEAST, ALL_CHANGES, OPTIONS)

@@ -44,19 +44,33 @@ class Needs:
 
     def cannot(self, scope: Any) -> dict[str, str]:
         """Every name for which the scope leaves no room -> what it would need."""
-        return {name: self._reason(name, scope) for name in self.least if not self.possible(name, scope)}
+        return {
+            name: self._reason(name, scope) for name in self.least if not self.possible(name, scope)
+        }
 
     def _reason(self, name: str, scope: Any) -> str:
-        missing = next(rows for rows in self._relevant(name, scope) if not any(_met(row, scope) for row in rows))
+        missing = next(
+            rows
+            for rows in self._relevant(name, scope)
+            if not any(_met(row, scope) for row in rows)
+        )
         if not missing:
             return "no scope with these options that was ever explored reaches it"
         few = [words(row) for row in missing[:3]]
-        return "needs " + ", or ".join(few) + (f", or one of {len(missing) - 3} other combinations" if len(missing) > 3 else "")
+        return (
+            "needs "
+            + ", or ".join(few)
+            + (f", or one of {len(missing) - 3} other combinations" if len(missing) > 3 else "")
+        )
 
 
 def _met(row: Row, scope: Any) -> bool:
     faults, members, generations = row[:3]
-    if scope.members < members or scope.generations < generations or (len(row) > 3 and scope.generations > row[3]):
+    if (
+        scope.members < members
+        or scope.generations < generations
+        or (len(row) > 3 and scope.generations > row[3])
+    ):
         return False
     wanted = Counter(faults.split())
     if scope.any_faults is not None:
@@ -69,7 +83,9 @@ def words(row: Row) -> str:
     faults, members, generations = row[:3]
     counted = Counter(faults.split())
     parts = [f"{n} {fault}" if n > 1 else fault for fault, n in sorted(counted.items())]
-    sizes = [f"{members} members"] * (members > 1) + [f"{generations} generations"] * (generations > 1)
+    sizes = [f"{members} members"] * (members > 1) + [f"{generations} generations"] * (
+        generations > 1
+    )
     sizes += [f"at most {row[3]} generations"] if len(row) > 3 else []
     listed = " and ".join(parts)
     return " with ".join(part for part in (listed, " and ".join(sizes)) if part) or "other options"

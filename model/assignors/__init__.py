@@ -1,7 +1,15 @@
 """Kafka's assignors as pure functions: those of the client (KIP-54, KIP-429, KIP-881) and those of KIP-848's coordinator."""
 
 from groupcheck.model.assignors.client_range import range_
-from groupcheck.model.assignors.group import Assignment, Group, Member, NoAssignment, Partition, Partitions, partitions
+from groupcheck.model.assignors.group import (
+    Assignment,
+    Group,
+    Member,
+    NoAssignment,
+    Partition,
+    Partitions,
+    partitions,
+)
 from groupcheck.model.assignors.round_robin import round_robin
 from groupcheck.model.assignors.server_range import server_range
 from groupcheck.model.assignors.sticky import cooperative_sticky, sticky

@@ -15,12 +15,18 @@ ClaimOf = Callable[[Member], tuple[Partitions, int]]
 
 def eager_claim(member: Member) -> tuple[Partitions, int]:
     """`StickyAssignor` reads partitions and generation from the user data, which a member has that was assigned something before."""
-    return (member.owned, member.generation) if member.generation > NO_GENERATION else (NOTHING, NO_GENERATION)
+    return (
+        (member.owned, member.generation)
+        if member.generation > NO_GENERATION
+        else (NOTHING, NO_GENERATION)
+    )
 
 
 def cooperative_claim(member: Member) -> tuple[Partitions, int]:
     """`CooperativeStickyAssignor` reads the subscription: its partitions always, its generation unless there is only the user data's."""
-    return member.owned, member.in_subscription if member.in_subscription > NO_GENERATION else max(member.generation, NO_GENERATION)
+    return member.owned, member.in_subscription if member.in_subscription > NO_GENERATION else max(
+        member.generation, NO_GENERATION
+    )
 
 
 @frozen

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from groupcheck.model.assignors.group import Assignment, Group, Partition, instance_first, subscribed_sizes
+from groupcheck.model.assignors.group import (
+    Assignment,
+    Group,
+    Partition,
+    instance_first,
+    subscribed_sizes,
+)
 from groupcheck.model.assignors.racks import NOWHERE, consumer_racks, partition_racks, racks_count
 
 
@@ -21,7 +27,13 @@ def range_(group: Group) -> Assignment:
     racks = consumer_racks(group)
     nearby = partition_racks(group, sizes) if racks else {}
     topics = [
-        _Topic(topic, size, subscribers := [m.id for m in members if topic in m.topics], _of(subscribers, racks), nearby)
+        _Topic(
+            topic,
+            size,
+            subscribers := [m.id for m in members if topic in m.topics],
+            _of(subscribers, racks),
+            nearby,
+        )
         for topic, size in sizes.items()
     ]
     if any(topic.racks_count for topic in topics):
@@ -45,9 +57,18 @@ def _of(members: Iterable[str], racks: Mapping[str, str]) -> dict[str, str]:
 class _Topic:
     """A topic while it is given away."""
 
-    def __init__(self, name: str, size: int, members: list[str], racks: dict[str, str], nearby: Mapping[Partition, frozenset[str]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        size: int,
+        members: list[str],
+        racks: dict[str, str],
+        nearby: Mapping[Partition, frozenset[str]],
+    ) -> None:
         self.name, self.size, self.members, self.racks = name, size, members, racks
-        self.nearby = {(name, number): nearby[name, number] for number in range(size)} if racks else {}
+        self.nearby = (
+            {(name, number): nearby[name, number] for number in range(size)} if racks else {}
+        )
         self.racks_count = racks_count(racks.values(), self.nearby.values())
         self.quota, self.longer = divmod(size, len(members))
         self.left: list[Partition] = [(name, number) for number in range(size)]
@@ -72,14 +93,18 @@ class _Topic:
     def share(self, *, only_nearby: bool = False) -> None:
         """One member after the other takes what it may."""
         for member in self.members:
-            fitting = [p for p in self.left if not only_nearby or self.matches(member, p)][: self.room(member)]
+            fitting = [p for p in self.left if not only_nearby or self.matches(member, p)][
+                : self.room(member)
+            ]
             if fitting:
                 self.give(member, fitting)
 
 
 def _co_partitioned(topics: list[_Topic]) -> Iterable[list[_Topic]]:
     """Topics of the same subscribers, racks and size. Where no subscriber has a rack, sizes are not told apart (and nothing is given)."""
-    alike: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...], int], list[_Topic]] = defaultdict(list)
+    alike: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...], int], list[_Topic]] = (
+        defaultdict(list)
+    )
     for topic in topics:
         alike[tuple(topic.members), tuple(topic.racks.items()), len(topic.nearby)].append(topic)
     return alike.values()
@@ -89,7 +114,14 @@ def _together(topics: list[_Topic]) -> None:
     """Number by number: the first member that is near all of them, and has room in all, gets that number of each topic."""
     members = list(topics[0].members)
     for number in range(len(topics[0].nearby)):
-        found = next((m for m in members if all(t.matches(m, (t.name, number)) and t.room(m) > 0 for t in topics)), None)
+        found = next(
+            (
+                m
+                for m in members
+                if all(t.matches(m, (t.name, number)) and t.room(m) > 0 for t in topics)
+            ),
+            None,
+        )
         if found is None:
             continue
         for topic in topics:

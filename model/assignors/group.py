@@ -50,7 +50,9 @@ def _sizes(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple[
 
 def _racks(given: Mapping[str, Iterable[Iterable[str]]] | Racks) -> Racks:
     pairs = given.items() if isinstance(given, Mapping) else given
-    return tuple(sorted((topic, tuple(map(frozenset, of_partitions))) for topic, of_partitions in pairs))
+    return tuple(
+        sorted((topic, tuple(map(frozenset, of_partitions))) for topic, of_partitions in pairs)
+    )
 
 
 @frozen

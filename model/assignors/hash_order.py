@@ -64,7 +64,9 @@ def bucket(hashed: int, buckets: int) -> int:
     return (hashed ^ (hashed >> 16)) & (buckets - 1)
 
 
-def in_hash_order(elements: Sequence[T], hashed: Callable[[T], int], buckets: int | None = None) -> list[T]:
+def in_hash_order(
+    elements: Sequence[T], hashed: Callable[[T], int], buckets: int | None = None
+) -> list[T]:
     """Distinct elements, given in order of insertion, in the order in which a hash table gives them."""
     size = buckets or buckets_for(len(elements))
     return sorted(elements, key=lambda element: bucket(hashed(element), size))

@@ -30,7 +30,10 @@ class Load:
         """The next member to take one."""
         if self.next_low >= self.low_end:
             self.low += 1
-            while self.low_end < len(self.members) and self.load[self.members[self.low_end]] == self.low:
+            while (
+                self.low_end < len(self.members)
+                and self.load[self.members[self.low_end]] == self.low
+            ):
                 self.low_end += 1
             self.next_low = 0
         self.next_low += 1
@@ -46,7 +49,9 @@ class Load:
 
     def _next_most(self) -> int | None:
         if self.next_high < self.high_start:
-            if self.high_end <= self.high_start and self.high_start > 0:  # all of the group dropped out: on to the next load that there is
+            if (
+                self.high_end <= self.high_start and self.high_start > 0
+            ):  # all of the group dropped out: on to the next load that there is
                 self.high = self.load[self.members[self.high_start - 1]]
             else:
                 self.high -= 1

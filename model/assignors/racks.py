@@ -30,7 +30,9 @@ def racks_count(consumers: Iterable[str], partitions: Iterable[frozenset[str]]) 
     """Are racks looked at: some consumer shares a rack with some partition, and the partitions do not all have the same racks?"""
     of_partitions = list(partitions)
     everywhere = NOWHERE.union(*of_partitions)
-    return not everywhere.isdisjoint(consumers) and any(racks != everywhere for racks in of_partitions)
+    return not everywhere.isdisjoint(consumers) and any(
+        racks != everywhere for racks in of_partitions
+    )
 
 
 @frozen
@@ -48,7 +50,11 @@ class RackInfo:
 
     def scarce_first(self, partitions: list[Partition]) -> list[Partition]:
         """Those with the fewest consumers nearby first."""
-        return sorted(partitions, key=lambda partition: self.readers[partition]) if self.readers else partitions
+        return (
+            sorted(partitions, key=lambda partition: self.readers[partition])
+            if self.readers
+            else partitions
+        )
 
     def next_nearby(self, partition: Partition, members: Sequence[str], first: int) -> int | None:
         """The index of the next member in the partition's racks, from `first` on, round the list."""
@@ -72,4 +78,6 @@ def rack_info(group: Group, sizes: Mapping[str, int]) -> RackInfo:
     if not racks_count(consumers.values(), partitions.values()):
         return NO_RACKS
     where = list(consumers.values())
-    return RackInfo(consumers, partitions, {p: sum(map(where.count, racks)) for p, racks in partitions.items()})
+    return RackInfo(
+        consumers, partitions, {p: sum(map(where.count, racks)) for p, racks in partitions.items()}
+    )

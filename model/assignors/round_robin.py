@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from groupcheck.model.assignors.group import Assignment, Group, Partition, every_partition, instance_first, subscribed_sizes
+from groupcheck.model.assignors.group import (
+    Assignment,
+    Group,
+    Partition,
+    every_partition,
+    instance_first,
+    subscribed_sizes,
+)
 
 
 def round_robin(group: Group) -> Assignment:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from groupcheck.model.assignors.group import Assignment, Group, Partition, instance_first, subscribed_sizes
+from groupcheck.model.assignors.group import (
+    Assignment,
+    Group,
+    Partition,
+    instance_first,
+    subscribed_sizes,
+)
 
 
 def server_range(group: Group) -> Assignment:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from groupcheck.model.assignors.claims import ClaimOf, cooperative_claim, eager_claim, resolved
-from groupcheck.model.assignors.group import Assignment, Group, Member, Partition, Partitions, subscribed_sizes
+from groupcheck.model.assignors.group import (
+    Assignment,
+    Group,
+    Member,
+    Partition,
+    Partitions,
+    subscribed_sizes,
+)
 from groupcheck.model.assignors.racks import rack_info
 from groupcheck.model.assignors.sticky_equal import deal
 from groupcheck.model.assignors.sticky_unequal import spread
@@ -32,7 +39,9 @@ def cooperative_sticky(group: Group) -> Assignment:
     return {member: frozenset(partitions) for member, partitions in planned.items()}
 
 
-def _plan(group: Group, claim_of: ClaimOf) -> tuple[dict[str, list[Partition]], dict[Partition, str] | None]:
+def _plan(
+    group: Group, claim_of: ClaimOf
+) -> tuple[dict[str, list[Partition]], dict[Partition, str] | None]:
     """What each member shall have; and what changes hands, where the algorithm for equal subscriptions knows it."""
     if not group.members:
         return {}, {}
@@ -55,7 +64,16 @@ def seem_equal(members: Iterable[Member]) -> bool:
     return True
 
 
-def _changing(owned: Mapping[str, Partitions], planned: Mapping[str, list[Partition]]) -> dict[Partition, str]:
+def _changing(
+    owned: Mapping[str, Partitions], planned: Mapping[str, list[Partition]]
+) -> dict[Partition, str]:
     """Partitions that a member is to get and another, which claims them, is to lose (computePartitionsTransferringOwnership)."""
-    lost = frozenset[Partition]().union(*(owned[member].difference(partitions) for member, partitions in planned.items()))
-    return {p: member for member, partitions in planned.items() for p in partitions if p in lost and p not in owned[member]}
+    lost = frozenset[Partition]().union(
+        *(owned[member].difference(partitions) for member, partitions in planned.items())
+    )
+    return {
+        p: member
+        for member, partitions in planned.items()
+        for p in partitions
+        if p in lost and p not in owned[member]
+    }

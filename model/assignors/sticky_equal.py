@@ -12,7 +12,9 @@ from groupcheck.model.assignors.racks import RackInfo
 WRONG = "IllegalStateException"
 
 
-def deal(sizes: Mapping[str, int], racks: RackInfo, claims: Claims) -> tuple[dict[str, list[Partition]], dict[Partition, str]]:
+def deal(
+    sizes: Mapping[str, int], racks: RackInfo, claims: Claims
+) -> tuple[dict[str, list[Partition]], dict[Partition, str]]:
     """What each member gets, and which of these partitions changes hands (partition: its new owner).
 
     Everybody keeps what it owns up to its quota, in the hash order of member ids: who comes first may have one more than the least. What is
@@ -134,6 +136,8 @@ class _Dealer:
     def check(self) -> None:
         """verifyUnfilledMembers."""
         if self.below and self.above != self.many:
-            raise NoAssignment(WRONG, "partitions are dealt, but not enough members have more than the least")
+            raise NoAssignment(
+                WRONG, "partitions are dealt, but not enough members have more than the least"
+            )
         if any(len(self.given[member]) != self.least for member in self.below):
             raise NoAssignment(WRONG, "partitions are dealt, but a member has less than the least")

@@ -13,7 +13,9 @@ from groupcheck.model.assignors.movements import Movements
 from groupcheck.model.assignors.racks import RackInfo
 
 
-def spread(group: Group, sizes: Mapping[str, int], racks: RackInfo, claims: Claims) -> dict[str, list[Partition]]:
+def spread(
+    group: Group, sizes: Mapping[str, int], racks: RackInfo, claims: Claims
+) -> dict[str, list[Partition]]:
     """Everybody keeps what it owns and subscribes to; what is free goes to the least loaded; then partitions move while that helps.
 
     Topics with the fewest subscribers come first, ties by name; members with the fewest partitions, ties by id. A partition goes back to its
@@ -23,8 +25,12 @@ def spread(group: Group, sizes: Mapping[str, int], racks: RackInfo, claims: Clai
     """
     try:
         return _Spreader(group, sizes, racks, claims).spread()
-    except KeyError:  # of a member that was set aside, or the owner of a partition that has none: a null in Java
-        raise NoAssignment("NullPointerException", "a member or owner that the balance needs was set aside") from None
+    except (
+        KeyError
+    ):  # of a member that was set aside, or the owner of a partition that has none: a null in Java
+        raise NoAssignment(
+            "NullPointerException", "a member or owner that the balance needs was set aside"
+        ) from None
 
 
 class _Spreader:
@@ -33,20 +39,33 @@ class _Spreader:
     What is `given` are lists, as in Kafka: after a claim of a partition that does not exist, one may be given twice (`not_assigned`).
     """
 
-    def __init__(self, group: Group, sizes: Mapping[str, int], racks: RackInfo, claims: Claims) -> None:
+    def __init__(
+        self, group: Group, sizes: Mapping[str, int], racks: RackInfo, claims: Claims
+    ) -> None:
         self.sizes, self.racks, self.older = sizes, racks, claims.older
-        self.topics = {member.id: [topic for topic in member.topics if topic in sizes] for member in group.members}
-        self.subscribers = {topic: [m.id for m in group.members if topic in m.topics] for topic in sizes}
-        self.most = {member: sum(sizes[topic] for topic in topics) for member, topics in self.topics.items()}
+        self.topics = {
+            member.id: [topic for topic in member.topics if topic in sizes]
+            for member in group.members
+        }
+        self.subscribers = {
+            topic: [m.id for m in group.members if topic in m.topics] for topic in sizes
+        }
+        self.most = {
+            member: sum(sizes[topic] for topic in topics) for member, topics in self.topics.items()
+        }
         self.given = {member: sorted(claims.owned[member]) for member in by_text(claims.owned)}
-        self.owner = {partition: member for member, owned in self.given.items() for partition in owned}
+        self.owner = {
+            partition: member for member, owned in self.given.items() for partition in owned
+        }
         self.movements = Movements()
         self.revoked = False
         self.sorted: list[tuple[int, str]] = []
 
     def spread(self) -> dict[str, list[Partition]]:
         kept = self._keep()
-        every = every_partition({topic: self.sizes[topic] for topic in sorted(self.sizes, key=self._rank)})
+        every = every_partition(
+            {topic: self.sizes[topic] for topic in sorted(self.sizes, key=self._rank)}
+        )
         free = not_assigned(every, sorted(kept, key=lambda p: (*self._rank(p[0]), p[1])))
         self.sorted = sorted((len(owned), member) for member, owned in self.given.items())
         fresh = not self.sorted[-1][0]
@@ -61,7 +80,9 @@ class _Spreader:
         """What members own and may keep; the rest is revoked."""
         kept = []
         for member, owned in self.given.items():
-            mine = [p for p in owned if p[0] in self.topics[member] and not self.racks.apart(member, p)]
+            mine = [
+                p for p in owned if p[0] in self.topics[member] and not self.racks.apart(member, p)
+            ]
             self.revoked = self.revoked or mine != owned
             self.given[member] = mine
             kept += mine
@@ -69,13 +90,19 @@ class _Spreader:
 
     def _give_away(self, free: list[Partition]) -> None:
         """First to members nearby, where racks count, then to any."""
-        left = [p for p in free if not self._to_the_least_loaded(p, nearby=True)] if self.racks.consumers else free
+        left = (
+            [p for p in free if not self._to_the_least_loaded(p, nearby=True)]
+            if self.racks.consumers
+            else free
+        )
         for partition in left:
             self._to_the_least_loaded(partition, nearby=False)
 
     def _to_the_least_loaded(self, partition: Partition, *, nearby: bool) -> bool:
         for _, member in self.sorted:
-            if partition[0] in self.topics[member] and not (nearby and self.racks.apart(member, partition)):
+            if partition[0] in self.topics[member] and not (
+                nearby and self.racks.apart(member, partition)
+            ):
                 self._leave_order(member)
                 self.given[member].append(partition)
                 self.owner[partition] = member
@@ -87,7 +114,10 @@ class _Spreader:
         shared = {topic for topic, members in self.subscribers.items() if len(members) > 1}
         movable, free = ([p for p in partitions if p[0] in shared] for partitions in (every, free))
         aside = self._set_aside(shared)
-        before, owner = {member: list(owned) for member, owned in self.given.items()}, dict(self.owner)
+        before, owner = (
+            {member: list(owned) for member, owned in self.given.items()},
+            dict(self.owner),
+        )
         if not self.revoked:
             self._move(free)
         moved = self._move(movable)
@@ -118,8 +148,12 @@ class _Spreader:
                 last = self.older.get(partition)
                 if last is not None and here > len(self.given[last]) + 1:
                     self._reassign(partition, last)
-                elif any(here > len(self.given[other]) + 1 for other in self.subscribers[partition[0]]):
-                    self._reassign(partition, next(m for _, m in self.sorted if partition[0] in self.topics[m]))
+                elif any(
+                    here > len(self.given[other]) + 1 for other in self.subscribers[partition[0]]
+                ):
+                    self._reassign(
+                        partition, next(m for _, m in self.sorted if partition[0] in self.topics[m])
+                    )
                 else:
                     continue
                 moved = more = True
@@ -151,7 +185,10 @@ class _Spreader:
             for topic in self.topics[member]:
                 for number in range(self.sizes[topic]):
                     other = owner[topic, number]
-                    if size + 1 < len(self.given[other]) and (topic, number) not in self.given[member]:
+                    if (
+                        size + 1 < len(self.given[other])
+                        and (topic, number) not in self.given[member]
+                    ):
                         return False
         return True
 

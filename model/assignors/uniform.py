@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from groupcheck.model.assignors.group import Assignment, Group, Member, Partition, subscribed_sizes
-from groupcheck.model.assignors.hash_order import by_text, copied, id_hash, in_hash_order, number_hash
+from groupcheck.model.assignors.hash_order import (
+    by_text,
+    copied,
+    id_hash,
+    in_hash_order,
+    number_hash,
+)
 from groupcheck.model.assignors.uniform_unequal import level
 
 
@@ -19,7 +25,9 @@ def uniform(group: Group, *, gives_up_the_extra: bool = True) -> Assignment:
     order = by_text(member.id for member in group.members)
     members = {member.id: member for member in group.members}
     if len({wanted(member, group) for member in group.members}) <= 1:
-        given = _fill([members[member] for member in order], sizes, gives_up_the_extra=gives_up_the_extra)
+        given = _fill(
+            [members[member] for member in order], sizes, gives_up_the_extra=gives_up_the_extra
+        )
     else:
         given = level([members[member] for member in order], sizes)
     return {member: frozenset(given.get(member, ())) for member in members}
@@ -30,13 +38,20 @@ def wanted(member: Member, group: Group) -> frozenset[str]:
     return member.topics.intersection(topic for topic, _ in group.topics)
 
 
-def _fill(members: list[Member], sizes: dict[str, int], *, gives_up_the_extra: bool) -> dict[str, set[Partition]]:
+def _fill(
+    members: list[Member], sizes: dict[str, int], *, gives_up_the_extra: bool
+) -> dict[str, set[Partition]]:
     """UniformHomogeneousAssignmentBuilder."""
     if not sizes:
         return {}
     topics = copied(in_hash_order(sorted(sizes), id_hash), id_hash)
     taken = frozenset[Partition]().union(*(member.owned for member in members))
-    free = [(topic, number) for topic in topics for number in range(sizes[topic]) if (topic, number) not in taken]
+    free = [
+        (topic, number)
+        for topic in topics
+        for number in range(sizes[topic])
+        if (topic, number) not in taken
+    ]
     quota, extra = divmod(sum(sizes.values()), len(members))
     given: dict[str, set[Partition]] = {}
     room: list[tuple[str, int]] = []
@@ -57,7 +72,9 @@ def _fill(members: list[Member], sizes: dict[str, int], *, gives_up_the_extra: b
     return given
 
 
-def _kept(member: Member, sizes: dict[str, int], quota: int) -> tuple[set[Partition], list[Partition]]:
+def _kept(
+    member: Member, sizes: dict[str, int], quota: int
+) -> tuple[set[Partition], list[Partition]]:
     """What of its target a member may keep, and what it loses for want of room. Of a topic that does not fit whole, the first in hash order stay."""
     numbers: dict[str, list[int]] = {}
     for topic, number in sorted(member.owned):

@@ -22,7 +22,10 @@ def level(members: list[Member], sizes: Mapping[str, int]) -> dict[str, set[Part
     levelling = _Levelling(members, sizes)
     levelling.give_away()
     levelling.level()
-    return {member.id: {p for p, owner in levelling.owner.items() if owner == index} for index, member in enumerate(members)}
+    return {
+        member.id: {p for p, owner in levelling.owner.items() if owner == index}
+        for index, member in enumerate(members)
+    }
 
 
 class _Levelling:
@@ -30,10 +33,18 @@ class _Levelling:
 
     def __init__(self, members: list[Member], sizes: Mapping[str, int]) -> None:
         self.sizes = sizes
-        self.subscribers = {topic: [i for i, member in enumerate(members) if topic in member.topics] for topic in sizes}
-        kept = [{p for p in member.owned if p[0] in member.topics and p[0] in sizes} for member in members]
+        self.subscribers = {
+            topic: [i for i, member in enumerate(members) if topic in member.topics]
+            for topic in sizes
+        }
+        kept = [
+            {p for p in member.owned if p[0] in member.topics and p[0] in sizes}
+            for member in members
+        ]
         self.load = [len(partitions) for partitions in kept]
-        self.owner: dict[Partition, int] = {partition: i for i, partitions in enumerate(kept) for partition in partitions}
+        self.owner: dict[Partition, int] = {
+            partition: i for i, partitions in enumerate(kept) for partition in partitions
+        }
 
     def _in_order(self, topics: Iterable[str]) -> list[str]:
         def place(topic: str) -> tuple[float, int, tuple[int, int]]:
@@ -50,7 +61,10 @@ class _Levelling:
 
     def give_away(self) -> None:
         """assignRemainingPartitions."""
-        free = {topic: [n for n in range(size) if (topic, n) not in self.owner] for topic, size in self.sizes.items()}
+        free = {
+            topic: [n for n in range(size) if (topic, n) not in self.owner]
+            for topic, size in self.sizes.items()
+        }
         for topic in self._in_order(topic for topic in free if free[topic]):
             load = Load(self.load, self.subscribers[topic])
             for number in free[topic]:
@@ -58,7 +72,9 @@ class _Levelling:
 
     def level(self) -> None:
         """balanceTopics: a topic with one subscriber cannot be levelled."""
-        topics = self._in_order(topic for topic, members in self.subscribers.items() if len(members) > 1)
+        topics = self._in_order(
+            topic for topic, members in self.subscribers.items() if len(members) > 1
+        )
         last = None
         for _ in range(ROUNDS):
             for topic in topics:

@@ -1,6 +1,12 @@
 """The explicit-state engine: a `Spec` of slots and rules goes in, a `Verdict` comes out. It knows nothing of Kafka."""
 
-from groupcheck.model.engine.errors import CheckpointError, RuleError, ScopeError, SpecError, UserError
+from groupcheck.model.engine.errors import (
+    CheckpointError,
+    RuleError,
+    ScopeError,
+    SpecError,
+    UserError,
+)
 from groupcheck.model.engine.spec import (
     Predicate,
     Rule,

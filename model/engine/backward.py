@@ -41,13 +41,18 @@ def _predecessor(search: Search, first: int, end: int, target: int) -> int:
         found = int(search.registers[r.FOUND_AT])
         if found != r.HASHED:
             return found
-        for count in (r.ASKED_COUNT, r.DEFERRED_COUNT):  # states of a level that was cut off may lack rows
+        for count in (
+            r.ASKED_COUNT,
+            r.DEFERRED_COUNT,
+        ):  # states of a level that was cut off may lack rows
             search.registers[count] = 0
         if int(search.registers[r.OVERFLOW]):
             search.more_chain_memory()  # and the same states again: what did not fit was not looked at
         else:
             first = int(search.registers[r.FROM])
-    raise RuleError("?", f"no state leads to state {target} of the log: a rule is not deterministic", {})
+    raise RuleError(
+        "?", f"no state leads to state {target} of the log: a rule is not deterministic", {}
+    )
 
 
 def path_to(search: Search, place: int) -> Path:
@@ -61,7 +66,11 @@ def path_through(see: Semantics, states: Sequence[State]) -> Path:
     for before, after in pairwise(states):
         step = next((s for s, _ in see.steps(before) if s.state == after), None)
         if step is None:
-            raise RuleError(_suspect(see, before, after), "a path cannot be repeated: some rule is not deterministic", see.named(before))
+            raise RuleError(
+                _suspect(see, before, after),
+                "a path cannot be repeated: some rule is not deterministic",
+                see.named(before),
+            )
         steps.append(step)
     chain = next(c for c, _, rest in see.starts() if rest == states[0])
     return Path(see.places, states[0], chain, tuple(steps))
@@ -82,6 +91,9 @@ def path_of(see: Semantics, name: str, path: Path, kind: str) -> Path:
     last = next((s for s, broken in see.steps(witness) if name in [p.name for p in broken]), None)
     if last is None:
         raise RuleError(
-            name, "broke in a step that cannot be repeated: some rule is not deterministic", see.named(witness), kind="step invariant"
+            name,
+            "broke in a step that cannot be repeated: some rule is not deterministic",
+            see.named(witness),
+            kind="step invariant",
         )
     return Path(path.places, path.initial, path.settled, (*path.steps, last))

@@ -57,7 +57,13 @@ class Numbers:
 
 
 def numbers_of(search: Search) -> Numbers:
-    return Numbers(search.findings.depth, search.log.states, search.transitions, search.fired, dict(search.findings.goals))
+    return Numbers(
+        search.findings.depth,
+        search.log.states,
+        search.transitions,
+        search.fired,
+        dict(search.findings.goals),
+    )
 
 
 def save(search: Search, at: Numbers, directory: Path) -> None:
@@ -67,7 +73,13 @@ def save(search: Search, at: Numbers, directory: Path) -> None:
     log = search.log.memory.words[: at.states * search.packed.words]
     header = {
         "identity": identity(search.spec),
-        "numbers": {"depth": at.depth, "states": at.states, "transitions": at.transitions, "fired": at.fired, "goals": at.goals},
+        "numbers": {
+            "depth": at.depth,
+            "states": at.states,
+            "transitions": at.transitions,
+            "fired": at.fired,
+            "goals": at.goals,
+        },
         "calls": search.rows.calls,
         "levels": levels,
         "widths": [f.width for f in search.packed.fields[: len(search.pools)]],
@@ -85,7 +97,9 @@ def save(search: Search, at: Numbers, directory: Path) -> None:
                 Path(temporary).unlink()
             raise
     except OSError as error:
-        raise CheckpointError(f"cannot be written: {error.strerror or error}", where=str(directory)) from error
+        raise CheckpointError(
+            f"cannot be written: {error.strerror or error}", where=str(directory)
+        ) from error
 
 
 def _write(file: BinaryIO, header: dict[str, Any], arrays: list[Any]) -> None:
@@ -115,22 +129,41 @@ def load(spec: Spec, directory: Path) -> Search:
     try:
         return _restore(spec, header, arrays)
     except MISFITS as error:
-        raise CheckpointError(f"does not fit this model: {type(error).__name__}: {error}", where=where) from error
+        raise CheckpointError(
+            f"does not fit this model: {type(error).__name__}: {error}", where=where
+        ) from error
 
 
 def same_model(theirs: Mapping[str, Any], spec: Spec, where: str) -> None:
     """Raises `CheckpointError` where a search that was kept, with that `identity`, is not one of this spec."""
     ours = identity(spec)
-    for what, message in (("spec", "model"), ("scope", "scope"), ("python", "version of Python"), ("model", "version of the model")):
+    for what, message in (
+        ("spec", "model"),
+        ("scope", "scope"),
+        ("python", "version of Python"),
+        ("model", "version of the model"),
+    ):
         if theirs.get(what) != ours[what]:
-            shown = "" if what == "model" else f": {str(theirs.get(what))[:200]}, not {ours[what][:200]}"
-            raise CheckpointError(f"belongs to another {message}{shown}", where=where, do="run it as it was begun, or start anew")
+            shown = (
+                ""
+                if what == "model"
+                else f": {str(theirs.get(what))[:200]}, not {ours[what][:200]}"
+            )
+            raise CheckpointError(
+                f"belongs to another {message}{shown}",
+                where=where,
+                do="run it as it was begun, or start anew",
+            )
 
 
 def _read(file: BinaryIO, where: str, spec: Spec) -> tuple[dict[str, Any], list[Words]]:
-    torn = CheckpointError("is torn or no checkpoint", where=where, do="use an older copy, or start anew")
+    torn = CheckpointError(
+        "is torn or no checkpoint", where=where, do="use an older copy, or start anew"
+    )
     if file.readline(len(MAGIC)) != MAGIC:
-        raise CheckpointError("is no checkpoint of this version of groupcheck", where=where, do="start anew")
+        raise CheckpointError(
+            "is no checkpoint of this version of groupcheck", where=where, do="start anew"
+        )
     text = file.readline(MOST_HEADER)
     try:
         header = json.loads(text)
@@ -162,9 +195,19 @@ def _restore(spec: Spec, header: dict[str, Any], arrays: list[Words]) -> Search:
     search = Search(spec)
     at = header["numbers"]
     states, depth, levels = int(at["states"]), int(at["depth"]), [int(n) for n in header["levels"]]
-    assert len(levels) == depth + 1 and levels == sorted(levels) and levels[0] == 0 and levels[-1] <= states, "levels"
-    widths, widest = [int(n) for n in header["widths"]], width_of(len(origins) // SHORTEST_ORIGIN + search.starts + 1)
-    assert len(widths) == len(search.pools) and all(1 <= n <= widest for n in widths), "fields of other widths"
+    assert (
+        len(levels) == depth + 1
+        and levels == sorted(levels)
+        and levels[0] == 0
+        and levels[-1] <= states
+    ), "levels"
+    widths, widest = (
+        [int(n) for n in header["widths"]],
+        width_of(len(origins) // SHORTEST_ORIGIN + search.starts + 1),
+    )
+    assert len(widths) == len(search.pools) and all(1 <= n <= widest for n in widths), (
+        "fields of other widths"
+    )
     search.packed.widen(widths)
     assert len(log) == states * search.packed.words, "fields of other widths"
     search.log.memory.ensure(len(log))
@@ -177,12 +220,18 @@ def _restore(spec: Spec, header: dict[str, Any], arrays: list[Words]) -> Search:
     )  # a search that was stopped while rows were filled knows values that its fields had no room for yet
     search.resize()
     for first in range(0, states, PIECE):
-        for pool, column in zip(search.pools, search.packed.ids(search.log.packed_states(first, min(states, first + PIECE)))):
+        for pool, column in zip(
+            search.pools,
+            search.packed.ids(search.log.packed_states(first, min(states, first + PIECE))),
+        ):
             assert max(column) < len(pool.values), "a state with an unknown value"
     rows_again(search, rows.tolist())
     search.log.levels = levels
     search.findings.depth = depth
-    search.findings.goals = {g.name: None if at["goals"][g.name] is None else int(at["goals"][g.name]) for g in spec.goals}
+    search.findings.goals = {
+        g.name: None if at["goals"][g.name] is None else int(at["goals"][g.name])
+        for g in spec.goals
+    }
     search.findings.news = True
     search.predicates.refresh()
     search.extra = {name: int(at["fired"][name]) for name in search.extra}
@@ -198,16 +247,26 @@ def values_again(search: Search, origins: list[int]) -> None:
     at, row, outcomes = 0, None, []
     while at < len(origins):
         number, size = origins[at], origins[at + 1]
-        ids, outcome, position = tuple(origins[at + 2 : at + 2 + size]), origins[at + 2 + size], origins[at + 3 + size]
+        ids, outcome, position = (
+            tuple(origins[at + 2 : at + 2 + size]),
+            origins[at + 2 + size],
+            origins[at + 3 + size],
+        )
         at += 4 + size
         rule, me, _ = instances[number]
-        assert min((*ids, number, outcome, position)) >= 0 and size == len(rule.slots), "an origin that is none"
+        assert min((*ids, number, outcome, position)) >= 0 and size == len(rule.slots), (
+            "an origin that is none"
+        )
         if row != (number, ids):
             row = (number, ids)
-            outcomes = search.see.call(rule, me, tuple(pools[s].values[i] for s, i in zip(rule.slots, ids)))
+            outcomes = search.see.call(
+                rule, me, tuple(pools[s].values[i] for s, i in zip(rule.slots, ids))
+            )
         pool = pools[rule.slots[position]]
         known = len(pool.values)
-        assert pool.number(outcomes[outcome][1][position]) == known, f"{rule.name} gives other outcomes than when it was written"
+        assert pool.number(outcomes[outcome][1][position]) == known, (
+            f"{rule.name} gives other outcomes than when it was written"
+        )
     search.rows.origins.extend(origins)
 
 
@@ -225,11 +284,17 @@ def rows_again(search: Search, tape: list[int]) -> None:
         end = at + 2 + width + count * (width + 1)
         assert 0 <= count < 1 << 16 and end <= len(tape) and labels, "a row that is none"
         for begin in range(at + 2, at + 2 + width, width):
-            assert all(n < len(p.values) for n, p in zip(tape[begin : begin + width], pools)), "a row with an unknown value"
+            assert all(n < len(p.values) for n, p in zip(tape[begin : begin + width], pools)), (
+                "a row with an unknown value"
+            )
         for begin in range(at + 2 + width, end, width + 1):
             assert tape[begin] in allowed[table], "an outcome with a label of another rule"
-            assert all(n < len(p.values) for n, p in zip(tape[begin + 1 : begin + 1 + width], pools)), "an outcome with an unknown value"
-        outcomes = [tape[begin : begin + 1 + width] for begin in range(at + 2 + width, end, width + 1)]
+            assert all(
+                n < len(p.values) for n, p in zip(tape[begin + 1 : begin + 1 + width], pools)
+            ), "an outcome with an unknown value"
+        outcomes = [
+            tape[begin : begin + 1 + width] for begin in range(at + 2 + width, end, width + 1)
+        ]
         _shared_again(search, table, tape[at + 2 : at + 2 + width], outcomes)
         search.packed.filled[table] += 1
         search.packed.most[table] = max(search.packed.most[table], count)
@@ -250,6 +315,8 @@ def _shared_again(search: Search, table: int, ids: list[int], outcomes: list[lis
         names = {search.tables.labels.index(name) for name in member.rule.names}
         fired = [o for o in outcomes if o[0] in names]
         if member.shared is not None:
-            member.shared[mine] = [n for o in fired for n in (o[0], *(o[1 + k] for k in member.order))]
+            member.shared[mine] = [
+                n for o in fired for n in (o[0], *(o[1 + k] for k in member.order))
+            ]
         if fired and table >= search.tables.ordinary:
             return  # of urgent rules the first alone

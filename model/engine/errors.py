@@ -22,7 +22,9 @@ class UserError(Exception):
 
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
         self.what, self.where, self.do = what, where, do
-        super().__init__(": ".join(part for part in (where, what) if part) + (f" ({do})" if do else ""))
+        super().__init__(
+            ": ".join(part for part in (where, what) if part) + (f" ({do})" if do else "")
+        )
 
 
 class SpecError(UserError):
@@ -43,10 +45,25 @@ class RuleError(UserError):
     `rule` is its name, `kind` what it is, `arguments` the slot values that it was called with, `key` replays the path to them (may be empty).
     """
 
-    def __init__(self, rule: str, problem: str, arguments: dict[str, object], key: str = "", kind: str = "rule") -> None:
-        self.rule, self.problem, self.arguments, self.key, self.kind = rule, problem, arguments, key, kind
+    def __init__(
+        self,
+        rule: str,
+        problem: str,
+        arguments: dict[str, object],
+        key: str = "",
+        kind: str = "rule",
+    ) -> None:
+        self.rule, self.problem, self.arguments, self.key, self.kind = (
+            rule,
+            problem,
+            arguments,
+            key,
+            kind,
+        )
         told = ", ".join(f"{name}={shown(value)}" for name, value in arguments.items())
-        super().__init__(problem, where=f"{kind} {rule}({told})", do=f"reproduce with key {key}" if key else "")
+        super().__init__(
+            problem, where=f"{kind} {rule}({told})", do=f"reproduce with key {key}" if key else ""
+        )
 
     def at(self, key: str) -> RuleError:
         """The same, reached by a path."""

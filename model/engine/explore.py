@@ -63,7 +63,17 @@ class Run:
     def report(self, frontier: int, compiling: bool = False) -> None:
         if self.progress:
             s = self.search
-            self.progress(Progress(s.log.states, s.transitions, s.findings.depth, frontier, self.seconds, self.memory, compiling))
+            self.progress(
+                Progress(
+                    s.log.states,
+                    s.transitions,
+                    s.findings.depth,
+                    frontier,
+                    self.seconds,
+                    self.memory,
+                    compiling,
+                )
+            )
             self.reported = time.perf_counter()
 
     def limit(self, filling: bool = False) -> str:
@@ -145,11 +155,11 @@ class Run:
             return text
         growth = (sizes[-1] / sizes[-3]) ** 0.5 if sizes[-3] else 0.0
         if growth >= 0.95:
-            return f"{text}, and levels still grow {growth:.2f} times each: no estimate of the whole"
+            return (
+                f"{text}, and levels still grow {growth:.2f} times each: no estimate of the whole"
+            )
         whole = s.log.states + int(left * growth / (1 - growth))
-        return (
-            f"{text}; levels shrink to {growth:.2f} each, which would make about {whole:,} states and {whole * 16 * s.packed.words:,} bytes"
-        )
+        return f"{text}; levels shrink to {growth:.2f} each, which would make about {whole:,} states and {whole * 16 * s.packed.words:,} bytes"
 
 
 @contextlib.contextmanager
@@ -161,7 +171,10 @@ def interrupts(run: Run) -> Iterator[None]:
             raise KeyboardInterrupt
         run.interrupted = True
 
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
         yield
         return
     before = signal.signal(signal.SIGINT, note)
@@ -206,7 +219,9 @@ def explore(
         search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
         search.log.is_thrifty = limits.memory is not None
         directory = None if checkpoint is None else FilePath(checkpoint)
-        run = Run(search, limits, progress, directory, began, resident, checkpoints.numbers_of(search))
+        run = Run(
+            search, limits, progress, directory, began, resident, checkpoints.numbers_of(search)
+        )
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, compiling=True)
         search.begin(resumed=resume is not None)
@@ -224,22 +239,34 @@ def verdict_of(run: Run) -> Verdict:
     """The answer of a search in one process."""
     s = run.search
     violations = []
-    for name, (at, place, kind) in sorted(s.findings.wrong.items(), key=lambda item: (item[1][0], item[0])):
+    for name, (at, place, kind) in sorted(
+        s.findings.wrong.items(), key=lambda item: (item[1][0], item[0])
+    ):
         violations.append(violation(s, name, at, path_of(s.see, name, path_to(s, place), kind)))
     reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
     states = s.log.states
-    return answer(s, reason, violations, states, run.seconds, max(s.peak, s.bytes) / states, s.notes)
+    return answer(
+        s, reason, violations, states, run.seconds, max(s.peak, s.bytes) / states, s.notes
+    )
 
 
 def violation(search: Search, name: str, depth: int, path: Path) -> Violation:
     """A violation, with its statement and key."""
     statements = {p.name: p.statement for p in search.spec.invariants}
-    statement = statements.get(name, "Every state has a successor other than itself, or is a declared end.")
+    statement = statements.get(
+        name, "Every state has a successor other than itself, or is a declared end."
+    )
     return Violation(name, statement, depth, path, search.see.key(path))
 
 
 def answer(
-    search: Search, reason: str, violations: Sequence[Violation], states: int, seconds: float, per_state: float, notes: Sequence[str]
+    search: Search,
+    reason: str,
+    violations: Sequence[Violation],
+    states: int,
+    seconds: float,
+    per_state: float,
+    notes: Sequence[str],
 ) -> Verdict:
     """The verdict on what a search found. `reason`: why it ended early, if it did."""
     spec, fired, goals = search.spec, search.fired, search.findings.goals

@@ -20,13 +20,22 @@ def fit(spec: Spec) -> None:
     _initial(spec)
     for rule in spec.rules:
         _rule(spec, rule)
-    for what, given in (("invariant", spec.invariants), ("goal", spec.goals), ("end", spec.ends), ("view", spec.views)):
+    for what, given in (
+        ("invariant", spec.invariants),
+        ("goal", spec.goals),
+        ("end", spec.ends),
+        ("view", spec.views),
+    ):
         for p in given:
-            if not isinstance(p, Predicate) and not (what == "invariant" and isinstance(p, StepInvariant)):
+            if not isinstance(p, Predicate) and not (
+                what == "invariant" and isinstance(p, StepInvariant)
+            ):
                 is_named = isinstance(p, (Rule, StepInvariant))
                 text = f"{type(p).__name__} {p.name}" if is_named else shown(p)
                 raise SpecError(
-                    f"{text} is no predicate", where=f"{what}s", do="decorate the function with @invariant, @goal, @end or @view"
+                    f"{text} is no predicate",
+                    where=f"{what}s",
+                    do="decorate the function with @invariant, @goal, @end or @view",
                 )
     known = {*spec.slots, *(v.name for v in spec.views), "state"}
     for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
@@ -35,51 +44,92 @@ def fit(spec: Spec) -> None:
             continue
         for name, _ in p.places:
             if name not in known:
-                raise SpecError(f"{name!r} is no slot or view; there are {', '.join(sorted(known))}", where=f"predicate {p.name}")
+                raise SpecError(
+                    f"{name!r} is no slot or view; there are {', '.join(sorted(known))}",
+                    where=f"predicate {p.name}",
+                )
     _views(spec)
     _names(spec)
 
 
 def _slots(spec: Spec) -> None:
     if not isinstance(spec.slots, Mapping) or not spec.slots:
-        raise SpecError("slots are a mapping with at least one slot", where=f"spec {spec.name}", do='write {"core": single(...)}')
+        raise SpecError(
+            "slots are a mapping with at least one slot",
+            where=f"spec {spec.name}",
+            do='write {"core": single(...)}',
+        )
     for name, slot in spec.slots.items():
         where = f"slot {name}"
         if not isinstance(name, str) or name in RESERVED:
             raise SpecError(
-                f"{shown(name)} cannot be the name of a slot", where=f"spec {spec.name}", do="use a text that is a parameter's name"
+                f"{shown(name)} cannot be the name of a slot",
+                where=f"spec {spec.name}",
+                do="use a text that is a parameter's name",
             )
         if not isinstance(slot, Slot):
-            raise SpecError(f"a {type(slot).__name__} is no slot", where=where, do="write single(...) or array(size, ...)")
-        if slot.size is not None and (not isinstance(slot.size, Integral) or isinstance(slot.size, bool) or slot.size < 1):
-            raise SpecError(f"{shown(slot.size)} is no size of an array", where=where, do="use a whole number from 1 on")
+            raise SpecError(
+                f"a {type(slot).__name__} is no slot",
+                where=where,
+                do="write single(...) or array(size, ...)",
+            )
+        if slot.size is not None and (
+            not isinstance(slot.size, Integral) or isinstance(slot.size, bool) or slot.size < 1
+        ):
+            raise SpecError(
+                f"{shown(slot.size)} is no size of an array",
+                where=where,
+                do="use a whole number from 1 on",
+            )
         _value(slot.initial, where)
 
 
 def _value(value: Any, where: str) -> None:
     if problem := flaw(value, value):
-        raise SpecError(f"the initial value is a {type(value).__name__}, which {problem}", where=where, do="use frozen values")
+        raise SpecError(
+            f"the initial value is a {type(value).__name__}, which {problem}",
+            where=where,
+            do="use frozen values",
+        )
 
 
 def _initial(spec: Spec) -> None:
     if not spec.initial:
-        raise SpecError("there is no initial state", where=f"spec {spec.name}", do="leave out initial, or give at least one: initial=[{}]")
+        raise SpecError(
+            "there is no initial state",
+            where=f"spec {spec.name}",
+            do="leave out initial, or give at least one: initial=[{}]",
+        )
     for values in spec.initial:
         if not isinstance(values, Mapping):
-            raise SpecError(f"an initial state is a mapping of slot to value, not a {type(values).__name__}", where=f"spec {spec.name}")
+            raise SpecError(
+                f"an initial state is a mapping of slot to value, not a {type(values).__name__}",
+                where=f"spec {spec.name}",
+            )
         for name, value in values.items():
             if name not in spec.slots:
-                raise SpecError(f"{shown(name)} is no slot; slots are {', '.join(spec.slots)}", where=f"initial of spec {spec.name}")
+                raise SpecError(
+                    f"{shown(name)} is no slot; slots are {', '.join(spec.slots)}",
+                    where=f"initial of spec {spec.name}",
+                )
             _value(value, f"initial slot {name}")
 
 
 def _rule(spec: Spec, r: Rule) -> None:
     if not isinstance(r, Rule):
-        given = f"{type(r).__name__} {r.name}" if isinstance(r, (Predicate, StepInvariant)) else shown(r)
-        raise SpecError(f"{given} is no rule", where=spec.name, do="decorate the function with @rule or @urgent")
+        given = (
+            f"{type(r).__name__} {r.name}"
+            if isinstance(r, (Predicate, StepInvariant))
+            else shown(r)
+        )
+        raise SpecError(
+            f"{given} is no rule", where=spec.name, do="decorate the function with @rule or @urgent"
+        )
     for name in r.slots:
         if name not in spec.slots:
-            raise SpecError(f"{name!r} is no slot; slots are {', '.join(spec.slots)}", where=f"rule {r.name}")
+            raise SpecError(
+                f"{name!r} is no slot; slots are {', '.join(spec.slots)}", where=f"rule {r.name}"
+            )
     sizes = {slot.size for slot in spec.slots.values() if slot.size is not None}
     if r.takes_me and not sizes & {spec.slots[n].size for n in r.slots} and len(sizes) != 1:
         raise SpecError("me has no array to range over", where=f"rule {r.name}")
@@ -98,10 +148,16 @@ def _step_invariant(spec: Spec, p: StepInvariant) -> None:
         if name not in rules:
             raise SpecError(f"{name!r} is no rule; rules are {', '.join(rules)}", where=where)
         if not p.concerns(rules[name]):
-            raise SpecError(f"rule {name} does not touch all of {', '.join(p.slots)}", where=where, do="it would never be evaluated there")
+            raise SpecError(
+                f"rule {name} does not touch all of {', '.join(p.slots)}",
+                where=where,
+                do="it would never be evaluated there",
+            )
     if not any(p.concerns(r) for r in spec.rules):
         raise SpecError(
-            f"no rule touches all of {', '.join(p.slots)}", where=where, do="it would never be evaluated; name slots of one rule"
+            f"no rule touches all of {', '.join(p.slots)}",
+            where=where,
+            do="it would never be evaluated; name slots of one rule",
         )
 
 
@@ -109,7 +165,11 @@ def _views(spec: Spec) -> None:
     views = {v.name: v for v in spec.views}
 
     def indexed(name: str) -> bool:
-        return any(indexed(n) for n, _ in views[name].places) if name in views else name in spec.slots and spec.slots[name].size is not None
+        return (
+            any(indexed(n) for n, _ in views[name].places)
+            if name in views
+            else name in spec.slots and spec.slots[name].size is not None
+        )
 
     def within(name: str, path: tuple[str, ...]) -> Iterator[str]:
         for inner, _ in views[name].places:
@@ -123,14 +183,24 @@ def _views(spec: Spec) -> None:
         if name in spec.slots or name in RESERVED:
             raise SpecError("is called like a slot", where=where, do="give it a name of its own")
         if any(within(name, (name,))):
-            raise SpecError("reads itself", where=where, do="a view reads slots, and views that do not read it")
+            raise SpecError(
+                "reads itself", where=where, do="a view reads slots, and views that do not read it"
+            )
     for name, v in views.items():
         if len({var or "i" for n, var in v.places if n != "state" and indexed(n)}) > 1:
-            raise SpecError("has more than one index variable", where=f"view {name}", do="a view is of one index: use the same letter")
+            raise SpecError(
+                "has more than one index variable",
+                where=f"view {name}",
+                do="a view is of one index: use the same letter",
+            )
     for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
         for name, var in () if isinstance(p, StepInvariant) else p.places:
             if var and name != "state" and not indexed(name):
-                raise SpecError(f"{name!r} is single, it has no index {var!r}", where=f"predicate {p.name}", do=f"write {name}")
+                raise SpecError(
+                    f"{name!r} is single, it has no index {var!r}",
+                    where=f"predicate {p.name}",
+                    do=f"write {name}",
+                )
 
 
 def _names(spec: Spec) -> None:
@@ -146,8 +216,13 @@ def _names(spec: Spec) -> None:
         if twice:
             raise SpecError(f"two {what}s are called {min(twice)!r}")
     if DEADLOCK in [p.name for p in spec.invariants]:
-        raise SpecError(f"no invariant is called {DEADLOCK!r}: states in which nothing can happen are", do="give it another name")
-    outcomes = {name for r in spec.rules for name in (r.name, *r.names)} | {g.name for g in spec.goals}
+        raise SpecError(
+            f"no invariant is called {DEADLOCK!r}: states in which nothing can happen are",
+            do="give it another name",
+        )
+    outcomes = {name for r in spec.rules for name in (r.name, *r.names)} | {
+        g.name for g in spec.goals
+    }
     for name in spec.cannot:
         if name not in outcomes:
             raise SpecError(f"{name!r} is no rule, outcome or goal", where="cannot")

@@ -22,7 +22,9 @@ from attrs import define, frozen
 if TYPE_CHECKING:
     from groupcheck.model.engine.search import Search
 
-Work = list[tuple[int, list[tuple[int, ...]], list[int]]]  # table, numbers of the inputs of its rows, the states that asked
+Work = list[
+    tuple[int, list[tuple[int, ...]], list[int]]
+]  # table, numbers of the inputs of its rows, the states that asked
 WORTH = 0.04  # seconds of work below which a fork costs more than it saves
 
 
@@ -50,16 +52,26 @@ class Forks:
     failed: bool = False
 
     def is_worth(self, rows: int) -> bool:
-        return self.workers > 1 and not self.failed and hasattr(os, "fork") and rows * self.per_row > WORTH
+        return (
+            self.workers > 1
+            and not self.failed
+            and hasattr(os, "fork")
+            and rows * self.per_row > WORTH
+        )
 
     def learn(self, seconds: float, rows: int) -> None:
         if rows:
-            self.per_row = seconds / rows if not self.per_row else 0.7 * self.per_row + 0.3 * seconds / rows
+            self.per_row = (
+                seconds / rows if not self.per_row else 0.7 * self.per_row + 0.3 * seconds / rows
+            )
 
 
 def _divided(work: Work, workers: int) -> list[Work]:
     """Every table's rows dealt out in turn, so that shares cost about the same."""
-    return [[(table, rows[k::workers], places[k::workers]) for table, rows, places in work] for k in range(workers)]
+    return [
+        [(table, rows[k::workers], places[k::workers]) for table, rows, places in work]
+        for k in range(workers)
+    ]
 
 
 def evaluate(search: Search, work: Work, forks: Forks, tape: list[int]) -> None:
@@ -119,8 +131,20 @@ def _answer(search: Search, share: Work, bases: dict[int, int]) -> _Share:
     new = {name: value for name, value in search.findings.wrong.items() if name not in wrong}
     most = {k: n for k, n in enumerate(search.packed.most) if n}
     values = [value for _, value in _new_values(search, origins, bases)]
-    shared = {name: _side_by_side(list(itertools.islice(found.items(), known[name], None))) for name, found in rows.shared.items()}
-    return _Share(np.array(tape, np.int64), _slots(search, tape), values, origins, new, shared, rows.calls - calls, most)
+    shared = {
+        name: _side_by_side(list(itertools.islice(found.items(), known[name], None)))
+        for name, found in rows.shared.items()
+    }
+    return _Share(
+        np.array(tape, np.int64),
+        _slots(search, tape),
+        values,
+        origins,
+        new,
+        shared,
+        rows.calls - calls,
+        most,
+    )
 
 
 def _entries(origins: Sequence[int]) -> list[tuple[int, int, list[int]]]:
@@ -133,7 +157,9 @@ def _entries(origins: Sequence[int]) -> list[tuple[int, int, list[int]]]:
     return out
 
 
-def _new_values(search: Search, origins: Sequence[int], bases: dict[int, int]) -> list[tuple[Any, Any]]:
+def _new_values(
+    search: Search, origins: Sequence[int], bases: dict[int, int]
+) -> list[tuple[Any, Any]]:
     """(pool, value) for the values since the fork, in the order in which they were met."""
     instances = [*search.see.ordinary, *search.see.urgent]
     counts = dict(bases)
@@ -177,7 +203,9 @@ def _merge(search: Search, answer: _Share, bases: dict[int, int], tape: list[int
     instances = [*search.see.ordinary, *search.see.urgent]
     renumbered: dict[int, list[int]] = {}
     first_place: Callable[[Any], int] = search.pools.index
-    for (number, position, entry), value in zip(_entries(answer.origins), answer.values, strict=True):
+    for (number, position, entry), value in zip(
+        _entries(answer.origins), answer.values, strict=True
+    ):
         pool = search.pools[instances[number][2][position]]
         known = len(pool.values)
         now = pool.number(value)
@@ -199,18 +227,28 @@ def _side_by_side(entries: list[tuple[tuple[int, ...], Sequence[int]]]) -> tuple
     """Entries of `Rows.shared` as arrays."""
     ids = np.array([ids for ids, _ in entries], np.int64)
     sizes = np.array([len(flat) for _, flat in entries], np.int64)
-    return ids, sizes, np.fromiter(itertools.chain.from_iterable(flat for _, flat in entries), np.int64)
+    return (
+        ids,
+        sizes,
+        np.fromiter(itertools.chain.from_iterable(flat for _, flat in entries), np.int64),
+    )
 
 
-def _merge_shared(search: Search, answer: _Share, bases: dict[int, int], renumbered: dict[int, list[int]]) -> int:
+def _merge_shared(
+    search: Search, answer: _Share, bases: dict[int, int], renumbered: dict[int, list[int]]
+) -> int:
     """Takes over a child's rows of rules that cannot know their index; how many of them somebody else has called too."""
     twice = 0
-    places = {instance[0].name: instance[2] for instance in (*search.see.ordinary, *search.see.urgent)}
+    places = {
+        instance[0].name: instance[2] for instance in (*search.see.ordinary, *search.see.urgent)
+    }
     for name, (ids, sizes, flat) in answer.shared.items():
         outcomes = flat.reshape(-1, len(places[name]) + 1)
         for k, place in enumerate(places[name]):
             pool = search.pools[place]
-            _renumber(outcomes[:, k + 1], bases[id(pool)], renumbered.get(search.pools.index(pool), ()))
+            _renumber(
+                outcomes[:, k + 1], bases[id(pool)], renumbered.get(search.pools.index(pool), ())
+            )
         found, numbers, at = search.rows.shared[name], flat.tolist(), 0
         for key, size in zip(map(tuple, ids.tolist()), sizes.tolist()):
             twice += key in found

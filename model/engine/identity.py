@@ -29,7 +29,10 @@ class _Reader:
 
     def __init__(self, spec: Spec) -> None:
         named = (*spec.rules, *spec.invariants, *spec.goals, *spec.ends, *spec.views)
-        self._own = {"groupcheck", *((getattr(x.call, "__module__", None) or "").partition(".")[0] for x in named)}
+        self._own = {
+            "groupcheck",
+            *((getattr(x.call, "__module__", None) or "").partition(".")[0] for x in named),
+        }
         self.digest = hashlib.blake2b(digest_size=16)
         self._seen: set[int] = set()
         self._mentioned: set[tuple[int, int]] = set()  # modules and code
@@ -84,9 +87,20 @@ class _Reader:
             self.note("" if " at 0x" in repr(value) else repr(value))
         elif self._once(value):
             self.read(cls)
-            slots = {name for base in cls.__mro__ for name, member in vars(base).items() if inspect.ismemberdescriptor(member)}
-            for name in sorted({a.name for a in attrs.fields(cls)} if attrs.has(cls) else {*getattr(value, "__dict__", ()), *slots}):
-                if not isinstance(inspect.getattr_static(cls, name, None), functools.cached_property):
+            slots = {
+                name
+                for base in cls.__mro__
+                for name, member in vars(base).items()
+                if inspect.ismemberdescriptor(member)
+            }
+            for name in sorted(
+                {a.name for a in attrs.fields(cls)}
+                if attrs.has(cls)
+                else {*getattr(value, "__dict__", ()), *slots}
+            ):
+                if not isinstance(
+                    inspect.getattr_static(cls, name, None), functools.cached_property
+                ):
                     self._named(name, getattr(value, name, None))
 
     def _named(self, name: str, value: Any) -> None:
@@ -104,7 +118,11 @@ class _Reader:
 
     def _is_foreign(self, value: Any) -> bool:
         # What a function's globals say: attrs shares one `__replace__` among all classes, and renames it for each.
-        module = value.__globals__.get("__name__") if isinstance(value, types.FunctionType) else getattr(value, "__module__", None)
+        module = (
+            value.__globals__.get("__name__")
+            if isinstance(value, types.FunctionType)
+            else getattr(value, "__module__", None)
+        )
         return self._is_foreign_name(module or "")
 
     def _is_foreign_name(self, module: str) -> bool:
@@ -141,7 +159,10 @@ class _Reader:
 
     def _module(self, module: types.ModuleType, code: types.CodeType) -> None:
         """What this code may take from a module: all of its names that the code mentions."""
-        if not self._is_foreign_name(module.__name__) and (id(module), id(code)) not in self._mentioned:
+        if (
+            not self._is_foreign_name(module.__name__)
+            and (id(module), id(code)) not in self._mentioned
+        ):
             self._mentioned.add((id(module), id(code)))
             self._kept.append(code)
             self._globals(code, vars(module))
@@ -158,14 +179,20 @@ class _Reader:
                 self.read(a.default.factory if isinstance(a.default, attrs.Factory) else a.default)  # type: ignore[arg-type]
                 self.read(a.converter)
         for name, member in sorted(vars(cls).items()):
-            function = member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            function = (
+                member.fget if isinstance(member, property) else getattr(member, "__func__", member)
+            )
             if isinstance(function, types.FunctionType):
                 if not function.__code__.co_filename.startswith("<"):
                     self.note(name)
                     self.read(function)
             elif isinstance(member, functools.cached_property):
                 self._named(name, member.func)
-            elif not name.startswith("__") and not inspect.isdatadescriptor(member) and not issubclass(cls, enum.Enum):
+            elif (
+                not name.startswith("__")
+                and not inspect.isdatadescriptor(member)
+                and not issubclass(cls, enum.Enum)
+            ):
                 self._named(name, member)
         if issubclass(cls, enum.Enum):
             self.read({name: member.value for name, member in cls.__members__.items()})
@@ -178,16 +205,27 @@ def identity(spec: Spec) -> dict[str, str]:
         reader.note(name, slot.size)
         reader.read(slot.initial)
     for rule in spec.rules:
-        reader.note(rule.name, rule.slots, rule.takes_me, rule.takes_scope, rule.labels, rule.urgent)
+        reader.note(
+            rule.name, rule.slots, rule.takes_me, rule.takes_scope, rule.labels, rule.urgent
+        )
         reader.read(rule.call)
         if rule.guard:
             reader.note(rule.guard.slot)
             reader.read(rule.guard.call)
     for predicate in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
-        of = (predicate.slots, predicate.rules) if isinstance(predicate, StepInvariant) else (predicate.places,)
+        of = (
+            (predicate.slots, predicate.rules)
+            if isinstance(predicate, StepInvariant)
+            else (predicate.places,)
+        )
         reader.note(type(predicate).__name__, predicate.name, *of)
         reader.read(predicate.call)
     for values in spec.initial:
         reader.read(dict(values))
     python = ".".join(map(str, sys.version_info[:2]))
-    return {"spec": spec.name, "scope": repr(spec.scope), "model": reader.digest.hexdigest(), "python": python}
+    return {
+        "spec": spec.name,
+        "scope": repr(spec.scope),
+        "model": reader.digest.hexdigest(),
+        "python": python,
+    }

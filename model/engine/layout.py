@@ -14,7 +14,9 @@ class Field:
     word: int
     shift: int
     width: int
-    mask: int = field(init=False, default=Factory(lambda self: (1 << self.width) - 1, takes_self=True))
+    mask: int = field(
+        init=False, default=Factory(lambda self: (1 << self.width) - 1, takes_self=True)
+    )
 
 
 def width_of(values: int) -> int:

@@ -15,10 +15,15 @@ from groupcheck.model.engine.store import Reserved, Words, address, aligned_zero
 MOST_STATES = (1 << 32) - 2  # places in the index have 32 bits
 FIRST_SLOTS = 1 << 15
 CHEAP_SLOTS = 1 << 23  # up to here an index grows fourfold at once
-WORTH_SLOTS = 1 << 25  # a larger one than needed, at most so large, is taken where it can hold remainders
+WORTH_SLOTS = (
+    1 << 25
+)  # a larger one than needed, at most so large, is taken where it can hold remainders
 LOAD = 0.7
 BUCKET = 8  # slots of a bucket of remainders
-REMAINDER_BITS = (8, 32)  # with fewer, too many states have the remainder 0, which stands for nothing; more do not fit a slot
+REMAINDER_BITS = (
+    8,
+    32,
+)  # with fewer, too many states have the remainder 0, which stands for nothing; more do not fit a slot
 CROWDED = 16  # one place for so many slots of an index of remainders: of a full one, some 3 % of the slots have no room for their states
 MOST_WORDS = (1 << 40) // 8 // 8
 
@@ -29,7 +34,11 @@ class Log:
     """States, packed, never moved, each once. `levels[d]` is the place of the first state of level d."""
 
     def __init__(
-        self, packed: Packed, memory: Reserved | None = None, index: Callable[[int], Slots] | None = None, keeps_needs: bool = False
+        self,
+        packed: Packed,
+        memory: Reserved | None = None,
+        index: Callable[[int], Slots] | None = None,
+        keeps_needs: bool = False,
     ) -> None:
         """`memory` and `index` (an array of so many zeros, aligned to 32 bytes): where they lie, if not in memory of this process alone.
         `keeps_needs`: of each state, the predicates that must be looked at because the step that led to it changed what they read."""
@@ -38,7 +47,9 @@ class Log:
         self._new_index = index or (lambda slots: aligned_zeros(slots, np.uint32))
         self._needs = Reserved(len(self.memory.words)) if keeps_needs else None
         self.levels: list[int] = [0]
-        self.size = self.slots = 0  # of the index in all, and those that a state is looked for in first
+        self.size = self.slots = (
+            0  # of the index in all, and those that a state is looked for in first
+        )
         self.is_thrifty = False  # where memory is limited, an index is no larger than it must be
         self.registers[r.LOG] = self.memory.address
 
@@ -59,20 +70,27 @@ class Log:
     def chosen(self, places: Words) -> Words:
         """States x words for some places."""
         w = self.packed.words
-        chosen: Words = self.memory.words[(places[:, None] * np.uint64(w)) + np.arange(w, dtype=np.uint64)]
+        chosen: Words = self.memory.words[
+            (places[:, None] * np.uint64(w)) + np.arange(w, dtype=np.uint64)
+        ]
         return chosen
 
     def ids(self, place: int) -> list[int]:
         """The numbers of the values in the state at a place."""
         w = self.packed.words
         words = self.memory.words[place * w : (place + 1) * w].tolist()
-        return [(words[f.word] >> f.shift) & f.mask for f in self.packed.fields[: self.packed.shape.places]]
+        return [
+            (words[f.word] >> f.shift) & f.mask
+            for f in self.packed.fields[: self.packed.shape.places]
+        ]
 
     def append(self, ids: list[int]) -> None:
         """A state known to be new, before the index is made."""
         place = self.states
         self.memory.ensure((place + 1) * self.packed.words)
-        self.memory.words[place * self.packed.words : (place + 1) * self.packed.words] = self.packed.pack(ids)
+        self.memory.words[place * self.packed.words : (place + 1) * self.packed.words] = (
+            self.packed.pack(ids)
+        )
         self.registers[r.STATES] = place + 1
 
     def level_of(self, place: int) -> int:
@@ -90,7 +108,10 @@ class Log:
     def holds_remainders(self, slots: int) -> bool:
         """Does what the number of a state's bucket does not tell fit into a slot of an index of this size?"""
         least, most = REMAINDER_BITS
-        return self.packed.words == 1 and least <= self.packed.state_bits - (slots // BUCKET).bit_length() + 1 <= most
+        return (
+            self.packed.words == 1
+            and least <= self.packed.state_bits - (slots // BUCKET).bit_length() + 1 <= most
+        )
 
     def size_for(self, slots: int) -> int:
         """How long an index with so many slots is, with those for states that find no room where they are looked for first."""
@@ -102,7 +123,9 @@ class Log:
     @property
     def is_crowded(self) -> bool:
         """Might the next buffer hold more states that find no room where they are looked for first than there are places for?"""
-        return int(self.registers[r.CROWDED]) + 2 * int(self.registers[r.BUFFER_SIZE]) > int(self.registers[r.CROWDED_ROOM])
+        return int(self.registers[r.CROWDED]) + 2 * int(self.registers[r.BUFFER_SIZE]) > int(
+            self.registers[r.CROWDED_ROOM]
+        )
 
     def make_room(self, states: int = 0) -> None:
         """Room for so many more states, and at least for one more buffer of successors."""
@@ -124,7 +147,12 @@ class Log:
             size = self.size_for(slots)
             self.packed.hold(r.INDEX, np.zeros(0, np.uint32))
             self.use_index(self._new_index(size), slots)
-            self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO], self.registers[r.LIVE] = r.REINDEX, 0, self.states, 0
+            (
+                self.registers[r.MODE],
+                self.registers[r.FROM],
+                self.registers[r.TO],
+                self.registers[r.LIVE],
+            ) = r.REINDEX, 0, self.states, 0
             self.packed.run_search()
             is_complete = int(self.registers[r.FROM]) == self.states and not self.is_crowded
         for k, value in zip((r.MODE, r.FROM, r.TO, r.LIVE), kept):
@@ -138,7 +166,9 @@ class Log:
         room = min(int(slots * LOAD), MOST_STATES)
         self.registers[r.ROOM], self.registers[r.TAG_BITS] = room, room.bit_length()
         self.registers[r.INDEX_SLOTS], self.registers[r.CROWDED] = more or slots, crowded
-        self.registers[r.BUCKETS], self.registers[r.BUCKET_BITS] = (address(index), (slots // BUCKET).bit_length() - 1) if more else (0, 0)
+        self.registers[r.BUCKETS], self.registers[r.BUCKET_BITS] = (
+            (address(index), (slots // BUCKET).bit_length() - 1) if more else (0, 0)
+        )
         self.registers[r.CROWDED_ROOM] = int(more * LOAD) if more else MOST_STATES
         self.registers[r.UNUSED_BITS] = 64 - self.packed.state_bits if self.packed.words == 1 else 0
         if more:

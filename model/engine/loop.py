@@ -70,10 +70,15 @@ class Loop:
     def sized_by_words(self) -> None:
         p = self.packed
         p.hold(r.BUFFER, np.zeros(max(1, int(self.registers[r.BUFFER_SIZE])) * p.words, np.uint64))
-        p.hold(r.STACK, np.zeros((int(self.registers[r.STACK_SIZE]) + 1) * (p.words + 4), np.uint64))
+        p.hold(
+            r.STACK, np.zeros((int(self.registers[r.STACK_SIZE]) + 1) * (p.words + 4), np.uint64)
+        )
         self.clear_sieve()
         p.hold(r.CURRENT, np.zeros(p.words, np.uint64))
-        p.hold(r.ASKED, np.zeros(int(self.registers[r.ASKED_SIZE]) * (p.words + p.view_words + 2), np.uint64))
+        p.hold(
+            r.ASKED,
+            np.zeros(int(self.registers[r.ASKED_SIZE]) * (p.words + p.view_words + 2), np.uint64),
+        )
 
     def clear_sieve(self) -> None:
         """A new sieve with nothing in it."""

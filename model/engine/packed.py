@@ -92,7 +92,11 @@ class Packed:
         self.hold(r.FIRED, np.zeros(max(1, len(s.kind_needs)), np.uint64))
         self.registers[r.LABELS] = s.labels
         self.registers[r.TABLES] = s.to_ordinary
-        self.registers[r.VIEWED_FROM], self.registers[r.VIEW_FIRST], self.registers[r.VIEW_COUNT] = s.to_plain, s.to_urgent, s.views
+        (
+            self.registers[r.VIEWED_FROM],
+            self.registers[r.VIEW_FIRST],
+            self.registers[r.VIEW_COUNT],
+        ) = s.to_plain, s.to_urgent, s.views
         self.hold(r.INPUT_FIRST, u64(np.cumsum([0, *(len(inputs) for inputs in s.inputs)])))
         self.hold(r.PREDICATE_FIRST, self._group_starts(s.to_views, s.predicates))
         self.hold(r.URGENT_FIRST, self._group_starts(s.to_ordinary, s.to_urgent - s.to_ordinary))
@@ -103,14 +107,22 @@ class Packed:
         self.registers[r.URGENT_UNGUARDED] = self.get(r.UNGUARDED) + 8 * chunks
         starts = np.cumsum([0, *(len(c) for c in s.columns)])
         self.hold(r.CHUNK_GUARDS, u64(starts))
-        self.registers[r.URGENT_GUARDS], self.registers[r.URGENT_GUARDS_END] = int(starts[chunks]), int(starts[chunks + 1])
+        self.registers[r.URGENT_GUARDS], self.registers[r.URGENT_GUARDS_END] = (
+            int(starts[chunks]),
+            int(starts[chunks + 1]),
+        )
         self._columns = [place for chunk in s.columns for place in chunk]
 
     @staticmethod
     def _group_starts(first: int, count: int) -> Words:
         """For each of 64 bits the first table that it stands for, and the end."""
         groups = [group_of(k, count) for k in range(count)]
-        return u64([first + next((k for k, g in enumerate(groups) if g >= bit), count) for bit in range(65)])
+        return u64(
+            [
+                first + next((k for k, g in enumerate(groups) if g >= bit), count)
+                for bit in range(65)
+            ]
+        )
 
     # -- guards
 
@@ -146,16 +158,22 @@ class Packed:
         return max(f.shift + f.width for f in self.fields[: self.shape.places])
 
     def needed_widths(self) -> list[int]:
-        return [max(w, width_of(n)) for w, n in zip(self._widths, self.values.counts(), strict=True)]
+        return [
+            max(w, width_of(n)) for w, n in zip(self._widths, self.values.counts(), strict=True)
+        ]
 
     def widen(self, widths: Sequence[int]) -> None:
         """Fields of places at least as wide, while there are no states."""
-        self._widths[: self.shape.places] = [max(now, asked) for now, asked in zip(self._widths, widths, strict=False)]
+        self._widths[: self.shape.places] = [
+            max(now, asked) for now, asked in zip(self._widths, widths, strict=False)
+        ]
         self.layout(None)
 
     def fit(self, log: Reserved | None) -> bool:
         """Wider fields if a pool has outgrown its own, or a table has become dense. True if states moved."""
-        if self.needed_widths() == self._widths and not any(h and self._is_dense(k) for k, h in enumerate(self.is_hashed)):
+        if self.needed_widths() == self._widths and not any(
+            h and self._is_dense(k) for k, h in enumerate(self.is_hashed)
+        ):
             return False
         before = self.fields[: self.shape.places], self.words
         self.layout(log)
@@ -168,7 +186,10 @@ class Packed:
         n = self.shape.places
         self.words, fields = arrange(self._widths[:n])
         self.view_words, view_fields = arrange(self._widths[n:]) if self.shape.views else (0, [])
-        self.fields = [*fields, *(Field(self.words + f.word, f.shift, f.width) for f in view_fields)]
+        self.fields = [
+            *fields,
+            *(Field(self.words + f.word, f.shift, f.width) for f in view_fields),
+        ]
         self.registers[r.WORDS], self.registers[r.VIEW_WORDS] = self.words, self.view_words
         self.registers[r.KEY_WORDS] = self.words + self.view_words
         most_inputs = max((len(inputs) for inputs in self.shape.inputs), default=0)
@@ -181,9 +202,14 @@ class Packed:
         self._place_guards()
         self.repacks += moved
 
-    def _move(self, log: Reserved | None, old_words: int, old_fields: Sequence[Field]) -> NDArray[np.uint32]:
+    def _move(
+        self, log: Reserved | None, old_words: int, old_fields: Sequence[Field]
+    ) -> NDArray[np.uint32]:
         """States and outcomes from the old fields to the new ones. Returns where rows went, if they did."""
-        moves = [(o.word, o.shift, o.mask, f.word, f.shift) for o, f in zip(old_fields[: self.shape.places], self.fields)]
+        moves = [
+            (o.word, o.shift, o.mask, f.word, f.shift)
+            for o, f in zip(old_fields[: self.shape.places], self.fields)
+        ]
         self.hold(r.FIELDS, u64(moves))
         self.registers[r.FIELD_COUNT], self.registers[r.OLD_WORDS] = len(moves), old_words
         if log is not None:
@@ -219,9 +245,13 @@ class Packed:
         bits = self._bits(k)
         return bits <= SMALL_BITS or (bits <= DENSE_BITS and 1 << bits <= SPARSE * self.filled[k])
 
-    def _place_tables(self, old: tuple[int, Sequence[Field], int] | None, mapping: NDArray[np.uint32]) -> None:
+    def _place_tables(
+        self, old: tuple[int, Sequence[Field], int] | None, mapping: NDArray[np.uint32]
+    ) -> None:
         """Masks, shifts and cells for the fields as they are now; what was filled is moved over."""
-        old_inputs, old_bases, old_cells = (self.arrays.get(x) for x in (r.INPUTS, r.BASES, r.CELLS))
+        old_inputs, old_bases, old_cells = (
+            self.arrays.get(x) for x in (r.INPUTS, r.BASES, r.CELLS)
+        )
         old_hash, old_size = self.arrays.get(r.HASH), self.get(r.HASH_SIZE)
         masks = np.zeros((len(self.shape.inputs), self.words + self.view_words), np.uint64)
         shifts = np.zeros((len(self.shape.inputs), self.words + self.view_words), np.uint64)
@@ -254,7 +284,16 @@ class Packed:
         if old is not None:
             self._respread(old[2], old_inputs, old_bases, old_cells, old_hash, old_size, mapping)
 
-    def _respread(self, key_words: int, inputs: Any, bases: Any, cells: Any, rows: Any, size: int, mapping: NDArray[np.uint32]) -> None:
+    def _respread(
+        self,
+        key_words: int,
+        inputs: Any,
+        bases: Any,
+        cells: Any,
+        rows: Any,
+        size: int,
+        mapping: NDArray[np.uint32],
+    ) -> None:
         for register, array in (
             (r.OLD_INPUTS, inputs),
             (r.OLD_BASES, bases),
@@ -281,7 +320,9 @@ class Packed:
             rows, size = self.arrays[r.HASH], self.get(r.HASH_SIZE)
             self._new_hash(max(2 * size, 2 * (self.get(r.HASH_COUNT) + more)))
             no_dense, none = u64([ALL] * len(self.shape.inputs)), np.zeros(0, np.uint32)
-            self._respread(self.get(r.KEY_WORDS), self.arrays[r.INPUTS], no_dense, none, rows, size, none)
+            self._respread(
+                self.get(r.KEY_WORDS), self.arrays[r.INPUTS], no_dense, none, rows, size, none
+            )
 
     # -- writing rows
 
@@ -292,7 +333,9 @@ class Packed:
         room = self.get(r.OUTCOMES_USED) + (len(tape) + 2 * rows) * self.words
         if room >= 1 << 32:
             raise UserError(
-                "the outcomes of the rules do not fit in 4,294,967,296 words", where=self.shape.name, do="cut the slots smaller"
+                "the outcomes of the rules do not fit in 4,294,967,296 words",
+                where=self.shape.name,
+                do="cut the slots smaller",
             )
         self.outcomes.ensure(room)
         self.registers[r.OUTCOMES] = self.outcomes.address
@@ -314,7 +357,10 @@ class Packed:
 
     def ids(self, words: Words) -> list[list[int]]:
         """The numbers of all places for packed states, one list a place. `words`: states x words."""
-        return [((words[:, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist() for f in self.fields[: self.shape.places]]
+        return [
+            ((words[:, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist()
+            for f in self.fields[: self.shape.places]
+        ]
 
     @property
     def bytes(self) -> int:

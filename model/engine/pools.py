@@ -15,7 +15,10 @@ _FROZEN_BUILTINS = (int, float, complex, str, bytes, bool, frozenset, tuple, typ
 def _is_generated(cls: type, *names: str) -> bool:
     """Did attrs write these methods (so that they compare all fields, and a tuple of the fields may stand for the value)?"""
     functions = [getattr(cls, name, None) for name in names]
-    return all(getattr(getattr(f, "__code__", None), "co_filename", "").startswith("<attrs generated") for f in functions)
+    return all(
+        getattr(getattr(f, "__code__", None), "co_filename", "").startswith("<attrs generated")
+        for f in functions
+    )
 
 
 def key_function(cls: type) -> Callable[[Any], Any] | None:
@@ -23,7 +26,9 @@ def key_function(cls: type) -> Callable[[Any], Any] | None:
     if not attrs.has(cls) or not _is_generated(cls, "__eq__", "__hash__"):
         return None
     fields = attrs.fields(cls)
-    if not fields or any(f.eq is not True or f.eq_key is not None or f.hash not in (None, True) for f in fields):
+    if not fields or any(
+        f.eq is not True or f.eq_key is not None or f.hash not in (None, True) for f in fields
+    ):
         return None
     return operator.attrgetter(*(f.name for f in fields))
 

@@ -74,7 +74,9 @@ class Predicates:
         self.tables, self.packed, self.findings, self.state_of = tables, packed, findings, state_of
         self.pools, self.view_pools = pools, view_pools
         self.see: Semantics = tables.see
-        self.met: dict[tuple[int, tuple[str, ...], Sequence[int]], Any] = {}  # one evaluation serves all indexes
+        self.met: dict[
+            tuple[int, tuple[str, ...], Sequence[int]], Any
+        ] = {}  # one evaluation serves all indexes
         self.plans: dict[tuple[int, int, Binding], list[tuple[list[Any], int]] | None] = {}
         self.refresh()
 
@@ -94,25 +96,39 @@ class Predicates:
         table = self.tables.all[number]
         cell = r.NOTHING
         if table.view is not None:
-            value = self._once(number, table.view.view, () if table.view.index is None else (("i", table.view.index),), ids, place)
+            value = self._once(
+                number,
+                table.view.view,
+                () if table.view.index is None else (("i", table.view.index),),
+                ids,
+                place,
+            )
             try:
                 cell += self.view_pools[number - self.tables.urgent].number(value)
             except Exception as error:
                 what = f"gave a {type(value).__name__} that raises {type(error).__name__} when it is compared"
                 raise RuleError(table.view.view.name, what, {}, kind="view") from error
         for p, of in table.bound:
-            if not self.findings.is_known(p) and bool(self._once(number, p, of, ids, place)) == self.findings.is_goal(p):
+            if not self.findings.is_known(p) and bool(
+                self._once(number, p, of, ids, place)
+            ) == self.findings.is_goal(p):
                 self.findings.note(p, place)
         tape += (number, DIRECT | cell, *ids)
 
     def _once(self, number: int, p: Predicate, of: Binding, ids: Sequence[int], place: int) -> Any:
         """The value of a predicate or view, evaluated once for the same values of its inputs, whatever the indexes; only their order counts."""
-        key = (id(p), tuple([var for var, _ in sorted(of, key=itemgetter(1))]) if len(of) > 1 else (), ids)
+        key = (
+            id(p),
+            tuple([var for var, _ in sorted(of, key=itemgetter(1))]) if len(of) > 1 else (),
+            ids,
+        )
         if key not in self.met:
             self.met[key] = self._evaluated(number, p, of, ids, place)
         return self.met[key]
 
-    def _evaluated(self, number: int, p: Predicate, of: Binding, ids: Sequence[int], place: int) -> Any:
+    def _evaluated(
+        self, number: int, p: Predicate, of: Binding, ids: Sequence[int], place: int
+    ) -> Any:
         plan = self.plans.get((number, id(p), of), ())
         if plan == ():
             plan = self.plans[number, id(p), of] = self._arguments(number, p, dict(of))
@@ -120,7 +136,9 @@ class Predicates:
             return self.see.evaluate(p, dict(of), self.state_of(place))
         return self.see.asked(p, [values[ids[at]] for values, at in plan])
 
-    def _arguments(self, number: int, p: Predicate, binding: dict[str, int]) -> list[tuple[list[Any], int]] | None:
+    def _arguments(
+        self, number: int, p: Predicate, binding: dict[str, int]
+    ) -> list[tuple[list[Any], int]] | None:
         """For each argument of a predicate the values that it takes and its place among the inputs of its table; None: it is no input itself."""
         only = next(iter(binding.values())) if len(binding) == 1 else None
         inputs = self.tables.all[number].inputs
@@ -136,7 +154,11 @@ class Predicates:
     def _stands_for(self, k: int, name: str, index: int | None) -> bool:
         """Is this input of a table that slot or view at that index?"""
         beyond = k - len(self.see.places)
-        there, of = self.see.places[k] if beyond < 0 else (self.tables.instances[beyond].view.name, self.tables.instances[beyond].index)
+        there, of = (
+            self.see.places[k]
+            if beyond < 0
+            else (self.tables.instances[beyond].view.name, self.tables.instances[beyond].index)
+        )
         return there == name and of in (None, index)
 
     def _pool(self, k: int) -> Pool:
@@ -154,7 +176,11 @@ class Predicates:
     def arrive_first(self, state: State, place: int) -> None:
         """An initial state: everything, since there is no state before in which it was looked at."""
         spec = self.findings.spec
-        self.arrive(state, place, [*(p for p in spec.invariants if not isinstance(p, StepInvariant)), *spec.goals])
+        self.arrive(
+            state,
+            place,
+            [*(p for p in spec.invariants if not isinstance(p, StepInvariant)), *spec.goals],
+        )
 
 
 class Ends:
@@ -172,22 +198,38 @@ class Ends:
             left = np.flatnonzero(moving)
             for number, (binding, read) in enumerate(bindings):
                 if len(left):
-                    left = left[self._holding(end, number, binding, read, ids[list(read)][:, left], places[left])]
+                    left = left[
+                        self._holding(
+                            end, number, binding, read, ids[list(read)][:, left], places[left]
+                        )
+                    ]
             moving[left] = False
         stuck = np.flatnonzero(moving)
         return int(places[stuck[0]]) if len(stuck) else None
 
     def _holding(
-        self, end: Predicate, number: int, binding: dict[str, int], read: tuple[int, ...], ids: NDArray[np.int64], places: Words
+        self,
+        end: Predicate,
+        number: int,
+        binding: dict[str, int],
+        read: tuple[int, ...],
+        ids: NDArray[np.int64],
+        places: Words,
     ) -> NDArray[np.bool_]:
         """Where an end holds for one binding. `ids`: places read x states."""
         if not read:
-            return np.full(len(places), bool(self.see.evaluate(end, binding, self.state_of(int(places[0])))))
-        combinations, example, which = np.unique(ids, axis=1, return_index=True, return_inverse=True)
+            return np.full(
+                len(places), bool(self.see.evaluate(end, binding, self.state_of(int(places[0]))))
+            )
+        combinations, example, which = np.unique(
+            ids, axis=1, return_index=True, return_inverse=True
+        )
         answers = []
         for column, k in zip(combinations.T.tolist(), example.tolist()):
             key = (end.name, number, tuple(column))
             if key not in self._known:
-                self._known[key] = bool(self.see.evaluate(end, binding, self.state_of(int(places[k]))))
+                self._known[key] = bool(
+                    self.see.evaluate(end, binding, self.state_of(int(places[k])))
+                )
             answers.append(self._known[key])
         return np.array(answers, bool)[which.reshape(-1)]

@@ -8,12 +8,26 @@ from collections.abc import Callable
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.spec import Predicate, Spec
 from groupcheck.model.engine.step import Semantics, State
-from groupcheck.model.engine.verdict import DEADLOCK, HOLDS, UNKNOWN, VIOLATED, Kind, Limits, Path, Progress, Step, Verdict, Violation
+from groupcheck.model.engine.verdict import (
+    DEADLOCK,
+    HOLDS,
+    UNKNOWN,
+    VIOLATED,
+    Kind,
+    Limits,
+    Path,
+    Progress,
+    Step,
+    Verdict,
+    Violation,
+)
 
 __all__ = ["explore"]
 
 
-def explore(spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress], None] | None = None) -> Verdict:
+def explore(
+    spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress], None] | None = None
+) -> Verdict:
     """Explores every state. The first violations stop the run at the end of their level, so that paths are shortest."""
     began = time.perf_counter()
     see = Semantics(spec)
@@ -21,7 +35,9 @@ def explore(spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress]
     parent: dict[State, tuple[State, Step] | None] = {}
     fired = {name: 0 for r in spec.rules for name in r.names}
     goals: dict[str, int | None] = {g.name: None for g in spec.goals}
-    wrong: dict[str, tuple[State, Step | None, int]] = {}  # invariant -> (state, last step outside the tree, depth)
+    wrong: dict[
+        str, tuple[State, Step | None, int]
+    ] = {}  # invariant -> (state, last step outside the tree, depth)
     transitions = depth = 0
     reason = ""
 
@@ -81,12 +97,18 @@ def explore(spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress]
                 break
         frontier = reached
         if progress:
-            progress(Progress(len(parent), transitions, depth, len(frontier), time.perf_counter() - began, 0))
+            progress(
+                Progress(
+                    len(parent), transitions, depth, len(frontier), time.perf_counter() - began, 0
+                )
+            )
     statements = {p.name: p.statement for p in spec.invariants}
     violations = []
     for name, (state, last, at) in sorted(wrong.items(), key=lambda item: (item[1][2], item[0])):
         path = path_to(state, last)
-        statement = statements.get(name, "Every state has a successor other than itself, or is a declared end.")
+        statement = statements.get(
+            name, "Every state has a successor other than itself, or is a declared end."
+        )
         violations.append(Violation(name, statement, at, path, see.key(path)))
     verdict, reason = conclude(spec, fired, goals, bool(violations), reason)
     return Verdict(
@@ -95,7 +117,9 @@ def explore(spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress]
     )  # fmt: skip
 
 
-def conclude(spec: Spec, fired: dict[str, int], goals: dict[str, int | None], violated: bool, stopped: str) -> tuple[Kind, str]:
+def conclude(
+    spec: Spec, fired: dict[str, int], goals: dict[str, int | None], violated: bool, stopped: str
+) -> tuple[Kind, str]:
     """The verdict and its reason. A search that was cut off, a rule that never fired, a goal not met, or what cannot be and is: never green."""
     if violated:
         return VIOLATED, stopped
@@ -104,8 +128,19 @@ def conclude(spec: Spec, fired: dict[str, int], goals: dict[str, int | None], vi
     by_rule = {r.name: sum(fired[n] for n in r.names) for r in spec.rules}
     happened = {**by_rule, **fired, **{g: 1 for g, at in goals.items() if at is not None}}
     surprising = [name for name in spec.cannot if happened.get(name, 0)]
-    idle = [n for r in spec.rules for n in r.names if not fired[n] and n not in spec.cannot and r.name not in spec.cannot]
+    idle = [
+        n
+        for r in spec.rules
+        for n in r.names
+        if not fired[n] and n not in spec.cannot and r.name not in spec.cannot
+    ]
     unmet = [g for g, at in goals.items() if at is None and g not in spec.cannot]
-    parts = [f"happened although the scope says that it cannot: {', '.join(surprising)}"] * bool(surprising)
-    parts += [f"never fired: {', '.join(idle)}"] * bool(idle) + [f"goal not met: {', '.join(unmet)}"] * bool(unmet)
-    return (UNKNOWN, "; ".join(parts)) if parts else (HOLDS, "every state of the scope was explored")
+    parts = [f"happened although the scope says that it cannot: {', '.join(surprising)}"] * bool(
+        surprising
+    )
+    parts += [f"never fired: {', '.join(idle)}"] * bool(idle) + [
+        f"goal not met: {', '.join(unmet)}"
+    ] * bool(unmet)
+    return (
+        (UNKNOWN, "; ".join(parts)) if parts else (HOLDS, "every state of the scope was explored")
+    )

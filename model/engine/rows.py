@@ -45,11 +45,20 @@ class GuardValues:
 class Member:
     """A rule instance in a table, with what its calls need at hand."""
 
-    def __init__(self, instance: Instance, table: Table, pools: Sequence[Pool], numbering: dict[str, int], see: Semantics) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        table: Table,
+        pools: Sequence[Pool],
+        numbering: dict[str, int],
+        see: Semantics,
+    ) -> None:
         self.rule, self.me, self.where = instance
         r = self.rule
         self.pools = [pools[k] for k in self.where]
-        self.order = [table.inputs.index(k) for k in self.where]  # where each of its slots stands among the table's inputs
+        self.order = [
+            table.inputs.index(k) for k in self.where
+        ]  # where each of its slots stands among the table's inputs
         self.back = [self.where.index(k) for k in table.inputs]
         self.is_plain = self.order == list(range(len(self.order)))
         self.call = functools.partial(r.call, self.me) if r.takes_me else r.call
@@ -61,7 +70,9 @@ class Member:
         self.guard: GuardValues | None = None
         self.guard_at = r.slots.index(r.guard.slot) if r.guard else 0
 
-        self.shared: dict[tuple[int, ...], Sequence[int]] | None = None  # rows of rules that cannot know their index
+        self.shared: dict[tuple[int, ...], Sequence[int]] | None = (
+            None  # rows of rules that cannot know their index
+        )
         self.is_uniform = self.is_trusted = False
 
     def prepare(self, watched: int) -> None:
@@ -73,7 +84,9 @@ class Member:
 class Checks:
     """Step invariants over the same slots of a rule. Those that do not ask for the label look at each (before, after) once for all rules."""
 
-    def __init__(self, promises: list[StepInvariant], slots: tuple[str, ...], good: set[int] | None) -> None:
+    def __init__(
+        self, promises: list[StepInvariant], slots: tuple[str, ...], good: set[int] | None
+    ) -> None:
         self.promises = promises
         self.at = [slots.index(name) for name in promises[0].slots]
         self.good = good
@@ -92,12 +105,17 @@ class Rows:
     instance, how many arguments, their numbers, which outcome, which of its values.
     """
 
-    def __init__(self, tables: Tables, pools: Sequence[Pool], broken: Callable[[str, int], None]) -> None:
+    def __init__(
+        self, tables: Tables, pools: Sequence[Pool], broken: Callable[[str, int], None]
+    ) -> None:
         self.tables, self.see, self.broken = tables, tables.see, broken
         self.calls = 0
         self.origins = array("q")
         numbering = {name: n for n, name in enumerate(tables.labels)}
-        self.members = [[Member(instance, t, pools, numbering, tables.see) for instance in t.members] for t in tables.rules]
+        self.members = [
+            [Member(instance, t, pools, numbering, tables.see) for instance in t.members]
+            for t in tables.rules
+        ]
         instances = [(rule.name, me) for rule, me, _ in (*tables.see.ordinary, *tables.see.urgent)]
         for member in (m for row in self.members for m in row):
             member.number = instances.index((member.rule.name, member.me))
@@ -114,8 +132,14 @@ class Rows:
         for member in (m for row in self.members for m in row if m.rule.guard):
             assert member.rule.guard is not None
             pool = member.pools[member.guard_at]
-            key = (id(member.rule.guard.call), member.me if member.rule.guard.takes_me else -1, id(pool))
-            member.guard = self.guards.setdefault(key, GuardValues(member.rule.guard, member.me, pool))
+            key = (
+                id(member.rule.guard.call),
+                member.me if member.rule.guard.takes_me else -1,
+                id(pool),
+            )
+            member.guard = self.guards.setdefault(
+                key, GuardValues(member.rule.guard, member.me, pool)
+            )
 
     def _checks(self, member: Member) -> Iterator[Checks]:
         """The step invariants of a rule by what they look at. What was found good is shared by all rules with the same promises there."""
@@ -125,7 +149,11 @@ class Rows:
         for (slots, labelled), promises in groups.items():
             pools = tuple(id(member.pools[member.rule.slots.index(name)]) for name in slots)
             shared = (pools, tuple(p.name for p in promises))
-            yield Checks(promises, member.rule.slots, None if labelled else self._good.setdefault(shared, set()))
+            yield Checks(
+                promises,
+                member.rule.slots,
+                None if labelled else self._good.setdefault(shared, set()),
+            )
 
     def extend_guards(self) -> None:
         for guard in self.guards.values():
@@ -143,7 +171,9 @@ class Rows:
         tape.append(0)
         tape.extend(ids)
         count = 0
-        plain: list[Any] | None = None  # the arguments in the order of the inputs, which most rules share
+        plain: list[Any] | None = (
+            None  # the arguments in the order of the inputs, which most rules share
+        )
         for member in self.members[table]:
             mine = ids if member.is_plain else tuple([ids[k] for k in member.order])
             if member.guard is not None and not member.guard.open[mine[member.guard_at]]:
@@ -174,23 +204,36 @@ class Rows:
         tape[at] = count
         return count
 
-    def _outcomes(self, member: Member, ids: tuple[int, ...], args: list[Any], place: int) -> Sequence[int]:
+    def _outcomes(
+        self, member: Member, ids: tuple[int, ...], args: list[Any], place: int
+    ) -> Sequence[int]:
         """Label and numbers of the new values for every outcome of one rule, side by side."""
         r = member.rule
         self.calls += 1
-        if not member.is_trusted or (member.guard is not None and ids[member.guard_at] in member.guard.raised):
+        if not member.is_trusted or (
+            member.guard is not None and ids[member.guard_at] in member.guard.raised
+        ):
             return self._watched_outcomes(member, ids, args, place)
         try:
             yielded = list(islice(member.call(*args, *member.tail) or (), MOST_OUTCOMES + 1))
         except UserError:
             raise
         except (Exception, SystemExit) as error:
-            raise RuleError(r.name, f"raised {type(error).__name__}: {error}", dict(zip(r.slots, args))) from error
+            raise RuleError(
+                r.name, f"raised {type(error).__name__}: {error}", dict(zip(r.slots, args))
+            ) from error
         if len(yielded) > MOST_OUTCOMES:
             raise too_many(r.name)
         return self._numbered(member, ids, args, yielded, place) if yielded else NONE
 
-    def _numbered(self, member: Member, ids: tuple[int, ...], args: list[Any], yielded: Iterable[Any], place: int) -> list[int]:
+    def _numbered(
+        self,
+        member: Member,
+        ids: tuple[int, ...],
+        args: list[Any],
+        yielded: Iterable[Any],
+        place: int,
+    ) -> list[int]:
         """The numbers of outcomes; anything unusual is left to `Semantics.outcome`, which says what is wrong with it."""
         r = member.rule
         pools, labels, size, is_uniform = member.pools, member.labels, len(args), member.is_uniform
@@ -212,7 +255,11 @@ class Rows:
             for value, arg, number, pool in zip(values, args, ids, pools):
                 if value is not arg:
                     known = pool.by_id.get(id(value)) if is_uniform else None
-                    number = self._new(member, ids, args, flat, outcome, value, arg, pool) if known is None else known
+                    number = (
+                        self._new(member, ids, args, flat, outcome, value, arg, pool)
+                        if known is None
+                        else known
+                    )
                 flat.append(number)
             for checks in member.checks:
                 key = checks.key(ids, flat[-size:]) if checks.good is not None else 0
@@ -220,7 +267,11 @@ class Rows:
                     continue
                 name = self.tables.labels[flat[-1 - size]]
                 sides = self.see.sides(checks.promises[0], r, args, values)
-                broken = [p.name for p in checks.promises if not self.see.promise_holds(p, r, name, args, sides)]
+                broken = [
+                    p.name
+                    for p in checks.promises
+                    if not self.see.promise_holds(p, r, name, args, sides)
+                ]
                 for promise in broken:
                     self.broken(promise, place)
                 if checks.good is not None and not broken:
@@ -228,7 +279,15 @@ class Rows:
         return flat
 
     def _new(
-        self, member: Member, ids: tuple[int, ...], args: list[Any], flat: list[int], outcome: Any, value: Any, arg: Any, pool: Pool
+        self,
+        member: Member,
+        ids: tuple[int, ...],
+        args: list[Any],
+        flat: list[int],
+        outcome: Any,
+        value: Any,
+        arg: Any,
+        pool: Pool,
     ) -> int:
         """The number of a value that is not itself in the pool (perhaps an equal one is). `flat`: what came before it."""
         r = member.rule
@@ -240,13 +299,21 @@ class Rows:
         except Exception as error:  # its hash or its comparison
             called = dict(zip(r.slots, args))
             self.see.outcome(r, outcome, called)
-            raise RuleError(r.name, f"yielded a {type(value).__name__} that raises {type(error).__name__} when compared", called) from error
+            raise RuleError(
+                r.name,
+                f"yielded a {type(value).__name__} that raises {type(error).__name__} when compared",
+                called,
+            ) from error
         if number == next_one:
             width = len(ids) + 1
-            self.origins.extend((member.number, len(ids), *ids, len(flat) // width, len(flat) % width - 1))
+            self.origins.extend(
+                (member.number, len(ids), *ids, len(flat) // width, len(flat) % width - 1)
+            )
         return number
 
-    def _watched_outcomes(self, member: Member, ids: tuple[int, ...], args: list[Any], place: int) -> list[int]:
+    def _watched_outcomes(
+        self, member: Member, ids: tuple[int, ...], args: list[Any], place: int
+    ) -> list[int]:
         """One call through the plain semantics, twice, with the arguments compared before and after."""
         r = member.rule
         self._watched[r.name] += 1
@@ -255,7 +322,9 @@ class Rows:
         before = [pool.fingerprint(a) for pool, a in zip(member.pools, args)]
         first = self.see.call(r, member.me, tuple(args))
         if [pool.fingerprint(a) for pool, a in zip(member.pools, args)] != before:
-            raise RuleError(r.name, "changed the values that it was given (yield new ones, with `but`)", shown)
+            raise RuleError(
+                r.name, "changed the values that it was given (yield new ones, with `but`)", shown
+            )
         again = self.see.call(r, member.me, tuple(args))
         try:
             differs = again != first
@@ -263,9 +332,15 @@ class Rows:
             problem = f"yielded a value that raises {type(error).__name__} when it is compared"
             raise RuleError(r.name, problem, shown) from error
         if differs:
-            raise RuleError(r.name, "gave other outcomes when called again with the same values: it is not deterministic", shown)
+            raise RuleError(
+                r.name,
+                "gave other outcomes when called again with the same values: it is not deterministic",
+                shown,
+            )
         yielded: list[Any] = []
         label_of = dict(zip(r.names, r.labels))
         for name, values in first:
-            yielded.append((label_of[name], *values) if r.labels else values if len(values) > 1 else values[0])
+            yielded.append(
+                (label_of[name], *values) if r.labels else values if len(values) > 1 else values[0]
+            )
         return self._numbered(member, ids, args, yielded, place)

@@ -54,20 +54,31 @@ class Search(Loop):
         by_name = {name: Pool(name) for name in spec.slots}
         self.pools = [by_name[name] for name, _ in self.see.places]
         views: dict[str, Pool] = {}
-        self.view_pools = [views.setdefault(v.view.name, Pool(v.view.name)) for v in self.tables.instances]
+        self.view_pools = [
+            views.setdefault(v.view.name, Pool(v.view.name)) for v in self.tables.instances
+        ]
         self.findings = Findings(self.tables)
         self.rows = Rows(self.tables, self.pools, self.findings.broken_step)
         self.extra = dict.fromkeys(self.tables.labels, 0)  # firings before the first state at rest
         starts = self._starts()
         guarded = guarded_by(self.tables, self.rows.members)
-        packed = Packed(shape_of(self.tables, guarded), Known(guarded, self.pools, self.view_pools, self.rows.extend_guards))
+        packed = Packed(
+            shape_of(self.tables, guarded),
+            Known(guarded, self.pools, self.view_pools, self.rows.extend_guards),
+        )
         super().__init__(packed, Log(packed))
-        self.predicates = Predicates(self.tables, self.packed, self.pools, self.view_pools, self.findings, self.state)
+        self.predicates = Predicates(
+            self.tables, self.packed, self.pools, self.view_pools, self.findings, self.state
+        )
         self.ends = Ends(self.tables, self.packed, self.state)
         self.peak = 0
         self.kept: Kept | None = None
-        self.key_to: Callable[[int], str] = self.key_of  # the key of a path to a place; another one where the log does not hold all states
-        self.pulse: Callable[[], None] = lambda: None  # called now and then while rules are called; it may raise to stop the search
+        self.key_to: Callable[[int], str] = (
+            self.key_of
+        )  # the key of a path to a place; another one where the log does not hold all states
+        self.pulse: Callable[[], None] = lambda: (
+            None
+        )  # called now and then while rules are called; it may raise to stop the search
         for ids in starts:
             self.log.append(ids)
         self.starts = len(starts)
@@ -147,7 +158,9 @@ class Search(Loop):
                     break  # a queue is full
                 done = int(self.registers[r.FROM])
             if done < n:
-                rest = np.concatenate([self.taken(r.DEFERRED, r.DEFERRED_COUNT, 2), deferred[2 * done :]])
+                rest = np.concatenate(
+                    [self.taken(r.DEFERRED, r.DEFERRED_COUNT, 2), deferred[2 * done :]]
+                )
                 self.requeue(rest)
 
     def take_in(self, late: Words) -> list[Words]:
@@ -186,9 +199,14 @@ class Search(Loop):
             mine = order[begin:end]
             number = int(numbers[mine[0]])
             fields = [p.fields[k] for k in t.all[number].inputs]
-            columns = [((asked[mine, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist() for f in fields]
+            columns = [
+                ((asked[mine, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist()
+                for f in fields
+            ]
             rows: list[tuple[int, ...]] = list(zip(*columns)) if columns else [()] * len(mine)
-            (rules if number < t.urgent else others).append((number, rows, [places[k] for k in mine.tolist()]))
+            (rules if number < t.urgent else others).append(
+                (number, rows, [places[k] for k in mine.tolist()])
+            )
             p.filled[number] += len(mine)
         tape: list[int] = []
         calls = self.rows.calls
@@ -204,7 +222,9 @@ class Search(Loop):
         p.write(tape, len(asked))
         if self.kept is not None:
             of_rules = sum(len(rows) for _, rows, _ in rules)
-            self.kept.add(tape[:end_of_rules], tape[end_of_rules:], (of_rules, len(asked) - of_rules))
+            self.kept.add(
+                tape[:end_of_rules], tape[end_of_rules:], (of_rules, len(asked) - of_rules)
+            )
         if BLOCK + p.out_degree + 2 > int(self.registers[r.BUFFER_SIZE]):
             self.resize()
         self.peak = max(self.peak, self.bytes)
@@ -288,4 +308,6 @@ class Search(Loop):
     @property
     def bytes_soon(self) -> int:
         """What the next stretch may take at once: a larger index, and what threads need for themselves."""
-        return self.log.bytes_soon(self.threads.room(self, STRETCH)) + self.threads.bytes_soon(self, STRETCH)
+        return self.log.bytes_soon(self.threads.room(self, STRETCH)) + self.threads.bytes_soon(
+            self, STRETCH
+        )

@@ -72,7 +72,9 @@ class Values(Protocol):
         """For the values from number `first` on of a guarded place, the tables that are open, as bits. Columns are counted over all chunks."""
 
 
-def _concerned(changed: int, inputs: tuple[int, ...], tables: Sequence[tuple[int, frozenset[int]]]) -> int:
+def _concerned(
+    changed: int, inputs: tuple[int, ...], tables: Sequence[tuple[int, frozenset[int]]]
+) -> int:
     """The bits of tables that read an input of which the kind says that it changed."""
     places = {k for i, k in enumerate(inputs) if changed >> i % CHANGE_BITS & 1}
     mask = 0
@@ -93,9 +95,13 @@ class Kinds:
 
 
 def _kinds(t: Tables) -> Kinds:
-    predicates = [(group_of(k, len(t.predicates)), t.read(table)) for k, table in enumerate(t.predicates)]
+    predicates = [
+        (group_of(k, len(t.predicates)), t.read(table)) for k, table in enumerate(t.predicates)
+    ]
     urgent = t.all[t.ordinary : t.urgent]
-    possible = [(group_of(k, len(urgent)), frozenset(table.inputs)) for k, table in enumerate(urgent)]
+    possible = [
+        (group_of(k, len(urgent)), frozenset(table.inputs)) for k, table in enumerate(urgent)
+    ]
     numbering = {name: n for n, name in enumerate(t.labels)}
     bases = [[0] * len(t.labels) for _ in t.rules]
     needs: list[int] = []
@@ -116,7 +122,9 @@ def _kinds(t: Tables) -> Kinds:
     return Kinds(tuple(map(tuple, bases)), tuple(labels), tuple(needs), tuple(chains))
 
 
-Column = tuple[int, list[tuple[int, GuardValues]]]  # a place, and the guards that read it with the bits of their tables
+Column = tuple[
+    int, list[tuple[int, GuardValues]]
+]  # a place, and the guards that read it with the bits of their tables
 
 
 @frozen
@@ -170,7 +178,13 @@ def shape_of(t: Tables, guarded: Guarded) -> Shape:
 class Known:
     """The values of a search's pools, and what guards say of them. `extend` evaluates guards for new values."""
 
-    def __init__(self, guarded: Guarded, pools: Sequence[Pool], views: Sequence[Pool], extend: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        guarded: Guarded,
+        pools: Sequence[Pool],
+        views: Sequence[Pool],
+        extend: Callable[[], None],
+    ) -> None:
         self.refresh = extend
         self._pools = [*pools, *views]
         self._columns = [guards for chunk in guarded.columns for _, guards in chunk]

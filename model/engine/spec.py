@@ -59,13 +59,19 @@ def _replacer(cls: type, changes: list[str]) -> Callable[..., Any]:
     named = {f.alias: f for f in taken} | {f.name: f for f in taken}
     unknown = [name for name in changes if name not in named]
     if unknown:
-        raise TypeError(f"{cls.__name__} has no field {unknown[0]!r} to change, only {', '.join(f.name for f in taken)}")
+        raise TypeError(
+            f"{cls.__name__} has no field {unknown[0]!r} to change, only {', '.join(f.name for f in taken)}"
+        )
     new = {named[name].alias: name for name in changes}
     if len(new) < len(changes):
         raise TypeError(f"a field of {cls.__name__} is given twice: {', '.join(changes)}")
-    own = "_" * max(map(len, changes), default=0)  # makes names longer than that of any change, so that none is hidden
+    own = "_" * max(
+        map(len, changes), default=0
+    )  # makes names longer than that of any change, so that none is hidden
     given = ", ".join(f"{f.alias}={new.get(f.alias) or f'{own}o.{f.name}'}" for f in taken)
-    return eval(f"lambda {', '.join((f'{own}o', '/', *changes))}: {own}c({given})", {f"{own}c": cls})  # type: ignore[no-any-return]
+    return eval(
+        f"lambda {', '.join((f'{own}o', '/', *changes))}: {own}c({given})", {f"{own}c": cls}
+    )  # type: ignore[no-any-return]
 
 
 @frozen
@@ -91,7 +97,9 @@ def truth(answer: Any) -> bool:
     if answer is True or answer is False:
         return answer
     if callable(answer) or hasattr(answer, "__next__") or hasattr(answer, "__await__"):
-        raise TypeError(f"the answer is a {type(answer).__name__}, which is always true (return True or False, all(...), any(...))")
+        raise TypeError(
+            f"the answer is a {type(answer).__name__}, which is always true (return True or False, all(...), any(...))"
+        )
     return bool(answer)
 
 
@@ -134,17 +142,34 @@ def _parameters(function: Callable[..., Any], what: str) -> list[inspect.Paramet
     """The parameters of a function that is to be `what`. Raises `SpecError` for what has no name or does not answer when called."""
     name = getattr(function, "__name__", None)
     if name is None:
-        raise SpecError(f"a {type(function).__name__} is no {what}: it has no name", do="write a function with def, and decorate that")
-    is_generator = inspect.isgeneratorfunction(function)
-    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function) or (is_generator and what != "rule"):
-        problem = "yields: called, it answers nothing, which would pass for true" if is_generator else "is async: nobody awaits it"
         raise SpecError(
-            problem, where=f"{what} {name}", do="use return in place of yield" if is_generator else "write def in place of async def"
+            f"a {type(function).__name__} is no {what}: it has no name",
+            do="write a function with def, and decorate that",
+        )
+    is_generator = inspect.isgeneratorfunction(function)
+    if (
+        inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
+        or (is_generator and what != "rule")
+    ):
+        problem = (
+            "yields: called, it answers nothing, which would pass for true"
+            if is_generator
+            else "is async: nobody awaits it"
+        )
+        raise SpecError(
+            problem,
+            where=f"{what} {name}",
+            do="use return in place of yield"
+            if is_generator
+            else "write def in place of async def",
         )
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
-        raise SpecError("its parameters are not known", where=f"{what} {name}", do="write a function with def") from None
+        raise SpecError(
+            "its parameters are not known", where=f"{what} {name}", do="write a function with def"
+        ) from None
 
 
 def _guard(when: Callable[..., bool], rule_name: str) -> Guard:
@@ -152,7 +177,9 @@ def _guard(when: Callable[..., bool], rule_name: str) -> Guard:
     slots = [name for name in names if name != "me"]
     if len(slots) != 1 or names not in (slots, ["me", *slots]):
         raise SpecError(
-            "a guard reads exactly one slot", where=f"rule {rule_name}", do="write when=lambda slot: ... or when=lambda me, slot: ..."
+            "a guard reads exactly one slot",
+            where=f"rule {rule_name}",
+            do="write when=lambda slot: ... or when=lambda me, slot: ...",
         )
     return Guard(slots[0], when, "me" in names)
 
@@ -160,17 +187,35 @@ def _guard(when: Callable[..., bool], rule_name: str) -> Guard:
 Body = Callable[..., Iterable[Any]]
 
 
-def _rule(function: Body, urgent: bool, labels: tuple[str, ...], when: Callable[..., bool] | None) -> Rule:
+def _rule(
+    function: Body, urgent: bool, labels: tuple[str, ...], when: Callable[..., bool] | None
+) -> Rule:
     names = [p.name for p in _parameters(function, "rule")]
     slots = tuple(name for name in names if name not in _CONSTANTS)
-    if names != [*(["me"] if "me" in names else []), *slots, *(["scope"] if "scope" in names else [])] or not slots:
-        raise SpecError("parameters are: me (optional), the slots, scope (optional)", where=f"rule {function.__name__}")
+    if (
+        names
+        != [*(["me"] if "me" in names else []), *slots, *(["scope"] if "scope" in names else [])]
+        or not slots
+    ):
+        raise SpecError(
+            "parameters are: me (optional), the slots, scope (optional)",
+            where=f"rule {function.__name__}",
+        )
     if not all(isinstance(label, str) for label in labels):
-        raise SpecError("labels are texts", where=f"rule {function.__name__}", do='write @rule("granted", "refused")')
+        raise SpecError(
+            "labels are texts",
+            where=f"rule {function.__name__}",
+            do='write @rule("granted", "refused")',
+        )
     guard = _guard(when, function.__name__) if when else None
     if guard and guard.slot not in slots:
-        raise SpecError(f"the guard reads {guard.slot!r}, which the rule does not touch", where=f"rule {function.__name__}")
-    return Rule(function.__name__, function, slots, "me" in names, "scope" in names, labels, guard, urgent)
+        raise SpecError(
+            f"the guard reads {guard.slot!r}, which the rule does not touch",
+            where=f"rule {function.__name__}",
+        )
+    return Rule(
+        function.__name__, function, slots, "me" in names, "scope" in names, labels, guard, urgent
+    )
 
 
 @overload
@@ -219,7 +264,9 @@ class Predicate:
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     try:
         return get_type_hints(function, include_extras=True)
-    except Exception:  # names such as "client[i]" are no types: then the annotations stay as they are written
+    except (
+        Exception
+    ):  # names such as "client[i]" are no types: then the annotations stay as they are written
         return {}
 
 
@@ -245,9 +292,19 @@ def _predicate(function: Callable[..., Any], source: str, what: str) -> Predicat
         text = _place(p, hints)
         match = _PLACE.match(text)
         if not match:
-            raise SpecError(f"{text!r} is not a slot such as 'core' or 'client[i]' (an index is a letter)", where=where)
+            raise SpecError(
+                f"{text!r} is not a slot such as 'core' or 'client[i]' (an index is a letter)",
+                where=where,
+            )
         places.append((match[1], match[2]))
-    return Predicate(function.__name__, function, tuple(places), takes_scope, inspect.getdoc(function) or "", source)
+    return Predicate(
+        function.__name__,
+        function,
+        tuple(places),
+        takes_scope,
+        inspect.getdoc(function) or "",
+        source,
+    )
 
 
 Test = Callable[..., bool]
@@ -259,7 +316,11 @@ def invariant(function: Test, /) -> Predicate: ...
 def invariant(*, source: str) -> Callable[[Test], Predicate]: ...
 def invariant(*function: Test, source: str = "") -> Any:
     """What must be true in every state. The docstring is its statement; `source` says where the promise stands."""
-    return _predicate(function[0], source, "invariant") if function else lambda f: _predicate(f, source, "invariant")
+    return (
+        _predicate(function[0], source, "invariant")
+        if function
+        else lambda f: _predicate(f, source, "invariant")
+    )
 
 
 @overload
@@ -268,7 +329,11 @@ def goal(function: Test, /) -> Predicate: ...
 def goal(*, source: str) -> Callable[[Test], Predicate]: ...
 def goal(*function: Test, source: str = "") -> Any:
     """A situation that some state must show; a run in which it never does is not green."""
-    return _predicate(function[0], source, "goal") if function else lambda f: _predicate(f, source, "goal")
+    return (
+        _predicate(function[0], source, "goal")
+        if function
+        else lambda f: _predicate(f, source, "goal")
+    )
 
 
 def end(function: Test) -> Predicate:
@@ -301,23 +366,39 @@ class StepInvariant:
         return set(self.slots) <= set(rule.slots) and (not self.rules or rule.name in self.rules)
 
 
-def step_invariant(*slots: str, rules: Sequence[str] = (), source: str = "") -> Callable[[Callable[..., Any]], StepInvariant]:
+def step_invariant(
+    *slots: str, rules: Sequence[str] = (), source: str = ""
+) -> Callable[[Callable[..., Any]], StepInvariant]:
     """Makes a `StepInvariant`: `@step_invariant("core") def grows(before, after): ...`."""
 
     if not all(isinstance(slot, str) for slot in slots):
-        raise SpecError("a step invariant names its slots", do='write @step_invariant("core", "link")')
+        raise SpecError(
+            "a step invariant names its slots", do='write @step_invariant("core", "link")'
+        )
     if isinstance(rules, str):
-        raise SpecError(f"rules={rules!r} is one text, not a list of names", where="step invariant", do=f"write rules=[{rules!r}]")
+        raise SpecError(
+            f"rules={rules!r} is one text, not a list of names",
+            where="step invariant",
+            do=f"write rules=[{rules!r}]",
+        )
 
     def decorate(function: Callable[..., Any]) -> StepInvariant:
         names = [p.name for p in _parameters(function, "step invariant")]
         extra = [name for name in ("label", "scope") if name in names[2:]]
         if len(names) < 2 or names[2:] != extra:
             raise SpecError(
-                "parameters are: before, after, label (optional), scope (optional)", where=f"step invariant {function.__name__}"
+                "parameters are: before, after, label (optional), scope (optional)",
+                where=f"step invariant {function.__name__}",
             )
         return StepInvariant(
-            function.__name__, function, slots, tuple(rules), "label" in extra, "scope" in extra, inspect.getdoc(function) or "", source
+            function.__name__,
+            function,
+            slots,
+            tuple(rules),
+            "label" in extra,
+            "scope" in extra,
+            inspect.getdoc(function) or "",
+            source,
         )
 
     return decorate
@@ -326,7 +407,9 @@ def step_invariant(*slots: str, rules: Sequence[str] = (), source: str = "") -> 
 def _named(values: Iterable[Any]) -> tuple[Any, ...]:
     if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
         one = values.name if isinstance(values, (Rule, Predicate, StepInvariant)) else "..."
-        raise SpecError(f"a {type(values).__name__} is given where a list belongs", do=f"write [{one}]")
+        raise SpecError(
+            f"a {type(values).__name__} is given where a list belongs", do=f"write [{one}]"
+        )
     return tuple(values)
 
 
@@ -360,7 +443,12 @@ class Spec:
         """The order of values in a state: single slots first, then index by index all arrays."""
         singles = [(n, None) for n, s in self.slots.items() if s.size is None]
         longest = max((s.size for s in self.slots.values() if s.size is not None), default=0)
-        arrays = [(n, i) for i in range(longest) for n, s in self.slots.items() if s.size is not None and i < s.size]
+        arrays = [
+            (n, i)
+            for i in range(longest)
+            for n, s in self.slots.items()
+            if s.size is not None and i < s.size
+        ]
         return (*singles, *arrays)
 
     def indexes(self, r: Rule) -> range:
@@ -387,5 +475,9 @@ class Spec:
         there = [p.name for p in self.invariants]
         for name in invariants:
             if name not in there:
-                raise SpecError(f"no invariant {name!r} in {self.name}", do=f"one of {', '.join(there)}")
-        return attrs.evolve(self, invariants=tuple(p for p in self.invariants if p.name in invariants))
+                raise SpecError(
+                    f"no invariant {name!r} in {self.name}", do=f"one of {', '.join(there)}"
+                )
+        return attrs.evolve(
+            self, invariants=tuple(p for p in self.invariants if p.name in invariants)
+        )

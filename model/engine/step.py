@@ -22,7 +22,11 @@ MOST_OUTCOMES = (1 << 16) - 1  # of one rule for one combination of arguments
 
 def too_many(name: str) -> UserError:
     """A rule that yields more outcomes than a row can hold, perhaps without end."""
-    return UserError(f"more than {MOST_OUTCOMES:,} outcomes from one combination of arguments", where=f"rule {name}", do="split it")
+    return UserError(
+        f"more than {MOST_OUTCOMES:,} outcomes from one combination of arguments",
+        where=f"rule {name}",
+        do="split it",
+    )
 
 
 class Semantics:
@@ -32,12 +36,23 @@ class Semantics:
         self.spec = spec
         self.places = spec.places
         self.at = {place: k for k, place in enumerate(self.places)}
-        self.ordinary = [(r, i, self._where(r, i)) for r in spec.rules if not r.urgent for i in spec.indexes(r)]
-        self.urgent = [(r, i, self._where(r, i)) for r in spec.rules if r.urgent for i in spec.indexes(r)]
+        self.ordinary = [
+            (r, i, self._where(r, i)) for r in spec.rules if not r.urgent for i in spec.indexes(r)
+        ]
+        self.urgent = [
+            (r, i, self._where(r, i)) for r in spec.rules if r.urgent for i in spec.indexes(r)
+        ]
         self.by_name = {(r.name, i): (r, i, w) for r, i, w in (*self.ordinary, *self.urgent)}
-        self.checks = {r.name: [p for p in spec.invariants if isinstance(p, StepInvariant) and p.concerns(r)] for r in spec.rules}
+        self.checks = {
+            r.name: [p for p in spec.invariants if isinstance(p, StepInvariant) and p.concerns(r)]
+            for r in spec.rules
+        }
         self.views = {v.name: v for v in spec.views}
-        self.indexed = {r.name for r in spec.rules if r.takes_me or any(spec.slots[n].size is not None for n in r.slots)}
+        self.indexed = {
+            r.name
+            for r in spec.rules
+            if r.takes_me or any(spec.slots[n].size is not None for n in r.slots)
+        }
 
     def _where(self, r: Rule, i: int) -> tuple[int, ...]:
         return tuple(self.at[n, None if self.spec.slots[n].size is None else i] for n in r.slots)
@@ -52,7 +67,10 @@ class Semantics:
             else:
                 many = value if name in values else (value,) * slot.size
                 if not isinstance(many, tuple) or len(many) != slot.size:
-                    raise SpecError(f"the initial value of array {name!r} is a tuple of {slot.size} values", where=self.spec.name)
+                    raise SpecError(
+                        f"the initial value of array {name!r} is a tuple of {slot.size} values",
+                        where=self.spec.name,
+                    )
                 full.update({(name, i): v for i, v in enumerate(many)})
         return tuple(full[place] for place in self.places)
 
@@ -88,17 +106,33 @@ class Semantics:
         values = yielded
         if r.labels:
             if not isinstance(yielded, tuple) or not yielded or yielded[0] not in r.labels:
-                raise RuleError(r.name, f"yielded {shown(yielded)}, which does not start with one of its labels {r.labels}", called)
+                raise RuleError(
+                    r.name,
+                    f"yielded {shown(yielded)}, which does not start with one of its labels {r.labels}",
+                    called,
+                )
             name, values = f"{r.name}:{yielded[0]}", yielded[1:]
         elif len(r.slots) == 1:
             values = (yielded,)
         if not isinstance(values, tuple) or len(values) != len(r.slots):
-            raise RuleError(r.name, f"yielded {shown(yielded)}, not one value for each of {', '.join(r.slots)}", called)
+            raise RuleError(
+                r.name,
+                f"yielded {shown(yielded)}, not one value for each of {', '.join(r.slots)}",
+                called,
+            )
         for slot, value in zip(r.slots, values):
             if problem := flaw(value, called[slot]):
-                raise RuleError(r.name, f"yielded a {type(value).__name__} for {slot}, which {problem} (use frozen values)", called)
+                raise RuleError(
+                    r.name,
+                    f"yielded a {type(value).__name__} for {slot}, which {problem} (use frozen values)",
+                    called,
+                )
             if type(value) is not type(called[slot]):
-                raise RuleError(r.name, f"yielded a {type(value).__name__} for {slot}, which holds {type(called[slot]).__name__}", called)
+                raise RuleError(
+                    r.name,
+                    f"yielded a {type(value).__name__} for {slot}, which holds {type(called[slot]).__name__}",
+                    called,
+                )
         return name, values
 
     def firings(
@@ -111,20 +145,33 @@ class Semantics:
             after = list(state)
             for k, v in zip(where, values):
                 after[k] = v
-            broken = tuple(p for p in self.checks[r.name] if not self.step_holds(p, r, name, args, values))
+            broken = tuple(
+                p for p in self.checks[r.name] if not self.step_holds(p, r, name, args, values)
+            )
             yield Firing(name, me if r.name in self.indexed else None, choice), tuple(after), broken
 
     @staticmethod
-    def sides(p: StepInvariant, r: Rule, before: Sequence[Any], after: Sequence[Any]) -> tuple[SimpleNamespace, SimpleNamespace]:
+    def sides(
+        p: StepInvariant, r: Rule, before: Sequence[Any], after: Sequence[Any]
+    ) -> tuple[SimpleNamespace, SimpleNamespace]:
         """What a step invariant sees of one outcome: its slots before and after, as attributes."""
         at = [(s, r.slots.index(s)) for s in p.slots]
-        return SimpleNamespace(**{s: before[k] for s, k in at}), SimpleNamespace(**{s: after[k] for s, k in at})
+        return SimpleNamespace(**{s: before[k] for s, k in at}), SimpleNamespace(
+            **{s: after[k] for s, k in at}
+        )
 
-    def step_holds(self, p: StepInvariant, r: Rule, name: str, before: tuple[Any, ...], after: tuple[Any, ...]) -> bool:
+    def step_holds(
+        self, p: StepInvariant, r: Rule, name: str, before: tuple[Any, ...], after: tuple[Any, ...]
+    ) -> bool:
         return self.promise_holds(p, r, name, before, self.sides(p, r, before, after))
 
     def promise_holds(
-        self, p: StepInvariant, r: Rule, name: str, before: Sequence[Any], sides: tuple[SimpleNamespace, SimpleNamespace]
+        self,
+        p: StepInvariant,
+        r: Rule,
+        name: str,
+        before: Sequence[Any],
+        sides: tuple[SimpleNamespace, SimpleNamespace],
     ) -> bool:
         """Like `step_holds`, with `sides` that several invariants over the same slots may share."""
         args: list[Any] = [*sides]
@@ -136,19 +183,29 @@ class Semantics:
             return truth(p.call(*args))
         except (Exception, SystemExit) as error:
             called = dict(zip(r.slots, before))
-            raise RuleError(p.name, f"raised {type(error).__name__}: {error}", called, kind="step invariant") from error
+            raise RuleError(
+                p.name, f"raised {type(error).__name__}: {error}", called, kind="step invariant"
+            ) from error
 
-    def settle(self, state: State) -> Iterator[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]]:
+    def settle(
+        self, state: State
+    ) -> Iterator[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]]:
         """All ways in which urgent rules bring a state to rest: (urgent firings, state at rest, step invariants broken)."""
         stack: list[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]] = [((), state, ())]
         while stack:
             chain, now, broken = stack.pop()
             if len(chain) > LONGEST_CHAIN:
-                raise RuleError(chain[-1].name, f"urgent rules do not come to rest within {LONGEST_CHAIN} outcomes", self.named(state))
+                raise RuleError(
+                    chain[-1].name,
+                    f"urgent rules do not come to rest within {LONGEST_CHAIN} outcomes",
+                    self.named(state),
+                )
             for instance in self.urgent:
                 outcomes = list(self.firings(instance, now))
                 if outcomes:
-                    stack += [((*chain, f), after, (*broken, *b)) for f, after, b in reversed(outcomes)]
+                    stack += [
+                        ((*chain, f), after, (*broken, *b)) for f, after, b in reversed(outcomes)
+                    ]
                     break
             else:
                 yield chain, now, broken
@@ -156,7 +213,10 @@ class Semantics:
     def starts(self) -> list[tuple[tuple[Firing, ...], State, State]]:
         """Initial states at rest: (urgent firings, state as declared, state at rest)."""
         return [
-            (chain, raw, rest) for values in self.spec.initial for raw in [self.state(dict(values))] for chain, rest, _ in self.settle(raw)
+            (chain, raw, rest)
+            for values in self.spec.initial
+            for raw in [self.state(dict(values))]
+            for chain, rest, _ in self.settle(raw)
         ]
 
     def steps(self, state: State) -> Iterator[tuple[Step, tuple[StepInvariant, ...]]]:
@@ -183,7 +243,9 @@ class Semantics:
 
     def _size(self, name: str) -> int | None:
         if name in self.views:
-            return next((s for n, _ in self.views[name].places if (s := self._size(n)) is not None), None)
+            return next(
+                (s for n, _ in self.views[name].places if (s := self._size(n)) is not None), None
+            )
         return None if name == "state" else self.spec.slots[name].size
 
     def argument(self, name: str, index: int | None, state: State) -> Any:
@@ -197,7 +259,9 @@ class Semantics:
     def evaluate(self, p: Predicate, binding: dict[str, Any], state: State) -> Any:
         """The value of a predicate or view for one binding of its index variables."""
         only = next(iter(binding.values())) if len(binding) == 1 else None
-        return self.asked(p, [self.argument(name, binding.get(var or "i", only), state) for name, var in p.places])
+        return self.asked(
+            p, [self.argument(name, binding.get(var or "i", only), state) for name, var in p.places]
+        )
 
     def asked(self, p: Predicate, args: list[Any]) -> Any:
         """The value of a view, or the answer of another predicate, for these arguments. Raises `RuleError`."""
@@ -217,7 +281,9 @@ class Semantics:
 
     def _fault(self, p: Predicate, problem: str, args: list[Any]) -> RuleError:
         roles = {"view": self.spec.views, "goal": self.spec.goals, "end": self.spec.ends}
-        kind = next((what for what, given in roles.items() if any(p is q for q in given)), "invariant")
+        kind = next(
+            (what for what, given in roles.items() if any(p is q for q in given)), "invariant"
+        )
         return RuleError(p.name, problem, dict(zip((n for n, _ in p.places), args)), kind=kind)
 
     def holds(self, p: Predicate, state: State) -> bool:
@@ -248,7 +314,11 @@ class Semantics:
                 problem = f"yielded a value that raises {type(error).__name__} when it is compared"
                 raise RuleError(rule, problem, self.named(state)) from error
             if number is None:
-                raise RuleError(rule, "did not yield again what it had yielded: it is not deterministic", self.named(state))
+                raise RuleError(
+                    rule,
+                    "did not yield again what it had yielded: it is not deterministic",
+                    self.named(state),
+                )
             numbers.append(number)
             state = step.state
         return "gc1-" + ".".join(map(str, numbers))
@@ -256,12 +326,19 @@ class Semantics:
     def follow(self, key: str) -> Path:
         """The path that a key stands for. Raises `UserError` where the key does not fit this spec and scope."""
         head, _, rest = key.partition("-")
-        if head != "gc1" or not rest or not all(part.isdecimal() and len(part) < 9 for part in rest.split(".")):
+        if (
+            head != "gc1"
+            or not rest
+            or not all(part.isdecimal() and len(part) < 9 for part in rest.split("."))
+        ):
             raise UserError(f"{key[:60]!r} is no key", do="a key looks like gc1-0.3.12")
         start, *numbers = map(int, rest.split("."))
         starts = self.starts()
         if start >= len(starts):
-            raise UserError(f"the key starts at initial state {start}, there are {len(starts)}", where=self.spec.name)
+            raise UserError(
+                f"the key starts at initial state {start}, there are {len(starts)}",
+                where=self.spec.name,
+            )
         chain, _, state = starts[start]
         steps: list[Step] = []
         initial = state
@@ -269,7 +346,9 @@ class Semantics:
             step = next(itertools.islice(self.steps(state), number, None), None)
             if step is None:
                 raise UserError(
-                    f"the key does not fit at step {n}", where=self.spec.name, do="use the variant, scope and mutation that gave it"
+                    f"the key does not fit at step {n}",
+                    where=self.spec.name,
+                    do="use the variant, scope and mutation that gave it",
                 )
             steps.append(step[0])
             state = step[0].state

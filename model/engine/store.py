@@ -33,7 +33,11 @@ class Reserved:
         if self._file is not None:
             self._map_file(self._file, most)
             return
-        flags = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0) | getattr(mmap, "MAP_NORESERVE", 0x4000)
+        flags = (
+            getattr(mmap, "MAP_PRIVATE", 0)
+            | getattr(mmap, "MAP_ANONYMOUS", 0)
+            | getattr(mmap, "MAP_NORESERVE", 0x4000)
+        )
         is_limited = False
         while hasattr(mmap, "MAP_PRIVATE") and most >= 1 << 20:
             try:

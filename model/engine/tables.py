@@ -102,11 +102,15 @@ class _Views:
 
     def is_whole(self, p: Predicate) -> bool:
         """Does it read the whole state, itself or through a view?"""
-        return p.whole or any(self.is_whole(self.see.views[name]) for name, _ in p.places if name in self.see.views)
+        return p.whole or any(
+            self.is_whole(self.see.views[name]) for name, _ in p.places if name in self.see.views
+        )
 
     def size(self, name: str) -> int | None:
         if name in self.see.views:
-            return next((s for n, _ in self.see.views[name].places if (s := self.size(n)) is not None), None)
+            return next(
+                (s for n, _ in self.see.views[name].places if (s := self.size(n)) is not None), None
+            )
         return self.see.spec.slots[name].size
 
     def inputs(self, p: Predicate, binding: dict[str, int]) -> set[int]:
@@ -117,7 +121,11 @@ class _Views:
             index = binding.get(var or "i", only) if self.size(name) is not None else None
             if self.size(name) is not None and index is None:
                 raise SpecError(f"the index of {name!r} is not bound", where=f"predicate {p.name}")
-            out.add(len(self.see.places) + self.number(name, index) if name in self.see.views else self.see.at[name, index])
+            out.add(
+                len(self.see.places) + self.number(name, index)
+                if name in self.see.views
+                else self.see.at[name, index]
+            )
         return out
 
     def reads(self, p: Predicate, binding: dict[str, int]) -> tuple[int, ...]:
@@ -128,7 +136,11 @@ class _Views:
         only = next(iter(binding.values())) if len(binding) == 1 else None
         for name, var in p.places:
             index = binding.get(var or "i", only) if self.size(name) is not None else None
-            found.update(self.places(self.see.views[name], index) if name in self.see.views else [self.see.at[name, index]])
+            found.update(
+                self.places(self.see.views[name], index)
+                if name in self.see.views
+                else [self.see.at[name, index]]
+            )
         return tuple(sorted(found))
 
     def number(self, name: str, index: int | None) -> int:
@@ -145,7 +157,11 @@ class _Views:
         found: set[int] = set()
         for name, _ in view.places:
             at = index if self.size(name) is not None else None
-            found.update(self.places(self.see.views[name], at) if name in self.see.views else [self.see.at[name, at]])
+            found.update(
+                self.places(self.see.views[name], at)
+                if name in self.see.views
+                else [self.see.at[name, at]]
+            )
         return tuple(sorted(found))
 
 
@@ -159,7 +175,9 @@ def tables_of(spec: Spec) -> Tables:
     for p in predicates:
         if p not in constant:
             for binding in see.instances(p):
-                bound.setdefault(tuple(sorted(views.inputs(p, binding))), []).append((p, tuple(binding.items())))
+                bound.setdefault(tuple(sorted(views.inputs(p, binding))), []).append(
+                    (p, tuple(binding.items()))
+                )
     of_predicates = [Table(inputs, bound=tuple(members)) for inputs, members in bound.items()]
     plain = [t for t in of_predicates if all(k < len(see.places) for k in t.inputs)]
     viewed = [t for t in of_predicates if t not in plain]
@@ -170,7 +188,18 @@ def tables_of(spec: Spec) -> Tables:
     every = (*ordinary, *urgent, *of_views, *plain, *viewed)
     labels = tuple(name for r in spec.rules for name in r.names)
     resting = tuple((e, tuple((b, views.reads(e, b)) for b in see.instances(e))) for e in spec.ends)
-    return Tables(see, every, len(ordinary), to_urgent, to_views, to_views + len(plain), tuple(views.instances), labels, constant, resting)
+    return Tables(
+        see,
+        every,
+        len(ordinary),
+        to_urgent,
+        to_views,
+        to_views + len(plain),
+        tuple(views.instances),
+        labels,
+        constant,
+        resting,
+    )
 
 
 def group_of(number: int, total: int) -> int:

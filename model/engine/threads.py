@@ -135,7 +135,11 @@ class Threads:
 
     def room(self, search: Search, share: int) -> int:
         """States that all together may find when each expands `share` states; what finds no room is expanded afterwards."""
-        return self.workers * (2 * share + 3 * search.packed.get(r.BUFFER_SIZE)) if self.workers > 1 else 0
+        return (
+            self.workers * (2 * share + 3 * search.packed.get(r.BUFFER_SIZE))
+            if self.workers > 1
+            else 0
+        )
 
     @property
     def bytes(self) -> int:
@@ -184,7 +188,9 @@ class Threads:
         put_off, late, w = [], [], search.packed.words
         for hand in self.hands:
             n, new = log.states, int(hand.registers[r.STATES]) - hand.base
-            log.memory.words[n * w : (n + new) * w] = log.memory.words[hand.base * w : (hand.base + new) * w]
+            log.memory.words[n * w : (n + new) * w] = log.memory.words[
+                hand.base * w : (hand.base + new) * w
+            ]
             registers[r.STATES] = n + new
             again = hand.queue(r.PUT_OFF, r.PUT_OFF_COUNT, 2).copy()
             again[::2] -= np.uint64(hand.base - n)

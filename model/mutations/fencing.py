@@ -46,7 +46,11 @@ def _any_generation_syncs(core: Core, seats: Seats, link: Link, scope: Scope) ->
         return
     taken = but(link, request=but(request, generation=core.generation))
     for label, after, known, left in coordinator.sync_group.call(core, seats, taken, scope):
-        answer = but(left.answer, request=request) if left.answer and left.answer != link.answer else left.answer
+        answer = (
+            but(left.answer, request=request)
+            if left.answer and left.answer != link.answer
+            else left.answer
+        )
         yield label, after, known, but(left, answer=answer)
 
 

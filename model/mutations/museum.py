@@ -14,9 +14,14 @@ from groupcheck.model.mutations.mutation import Mutation
 def all_mutations() -> tuple[Mutation, ...]:
     """Every known bug, in alphabetical order of their ids."""
     modules = [
-        importlib.import_module(f"groupcheck.model.mutations.{m.name}") for m in pkgutil.iter_modules(groupcheck.model.mutations.__path__)
+        importlib.import_module(f"groupcheck.model.mutations.{m.name}")
+        for m in pkgutil.iter_modules(groupcheck.model.mutations.__path__)
     ]
-    return tuple(sorted((m for module in modules for m in getattr(module, "MUTATIONS", ())), key=lambda m: m.id))
+    return tuple(
+        sorted(
+            (m for module in modules for m in getattr(module, "MUTATIONS", ())), key=lambda m: m.id
+        )
+    )
 
 
 def mutation(id: str) -> Mutation:
@@ -24,5 +29,8 @@ def mutation(id: str) -> Mutation:
     every = {m.id: m for m in all_mutations()}
     if id not in every:
         near = get_close_matches(id, every, 1)
-        raise UserError(f"there is no mutation {id!r}", do=f"did you mean {near[0]}?" if near else "one of " + ", ".join(every))
+        raise UserError(
+            f"there is no mutation {id!r}",
+            do=f"did you mean {near[0]}?" if near else "one of " + ", ".join(every),
+        )
     return every[id]

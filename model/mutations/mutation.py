@@ -42,12 +42,16 @@ class Mutation:
         return spec.replaced(self.replaced)
 
 
-def seeded(healthy: Rule, *, guarded: bool = True) -> Callable[[Callable[..., Iterable[Any]]], Rule]:
+def seeded(
+    healthy: Rule, *, guarded: bool = True
+) -> Callable[[Callable[..., Iterable[Any]]], Rule]:
     """Makes a rule of the same name, slots and labels with another body; `guarded` False drops the healthy rule's guard too."""
 
     def decorate(function: Callable[..., Iterable[Any]]) -> Rule:
         wanted, given = (list(inspect.signature(f).parameters) for f in (healthy.call, function))
-        assert given == wanted, f"{function.__name__} takes {given}, the healthy {healthy.name} {wanted}"
+        assert given == wanted, (
+            f"{function.__name__} takes {given}, the healthy {healthy.name} {wanted}"
+        )
         return attrs.evolve(healthy, call=function, guard=healthy.guard if guarded else None)
 
     return decorate

@@ -24,14 +24,18 @@ def _holding(before: Client, after: Client) -> Client:
 
 
 @seeded(member.send_join)
-def _keeps_on_rejoin(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+def _keeps_on_rejoin(
+    client: Client, link: Link, scope: Scope
+) -> Iterator[tuple[str, Client, Link]]:
     for label, after, sent in member.send_join.call(client, link, scope):
         keeps = label == "sent" and client.generation != NO_GENERATION
         yield label, _holding(client, after) if keeps else after, sent
 
 
 @seeded(member.send_join)
-def _keeps_when_lost(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+def _keeps_when_lost(
+    client: Client, link: Link, scope: Scope
+) -> Iterator[tuple[str, Client, Link]]:
     for label, after, sent in member.send_join.call(client, link, scope):
         keeps = label == "sent" and client.generation == NO_GENERATION
         yield label, _holding(client, after) if keeps else after, sent
@@ -40,11 +44,17 @@ def _keeps_when_lost(client: Client, link: Link, scope: Scope) -> Iterator[tuple
 @seeded(member.send_join)
 def _keeps_position(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
     for label, after, sent in member.send_join.call(client, link, scope):
-        yield label, but(after, position=client.position, dirty=client.dirty) if label == "sent" else after, sent
+        yield (
+            label,
+            but(after, position=client.position, dirty=client.dirty) if label == "sent" else after,
+            sent,
+        )
 
 
 @seeded(client_faults.lose_response)
-def _synced_without_answer(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
+def _synced_without_answer(
+    client: Client, link: Link, budget: Budget, scope: Scope
+) -> Iterator[Outcome]:
     for after, lost, spent in client_faults.lose_response.call(client, link, budget, scope):
         if isinstance(lost.request, SyncGroup):
             after = but(after, state=Member.STABLE, prepare=Prepare.NEEDED)
@@ -52,11 +62,17 @@ def _synced_without_answer(client: Client, link: Link, budget: Budget, scope: Sc
 
 
 @seeded(member.sync_answer)
-def _synced_without_generation(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+def _synced_without_generation(
+    client: Client, link: Link, scope: Scope
+) -> Iterator[tuple[str, Client, Link]]:
     for label, after, rest in member.sync_answer.call(client, link, scope):
         assert link.answer is not None
         if label == "ignored" and link.answer.code == NONE:
-            yield "assigned", install(but(client, state=Member.STABLE, granted=link.answer.share)), rest
+            yield (
+                "assigned",
+                install(but(client, state=Member.STABLE, granted=link.answer.share)),
+                rest,
+            )
         else:
             yield label, after, rest
 
@@ -68,7 +84,9 @@ def _completes_after_leaving(client: Client, link: Link, budget: Budget) -> Iter
 
 
 @seeded(walks.answer_syncs)
-def _assigned_twice(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Walk, Seats, Link]]:
+def _assigned_twice(
+    walk: Walk, seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk, Seats, Link]]:
     for after, shared, answered in walks.answer_syncs.call(walk, seats, link, scope):
         yield but(after, free=(1 << scope.partition_count) - 1), shared, answered
 

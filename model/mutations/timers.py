@@ -34,7 +34,11 @@ def _at_the_edge(core: Core, scope: Scope) -> Scope:
 @seeded(walks.answer_joins)
 def _newcomer_without_timer(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
     for after, kept, answered in walks.answer_joins.call(walk, seats, link, scope):
-        yield after, _each(kept, seats, lambda was, now: but(now, armed=now.armed and not was.new)), answered
+        yield (
+            after,
+            _each(kept, seats, lambda was, now: but(now, armed=now.armed and not was.new)),
+            answered,
+        )
 
 
 @seeded(walks.answer_joins)

@@ -9,10 +9,26 @@ from groupcheck.model.engine.verdict import Firing, Path, Step
 from groupcheck.model.protocol.codes import name_of
 from groupcheck.model.protocol.group import is_member
 from groupcheck.model.protocol.story import Era, Lane, Line, Message, Note, Span, Story
-from groupcheck.model.protocol.telling import CODES, COORDINATOR, REQUESTS, TO_MEMBER, member, sent, subject, tell
+from groupcheck.model.protocol.telling import (
+    CODES,
+    COORDINATOR,
+    REQUESTS,
+    TO_MEMBER,
+    member,
+    sent,
+    subject,
+    tell,
+)
 
 ROUTINE = {"send_heartbeat": "heartbeat_answer:well", "fetch_offset": None}
-TIMERS = ("initial_delay", "rebalance_timeout", "sync_timeout", "session_timeout", "new_member_timeout", "request_timeout")
+TIMERS = (
+    "initial_delay",
+    "rebalance_timeout",
+    "sync_timeout",
+    "session_timeout",
+    "new_member_timeout",
+    "request_timeout",
+)
 FAULTS = (
     "crash",
     "close",
@@ -31,7 +47,12 @@ LOST = {  # what is sent and never read
     "close:unheard": "LeaveGroup",
     "poll_timeout:unheard": "LeaveGroup",
 }
-ANSWERS = {"join_answer": "JoinGroup", "sync_answer": "SyncGroup", "heartbeat_answer": "Heartbeat", "commit_answer": "OffsetCommit"}
+ANSWERS = {
+    "join_answer": "JoinGroup",
+    "sync_answer": "SyncGroup",
+    "heartbeat_answer": "Heartbeat",
+    "commit_answer": "OffsetCommit",
+}
 
 
 def story(path: Path) -> Story:
@@ -61,7 +82,9 @@ def _line(number: int, step: Step, before: dict[str, Any], after: dict[str, Any]
     who = subject(step.firing)
     lane = COORDINATOR if who == "the coordinator" else who
     rule = step.firing.name.partition(":")[0]
-    dull = rule in ROUTINE and (ROUTINE[rule] is None or ROUTINE[rule] in [u.name for u in step.urgent])
+    dull = rule in ROUTINE and (
+        ROUTINE[rule] is None or ROUTINE[rule] in [u.name for u in step.urgent]
+    )
     return Line(number, lane, tell(step, before, after), tuple(_changes(before, after)), not dull)
 
 
@@ -96,7 +119,9 @@ def _events(number: int, step: Step, path: Path, after: dict[str, Any]) -> Itera
     elif rule in ("process_record", "fetch_offset", "join_complete", "append_committed"):
         yield Note(number, lane, rule.replace("_", " "))
     if rule == "delay_request":
-        yield Message(number, lane, COORDINATOR, sent(step, after), _arrival(path, number, step.firing.me))
+        yield Message(
+            number, lane, COORDINATOR, sent(step, after), _arrival(path, number, step.firing.me)
+        )
     if step.firing.name in LOST:
         yield Message(number, lane, COORDINATOR, LOST[step.firing.name], lost=True)
     code: int | None = 15 if rule == "append_failed" else 27
@@ -105,7 +130,9 @@ def _events(number: int, step: Step, path: Path, after: dict[str, Any]) -> Itera
         code = CODES.get(firing.name, code)
 
 
-def _messages(number: int, step: Step, firing: Firing, code: int | None, after: dict[str, Any]) -> Iterator[Message]:
+def _messages(
+    number: int, step: Step, firing: Firing, code: int | None, after: dict[str, Any]
+) -> Iterator[Message]:
     """The arrows of one urgent outcome; `code`: what the coordinator has answered last in this step."""
     handler, _, label = firing.name.partition(":")
     if handler not in REQUESTS and handler not in ANSWERS:
@@ -116,7 +143,9 @@ def _messages(number: int, step: Step, firing: Firing, code: int | None, after: 
             yield Message(number, who, COORDINATOR, REQUESTS[handler])
         answer = CODES[firing.name]
         if answer is not None and step.firing.name in ("lose_response", "close:heard"):
-            yield Message(number, COORDINATOR, who, f"{REQUESTS[handler]}: {name_of(answer)}", lost=True)
+            yield Message(
+                number, COORDINATOR, who, f"{REQUESTS[handler]}: {name_of(answer)}", lost=True
+            )
     else:
         text = f"{ANSWERS[handler]}: {name_of(code if code is not None else 0)}"
         if label == "joined":
@@ -129,7 +158,14 @@ def _messages(number: int, step: Step, firing: Firing, code: int | None, after: 
 def _arrival(path: Path, number: int, me: int | None) -> int | None:
     """The step in which a request that was held up arrives, if it does."""
     later = enumerate(path.steps[number:], number + 1)
-    return next((k for k, step in later if step.firing == Firing("late_request", step.firing.me, 0) and step.firing.me == me), None)
+    return next(
+        (
+            k
+            for k, step in later
+            if step.firing == Firing("late_request", step.firing.me, 0) and step.firing.me == me
+        ),
+        None,
+    )
 
 
 def _phases(states: list[dict[str, Any]]) -> Iterator[Span]:
@@ -140,15 +176,26 @@ def _owned(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
     """For each partition: from when to when member i owns it, and from when to when it only believes so."""
     bits = max(s["client"][i].owned for s in states).bit_length()
     for p in range(bits):
-        kinds = ["" if not s["client"][i].owned >> p & 1 else "owns" if _current(s, i) else "stale" for s in states]
+        kinds = [
+            "" if not s["client"][i].owned >> p & 1 else "owns" if _current(s, i) else "stale"
+            for s in states
+        ]
         for span in _spans(member(i), kinds, "owns"):
             if span.text:
-                yield Span(span.lane, span.since, span.until, f"p{p}", "stale" if span.text == "stale" else "owns")
+                yield Span(
+                    span.lane,
+                    span.since,
+                    span.until,
+                    f"p{p}",
+                    "stale" if span.text == "stale" else "owns",
+                )
 
 
 def _current(state: dict[str, Any], i: int) -> bool:
     client = state["client"][i]
-    return bool(is_member(state["seats"][i][client.id]) and client.generation == state["core"].generation)
+    return bool(
+        is_member(state["seats"][i][client.id]) and client.generation == state["core"].generation
+    )
 
 
 def _spans(lane: str, values: list[str], kind: Any) -> Iterator[Span]:

@@ -103,7 +103,14 @@ def give_up(client: Client) -> Client:
 
 def install(client: Client) -> Client:
     """onJoinComplete: the share is the member's own now, the committed offset is still to be fetched."""
-    return but(client, owned=client.granted, granted=NOTHING, prepare=Prepare.NEEDED, position=-1, dirty=False)
+    return but(
+        client,
+        owned=client.granted,
+        granted=NOTHING,
+        prepare=Prepare.NEEDED,
+        position=-1,
+        dirty=False,
+    )
 
 
 def wants_to_join(client: Client) -> bool:
@@ -211,11 +218,23 @@ def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
     answer, link = _take(link)
     request = answer.request
     assert isinstance(request, JoinGroup)
-    same = client.id in (request.id, NO_ID) and client.generation == request.claimed  # joining in one step, it does not know its id yet
+    same = (
+        client.id in (request.id, NO_ID) and client.generation == request.claimed
+    )  # joining in one step, it does not know its id yet
     if answer.code == NONE and client.state != Member.PREPARING:
         yield "ignored", client, link
     elif answer.code == NONE:
-        yield "joined", but(client, state=Member.COMPLETING, generation=answer.generation, id=answer.id, prepare=Prepare.SYNC), link
+        yield (
+            "joined",
+            but(
+                client,
+                state=Member.COMPLETING,
+                generation=answer.generation,
+                id=answer.id,
+                prepare=Prepare.SYNC,
+            ),
+            link,
+        )
     elif answer.code == MEMBER_ID_REQUIRED:
         yield "id_given", but(client, id=answer.id, generation=NO_GENERATION), link
     elif answer.code == UNKNOWN_MEMBER_ID:
@@ -243,7 +262,11 @@ def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str,
         else:
             yield "ignored", client, link
     elif answer.code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
-        yield ("refused", reset(client, answer.code == UNKNOWN_MEMBER_ID), link) if same else ("ignored", client, link)
+        yield (
+            ("refused", reset(client, answer.code == UNKNOWN_MEMBER_ID), link)
+            if same
+            else ("ignored", client, link)
+        )
     elif answer.code in (COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS):
         yield "retry", client, link
     else:
@@ -289,7 +312,13 @@ def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Lin
     elif answer.code == REBALANCE_IN_PROGRESS:
         yield "rebalancing", but(held, rejoin=held.rejoin or held.state == Member.STABLE), link
     elif answer.code not in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
-        yield "retry", but(held, prepare=Prepare.NEEDED if held.prepare == Prepare.COMMITTED else held.prepare), link
+        yield (
+            "retry",
+            but(
+                held, prepare=Prepare.NEEDED if held.prepare == Prepare.COMMITTED else held.prepare
+            ),
+            link,
+        )
     elif not same and client.state == Member.PREPARING:
         yield "ignored", client, link
     else:

@@ -59,7 +59,12 @@ def crash(client: Client, link: Link, budget: Budget) -> Iterator[Outcome]:
 @rule("heard", "behind", "unheard", when=lambda budget: budget.allows("close"))
 def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
     """The member closes. Behind a parked request its LeaveGroup is read when that is answered, or the member does not wait so long."""
-    if client.id == NO_ID or client.prepare == Prepare.SYNC or client.failed or (link.queue and link.parked is None):
+    if (
+        client.id == NO_ID
+        or client.prepare == Prepare.SYNC
+        or client.failed
+        or (link.queue and link.parked is None)
+    ):
         return  # what has been sent is read first
     spent = budget.spend("close")
     if link.idle:
@@ -90,10 +95,20 @@ def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> It
     A lost JoinGroup, Heartbeat or other OffsetCommit is the same as one not sent yet.
     """
     if client.prepare == Prepare.SYNC and link.parked is None:
-        yield "sync", but(client, prepare=Prepare.DONE), Link(late=link.late), budget.spend("lose_request")
+        yield (
+            "sync",
+            but(client, prepare=Prepare.DONE),
+            Link(late=link.late),
+            budget.spend("lose_request"),
+        )
     if link.idle and wants_to_join(client) and must_commit_first(client, scope):
         after, _ = committing(client)
-        yield "commit", but(after, prepare=Prepare.COMMITTED), Link(late=link.late), budget.spend("lose_request")
+        yield (
+            "commit",
+            but(after, prepare=Prepare.COMMITTED),
+            Link(late=link.late),
+            budget.spend("lose_request"),
+        )
 
 
 @rule(when=lambda budget: budget.allows("lose_response"))
@@ -101,7 +116,11 @@ def lose_response(client: Client, link: Link, budget: Budget, scope: Scope) -> I
     """A request is handled, its answer lost with the connection; so is what stands unread behind one that was parked."""
     if link.idle:
         for after, request in sends(client, scope):
-            yield _unanswered(client, after, request), send_into_the_void(link, request), budget.spend("lose_response")
+            yield (
+                _unanswered(client, after, request),
+                send_into_the_void(link, request),
+                budget.spend("lose_response"),
+            )
     elif link.parked is None:
         yield client, Link(late=link.late), budget.spend("lose_response")
 
@@ -118,8 +137,16 @@ def delay_request(client: Client, link: Link, budget: Budget, scope: Scope) -> I
     """A request is held up on a connection that the member then gives up. (A late heartbeat or fetch changes nothing.)"""
     if link.idle and link.late is None:
         for after, request in sends(client, scope):
-            yield _unanswered(client, after, request), Link(late=request), budget.spend("delay_request")
-        if client.id != NO_ID and client.prepare != Prepare.SYNC and budget.spend("delay_request").allows("close"):
+            yield (
+                _unanswered(client, after, request),
+                Link(late=request),
+                budget.spend("delay_request"),
+            )
+        if (
+            client.id != NO_ID
+            and client.prepare != Prepare.SYNC
+            and budget.spend("delay_request").allows("close")
+        ):
             spent = budget.spend("delay_request").spend("close")
             yield Client(), Link(late=LeaveGroup(client.id)), spent
 
@@ -127,10 +154,25 @@ def delay_request(client: Client, link: Link, budget: Budget, scope: Scope) -> I
 @rule(when=lambda budget: budget.allows("late_commit"))
 def late_commit(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
     """The application commits once more after JoinGroup was sent (some clients do): the commit stands behind the parked request."""
-    if link.idle and wants_to_join(client) and client.state == Member.STABLE and client.dirty and client.prepare == Prepare.NEEDED:
+    if (
+        link.idle
+        and wants_to_join(client)
+        and client.state == Member.STABLE
+        and client.dirty
+        and client.prepare == Prepare.NEEDED
+    ):
         _, commit = committing(client)
         after, request = joining(client)
         yield after, but(send(link, request), queue=(commit,)), budget.spend("late_commit")
 
 
-FAULT_RULES = (crash, close, poll_timeout, lose_request, lose_response, disconnect, delay_request, late_commit)
+FAULT_RULES = (
+    crash,
+    close,
+    poll_timeout,
+    lose_request,
+    lose_response,
+    disconnect,
+    delay_request,
+    late_commit,
+)

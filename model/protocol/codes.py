@@ -13,7 +13,9 @@ REBALANCE_IN_PROGRESS = 27
 MEMBER_ID_REQUIRED = 79
 GROUP_MAX_SIZE_REACHED = 81
 
-NAMES = {code: name for name, code in list(globals().items()) if isinstance(code, int) and name.isupper()}
+NAMES = {
+    code: name for name, code in list(globals().items()) if isinstance(code, int) and name.isupper()
+}
 
 
 def name_of(code: int) -> str:

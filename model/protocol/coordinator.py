@@ -20,7 +20,16 @@ from groupcheck.model.protocol.codes import (
 )
 from groupcheck.model.protocol.group import Core, Phase, Seat, Seats, is_member, remove, supported
 from groupcheck.model.protocol.link import Link, deliver, mentions, orphan, park, reply
-from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, Store, SyncGroup
+from groupcheck.model.protocol.messages import (
+    NO_ID,
+    Answer,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Store,
+    SyncGroup,
+)
 from groupcheck.model.protocol.rounds import after_removal, attempt, prepare, succeed, write_record
 from groupcheck.model.protocol.scope import Scope
 
@@ -35,7 +44,11 @@ def _new_id(seats: Seats, link: Link) -> int:
     may hold one of the small numbers that the coordinator has already forgotten.
     """
     id = 0 if link.live else NEVER_TOLD
-    while seats[id] is not None or mentions(link, id) or any(known == id for known, _, _ in seats.durable):
+    while (
+        seats[id] is not None
+        or mentions(link, id)
+        or any(known == id for known, _, _ in seats.durable)
+    ):
         id += 1
     return id
 
@@ -66,7 +79,12 @@ def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
         id = _new_id(seats, link)
         if scope.two_step:
             seats = seats.put(id, Seat())
-            yield "id_required", but(core, pending=core.pending + 1), seats, reply(link, Answer(request, MEMBER_ID_REQUIRED, id))
+            yield (
+                "id_required",
+                but(core, pending=core.pending + 1),
+                seats,
+                reply(link, Answer(request, MEMBER_ID_REQUIRED, id)),
+            )
         else:
             yield _add(core, seats, link, id, JoinGroup(id, request.claimed), scope)
     elif seat is None or (seat.member and core.phase == Phase.EMPTY):
@@ -81,7 +99,10 @@ def agrees(core: Core, seats: Seats, scope: Scope) -> bool:
     """The protocol rule (supportsProtocols): some assignor of the joiner's list is supported by all members; an Empty group takes any."""
     if not core.support or core.phase == Phase.EMPTY:
         return True
-    return any(n == core.members and name in seats.listed for n, name in zip(core.support, scope.assignors_listed, strict=True))
+    return any(
+        n == core.members and name in seats.listed
+        for n, name in zip(core.support, scope.assignors_listed, strict=True)
+    )
 
 
 def _too_many(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
@@ -93,17 +114,30 @@ def _too_many(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Ou
     yield "too_many", core, seats, reply(link, Answer(request, GROUP_MAX_SIZE_REACHED))
 
 
-def _add(core: Core, seats: Seats, link: Link, id: int, request: JoinGroup, scope: Scope) -> Outcome:
+def _add(
+    core: Core, seats: Seats, link: Link, id: int, request: JoinGroup, scope: Scope
+) -> Outcome:
     """addMemberAndRebalance: the newcomer is parked with the five-minute timer; the round starts, or may now complete. The first one leads."""
     if not core.members:
         core, seats = but(core, led=True, leader_parked=True), but(seats, leader=id)
     seat = Seat(True, new="new_member_timeout" in core.keeps, join=True, claimed=request.claimed)
-    core = but(core, members=core.members + 1, parked=core.parked + 1, support=supported(core.support, seats, 1, scope))
-    core = attempt(but(core, extended=core.initial), scope) if core.phase == Phase.PREPARING else prepare(core)
+    core = but(
+        core,
+        members=core.members + 1,
+        parked=core.parked + 1,
+        support=supported(core.support, seats, 1, scope),
+    )
+    core = (
+        attempt(but(core, extended=core.initial), scope)
+        if core.phase == Phase.PREPARING
+        else prepare(core)
+    )
     return "added", core, seats.put(id, seat), park(link, request)
 
 
-def _join_again(core: Core, seats: Seats, link: Link, seat: Seat, scope: Scope) -> Iterator[Outcome]:
+def _join_again(
+    core: Core, seats: Seats, link: Link, seat: Seat, scope: Scope
+) -> Iterator[Outcome]:
     """A known member: parked in a running round; answered at once if nothing changed; otherwise (or if it leads a Stable group) a new round."""
     request = link.request
     assert isinstance(request, JoinGroup)
@@ -111,11 +145,23 @@ def _join_again(core: Core, seats: Seats, link: Link, seat: Seat, scope: Scope) 
     same = seat.claimed == request.claimed and not (seat.loaded and len(seats.listed) > 1)
     unchanged = same and (core.phase == Phase.COMPLETING or not leads)
     if core.phase != Phase.PREPARING and unchanged:
-        yield "unchanged", core, seats, reply(link, Answer(request, NONE, request.id, core.generation))
+        yield (
+            "unchanged",
+            core,
+            seats,
+            reply(link, Answer(request, NONE, request.id, core.generation)),
+        )
         return
     if seat.loaded:
-        core = but(core, support=supported(supported(core.support, seats, -1, scope, core.assignor), seats, 1, scope))
-    core = but(core, parked=core.parked + (not seat.join), leader_parked=core.leader_parked or leads)
+        core = but(
+            core,
+            support=supported(
+                supported(core.support, seats, -1, scope, core.assignor), seats, 1, scope
+            ),
+        )
+    core = but(
+        core, parked=core.parked + (not seat.join), leader_parked=core.leader_parked or leads
+    )
     seats = seats.put(request.id, but(seat, join=True, claimed=request.claimed, loaded=False))
     if core.phase == Phase.PREPARING:
         yield "parked", attempt(core, scope), seats, park(link, request)
@@ -143,7 +189,12 @@ def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
         core = but(core, due=due, deadline=core.deadline and due > 0)
         if core.phase == Phase.STABLE:
             seats = seats.put(request.id, but(seat, due=False))
-            yield "stable", core, seats, reply(link, Answer(request, NONE, request.id, request.generation, seat.share))
+            yield (
+                "stable",
+                core,
+                seats,
+                reply(link, Answer(request, NONE, request.id, request.generation, seat.share)),
+            )
         else:
             leads = seats.leader == request.id and not core.appending
             seats = seats.put(request.id, but(seat, sync=True, due=False))
@@ -153,12 +204,20 @@ def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
                 yield "led", write_record(core, scope), seats, park(link, request)
 
 
-@urgent("unknown", "illegal_generation", "rebalancing", "accepted", when=lambda link: isinstance(link.request, Heartbeat))
+@urgent(
+    "unknown",
+    "illegal_generation",
+    "rebalancing",
+    "accepted",
+    when=lambda link: isinstance(link.request, Heartbeat),
+)
 def heartbeat(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
     """A member says that it lives, and hears whether a round is running or whether it is still known."""
     request = link.request
     assert isinstance(request, Heartbeat)
-    if not is_member(seats[request.id]) or (request.generation == core.generation and core.phase == Phase.EMPTY):
+    if not is_member(seats[request.id]) or (
+        request.generation == core.generation and core.phase == Phase.EMPTY
+    ):
         yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
     elif request.generation != core.generation:
         yield "illegal_generation", core, seats, reply(link, Answer(request, ILLEGAL_GENERATION))
@@ -179,7 +238,12 @@ def leave_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[
         return
     core, seats = remove(core, seats, request.id, scope)
     link = _forget(link, seat, request.id)
-    yield "left" if seat.member else "pending", after_removal(core, scope), seats, reply(link, Answer(request))
+    yield (
+        "left" if seat.member else "pending",
+        after_removal(core, scope),
+        seats,
+        reply(link, Answer(request)),
+    )
 
 
 def _forget(link: Link, seat: Seat, id: int) -> Link:
@@ -189,7 +253,13 @@ def _forget(link: Link, seat: Seat, id: int) -> Link:
     return orphan(link, SyncGroup, id) if seat.sync else link
 
 
-@urgent("unknown", "illegal_generation", "rebalancing", "accepted", when=lambda link: isinstance(link.request, OffsetCommit))
+@urgent(
+    "unknown",
+    "illegal_generation",
+    "rebalancing",
+    "accepted",
+    when=lambda link: isinstance(link.request, OffsetCommit),
+)
 def offset_commit(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
     """A member commits: refused unless it is a member and of the current generation. That it owns the partition is never checked."""
     request = link.request

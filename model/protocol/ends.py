@@ -21,7 +21,9 @@ def _in_place(state: Any, i: int) -> bool:
 @end
 def settled(state: Any) -> bool:
     """The group is at rest and so is every member."""
-    return state.core.phase in (Phase.STABLE, Phase.EMPTY) and all(_in_place(state, i) for i in range(len(state.client)))
+    return state.core.phase in (Phase.STABLE, Phase.EMPTY) and all(
+        _in_place(state, i) for i in range(len(state.client))
+    )
 
 
 @end
@@ -35,7 +37,12 @@ def waits_for_a_timer(state: Any) -> bool:
     """The coordinator still has a timer running that would go on, but the budget has no such fault left."""
     core = state.core
     joins = core.phase == Phase.PREPARING and not core.initial and not core.all_joined
-    silent = any(seat.armed and not seat.sync for seats in state.seats for _, seat in seats if not seat.join or seat.new)
+    silent = any(
+        seat.armed and not seat.sync
+        for seats in state.seats
+        for _, seat in seats
+        if not seat.join or seat.new
+    )
     return bool(joins or core.deadline or silent)
 
 

@@ -20,5 +20,10 @@ from groupcheck.model.protocol.group import Core, Pass, Walk
 def fail_over(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
     """The coordinator moves: memory is dropped, the last group record is loaded, requests that were waiting fail."""
     generation, led, assignor = core.durable
-    fresh = Core(generation=generation, led=led, assignor=assignor, durable=core.durable, keeps=core.keeps)
-    yield but(fresh, support=(0,) * len(core.support), walk=Walk(Pass.RELOAD, 0)), budget.spend("fail_over")
+    fresh = Core(
+        generation=generation, led=led, assignor=assignor, durable=core.durable, keeps=core.keeps
+    )
+    yield (
+        but(fresh, support=(0,) * len(core.support), walk=Walk(Pass.RELOAD, 0)),
+        budget.spend("fail_over"),
+    )

@@ -22,7 +22,11 @@ CLASSIC_FAULTS = {
 }
 
 
-REMEMBERED = ("fail_over", "sync_timeout", "new_member_timeout")  # what the coordinator remembers only for the sake of these
+REMEMBERED = (
+    "fail_over",
+    "sync_timeout",
+    "new_member_timeout",
+)  # what the coordinator remembers only for the sake of these
 
 
 @frozen
@@ -44,4 +48,6 @@ class Budget:
         if self.any:
             return Budget(any=self.any - 1, closing=self.any == 1)
         left = tuple((name, n - (name == fault)) for name, n in self.left if n - (name == fault))
-        return Budget(left, closing=self.closing or (fault in REMEMBERED and fault not in dict(left)))
+        return Budget(
+            left, closing=self.closing or (fault in REMEMBERED and fault not in dict(left))
+        )

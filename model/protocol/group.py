@@ -170,10 +170,21 @@ class Seats:
         return iter(self.ids)
 
     def put(self, id: int, seat: Seat) -> Seats:
-        return self.now(tuple(sorted([(k, s) for k, s in self.ids if k != id] + [(id, seat)], key=lambda pair: pair[0])))
+        return self.now(
+            tuple(
+                sorted(
+                    [(k, s) for k, s in self.ids if k != id] + [(id, seat)],
+                    key=lambda pair: pair[0],
+                )
+            )
+        )
 
     def drop(self, id: int) -> Seats:
-        return but(self, ids=tuple([(k, s) for k, s in self.ids if k != id]), leader=None if self.leader == id else self.leader)
+        return but(
+            self,
+            ids=tuple([(k, s) for k, s in self.ids if k != id]),
+            leader=None if self.leader == id else self.leader,
+        )
 
     def now(self, ids: tuple[tuple[int, Seat], ...]) -> Seats:
         """The same record with other ids in memory."""
@@ -186,15 +197,21 @@ def is_member(seat: Seat | None) -> bool:
 
 def leader_of(seats: Iterable[Seats]) -> Leader | None:
     """Who leads the group."""
-    return next(((me, mine.leader) for me, mine in enumerate(seats) if mine.leader is not None), None)
+    return next(
+        ((me, mine.leader) for me, mine in enumerate(seats) if mine.leader is not None), None
+    )
 
 
-def supported(support: tuple[int, ...], seats: Seats, by: int, scope: Scope, only: int | None = None) -> tuple[int, ...]:
+def supported(
+    support: tuple[int, ...], seats: Seats, by: int, scope: Scope, only: int | None = None
+) -> tuple[int, ...]:
     """How many list each assignor, after `by` (1 or -1) members of a process came or went; `only`: the one that the log holds (see `Seat`)."""
     if not support:
         return support
     mine = seats.listed if only is None else (scope.assignors_listed[only],)
-    return tuple([n + by * (name in mine) for n, name in zip(support, scope.assignors_listed, strict=True)])
+    return tuple(
+        [n + by * (name in mine) for n, name in zip(support, scope.assignors_listed, strict=True)]
+    )
 
 
 def remove(core: Core, seats: Seats, id: int, scope: Scope) -> tuple[Core, Seats]:
@@ -202,9 +219,16 @@ def remove(core: Core, seats: Seats, id: int, scope: Scope) -> tuple[Core, Seats
     seat = seats[id]
     assert seat is not None
     if seat.member:
-        core = but(core, members=core.members - 1, parked=core.parked - seat.join, due=core.due - seat.due)
+        core = but(
+            core, members=core.members - 1, parked=core.parked - seat.join, due=core.due - seat.due
+        )
         if core.support:
-            core = but(core, support=supported(core.support, seats, -1, scope, core.assignor if seat.loaded else None))
+            core = but(
+                core,
+                support=supported(
+                    core.support, seats, -1, scope, core.assignor if seat.loaded else None
+                ),
+            )
     else:
         core = but(core, pending=core.pending - 1)
     if seats.leader == id:

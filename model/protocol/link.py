@@ -59,13 +59,22 @@ def park(link: Link, request: JoinGroup | SyncGroup) -> Link:
     """The request at hand waits for its answer. One from a dead connection takes the place of the living one, which is then never answered."""
     if link.live:
         return but(link, request=None, parked=request, orphaned=False)
-    superseded = link.parked is not None and type(link.parked) is type(request) and link.parked.id == request.id
+    superseded = (
+        link.parked is not None
+        and type(link.parked) is type(request)
+        and link.parked.id == request.id
+    )
     return but(link, request=None, live=True, orphaned=link.orphaned or superseded)
 
 
 def waits(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> bool:
     """Does this connection wait for the coordinator's answer to such a request of this member id?"""
-    return type(link.parked) is kind and not link.orphaned and link.parked is not None and link.parked.id == id
+    return (
+        type(link.parked) is kind
+        and not link.orphaned
+        and link.parked is not None
+        and link.parked.id == id
+    )
 
 
 def deliver(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int, answer: Answer) -> Link:

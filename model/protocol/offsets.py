@@ -32,11 +32,19 @@ def store_offset(link: Link, offsets: Offsets) -> Iterator[tuple[str, Link, Offs
     request = link.request
     assert isinstance(request, Store)
     offset = request.commit.offset
-    label = "forwards" if offset > offsets.committed else "again" if offset == offsets.committed else "backwards"
+    label = (
+        "forwards"
+        if offset > offsets.committed
+        else "again"
+        if offset == offsets.committed
+        else "backwards"
+    )
     yield label, reply(link, Answer(request)), but(offsets, committed=offset)
 
 
-@rule(when=lambda client: client.owned and client.position < 0 and client.prepare != Prepare.COMMITTED)
+@rule(
+    when=lambda client: client.owned and client.position < 0 and client.prepare != Prepare.COMMITTED
+)
 def fetch_offset(client: Client, offsets: Offsets) -> Iterator[tuple[Client, Offsets]]:
     """A newly assigned partition starts at the committed offset (OffsetFetch is never fenced in a classic group)."""
     if client.owned >> offsets.watched & 1:
@@ -44,11 +52,16 @@ def fetch_offset(client: Client, offsets: Offsets) -> Iterator[tuple[Client, Off
 
 
 @rule(when=lambda client: client.position >= 0 and client.prepare != Prepare.COMMITTED)
-def process_record(client: Client, offsets: Offsets, scope: Scope) -> Iterator[tuple[Client, Offsets]]:
+def process_record(
+    client: Client, offsets: Offsets, scope: Scope
+) -> Iterator[tuple[Client, Offsets]]:
     """The application finishes the next record of the watched partition."""
     if client.position < scope.records:
         position = client.position + 1
-        yield but(client, position=position, dirty=True), but(offsets, processed=max(offsets.processed, position))
+        yield (
+            but(client, position=position, dirty=True),
+            but(offsets, processed=max(offsets.processed, position)),
+        )
 
 
 OFFSET_RULES = (store_offset, fetch_offset, process_record)

@@ -21,7 +21,15 @@ def prepare(core: Core, code: int = REBALANCE_IN_PROGRESS, expel: bool = False) 
         return but(core, phase=Phase.PREPARING, initial=True, extended=False)
     walk = Walk(Pass.RESTART, 0, code=code, expel=expel, led=expel and core.led)
     return but(
-        core, phase=Phase.PREPARING, initial=False, extended=False, appending=False, recorded=False, deadline=False, due=0, walk=walk
+        core,
+        phase=Phase.PREPARING,
+        initial=False,
+        extended=False,
+        appending=False,
+        recorded=False,
+        deadline=False,
+        due=0,
+        walk=walk,
     )
 
 
@@ -37,8 +45,23 @@ def complete(core: Core, scope: Scope) -> Core:
     if core.generation >= scope.generations:
         return core
     generation = core.generation + 1
-    walk = Walk(Pass.COMPLETE, 0, left=core.parked, generation=generation, led=core.leader_parked, clears=not core.parked)
-    return but(core, generation=generation, led=core.leader_parked, leader_parked=False, initial=False, extended=False, walk=walk)
+    walk = Walk(
+        Pass.COMPLETE,
+        0,
+        left=core.parked,
+        generation=generation,
+        led=core.leader_parked,
+        clears=not core.parked,
+    )
+    return but(
+        core,
+        generation=generation,
+        led=core.leader_parked,
+        leader_parked=False,
+        initial=False,
+        extended=False,
+        walk=walk,
+    )
 
 
 def after_removal(core: Core, scope: Scope, expiry: bool = False) -> Core:
@@ -59,18 +82,33 @@ def elect_assignor(core: Core, scope: Scope) -> Core:
     """The members of the new generation vote for an assignor, where they list different ones (ClassicGroup.selectProtocol)."""
     if not scope.lists:
         return core
-    return but(core, walk=Walk(Pass.VOTE, 0, members=core.members, votes=(0,) * len(scope.assignors_listed)))
+    return but(
+        core,
+        walk=Walk(Pass.VOTE, 0, members=core.members, votes=(0,) * len(scope.assignors_listed)),
+    )
 
 
 def assign(core: Core, scope: Scope) -> Core:
     """The leader's assignment is committed: it is stored, and whoever waits in SyncGroup gets its share."""
     everything = (1 << scope.partition_count) - 1
     keeps = tuple([fault for fault in core.keeps if fault != "new_member_timeout"])
-    walk = Walk(Pass.ASSIGN, 0, members=core.members, left=core.members, free=everything, again=core.recorded, keeps=keeps)
+    walk = Walk(
+        Pass.ASSIGN,
+        0,
+        members=core.members,
+        left=core.members,
+        free=everything,
+        again=core.recorded,
+        keeps=keeps,
+    )
     return but(core, walk=walk)
 
 
 def write_record(core: Core, scope: Scope) -> Core:
     """From now on, a fail-over loads the leader's assignment, whether or not its append is ever seen to commit."""
     everything = (1 << scope.partition_count) - 1
-    return but(core, recorded=True, walk=Walk(Pass.RECORD, 0, members=core.members, left=core.members, free=everything))
+    return but(
+        core,
+        recorded=True,
+        walk=Walk(Pass.RECORD, 0, members=core.members, left=core.members, free=everything),
+    )

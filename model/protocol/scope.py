@@ -40,7 +40,9 @@ class Scope:
     records: int = 1
     faults: tuple[tuple[str, int], ...] = field(default=(), converter=_faults)
     any_faults: int | None = None
-    assignor: str = field(default=Factory(lambda self: "any" if self.partitions is None else "range", takes_self=True))
+    assignor: str = field(
+        default=Factory(lambda self: "any" if self.partitions is None else "range", takes_self=True)
+    )
     max_size: int | None = None
     two_step: bool = True
     protocols: str = ""
@@ -50,10 +52,20 @@ class Scope:
     def __attrs_post_init__(self) -> None:
         for name in ("two_step", "autocommit", "atomic_complete"):
             if not isinstance(getattr(self, name), bool):
-                raise ScopeError(f"{name} is {getattr(self, name)!r}, neither True nor False", where="scope")
+                raise ScopeError(
+                    f"{name} is {getattr(self, name)!r}, neither True nor False", where="scope"
+                )
         if not isinstance(self.protocols, str):
-            raise ScopeError(f"protocols is {self.protocols!r}, not a text", where="scope", do="as in range,sticky|sticky")
-        for name, least, most in (("members", 1, 16), ("generations", 1, 1000), ("records", 0, 1000)):
+            raise ScopeError(
+                f"protocols is {self.protocols!r}, not a text",
+                where="scope",
+                do="as in range,sticky|sticky",
+            )
+        for name, least, most in (
+            ("members", 1, 16),
+            ("generations", 1, 1000),
+            ("records", 0, 1000),
+        ):
             self._within(name, getattr(self, name), least, most)
         if self.partitions is not None:
             self._within("partitions", self.partitions, 1, 30)
@@ -63,7 +75,9 @@ class Scope:
             self._within("any_faults", self.any_faults, 0, 100)
         if self.any_faults is not None and self.faults:
             raise ScopeError(
-                "faults and any_faults exclude each other", where="scope", do="give --fault for named ones or --any-faults N for any N"
+                "faults and any_faults exclude each other",
+                where="scope",
+                do="give --fault for named ones or --any-faults N for any N",
             )
         seen = set()
         for name, count in self.faults:
@@ -72,12 +86,21 @@ class Scope:
                 hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(CLASSIC_FAULTS)
                 raise ScopeError(f"unknown fault {name!r}", where="scope", do=hint)
             if name in seen:
-                raise ScopeError(f"fault {name} is given twice", where="scope", do="give each fault once")
+                raise ScopeError(
+                    f"fault {name} is given twice", where="scope", do="give each fault once"
+                )
             seen.add(name)
             self._within(f"fault {name}", count, 0, 100)
         if not isinstance(self.assignor, str) or self.assignor not in ASSIGNORS:
-            raise ScopeError(f"unknown assignor {self.assignor!r}", where="scope", do="one of " + ", ".join(ASSIGNORS))
-        if self.protocols and (len(self.lists) != self.members or not all(name for names in self.lists for name in names)):
+            raise ScopeError(
+                f"unknown assignor {self.assignor!r}",
+                where="scope",
+                do="one of " + ", ".join(ASSIGNORS),
+            )
+        if self.protocols and (
+            len(self.lists) != self.members
+            or not all(name for names in self.lists for name in names)
+        ):
             raise ScopeError(
                 f"protocols {self.protocols!r} does not list the assignors of {self.members} members",
                 where="scope",
@@ -100,7 +123,9 @@ class Scope:
     @staticmethod
     def _within(name: str, value: object, least: int, most: int) -> None:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise ScopeError(f"{name} is {value!r}, not a number from {least} to {most}", where="scope")
+            raise ScopeError(
+                f"{name} is {value!r}, not a number from {least} to {most}", where="scope"
+            )
 
     @property
     def partition_count(self) -> int:
@@ -111,7 +136,11 @@ class Scope:
     @property
     def lists(self) -> tuple[tuple[str, ...], ...]:
         """The assignors that each member lists; empty if all list the same."""
-        return tuple(tuple(names.split(",")) for names in self.protocols.split("|")) if self.protocols else ()
+        return (
+            tuple(tuple(names.split(",")) for names in self.protocols.split("|"))
+            if self.protocols
+            else ()
+        )
 
     @property
     def assignors_listed(self) -> tuple[str, ...]:

@@ -75,7 +75,11 @@ CODES: dict[str, int | None] = {
     "leave_group:unknown": 25, "leave_group:pending": 0, "leave_group:left": 0,
     "offset_commit:unknown": 25, "offset_commit:illegal_generation": 22, "offset_commit:rebalancing": 27, "offset_commit:accepted": 0,
 }  # fmt: skip
-PARKED = {"added": "{who} is a member now and waits", "restarted": "a new round starts", "led": "the leader's plan is being appended"}
+PARKED = {
+    "added": "{who} is a member now and waits",
+    "restarted": "a new round starts",
+    "led": "the leader's plan is being appended",
+}
 
 
 def tell(step: Step, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -92,18 +96,28 @@ def tell(step: Step, before: Mapping[str, Any], after: Mapping[str, Any]) -> str
 def subject(firing: Firing) -> str:
     """Who acts: `member A` or `the coordinator`."""
     rule = firing.name.partition(":")[0]
-    if firing.me is None or firing.name in TO_MEMBER or rule in ("append_committed", "append_failed", "fail_over"):
+    if (
+        firing.me is None
+        or firing.name in TO_MEMBER
+        or rule in ("append_committed", "append_failed", "fail_over")
+    ):
         return "the coordinator"
     return member(firing.me)
 
 
 def _does(step: Step, after: Mapping[str, Any]) -> str:
     name, me = step.firing.name, step.firing.me
-    if name == "lose_response" and not any(f.name.partition(":")[0] in REQUESTS for f in step.urgent):
+    if name == "lose_response" and not any(
+        f.name.partition(":")[0] in REQUESTS for f in step.urgent
+    ):
         return "loses its connection with what stands unread on it"
     if name in ("lose_response", "delay_request"):
         request = sent(step, after)
-        lost = "whose answer is lost with the connection" if name == "lose_response" else "which is held up on the way; it connects anew"
+        lost = (
+            "whose answer is lost with the connection"
+            if name == "lose_response"
+            else "which is held up on the way; it connects anew"
+        )
         return f"sends {request}, {lost}"
     if name in TO_MEMBER:
         return TO_MEMBER[name].format(who=member(me))
@@ -142,7 +156,9 @@ def _follows(firing: Firing, after: Mapping[str, Any]) -> str:
     if label == "fatal":
         return f"{who} stops with an error"
     if rule == "store_offset":
-        return f"the committed offset is {after['offsets'].committed}" + (" (backwards)" if label == "backwards" else "")
+        return f"the committed offset is {after['offsets'].committed}" + (
+            " (backwards)" if label == "backwards" else ""
+        )
     return ""
 
 

@@ -40,8 +40,15 @@ def initial_delay(core: Core, scope: Scope) -> Iterator[tuple[str, Core]]:
         yield "extended", but(core, extended=False)
 
 
-@rule("missing", "nobody", "rejected", when=lambda core: core.phase == Phase.PREPARING and not core.initial)
-def rebalance_timeout(core: Core, budget: Budget, scope: Scope) -> Iterator[tuple[str, Core, Budget]]:
+@rule(
+    "missing",
+    "nobody",
+    "rejected",
+    when=lambda core: core.phase == Phase.PREPARING and not core.initial,
+)
+def rebalance_timeout(
+    core: Core, budget: Budget, scope: Scope
+) -> Iterator[tuple[str, Core, Budget]]:
     """The round waits no longer for members that have not joined. With no member left the timeout is 0: it fires although ids are pending.
 
     When the last one that was missing is rejected for the group's size, nothing else than this timer goes on with those who wait.
@@ -63,7 +70,9 @@ def sync_timeout(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
 
 
 @rule("member", "pending", when=lambda budget: budget.allows("session_timeout"))
-def session_timeout(core: Core, seats: Seats, budget: Budget, scope: Scope) -> Iterator[tuple[str, Core, Seats, Budget]]:
+def session_timeout(
+    core: Core, seats: Seats, budget: Budget, scope: Scope
+) -> Iterator[tuple[str, Core, Seats, Budget]]:
     """Nothing was heard from a member, or from an id that was handed out: it is removed. A parked request counts as a sign of life."""
     for id, seat in seats:
         if seat.armed and not seat.join and not seat.sync:
@@ -75,14 +84,21 @@ def session_timeout(core: Core, seats: Seats, budget: Budget, scope: Scope) -> I
 
 
 @rule(when=lambda seats: any(seat.new for _, seat in seats))
-def new_member_timeout(core: Core, seats: Seats, link: Link, budget: Budget, scope: Scope) -> Iterator[tuple[Core, Seats, Link, Budget]]:
+def new_member_timeout(
+    core: Core, seats: Seats, link: Link, budget: Budget, scope: Scope
+) -> Iterator[tuple[Core, Seats, Link, Budget]]:
     """A new member has waited for five minutes: it is removed although its JoinGroup is parked, which is answered 25."""
     for id, seat in seats:
         if seat.new and seat.armed and budget.allows("new_member_timeout"):
             left, without = remove(core, seats, id, scope)
             request = link.parked if isinstance(link.parked, JoinGroup) else JoinGroup(id)
             told = deliver(link, JoinGroup, id, Answer(request, UNKNOWN_MEMBER_ID))
-            yield after_removal(left, scope, expiry=True), without, told, budget.spend("new_member_timeout")
+            yield (
+                after_removal(left, scope, expiry=True),
+                without,
+                told,
+                budget.spend("new_member_timeout"),
+            )
 
 
 @rule(when=lambda link: bool(link.queue) and link.parked is None)
@@ -97,5 +113,13 @@ def late_request(link: Link) -> Iterator[Link]:
     yield but(link, request=link.late, live=False, late=None)
 
 
-TIMER_RULES = (append_committed, append_failed, initial_delay, rebalance_timeout, sync_timeout, session_timeout, new_member_timeout)
+TIMER_RULES = (
+    append_committed,
+    append_failed,
+    initial_delay,
+    rebalance_timeout,
+    sync_timeout,
+    session_timeout,
+    new_member_timeout,
+)
 QUEUE_RULES = (read_next, late_request)

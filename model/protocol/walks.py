@@ -11,7 +11,18 @@ from collections.abc import Callable, Iterator
 
 from groupcheck.model.engine import but, urgent
 from groupcheck.model.protocol.codes import NONE
-from groupcheck.model.protocol.group import ENDED, REST, Core, Pass, Phase, Record, Seat, Seats, Walk, supported
+from groupcheck.model.protocol.group import (
+    ENDED,
+    REST,
+    Core,
+    Pass,
+    Phase,
+    Record,
+    Seat,
+    Seats,
+    Walk,
+    supported,
+)
 from groupcheck.model.protocol.link import Link, deliver
 from groupcheck.model.protocol.messages import NO_GENERATION, Answer, JoinGroup, SyncGroup
 from groupcheck.model.protocol.rounds import attempt, elect_assignor, succeed
@@ -22,7 +33,9 @@ from groupcheck.model.protocol.scope import Scope
 def begin_walk(core: Core, walk: Walk) -> Iterator[tuple[Core, Walk]]:
     """A walk over all members begins."""
     assert core.walk is not None
-    begun = but(core.walk, support=core.support, assignor=core.assignor) if core.support else core.walk
+    begun = (
+        but(core.walk, support=core.support, assignor=core.assignor) if core.support else core.walk
+    )
     yield but(core, walk=None), begun
     if begun.clears and "fail_over" in core.keeps:
         yield but(core, walk=None), but(begun, clears=False)
@@ -45,7 +58,9 @@ def _next(walk: Walk, scope: Scope) -> int:
 
 
 @urgent(when=lambda me, walk: walk.at == me and walk.kind == Pass.RESTART)
-def send_back(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Walk, Seats, Link]]:
+def send_back(
+    walk: Walk, seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk, Seats, Link]]:
     """The round starts anew: whoever waits in SyncGroup is told so, assignments are cleared."""
     kept = []
     for id, seat in seats:
@@ -55,15 +70,24 @@ def send_back(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[tu
         if seat.sync:
             link = _answer_sync(link, id, walk.code)
         claimed = seat.claimed if seat.join else NO_GENERATION
-        kept.append((id, but(seat, sync=False, due=False, share=0, claimed=claimed) if seat.member else seat))
+        kept.append(
+            (
+                id,
+                but(seat, sync=False, due=False, share=0, claimed=claimed) if seat.member else seat,
+            )
+        )
     yield but(walk, at=_next(walk, scope)), seats.now(tuple(kept)), link
 
 
 def _without(walk: Walk, seats: Seats, id: int, seat: Seat, scope: Scope) -> tuple[Walk, Seats]:
     """The member of this seat is removed."""
     support = supported(walk.support, seats, -1, scope, walk.assignor if seat.loaded else None)
-    lost = seats.leader == id and walk.kind == Pass.RESTART  # a round that completes knows already whether its leader has joined
-    return but(walk, change=walk.change - 1, support=support, led=walk.led and not lost), seats.drop(id)
+    lost = (
+        seats.leader == id and walk.kind == Pass.RESTART
+    )  # a round that completes knows already whether its leader has joined
+    return but(
+        walk, change=walk.change - 1, support=support, led=walk.led and not lost
+    ), seats.drop(id)
 
 
 def _answer_sync(link: Link, id: int, code: int, share: int = 0) -> Link:
@@ -71,7 +95,12 @@ def _answer_sync(link: Link, id: int, code: int, share: int = 0) -> Link:
     request = link.parked
     if not isinstance(request, SyncGroup):
         return link
-    return deliver(link, SyncGroup, id, Answer(request, code, *((id, request.generation, share) if code == NONE else ())))
+    return deliver(
+        link,
+        SyncGroup,
+        id,
+        Answer(request, code, *((id, request.generation, share) if code == NONE else ())),
+    )
 
 
 def _restarted(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
@@ -101,14 +130,18 @@ def _led(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
 
 
 @urgent(when=lambda me, walk: walk.at == me and walk.kind == Pass.COMPLETE)
-def answer_joins(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Walk, Seats, Link]]:
+def answer_joins(
+    walk: Walk, seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk, Seats, Link]]:
     """The generation begins: parked JoinGroups are answered, who is missing is removed; if that was the leader, any who joined leads."""
     if walk.clears:
         seats = unrecorded(seats)
     yield from _answer_joins(walk, list(seats), seats, link, scope)
 
 
-def _answer_joins(walk: Walk, todo: list[tuple[int, Seat]], seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Walk, Seats, Link]]:
+def _answer_joins(
+    walk: Walk, todo: list[tuple[int, Seat]], seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk, Seats, Link]]:
     if not todo:
         yield but(walk, at=_next(walk, scope)), seats, link
         return
@@ -133,18 +166,38 @@ def _answer_joins(walk: Walk, todo: list[tuple[int, Seat]], seats: Seats, link: 
 
 def _completed(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
     if core.members:
-        begun = but(core, phase=Phase.COMPLETING, parked=walk.left, due=core.members, deadline=True, led=walk.led)
+        begun = but(
+            core,
+            phase=Phase.COMPLETING,
+            parked=walk.left,
+            due=core.members,
+            deadline=True,
+            led=walk.led,
+        )
         yield elect_assignor(begun, scope)
     else:
-        latest = (core.generation, False, None) if walk.clears and "fail_over" in core.keeps else core.durable
-        yield but(core, phase=Phase.EMPTY, parked=walk.left, led=False, assignor=None, durable=latest)
+        latest = (
+            (core.generation, False, None)
+            if walk.clears and "fail_over" in core.keeps
+            else core.durable
+        )
+        yield but(
+            core, phase=Phase.EMPTY, parked=walk.left, led=False, assignor=None, durable=latest
+        )
 
 
 @urgent(when=lambda me, walk: walk.at == me and walk.kind == Pass.VOTE)
 def vote(walk: Walk, seats: Seats, scope: Scope) -> Iterator[tuple[Walk, Seats]]:
     """Each member votes for the first assignor of its list that all support; most votes win, a tie goes to either (ClassicGroup.selectProtocol)."""
     names = scope.assignors_listed
-    choice = next((names.index(name) for name in seats.listed if walk.support[names.index(name)] == walk.members), None)
+    choice = next(
+        (
+            names.index(name)
+            for name in seats.listed
+            if walk.support[names.index(name)] == walk.members
+        ),
+        None,
+    )
     members = sum(seat.member for _, seat in seats)
     votes = tuple(n + members * (k == choice) for k, n in enumerate(walk.votes))
     yield but(walk, at=_next(walk, scope), votes=votes), seats
@@ -160,14 +213,18 @@ def _voted(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
 
 
 @urgent(when=lambda me, walk: walk.at == me and walk.kind == Pass.ASSIGN)
-def answer_syncs(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Walk, Seats, Link]]:
+def answer_syncs(
+    walk: Walk, seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk, Seats, Link]]:
     """The assignment is stored, parked SyncGroups are answered with it, the group is Stable."""
     if not walk.again:
         _must_be_few(walk, seats, scope)
     yield from _answer_syncs(walk, list(seats), seats, link, scope)
 
 
-def _answer_syncs(walk: Walk, todo: list[tuple[int, Seat]], seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Walk, Seats, Link]]:
+def _answer_syncs(
+    walk: Walk, todo: list[tuple[int, Seat]], seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk, Seats, Link]]:
     if not todo:
         now = recorded(seats, record(seats.ids)) if "fail_over" in walk.keeps else unrecorded(seats)
         yield but(walk, at=_next(walk, scope)), now, link
@@ -224,8 +281,17 @@ def _must_be_few(walk: Walk, seats: Seats, scope: Scope) -> None:
 
 def _assigned(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
     due = core.due if "sync_timeout" in core.keeps else 0
-    latest = (core.generation, core.led, core.assignor) if "fail_over" in core.keeps else core.durable
-    stable = but(core, phase=Phase.STABLE, appending=False, recorded=False, due=due, deadline=core.deadline and due > 0)
+    latest = (
+        (core.generation, core.led, core.assignor) if "fail_over" in core.keeps else core.durable
+    )
+    stable = but(
+        core,
+        phase=Phase.STABLE,
+        appending=False,
+        recorded=False,
+        due=due,
+        deadline=core.deadline and due > 0,
+    )
     yield but(stable, durable=latest)
 
 
@@ -239,7 +305,11 @@ def record_plan(walk: Walk, seats: Seats, scope: Scope) -> Iterator[tuple[Walk, 
     plans: list[tuple[Walk, Record]] = [(walk, ())]
     for id, seat in seats:
         if seat.member:
-            plans = [(_given(now, share), (*plan, (id, share, seat.claimed))) for now, plan in plans for share in shares(now, scope)]
+            plans = [
+                (_given(now, share), (*plan, (id, share, seat.claimed)))
+                for now, plan in plans
+                for share in shares(now, scope)
+            ]
     for now, plan in plans:
         yield but(now, at=_next(walk, scope)), recorded(seats, plan)
 
@@ -249,13 +319,26 @@ def _recorded(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
 
 
 @urgent(when=lambda me, walk: walk.at == me and walk.kind == Pass.RELOAD)
-def reload(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[tuple[Walk, Seats, Link]]:
+def reload(
+    walk: Walk, seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk, Seats, Link]]:
     """The members of the record are loaded, each with a full session timer; ids that were only handed out are forgotten."""
     narrow = bool(scope.lists)
-    loaded = tuple((id, Seat(True, claimed=claimed, share=share, loaded=narrow)) for id, share, claimed in seats.durable)
-    support = supported(walk.support, seats, len(loaded), scope, walk.assignor) if loaded else walk.support
+    loaded = tuple(
+        (id, Seat(True, claimed=claimed, share=share, loaded=narrow))
+        for id, share, claimed in seats.durable
+    )
+    support = (
+        supported(walk.support, seats, len(loaded), scope, walk.assignor)
+        if loaded
+        else walk.support
+    )
     there = but(seats, ids=loaded, leader=seats.durable_leader)
-    yield but(walk, at=_next(walk, scope), change=walk.change + len(loaded), support=support), there, Link()
+    yield (
+        but(walk, at=_next(walk, scope), change=walk.change + len(loaded), support=support),
+        there,
+        Link(),
+    )
 
 
 def _loaded(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
@@ -271,7 +354,10 @@ def forget(walk: Walk, seats: Seats, scope: Scope) -> Iterator[tuple[Walk, Seats
     if "fail_over" not in walk.keeps:
         seats = unrecorded(seats)
     newcomers = "new_member_timeout" in walk.keeps
-    ids = tuple((id, but(seat, due=seat.due and not walk.settled, new=seat.new and newcomers)) for id, seat in seats)
+    ids = tuple(
+        (id, but(seat, due=seat.due and not walk.settled, new=seat.new and newcomers))
+        for id, seat in seats
+    )
     yield but(walk, at=_next(walk, scope)), seats.now(ids)
 
 
@@ -289,4 +375,15 @@ AFTER: dict[Pass, Callable[[Core, Walk, Scope], Iterator[Core]]] = {
     Pass.RELOAD: _loaded,
     Pass.FORGET: _forgotten,
 }
-WALK_RULES = (begin_walk, send_back, elect, answer_joins, vote, answer_syncs, record_plan, reload, forget, end_walk)
+WALK_RULES = (
+    begin_walk,
+    send_back,
+    elect,
+    answer_joins,
+    vote,
+    answer_syncs,
+    record_plan,
+    reload,
+    forget,
+    end_walk,
+)

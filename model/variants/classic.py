@@ -22,13 +22,23 @@ from groupcheck.model.protocol.walks import WALK_RULES
 
 # Inside a step: answers are received, walks go on, commits are stored; only then is the next request read.
 URGENT_RULES = (*ANSWER_RULES, *WALK_RULES, close_books, OFFSET_RULES[0], *REQUEST_RULES)
-RULES = (*TIMER_RULES, fail_over, *POLL_RULES, *OFFSET_RULES[1:], *FAULT_RULES, *QUEUE_RULES, *URGENT_RULES)
+RULES = (
+    *TIMER_RULES,
+    fail_over,
+    *POLL_RULES,
+    *OFFSET_RULES[1:],
+    *FAULT_RULES,
+    *QUEUE_RULES,
+    *URGENT_RULES,
+)
 
 
 def spec(scope: Scope) -> Spec:
     """The protocol at a scope, without invariants."""
     slots = {
-        "core": single(Core(support=(0,) * len(scope.assignors_listed), keeps=kept_for(scope.budget))),
+        "core": single(
+            Core(support=(0,) * len(scope.assignors_listed), keeps=kept_for(scope.budget))
+        ),
         "budget": single(scope.budget),
         "offsets": single(Offsets()),
         "walk": single(REST),
@@ -38,7 +48,14 @@ def spec(scope: Scope) -> Spec:
     }
     listed = {"seats": tuple(Seats(listed=names) for names in scope.lists)} if scope.lists else {}
     watched = range(scope.partition_count if scope.assignor == "range" and scope.records else 1)
-    return Spec("classic", slots, RULES, scope, ends=ENDS, initial=[{"offsets": Offsets(watched=p), **listed} for p in watched])
+    return Spec(
+        "classic",
+        slots,
+        RULES,
+        scope,
+        ends=ENDS,
+        initial=[{"offsets": Offsets(watched=p), **listed} for p in watched],
+    )
 
 
 VARIANT = Variant(

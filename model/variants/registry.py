@@ -21,7 +21,10 @@ def load(name: str) -> Variant:
     there = names()
     if name not in there:
         near = get_close_matches(name, there, 1)
-        raise UserError(f"there is no variant {name!r}", do=f"did you mean {near[0]}?" if near else "one of " + ", ".join(there))
+        raise UserError(
+            f"there is no variant {name!r}",
+            do=f"did you mean {near[0]}?" if near else "one of " + ", ".join(there),
+        )
     variant = importlib.import_module(f"groupcheck.model.variants.{name}").VARIANT
     assert isinstance(variant, Variant)
     return variant

@@ -17,7 +17,18 @@ from groupcheck.traces.events import Event
 from groupcheck.traces.exchanges import Exchange
 
 TEXT_CHARS = 500
-_OWN = {"line", "time", "broker", "group", "member", "generation", "code", "api", "answered", "size"}
+_OWN = {
+    "line",
+    "time",
+    "broker",
+    "group",
+    "member",
+    "generation",
+    "code",
+    "api",
+    "answered",
+    "size",
+}
 _MEMBERS = ("member", "leader", "old")
 """Where an event names the member that it is about."""
 _NOTHING = "__class__"
@@ -50,12 +61,42 @@ def event_row(event: Event | Exchange, text: str, path: str) -> tuple[Any, ...]:
     if values == [*shape.defaults]:
         told = None
     else:
-        told = _JSON({name: v for name, v, default in zip(shape.names, values, shape.defaults) if v != default})
+        told = _JSON(
+            {
+                name: v
+                for name, v, default in zip(shape.names, values, shape.defaults)
+                if v != default
+            }
+        )
     member = member if isinstance(member, str) and member else None
     generation = generation if isinstance(generation, int) else None
     if isinstance(event, Exchange):
-        return path, event.group, None, event.line, event.answered, event.api, member, generation, event.code, told, None
-    return path, event.group, event.broker, event.line, event.time, kind.__name__, member, generation, None, told, text[:TEXT_CHARS]
+        return (
+            path,
+            event.group,
+            None,
+            event.line,
+            event.answered,
+            event.api,
+            member,
+            generation,
+            event.code,
+            told,
+            None,
+        )
+    return (
+        path,
+        event.group,
+        event.broker,
+        event.line,
+        event.time,
+        kind.__name__,
+        member,
+        generation,
+        None,
+        told,
+        text[:TEXT_CHARS],
+    )
 
 
 def modified(ns: int) -> datetime | None:

@@ -30,7 +30,11 @@ def find_sources(paths: Sequence[str | Path], archive: str | None) -> list[Sourc
         for name in _walk(path, archive) if os.path.isdir(path) else [path]:  # noqa: PTH112
             found[name] = _source(name)
     if not found:
-        raise UserError("no file in it", where=", ".join(map(str, paths))[:300], do="give log files and folders that hold some")
+        raise UserError(
+            "no file in it",
+            where=", ".join(map(str, paths))[:300],
+            do="give log files and folders that hold some",
+        )
     return [found[name] for name in sorted(found)]
 
 

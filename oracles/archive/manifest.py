@@ -84,7 +84,11 @@ def _parsed(raw: bytes, place: Place) -> Manifest:
             raise ValueError("another schema")
         return cattrs.structure(document, Manifest)
     except (ValueError, RecursionError, cattrs.BaseValidationError):
-        raise UserError(f"{NAME} is not one of schema {SCHEMA}", where=place.uri, do="name another place, or remove it") from None
+        raise UserError(
+            f"{NAME} is not one of schema {SCHEMA}",
+            where=place.uri,
+            do="name another place, or remove it",
+        ) from None
 
 
 def _write_empty(place: Place) -> None:
@@ -123,8 +127,15 @@ def finish(place: Place, manifest: Manifest) -> None:
 def moved(manifest: Manifest, gone: list[str], new: dict[str, dict[str, str]]) -> Manifest:
     """The manifest without the parts `gone` and with `new` ones: part -> table -> where its file lies until the commit."""
     order = list(TABLES)
-    remove = [part_file(t, part) for t in reversed(order) for part in gone if t in manifest.parts[part]]
-    move = [(tables[t], part_file(t, part)) for t in order for part, tables in new.items() if t in tables]
+    remove = [
+        part_file(t, part) for t in reversed(order) for part in gone if t in manifest.parts[part]
+    ]
+    move = [
+        (tables[t], part_file(t, part))
+        for t in order
+        for part, tables in new.items()
+        if t in tables
+    ]
     parts = {part: tables for part, tables in manifest.parts.items() if part not in gone}
     parts |= {part: list(tables) for part, tables in new.items()}
     return evolve(manifest, parts=parts, pending=Pending(tuple(remove), tuple(move)))

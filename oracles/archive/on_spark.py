@@ -30,7 +30,9 @@ def replay_on(spark: OnDemand, uri: str) -> Runner:
         except JobError as error:
             if _stopped(context):
                 why = f"Spark has gone away: {error}"
-                raise UserError(why, where="--spark", do="run it again; what was committed stays") from None
+                raise UserError(
+                    why, where="--spark", do="run it again; what was committed stays"
+                ) from None
             raise
 
     return replayed

@@ -73,7 +73,9 @@ class PartWriter:
         gathered = self._gathered.setdefault(table, [])
         gathered.append(row)
         values = row if isinstance(row, tuple) else row.values()
-        self._chars[table] = self._chars.get(table, 0) + sum([len(v) for v in values if type(v) is str])
+        self._chars[table] = self._chars.get(table, 0) + sum(
+            [len(v) for v in values if type(v) is str]
+        )
         if len(gathered) >= ROWS_KEPT or self._chars[table] > CHARS_KEPT:
             self.flush(table)
 
@@ -86,7 +88,10 @@ class PartWriter:
         if name not in self._open:
             self.written[name] = f"{HIDDEN}/{name}-{self.part}-{self._attempt}"
             stream = self.place.fs.open_output_stream(self.place.path(self.written[name]))
-            self._open[name] = (stream, parquet.ParquetWriter(stream, schema(name), compression="zstd"))
+            self._open[name] = (
+                stream,
+                parquet.ParquetWriter(stream, schema(name), compression="zstd"),
+            )
         self._open[name][1].write_table(rows)
         self.rows[name] = self.rows.get(name, 0) + rows.num_rows
 
@@ -102,7 +107,12 @@ class PartWriter:
     def __enter__(self) -> PartWriter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if kind is None:
             for table in TABLES:
                 self.flush(table)
@@ -119,7 +129,9 @@ class PartWriter:
                     self.place.remove(name)
 
 
-def rewritten(place: Place, old: str, tables: Iterable[str], new: str, without: Collection[str]) -> PartWriter:
+def rewritten(
+    place: Place, old: str, tables: Iterable[str], new: str, without: Collection[str]
+) -> PartWriter:
     """A part again, without the rows of some files, row group by row group. Its writer, closed, says what there is."""
     import pyarrow as pa
     import pyarrow.compute as compute
@@ -134,5 +146,10 @@ def rewritten(place: Place, old: str, tables: Iterable[str], new: str, without: 
                 source = parquet.ParquetFile(stream)
                 for k in range(source.num_row_groups):
                     rows = source.read_row_group(k)
-                    out.add_table(table, rows.filter(compute.invert(compute.is_in(rows["file"], value_set=unwanted))))
+                    out.add_table(
+                        table,
+                        rows.filter(
+                            compute.invert(compute.is_in(rows["file"], value_set=unwanted))
+                        ),
+                    )
     return out

@@ -45,7 +45,9 @@ class Outcome:
     def worst(self) -> tuple[str, str]:
         """The worst verdict of the files found, and its reason."""
         path, known = max(self.known.items(), key=lambda item: _RANK[item[1].verdict])
-        return known.verdict, known.reason if len(self.known) == 1 or known.verdict == HOLDS else f"{path}: {known.reason}"
+        return known.verdict, known.reason if len(
+            self.known
+        ) == 1 or known.verdict == HOLDS else f"{path}: {known.reason}"
 
     def document(self) -> dict[str, Any]:
         """What `--json` prints, schema groupcheck.archive/1."""
@@ -63,14 +65,20 @@ class Outcome:
                 "changed": self.changed,
                 "known_before": len(self.known) - self.new - self.changed,
                 "not_replayed": sum(known.error is not None for known in self.known.values()),
-                "verdicts": {verdict: sum(known.verdict == verdict for known in self.known.values()) for verdict in _RANK},
+                "verdicts": {
+                    verdict: sum(known.verdict == verdict for known in self.known.values())
+                    for verdict in _RANK
+                },
             },
             "groups": dict(zip((HOLDS, VIOLATED, UNKNOWN), groups)),
             "lines": sum(known.lines for known in self.known.values()),
             "rows_added": {table: self.rows.get(table, 0) for table in TABLES},
             "bytes_read": self.bytes_read,
             "seconds": round(self.seconds, 1),
-            "tables": {table: place.path(table) if place.local else f"{self.uri.rstrip('/')}/{table}" for table in TABLES},
+            "tables": {
+                table: place.path(table) if place.local else f"{self.uri.rstrip('/')}/{table}"
+                for table in TABLES
+            },
         }
 
 
@@ -84,7 +92,9 @@ class Progress:
     bytes: int = 0
 
 
-def update(uri: str, paths: Sequence[str | Path], runner: Runner, progress: Progress | None = None) -> Outcome:
+def update(
+    uri: str, paths: Sequence[str | Path], runner: Runner, progress: Progress | None = None
+) -> Outcome:
     """Brings an archive up to date with the logs in `paths`. Raises `UserError` for paths and places that are none."""
     begun, progress = monotonic(), progress or Progress()
     place = Place(uri)
@@ -96,7 +106,11 @@ def update(uri: str, paths: Sequence[str | Path], runner: Runner, progress: Prog
         changed = sum(source.path in manifest.files for source in todo)
         manifest.run += 1
         packs = dealt(todo, manifest.run)
-        progress.files, progress.packs, progress.bytes = len(todo), len(packs), sum(pack.size for pack in packs)
+        progress.files, progress.packs, progress.bytes = (
+            len(todo),
+            len(packs),
+            sum(pack.size for pack in packs),
+        )
         rows: Counter[str] = Counter()
         for first in range(0, len(packs), WAVE_PACKS):
             wave = packs[first : first + WAVE_PACKS]
@@ -106,12 +120,24 @@ def update(uri: str, paths: Sequence[str | Path], runner: Runner, progress: Prog
                 rows.update(one.rows)
             progress.packs_done += len(wave)
     known = {source.path: manifest.files[source.path] for source in sources}
-    return Outcome(uri, known, len(todo) - changed, changed, dict(rows), sum(s.size for s in todo), monotonic() - begun)
+    return Outcome(
+        uri,
+        known,
+        len(todo) - changed,
+        changed,
+        dict(rows),
+        sum(s.size for s in todo),
+        monotonic() - begun,
+    )
 
 
 def _is_news(source: Source, known: Known | None) -> bool:
     """Is it to be replayed? So is what could not be read and now can."""
-    if known is None or (known.size, known.modified_ns, known.by) != (source.size, source.modified_ns, __version__):
+    if known is None or (known.size, known.modified_ns, known.by) != (
+        source.size,
+        source.modified_ns,
+        __version__,
+    ):
         return True
     return (known.error or "").startswith(UNREADABLE) and os.access(source.path, os.R_OK)
 
@@ -154,7 +180,13 @@ def _added(place: Place, manifest: Manifest, done: Sequence[Done]) -> Manifest:
         stay = [path for path in manifest.files_of(old) if path not in replaced]
         if stay:
             part = f"{done[0].part}r{k}"
-            out = rewritten(place, old, manifest.parts[old], part, [path for path in manifest.files_of(old) if path in replaced])
+            out = rewritten(
+                place,
+                old,
+                manifest.parts[old],
+                part,
+                [path for path in manifest.files_of(old) if path in replaced],
+            )
             new[part] = out.written
             files |= {path: evolve(files[path], part=part) for path in stay}
     for one in done:

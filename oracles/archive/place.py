@@ -30,7 +30,9 @@ class Place:
             self.fs, self.root = filesystem_of(self.uri)
         except OSError as error:
             why = f"{self.uri[:200]!r} is no place for an archive: {plainly(error)}"
-            raise UserError(why, where="--out", do="a folder, or file://, s3://, gs://, hdfs://") from None
+            raise UserError(
+                why, where="--out", do="a folder, or file://, s3://, gs://, hdfs://"
+            ) from None
 
     @property
     def local(self) -> bool:
@@ -86,7 +88,9 @@ class Place:
         from pyarrow import fs
 
         found = self.fs.get_file_info(fs.FileSelector(self.path(folder), allow_not_found=True))
-        return sorted(f"{folder}/{info.base_name}" for info in found if info.type == fs.FileType.File)
+        return sorted(
+            f"{folder}/{info.base_name}" for info in found if info.type == fs.FileType.File
+        )
 
 
 @contextlib.contextmanager
@@ -105,7 +109,9 @@ def alone(place: Place) -> Iterator[None]:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise UserError("another run writes to this archive", where=place.uri, do="wait for its end") from None
+            raise UserError(
+                "another run writes to this archive", where=place.uri, do="wait for its end"
+            ) from None
         yield
     finally:
         os.close(held)

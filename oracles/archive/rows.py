@@ -29,7 +29,11 @@ def rows_of(report: FileReport) -> Iterator[tuple[str, Row]]:
         yield "anomalies", {**here, "group": None, "coordinator": None, **found}
     for g in report.groups:
         yield from _of_group(g, report)
-    yield "files", {name: value for name, value in document.items() if name != "anomalies"} | {"groups": len(report.groups)}
+    yield (
+        "files",
+        {name: value for name, value in document.items() if name != "anomalies"}
+        | {"groups": len(report.groups)},
+    )
 
 
 def _of_group(g: GroupReport, report: FileReport) -> Iterator[tuple[str, Row]]:
@@ -52,12 +56,26 @@ def _verdict(document: Row) -> Row:
     time = document["time"]
     facts = document.get("facts")
     return {
-        **{name: document[name] for name in ("protocol", "verdict", "reason", "begins", "lines", "unexplained", "assumed_missing")},
+        **{
+            name: document[name]
+            for name in (
+                "protocol",
+                "verdict",
+                "reason",
+                "begins",
+                "lines",
+                "unexplained",
+                "assumed_missing",
+            )
+        },
         "lowest_generation": document["generations"]["lowest"],
         "highest_generation": document["generations"]["highest"],
         "causes": list(document["causes"].items()),
         "counts": list(document["counts"].items()),
-        **{name: when(value) if name in ("first", "last") else value for name, value in time.items()},
+        **{
+            name: when(value) if name in ("first", "last") else value
+            for name, value in time.items()
+        },
         "rebalances_not_listed": document["rebalances_not_listed"],
         "members_not_listed": document["members_not_listed"],
         "epochs": [{**epoch, "time": when(epoch["time"])} for epoch in document["epochs"]],

@@ -31,19 +31,35 @@ class Column:
 
 FILE = Column("file", TEXT, "the log's path, absolute")
 GROUP = Column("group", TEXT, "the group's id")
-COORDINATOR = Column("coordinator", WHOLE, "id of the broker that wrote the lines; null if the log does not tell")
+COORDINATOR = Column(
+    "coordinator", WHOLE, "id of the broker that wrote the lines; null if the log does not tell"
+)
 FILES = (
     FILE,
     Column("size", WHOLE, "of the file when it was read", "bytes"),
     Column("modified", TIME, "when the file was last written to, UTC"),
     Column("error", TEXT, "why the file could not be read or replayed; null if it was"),
-    Column("format", TEXT, "`broker-scala`, `broker-java`, `request-log`, the name of what is not replayed yet, or `unknown`"),
+    Column(
+        "format",
+        TEXT,
+        "`broker-scala`, `broker-java`, `request-log`, the name of what is not replayed yet, or `unknown`",
+    ),
     Column("verdict", TEXT, "`holds`, `violated` or `unknown`: the worst of its groups"),
     Column("reason", TEXT, "of the verdict, in a sentence"),
     Column("lines", WHOLE, "in the file", "lines"),
-    Column("lines_understood", WHOLE, "lines of a coordinator (answers of a group API) that were read", "lines"),
+    Column(
+        "lines_understood",
+        WHOLE,
+        "lines of a coordinator (answers of a group API) that were read",
+        "lines",
+    ),
     Column("lines_of_others", WHOLE, "lines that no coordinator wrote", "lines"),
-    Column("lines_not_understood", WHOLE, "lines of a coordinator that no version is known to print", "lines"),
+    Column(
+        "lines_not_understood",
+        WHOLE,
+        "lines of a coordinator that no version is known to print",
+        "lines",
+    ),
     Column("not_understood", SAMPLES, "the first of those"),
     Column("versions", TEXTS, "versions of Kafka that print such lines, for each broker"),
     Column("notes", TEXTS, "what was remarkable about the file: a torn end, lines that were cut"),
@@ -55,18 +71,31 @@ VERDICTS = (
     GROUP,
     COORDINATOR,
     Column(
-        "protocol", TEXT, "`classic`, `cooperative`, `static`, `consumer`, `share`, `streams` or the protocol type of what is no consumer"
+        "protocol",
+        TEXT,
+        "`classic`, `cooperative`, `static`, `consumer`, `share`, `streams` or the protocol type of what is no consumer",
     ),
-    Column("verdict", TEXT, "`holds`, `violated` (a line that no correct coordinator writes) or `unknown`"),
+    Column(
+        "verdict",
+        TEXT,
+        "`holds`, `violated` (a line that no correct coordinator writes) or `unknown`",
+    ),
     Column("reason", TEXT, "of the verdict, in a sentence"),
     Column("begins", TEXT, "what the group's first line leaves open"),
     Column("lines", WHOLE, "about the group", "lines"),
     Column("unexplained", WHOLE, "lines that the model does not explain", "lines"),
-    Column("assumed_missing", WHOLE, "lines that are explained only if others were filtered out of the log", "lines"),
+    Column(
+        "assumed_missing",
+        WHOLE,
+        "lines that are explained only if others were filtered out of the log",
+        "lines",
+    ),
     Column("lowest_generation", WHOLE, "that the log names"),
     Column("highest_generation", WHOLE, "that the log names"),
     Column("causes", COUNTS, "rebalances by cause, see `rebalances.cause`", "rebalances"),
-    Column("counts", COUNTS, "what happened how often: `joined`, `left`, `expired`, `stabilized`, ..."),
+    Column(
+        "counts", COUNTS, "what happened how often: `joined`, `left`, `expired`, `stabilized`, ..."
+    ),
     Column("first", TIME, "time of the first line, of the clock that wrote it"),
     Column("last", TIME, "time of the last line"),
     Column("observed_ms", WHOLE, "from the first line to the last", "ms"),
@@ -74,21 +103,38 @@ VERDICTS = (
     Column("unstable_ms", WHOLE, "from the beginnings of rebalances to their assignments", "ms"),
     Column("unstable_share", SHARE, "of the observed time that was unstable, 0 to 1"),
     Column("median_period_ms", WHOLE, "from one rebalance's beginning to the next's", "ms"),
-    Column("most_in_an_hour", WHOLE, "rebalances that began within one hour, at most", "rebalances"),
+    Column(
+        "most_in_an_hour", WHOLE, "rebalances that began within one hour, at most", "rebalances"
+    ),
     Column("rebalances_not_listed", WHOLE, "more than `rebalances` holds", "rebalances"),
     Column("members_not_listed", WHOLE, "more than `members` holds", "member ids"),
     Column("epochs", EPOCHS, "group epochs and target epochs of KIP-848 groups"),
-    Column("answers_judged", WHOLE, "answers that the model was asked about; null unless it is a request log", "answers"),
-    Column("facts", TEXT, "what only a request log tells, as the JSON of `replay --json`; null for other logs"),
+    Column(
+        "answers_judged",
+        WHOLE,
+        "answers that the model was asked about; null unless it is a request log",
+        "answers",
+    ),
+    Column(
+        "facts",
+        TEXT,
+        "what only a request log tells, as the JSON of `replay --json`; null for other logs",
+    ),
 )
 REBALANCES = (
     FILE,
     GROUP,
     COORDINATOR,
-    Column("number", WHOLE, "of the rebalance in the group's log, from 1, those not listed included"),
+    Column(
+        "number", WHOLE, "of the rebalance in the group's log, from 1, those not listed included"
+    ),
     Column("from_generation", WHOLE, "that ends"),
     Column("to_generation", WHOLE, "that begins; null if it is not shown"),
-    Column("cause", TEXT, "`join`, `leave`, `session_expired`, `sync_timeout`, `leader_rejoin`, `metadata_change`, `not_told`, ..."),
+    Column(
+        "cause",
+        TEXT,
+        "`join`, `leave`, `session_expired`, `sync_timeout`, `leader_rejoin`, `metadata_change`, `not_told`, ...",
+    ),
     Column("member", TEXT, "the first of `members`"),
     Column("members", TEXTS, "member ids that caused it"),
     Column("reason", TEXT, "the coordinator's own words"),
@@ -100,7 +146,11 @@ REBALANCES = (
     Column("ended_line", WHOLE, "where that stands in the file"),
     Column("join_ms", WHOLE, "from `started` to `joined`", "ms"),
     Column("duration_ms", WHOLE, "from `started` to `ended`", "ms"),
-    Column("outcome", TEXT, "`assigned`, `emptied`, `interrupted`, `lost`, `stabilized` (no assignment seen yet) or `open`"),
+    Column(
+        "outcome",
+        TEXT,
+        "`assigned`, `emptied`, `interrupted`, `lost`, `stabilized` (no assignment seen yet) or `open`",
+    ),
     Column("size", WHOLE, "of the new generation", "members"),
     Column("leader", TEXT, "member id of the leader"),
     Column("held_up_by", TEXTS, "member ids that the join phase waited for"),
@@ -134,7 +184,11 @@ MEMBERS = (
     Column("first_line", WHOLE, "where that stands in the file"),
     Column("id_handed_out", TIME, "when it got its id"),
     Column("joined", TIME, "when it joined"),
-    Column("gone", TEXT, "`left`, `expired`, `not_rejoined`, `not_synced`, `never_joined`, `replaced`; null while it is there"),
+    Column(
+        "gone",
+        TEXT,
+        "`left`, `expired`, `not_rejoined`, `not_synced`, `never_joined`, `replaced`; null while it is there",
+    ),
     Column("ended", TIME, "when it went"),
     Column("ended_line", WHOLE, "where that stands in the file"),
     Column("client_reason", TEXT, "what the client gave as its reason for leaving"),
@@ -147,14 +201,25 @@ EVENTS = (
     COORDINATOR,
     Column("line", WHOLE, "in the file, from 1"),
     Column("time", TIME, "of the line (of an answer: when it had been sent)"),
-    Column("kind", TEXT, "`RebalanceStarted`, `Stabilized`, `MemberExpired`, ...; of a request its API, `JOIN_GROUP`"),
+    Column(
+        "kind",
+        TEXT,
+        "`RebalanceStarted`, `Stabilized`, `MemberExpired`, ...; of a request its API, `JOIN_GROUP`",
+    ),
     Column("member", TEXT, "member id that the line is about"),
     Column("generation", WHOLE, "that the line names"),
     Column("code", WHOLE, "error code of an answer"),
     Column("detail", TEXT, "all else that the line says, as JSON"),
     Column("text", TEXT, "the coordinator's sentence, at most 500 characters; null for requests"),
 )
-TABLES = {"events": EVENTS, "rebalances": REBALANCES, "anomalies": ANOMALIES, "members": MEMBERS, "verdicts": VERDICTS, "files": FILES}
+TABLES = {
+    "events": EVENTS,
+    "rebalances": REBALANCES,
+    "anomalies": ANOMALIES,
+    "members": MEMBERS,
+    "verdicts": VERDICTS,
+    "files": FILES,
+}
 """In the order in which they are put in place: what is in `verdicts` and `files` has its rows everywhere else."""
 
 
@@ -172,6 +237,15 @@ def schema(table: str) -> pyarrow.Schema:
         TEXTS: pa.list_(pa.string()),
         COUNTS: pa.map_(pa.string(), pa.int64()),
         SAMPLES: pa.list_(pa.struct([("line", pa.int64()), ("text", pa.string())])),
-        EPOCHS: pa.list_(pa.struct([("epoch", pa.int64()), ("what", pa.string()), ("time", moment), ("line", pa.int64())])),
+        EPOCHS: pa.list_(
+            pa.struct(
+                [
+                    ("epoch", pa.int64()),
+                    ("what", pa.string()),
+                    ("time", moment),
+                    ("line", pa.int64()),
+                ]
+            )
+        ),
     }
     return pa.schema([pa.field(c.name, types[c.type]) for c in TABLES[table]])

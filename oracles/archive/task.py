@@ -75,7 +75,10 @@ def replay_pack(uri: str, pack: Pack) -> Done:
     while True:
         try:
             with PartWriter(place, pack.part) as out:
-                files = {source.path: _replayed(source, pack.part, out, spoilt.get(source.path)) for source in pack.sources}
+                files = {
+                    source.path: _replayed(source, pack.part, out, spoilt.get(source.path))
+                    for source in pack.sources
+                }
             return Done(pack.part, out.written, out.rows, files)
         except _Spoilt as found:
             path, why = found.args
@@ -100,16 +103,34 @@ def _replayed(source: Source, part: str, out: PartWriter, error: str | None) -> 
         except (_Spoilt, OSError) as storage:
             raise storage
         except Exception as mistake:  # whatever it is, it concerns this file alone
-            raise _Spoilt(source.path, f"a mistake of groupcheck itself: {type(mistake).__name__}: {mistake}"[:REASON_CHARS]) from None
+            raise _Spoilt(
+                source.path,
+                f"a mistake of groupcheck itself: {type(mistake).__name__}: {mistake}"[
+                    :REASON_CHARS
+                ],
+            ) from None
     if report is None:
-        out.add("files", _of_file(source) | {"verdict": UNKNOWN, "reason": error, "error": error, "groups": 0})
-        return Known(source.size, source.modified_ns, __version__, part, UNKNOWN, error or "", error)
+        out.add(
+            "files",
+            _of_file(source) | {"verdict": UNKNOWN, "reason": error, "error": error, "groups": 0},
+        )
+        return Known(
+            source.size, source.modified_ns, __version__, part, UNKNOWN, error or "", error
+        )
     for table, row in rows_of(report):
         out.add(table, (row | _of_file(source)) if table == "files" else row)
     counts = Counter(g.verdict for g in report.groups)
     groups = (counts[HOLDS], counts[VIOLATED], counts[UNKNOWN])
     return Known(
-        source.size, source.modified_ns, __version__, part, report.verdict, report.reason[:REASON_CHARS], None, report.lines, groups
+        source.size,
+        source.modified_ns,
+        __version__,
+        part,
+        report.verdict,
+        report.reason[:REASON_CHARS],
+        None,
+        report.lines,
+        groups,
     )
 
 
@@ -127,4 +148,9 @@ def _report(source: Source, out: PartWriter) -> FileReport:
 
 
 def _of_file(source: Source) -> Row:
-    return {"file": source.path, "size": source.size, "modified": modified(source.modified_ns), "replayed_by": __version__}
+    return {
+        "file": source.path,
+        "size": source.size,
+        "modified": modified(source.modified_ns),
+        "replayed_by": __version__,
+    }

@@ -107,10 +107,14 @@ def circumstances(group: Group) -> frozenset[str]:
         "static and dynamic members mix": len({m.instance is not None for m in group.members}) > 1,
         "nobody subscribes to a topic": bool(unwanted),
     }
-    return assignors_findings.circumstances(group) | {name for name, here in strange.items() if here}
+    return assignors_findings.circumstances(group) | {
+        name for name, here in strange.items() if here
+    }
 
 
-def findings(library: Library, examples: int = EXAMPLES, progress: Progress | None = None) -> Against:
+def findings(
+    library: Library, examples: int = EXAMPLES, progress: Progress | None = None
+) -> Against:
     """Asks every assignor of the library for every promise. Raises `UserError` where Hypothesis is not installed."""
     installed("--against")
     found: list[Finding] = []
@@ -121,7 +125,9 @@ def findings(library: Library, examples: int = EXAMPLES, progress: Progress | No
             answers = Answers(offered)
             for search in _searches(library, answers, examples):
                 if progress is not None:
-                    progress(f"{library.name} {library.version}: {offered.name}, search {searches + 1}, {len(found)} found")
+                    progress(
+                        f"{library.name} {library.version}: {offered.name}, search {searches + 1}, {len(found)} found"
+                    )
                 searches += 1
                 found += search()
             if answers.gave_up:
@@ -134,10 +140,14 @@ def installed(where: str) -> None:
     try:
         import hypothesis  # noqa: F401
     except ImportError:
-        raise UserError("the search needs hypothesis, which is not installed", where=where, do=INSTALL) from None
+        raise UserError(
+            "the search needs hypothesis, which is not installed", where=where, do=INSTALL
+        ) from None
 
 
-def _searches(library: Library, answers: Answers, examples: int) -> Iterator[Callable[[], list[Finding]]]:
+def _searches(
+    library: Library, answers: Answers, examples: int
+) -> Iterator[Callable[[], list[Finding]]]:
     offered = answers.offered
     for asked in asked_of(offered, beyond=True):
         yield partial(searched, library, answers, asked, examples)
@@ -145,7 +155,9 @@ def _searches(library: Library, answers: Answers, examples: int) -> Iterator[Cal
         yield partial(_about_claims, library, offered, offered.claims, examples)
 
 
-def searched(library: Library, answers: Answers, asked: Asked, examples: int, *, no_worse: bool = False) -> list[Finding]:
+def searched(
+    library: Library, answers: Answers, asked: Asked, examples: int, *, no_worse: bool = False
+) -> list[Finding]:
     """How an assignor of the library breaks one promise, in up to `CAUSES` ways. `no_worse`: only where Kafka's own keeps it."""
     from groupcheck.oracles.assignment.asked_groups import minimal
 
@@ -159,13 +171,29 @@ def searched(library: Library, answers: Answers, asked: Asked, examples: int, *,
         beside = _beside(library, offered, asked, group) if no_worse else None
         return beside is None or beside.keeps
 
-    for groups in (groups for groups in asked.groups if groups in ONLY.get(offered.like, asked.groups)):
-        while len(found) < CAUSES and (group := minimal(groups, wanted, circumstances, examples)) is not None:
+    for groups in (
+        groups for groups in asked.groups if groups in ONLY.get(offered.like, asked.groups)
+    ):
+        while (
+            len(found) < CAUSES
+            and (group := minimal(groups, wanted, circumstances, examples)) is not None
+        ):
             words, why = "; ".join(answers.broken(asked, group)[:SHOWN]), circumstances(group)
             shown, code = answer_shown(answers.of(group)), offered.code(group)
             beside = _beside(library, offered, asked, group)
             found.append(
-                Finding(library.name, library.version, offered.name, asked.promise, words, tuple(sorted(why)), group, shown, code, beside)
+                Finding(
+                    library.name,
+                    library.version,
+                    offered.name,
+                    asked.promise,
+                    words,
+                    tuple(sorted(why)),
+                    group,
+                    shown,
+                    code,
+                    beside,
+                )
             )
             before.append(why)
     return found
@@ -178,10 +206,14 @@ def _beside(library: Library, offered: Offered, asked: Asked, group: Group) -> B
         answer: Assigned | NoAssignment = ASSIGNORS[offered.like](group)
     except NoAssignment as none:
         answer = none
-    return Beside(offered.like, not breaks(asked, offered.like, group, answer), answer_shown(answer))
+    return Beside(
+        offered.like, not breaks(asked, offered.like, group, answer), answer_shown(answer)
+    )
 
 
-def _about_claims(library: Library, offered: Offered, claims: Claims, examples: int) -> list[Finding]:
+def _about_claims(
+    library: Library, offered: Offered, claims: Claims, examples: int
+) -> list[Finding]:
     from groupcheck.oracles.assignment.asked_groups import minimal_claim
 
     found = []
@@ -192,7 +224,19 @@ def _about_claims(library: Library, offered: Offered, claims: Claims, examples: 
         claim = minimal_claim(partial(_is_wrong, wrong, claims), min(examples, OF_CLAIMS))
         if claim is not None:
             told = str(wrong(claims, claim))
-            found.append(Finding(library.name, library.version, offered.name, promise, told, (), None, None, code(*claim)))
+            found.append(
+                Finding(
+                    library.name,
+                    library.version,
+                    offered.name,
+                    promise,
+                    told,
+                    (),
+                    None,
+                    None,
+                    code(*claim),
+                )
+            )
     return found
 
 
@@ -213,7 +257,11 @@ def _not_told(claims: Claims, claim: Claim) -> str | None:
 def _not_own(claims: Claims, claim: Claim) -> str | None:
     """How a consumer that was assigned nothing claims what another one was."""
     owned, _ = claims.of_a_newcomer(*claim)
-    return f"a new consumer claims {_list(owned)}, which another one of the same process was assigned" if owned else None
+    return (
+        f"a new consumer claims {_list(owned)}, which another one of the same process was assigned"
+        if owned
+        else None
+    )
 
 
 def _list(partitions: Iterable[tuple[str, int]]) -> str:

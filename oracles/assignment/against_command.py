@@ -21,11 +21,19 @@ PROGRAM = "program:"
 MOST = 100_000  # examples
 
 
-def run(name: str, *, like: str | None, examples: int | None, kafka: str | None, as_json: bool) -> int:
+def run(
+    name: str, *, like: str | None, examples: int | None, kafka: str | None, as_json: bool
+) -> int:
     """Searches, prints, and gives the exit code: 1 where there are findings, else 0. Raises `UserError` for what cannot be asked."""
     if examples is not None and not 1 <= examples <= MOST:
-        raise UserError(f"{examples:,} groups are too many or none", where="--examples", do=f"take 1 to {MOST:,}")
-    result = findings(library_of(name, like, kafka), examples or EXAMPLES, _tell if sys.stderr.isatty() else None)
+        raise UserError(
+            f"{examples:,} groups are too many or none",
+            where="--examples",
+            do=f"take 1 to {MOST:,}",
+        )
+    result = findings(
+        library_of(name, like, kafka), examples or EXAMPLES, _tell if sys.stderr.isatty() else None
+    )
     if as_json:
         sys.stdout.write(as_text(result.document()))
     else:
@@ -39,9 +47,15 @@ def library_of(name: str, like: str | None = None, kafka: str | None = None) -> 
     if like is not None and like not in ASSIGNORS:
         raise one_of("assignor of Kafka's", like, ASSIGNORS)
     if like is not None and not own:
-        raise UserError("the assignors of a library have names of their own", where="--like", do="leave it out")
+        raise UserError(
+            "the assignors of a library have names of their own", where="--like", do="leave it out"
+        )
     if kafka is not None and name != "apache":
-        raise UserError("Kafka's own classes are not asked", where="--kafka", do="leave it out, or ask --against apache")
+        raise UserError(
+            "Kafka's own classes are not asked",
+            where="--kafka",
+            do="leave it out, or ask --against apache",
+        )
     if name.startswith(PROGRAM):
         from groupcheck.oracles.assignment.libraries import programs
 
@@ -69,7 +83,11 @@ def _installed(name: str) -> Library:
 
         return kafka_python.library()
     except ImportError as missing:
-        raise UserError(f"{name} is not installed or too old: {missing}", where="--against", do="pip install 'groupcheck[kafka]'") from None
+        raise UserError(
+            f"{name} is not installed or too old: {missing}",
+            where="--against",
+            do="pip install 'groupcheck[kafka]'",
+        ) from None
 
 
 def _tell(words: str) -> None:
@@ -79,11 +97,22 @@ def _tell(words: str) -> None:
 def told(result: Against) -> Iterator[str]:
     """The verdict, then every finding with its code, which is never broken into other lines: it is there to be pasted."""
     names = ", ".join(offered.name for offered in result.library.assignors)
-    many = "1 finding" if len(result.findings) == 1 else f"{len(result.findings)} findings" if result.findings else "nothing found"
+    many = (
+        "1 finding"
+        if len(result.findings) == 1
+        else f"{len(result.findings)} findings"
+        if result.findings
+        else "nothing found"
+    )
     who = f"{result.library.name} {result.library.version}".strip()
-    yield _wrapped(f"{many}  {who}: {names}; {result.searches} searches, {result.examples} groups of each kind")
+    yield _wrapped(
+        f"{many}  {who}: {names}; {result.searches} searches, {result.examples} groups of each kind"
+    )
     if result.given_up:
-        yield _wrapped(f"not asked any more, because it gave no answer (in time) too often: {', '.join(result.given_up)}", "  ")
+        yield _wrapped(
+            f"not asked any more, because it gave no answer (in time) too often: {', '.join(result.given_up)}",
+            "  ",
+        )
     for finding in result.findings:
         yield "\n" + finding_told(finding)
 
@@ -95,10 +124,23 @@ def finding_told(finding: Finding) -> str:
     if finding.circumstances:
         lines.append(_wrapped(f"where {'; '.join(finding.circumstances)}", "  "))
     if finding.kafka is not None:
-        does = f"keeps it here: {finding.kafka.answer}" if finding.kafka.keeps else "breaks it here, too"
+        does = (
+            f"keeps it here: {finding.kafka.answer}"
+            if finding.kafka.keeps
+            else "breaks it here, too"
+        )
         lines.append(_wrapped(f"Kafka's own {finding.kafka.assignor} {does}", "  "))
     return "".join([*lines, "\n", textwrap.indent(finding.code, "    ")])
 
 
 def _wrapped(text: str, indent: str = "") -> str:
-    return textwrap.fill(printable(text), WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_long_words=False) + "\n"
+    return (
+        textwrap.fill(
+            printable(text),
+            WIDTH,
+            initial_indent=indent,
+            subsequent_indent=indent + "  ",
+            break_long_words=False,
+        )
+        + "\n"
+    )

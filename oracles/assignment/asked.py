@@ -48,8 +48,12 @@ ONLY: Mapping[str | None, tuple[str, ...]] = {
 ANSWERS = Asked("answers", CLAIMED)
 AGAIN = Asked("the same again", CLAIMED, of_many=lambda answers, group: _another(answers, group))
 SEQUENCES: Mapping[str | None, Asked] = {
-    "sticky": Asked("sequence", FRESH, lambda answers, group: restless(answers.of, group, cooperative=False)),
-    "cooperative-sticky": Asked("sequence", FRESH, lambda answers, group: restless(answers.of, group, cooperative=True)),
+    "sticky": Asked(
+        "sequence", FRESH, lambda answers, group: restless(answers.of, group, cooperative=False)
+    ),
+    "cooperative-sticky": Asked(
+        "sequence", FRESH, lambda answers, group: restless(answers.of, group, cooperative=True)
+    ),
 }
 
 
@@ -60,9 +64,15 @@ def asked_of(offered: Offered, *, beyond: bool = False) -> tuple[Asked, ...]:
     """
     made = MADE[offered.like] if offered.like else ("valid", "complete")
     names = [name for name in made if not PROMISES[name].exact]
-    of_groups = {name: GROUPS.get(name, CLAIMED) + (("untold",) if offered.reads_told and name == "handed over" else ()) for name in names}
+    of_groups = {
+        name: GROUPS.get(name, CLAIMED)
+        + (("untold",) if offered.reads_told and name == "handed over" else ())
+        for name in names
+    }
     of_sequences = [SEQUENCES[offered.like]] if offered.like in SEQUENCES else []
-    asked = [Asked(name, of_groups[name], beyond=beyond and name == "fewest moves") for name in names]
+    asked = [
+        Asked(name, of_groups[name], beyond=beyond and name == "fewest moves") for name in names
+    ]
     return (ANSWERS, *asked, *of_sequences, *((AGAIN,) if offered.ask_again else ()))
 
 
@@ -109,17 +119,27 @@ class Answers:
         key = asked.promise, group
         if key not in self.violations:
             try:
-                found = tuple(asked.of_many(self, group)) if asked.of_many else breaks(asked, self.offered.like, group, self.of(group))
+                found = (
+                    tuple(asked.of_many(self, group))
+                    if asked.of_many
+                    else breaks(asked, self.offered.like, group, self.of(group))
+                )
             except GivenUp:
                 return ()
             self.violations[key] = found
         return tuple(violation.words for violation in self.violations[key])
 
 
-def breaks(asked: Asked, like: str | None, group: Group, answer: Assigned | NoAssignment) -> tuple[Violation, ...]:
+def breaks(
+    asked: Asked, like: str | None, group: Group, answer: Assigned | NoAssignment
+) -> tuple[Violation, ...]:
     """How one answer breaks the promise."""
     if asked is ANSWERS or isinstance(answer, NoAssignment):
-        return (Violation("answers", str(answer)),) if asked is ANSWERS and isinstance(answer, NoAssignment) else ()
+        return (
+            (Violation("answers", str(answer)),)
+            if asked is ANSWERS and isinstance(answer, NoAssignment)
+            else ()
+        )
     if like is not None and not asked.beyond and asked.promise not in promised(like, group):
         return ()
     promise, case = PROMISES[asked.promise], Case(group, answer)
@@ -135,7 +155,9 @@ def _another(answers: Answers, group: Group) -> Iterator[Violation]:
         yield Violation("the same again", f"asked again it answers {answer_shown(again)}")
 
 
-def answer_of(offered: Offered, group: Group, patience: float = PATIENCE_S) -> Assigned | NoAssignment:
+def answer_of(
+    offered: Offered, group: Group, patience: float = PATIENCE_S
+) -> Assigned | NoAssignment:
     """One answer, of an assignor that may do anything."""
     try:
         with ended_after(patience):

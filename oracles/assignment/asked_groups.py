@@ -55,7 +55,9 @@ def whole_topics(draw: st.DrawFn) -> Group:
     names = NAMES[: draw(st.integers(1, len(NAMES)))]
     had = dict(zip(names, wanted))
     owned = {name: {(topic, n) for n in range(sizes[topic])} for name, topic in had.items()}
-    return Group(sizes, [_claiming(Member(name, wanted), owned.get(name, set()), 1) for name in names])
+    return Group(
+        sizes, [_claiming(Member(name, wanted), owned.get(name, set()), 1) for name in names]
+    )
 
 
 @st.composite
@@ -80,7 +82,9 @@ def untold(draw: st.DrawFn) -> Group:
 
 
 def _sizes(most: int, topics: str) -> st.SearchStrategy[dict[str, int]]:
-    return st.lists(st.integers(1, most), min_size=1, max_size=len(topics)).map(lambda sizes: dict(zip(topics, sizes)))
+    return st.lists(st.integers(1, most), min_size=1, max_size=len(topics)).map(
+        lambda sizes: dict(zip(topics, sizes))
+    )
 
 
 SIZES, FEWER = _sizes(4, TOPICS), _sizes(2, TOPICS)
@@ -95,10 +99,16 @@ def _members(draw: st.DrawFn, sizes: Mapping[str, int]) -> list[Member]:
     return [Member(name, draw(topics)) for name in names]
 
 
-def _given(draw: st.DrawFn, partitions: list[Partition], able: Mapping[str, frozenset[str]]) -> dict[str, set[Partition]]:
+def _given(
+    draw: st.DrawFn, partitions: list[Partition], able: Mapping[str, frozenset[str]]
+) -> dict[str, set[Partition]]:
     owned: dict[str, set[Partition]] = {member: set() for member in able}
     for partition in partitions:
-        member = draw(st.sampled_from([None, *(member for member, topics in able.items() if partition[0] in topics)]))
+        member = draw(
+            st.sampled_from(
+                [None, *(member for member, topics in able.items() if partition[0] in topics)]
+            )
+        )
         if member is not None:
             owned[member].add(partition)
     return owned
@@ -111,10 +121,14 @@ def _claiming(member: Member, owned: set[Partition], generation: int) -> Member:
 @st.composite
 def claims(draw: st.DrawFn) -> tuple[frozenset[Partition], int]:
     """What one member was assigned, and in which generation."""
-    return frozenset(draw(st.sets(st.sampled_from(every_partition({"t": 2, "u": 1})), min_size=1))), draw(st.integers(1, 9))
+    return frozenset(
+        draw(st.sets(st.sampled_from(every_partition({"t": 2, "u": 1})), min_size=1))
+    ), draw(st.integers(1, 9))
 
 
-def _found(strategy: st.SearchStrategy[Drawn], wanted: Callable[[Drawn], bool], examples: int) -> Drawn | None:
+def _found(
+    strategy: st.SearchStrategy[Drawn], wanted: Callable[[Drawn], bool], examples: int
+) -> Drawn | None:
     quiet = settings(
         max_examples=examples,
         database=None,
@@ -142,7 +156,12 @@ def drawn(groups: str, examples: int) -> tuple[Group, ...]:
     return tuple(seen)
 
 
-def minimal(groups: str, wanted: Callable[[Group], bool], unusual: Callable[[Group], frozenset[str]], examples: int) -> Group | None:
+def minimal(
+    groups: str,
+    wanted: Callable[[Group], bool],
+    unusual: Callable[[Group], frozenset[str]],
+    examples: int,
+) -> Group | None:
     """The smallest group of a kind that is wanted, or None if none of those drawn is.
 
     Of those that Hypothesis drew one with the least unusual about it says what may be. The smallest few such are reduced until nothing more can be
@@ -167,7 +186,9 @@ def minimal_claim(wanted: Callable[[Claim], bool], examples: int) -> Claim | Non
     return _found(claims(), wanted, examples)
 
 
-def reduced(group: Group, wanted: Callable[[Group], bool], smaller: Callable[[Group], Iterator[Group]]) -> Group:
+def reduced(
+    group: Group, wanted: Callable[[Group], bool], smaller: Callable[[Group], Iterator[Group]]
+) -> Group:
     """The same with less, as long as there is one that is wanted."""
     while True:
         less = next((g for g in smaller(group) if wanted(g)), None)
@@ -190,14 +211,24 @@ def _smaller(group: Group) -> Iterator[Group]:
     """All groups with one thing less: a member, a partition, a subscription, a claim, an instance id, a gap in the names."""
     members, sizes = group.members, dict(group.topics)
     if len(members) > 1:
-        yield from (evolve(group, members=members[:n] + members[n + 1 :]) for n in range(len(members)))
+        yield from (
+            evolve(group, members=members[:n] + members[n + 1 :]) for n in range(len(members))
+        )
     for topic, number in every_partition(sizes):
-        less = {name: size - (name == topic) for name, size in sizes.items() if name != topic or size > 1}
-        fewer = Group(less, [_without_partition(m, (topic, number), gone=topic not in less) for m in members])
+        less = {
+            name: size - (name == topic)
+            for name, size in sizes.items()
+            if name != topic or size > 1
+        }
+        fewer = Group(
+            less, [_without_partition(m, (topic, number), gone=topic not in less) for m in members]
+        )
         if all(m.topics for m in fewer.members):
             yield fewer
     for n, member in enumerate(members):
-        yield from (evolve(group, members=(*members[:n], one, *members[n + 1 :])) for one in _lesser(member))
+        yield from (
+            evolve(group, members=(*members[:n], one, *members[n + 1 :])) for one in _lesser(member)
+        )
     named = _named_anew(group)
     if named != group:
         yield named
@@ -208,7 +239,11 @@ def _named_anew(group: Group) -> Group:
     topics = dict(zip((topic for topic, _ in group.topics), TOPICS))
     members = [
         evolve(
-            m, id=name, instance=m.instance and f"i{name}", topics=[topics[t] for t in m.topics], owned=[(topics[t], n) for t, n in m.owned]
+            m,
+            id=name,
+            instance=m.instance and f"i{name}",
+            topics=[topics[t] for t in m.topics],
+            owned=[(topics[t], n) for t, n in m.owned],
         )
         for name, m in zip(NAMES, group.members)
     ]
@@ -221,9 +256,15 @@ def _lesser(member: Member) -> Iterator[Member]:
     if member.told is not None:
         yield evolve(member, told=None)
     if len(member.topics) > 1:
-        yield from (evolve(member, topics=member.topics - {topic}) for topic in sorted(member.topics))
+        yield from (
+            evolve(member, topics=member.topics - {topic}) for topic in sorted(member.topics)
+        )
     yield from (
-        _claiming(evolve(member, generation=NO_GENERATION, owned=()), set(member.owned - {p}), member.generation)
+        _claiming(
+            evolve(member, generation=NO_GENERATION, owned=()),
+            set(member.owned - {p}),
+            member.generation,
+        )
         for p in sorted(member.owned)
     )
 
@@ -232,7 +273,12 @@ def _without_partition(member: Member, gone_one: Partition, *, gone: bool) -> Me
     """The partitions behind it move up, so that none is missing in between."""
     topic, number = gone_one
     owned = {(t, n - (t == topic and n > number)) for t, n in member.owned if (t, n) != gone_one}
-    less = evolve(member, topics=member.topics - {topic} if gone else member.topics, owned=(), generation=NO_GENERATION)
+    less = evolve(
+        member,
+        topics=member.topics - {topic} if gone else member.topics,
+        owned=(),
+        generation=NO_GENERATION,
+    )
     return _claiming(less, owned, member.generation)
 
 

@@ -66,36 +66,75 @@ class Section:
 def page(judged: Judged | JudgedSequence) -> str:
     """The whole page."""
     if isinstance(judged, Judged):
-        about, told, core, sections = title(judged), facts(judged), judged.right.core, [_section("", judged)]
+        about, told, core, sections = (
+            title(judged),
+            facts(judged),
+            judged.right.core,
+            [_section("", judged)],
+        )
     else:
-        about, told, core, sections = sequence_title(judged), sequence_facts(judged), (), _sections(judged)
-    return render("assign.html", verdict=judged.verdict, title=about, facts=list(told), core=core, sections=sections)
+        about, told, core, sections = (
+            sequence_title(judged),
+            sequence_facts(judged),
+            (),
+            _sections(judged),
+        )
+    return render(
+        "assign.html",
+        verdict=judged.verdict,
+        title=about,
+        facts=list(told),
+        core=core,
+        sections=sections,
+    )
 
 
 def _sections(judged: JudgedSequence) -> list[Section]:
     rounds = [
-        (f"{change.words}, round {n}" if len(change.rounds) > 1 else change.words, one, not change.at_rest and one is change.rounds[-1])
+        (
+            f"{change.words}, round {n}" if len(change.rounds) > 1 else change.words,
+            one,
+            not change.at_rest and one is change.rounds[-1],
+        )
         for change in judged.changes
         for n, one in enumerate(change.rounds, 1)
     ]
     if len(rounds) <= ROUNDS_SHOWN:
         return [_section(*one) for one in rounds]
     wrong = [one for one in rounds if one[1].verdict == WRONG or one[2]]
-    few = Section(f"{ROUNDS_SHOWN} of {len(rounds):,} rounds at most are drawn, those that are wrong first", (), ())
+    few = Section(
+        f"{ROUNDS_SHOWN} of {len(rounds):,} rounds at most are drawn, those that are wrong first",
+        (),
+        (),
+    )
     return [few, *(_section(*one) for one in (wrong or rounds)[:ROUNDS_SHOWN])]
 
 
 def _section(heading: str, judged: Judged, restless: bool = False) -> Section:
-    words = [f"{v.promise}: {v.words}" for v in judged.violations] + ["not at rest after this round"] * restless
+    words = [f"{v.promise}: {v.words}" for v in judged.violations] + [
+        "not at rest after this round"
+    ] * restless
     if len(words) > WORDS_SHOWN:
         words = [*words[:WORDS_SHOWN], f"and {len(words) - WORDS_SHOWN:,} more (--json has them)"]
     marked = frozenset(place for violation in judged.violations for place in violation.places)
     members, partitions, left_out = _shown(judged, marked)
     boards = []
     if judged.assigned is not None:
-        boards.append(_board("judged", judged, judged.assigned, members, partitions, marked, left_out))
+        boards.append(
+            _board("judged", judged, judged.assigned, members, partitions, marked, left_out)
+        )
     if judged.right.assigned is not None and judged.right.assigned is not judged.assigned:
-        boards.append(_board(f"right: {judged.right.origin}", judged, judged.right.assigned, members, partitions, frozenset(), left_out))
+        boards.append(
+            _board(
+                f"right: {judged.right.origin}",
+                judged,
+                judged.right.assigned,
+                members,
+                partitions,
+                frozenset(),
+                left_out,
+            )
+        )
     return Section(heading, tuple(words), tuple(boards))
 
 
@@ -107,11 +146,19 @@ def _shown(judged: Judged, marked: frozenset[Place]) -> tuple[list[str], list[Pa
     members = [m.id for m in group.members]
     cells = {p for m, p in marked if m is not None}
     concerned = {p for _, p in marked} | set(judged.moved or ())
-    concerning = {m for m, _ in marked} | {m for change in (judged.moved or {}).values() for m in change}
-    few = set(sorted(partitions, key=lambda p: (p not in cells, p not in concerned))[:PARTITIONS_SHOWN])
+    concerning = {m for m, _ in marked} | {
+        m for change in (judged.moved or {}).values() for m in change
+    }
+    few = set(
+        sorted(partitions, key=lambda p: (p not in cells, p not in concerned))[:PARTITIONS_SHOWN]
+    )
     some = set(sorted(members, key=lambda m: m not in concerning)[:MEMBERS_SHOWN])
     hidden = len(members) - len(some), len(partitions) - len(few)
-    left_out = f"{hidden[0]:,} members and {hidden[1]:,} partitions are not drawn (--json has them)" if any(hidden) else ""
+    left_out = (
+        f"{hidden[0]:,} members and {hidden[1]:,} partitions are not drawn (--json has them)"
+        if any(hidden)
+        else ""
+    )
     return [m for m in members if m in some], [p for p in partitions if p in few], left_out
 
 
@@ -129,8 +176,14 @@ def _board(
     def cell(member: str, partition: Partition) -> Cell:
         had = claimed.get(partition)
         if partition not in assigned.get(member, ()):
-            return Cell("left", f"{member} had {named(partition)}") if had == member else Cell("empty", "")
-        words = f"{named(partition)} to {member}" + (f", from {had}" if had not in (None, member) else "")
+            return (
+                Cell("left", f"{member} had {named(partition)}")
+                if had == member
+                else Cell("empty", "")
+            )
+        words = f"{named(partition)} to {member}" + (
+            f", from {had}" if had not in (None, member) else ""
+        )
         if (member, partition) in marked:
             return Cell("wrong", words)
         return Cell("has" if had is None else "kept" if had == member else "moved", words)
@@ -139,6 +192,14 @@ def _board(
         name,
         tuple((topic, len(list(of))) for topic, of in groupby(partitions, key=lambda p: p[0])),
         tuple((p[1], (None, p) in marked) for p in partitions),
-        tuple(Row(m, len(assigned.get(m, ())), (m, None) in marked, tuple(cell(m, p) for p in partitions)) for m in members),
+        tuple(
+            Row(
+                m,
+                len(assigned.get(m, ())),
+                (m, None) in marked,
+                tuple(cell(m, p) for p in partitions),
+            )
+            for m in members
+        ),
         left_out,
     )

@@ -51,15 +51,26 @@ def run(path: Path, as_json: bool, html: Path | None) -> int:
 def view(judged: Judged) -> Group:
     """The verdict, then what is wrong, then the tables."""
     wrong = [f"{v.promise}: {v.words}" for v in judged.violations]
-    core = [Text("\nNo assignment keeps all of these together:", "bold red")] if judged.right.core else []
+    core = (
+        [Text("\nNo assignment keeps all of these together:", "bold red")]
+        if judged.right.core
+        else []
+    )
     core += [Text(short(f"  {words}"), "red") for words in judged.right.core]
-    return Group(*beginning(judged.verdict, title(judged), facts(judged), wrong), *core, Text(""), _table(judged))
+    return Group(
+        *beginning(judged.verdict, title(judged), facts(judged), wrong),
+        *core,
+        Text(""),
+        _table(judged),
+    )
 
 
 def title(judged: Judged) -> str:
     """What the file says of itself."""
     question = judged.question
-    return question.about or (f"an assignment for {question.assignor}" if question.assignor else "an assignment")
+    return question.about or (
+        f"an assignment for {question.assignor}" if question.assignor else "an assignment"
+    )
 
 
 def facts(judged: Judged) -> Iterable[tuple[str, str]]:
@@ -78,7 +89,9 @@ def facts(judged: Judged) -> Iterable[tuple[str, str]]:
 
 
 def _moved(moved: Mapping[Partition, tuple[str, str | None]]) -> str:
-    steps = [f"{named(p)} {frm} → {to or 'nobody yet'}" for p, (frm, to) in islice(moved.items(), FEW)]
+    steps = [
+        f"{named(p)} {frm} → {to or 'nobody yet'}" for p, (frm, to) in islice(moved.items(), FEW)
+    ]
     more = len(moved) - len(steps)
     return (": " if steps else "") + ", ".join(steps) + (f", and {more:,} more" if more else "")
 
@@ -87,12 +100,22 @@ def _table(judged: Judged) -> Table:
     """Each member with what it has, and beside it what would be right where that is something else."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     same = judged.assigned is judged.right.assigned
-    for title in ("  member", "judged", *(() if same or judged.right.assigned is None else ("right",))):
+    for title in (
+        "  member",
+        "judged",
+        *(() if same or judged.right.assigned is None else ("right",)),
+    ):
         table.add_column(title, overflow="fold")
     members = [member.id for member in judged.question.group.members]
     for member in members[:FEW]:
-        cells = [judged.assigned] if len(table.columns) == 2 else [judged.assigned, judged.right.assigned]
-        table.add_row(Text(f"  {printable(member)}"), *(Text(_share(member, cell)) for cell in cells))
+        cells = (
+            [judged.assigned]
+            if len(table.columns) == 2
+            else [judged.assigned, judged.right.assigned]
+        )
+        table.add_row(
+            Text(f"  {printable(member)}"), *(Text(_share(member, cell)) for cell in cells)
+        )
     if len(members) > FEW:
         table.add_row(left_out(len(members) - FEW))
     return table
@@ -104,4 +127,7 @@ def _share(member: str, assigned: Assigned | None) -> str:
     by_topic: dict[str, list[int]] = {}
     for topic, number in sorted(assigned.get(member, ())):
         by_topic.setdefault(topic, []).append(number)
-    return short("; ".join(f"{topic} {','.join(map(str, numbers))}" for topic, numbers in by_topic.items()) or "nothing")
+    return short(
+        "; ".join(f"{topic} {','.join(map(str, numbers))}" for topic, numbers in by_topic.items())
+        or "nothing"
+    )

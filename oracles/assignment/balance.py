@@ -15,7 +15,11 @@ from groupcheck.oracles.assignment.validity import Assigned, Violation, named
 def balanced_in_topics(group: Group, assigned: Assigned) -> Iterator[Violation]:
     """Of each topic, no subscriber has two partitions more than another (what the range assignors promise)."""
     for topic, _ in group.topics:
-        sizes = {m.id: sum(p[0] == topic for p in assigned.get(m.id, ())) for m in group.members if topic in m.topics}
+        sizes = {
+            m.id: sum(p[0] == topic for p in assigned.get(m.id, ()))
+            for m in group.members
+            if topic in m.topics
+        }
         if sizes:
             least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
             if sizes[most] > sizes[least] + 1:
@@ -56,7 +60,9 @@ def balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
         chain = _chain(group, assigned, start, sizes)
         if chain:
             end = chain[-1][2]
-            steps = ", ".join(f"{named(partition)} from {frm} to {to}" for frm, partition, to in chain)
+            steps = ", ".join(
+                f"{named(partition)} from {frm} to {to}" for frm, partition, to in chain
+            )
             yield Violation(
                 "balanced",
                 f"{start} has {sizes[start]} partitions and {end} has {sizes[end]}; better: {steps}",
@@ -65,7 +71,9 @@ def balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
             return
 
 
-def _chain(group: Group, assigned: Assigned, start: str, sizes: dict[str, int]) -> list[tuple[str, Partition, str]]:
+def _chain(
+    group: Group, assigned: Assigned, start: str, sizes: dict[str, int]
+) -> list[tuple[str, Partition, str]]:
     """The shortest chain of moves from `start` to a member with at least two fewer; empty if there is none."""
     came: dict[str, tuple[str, Partition] | None] = {start: None}
     waiting = deque([start])
@@ -77,7 +85,9 @@ def _chain(group: Group, assigned: Assigned, start: str, sizes: dict[str, int]) 
                 chain.append((*step, frm))
                 frm = step[0]
             return chain[::-1]
-        by_topic = {partition[0]: partition for partition in sorted(assigned.get(frm, ()), reverse=True)}
+        by_topic = {
+            partition[0]: partition for partition in sorted(assigned.get(frm, ()), reverse=True)
+        }
         for member in group.members:
             topic = next((topic for topic in sorted(by_topic) if topic in member.topics), None)
             if topic is not None and member.id not in came:

@@ -43,7 +43,9 @@ class Stays:
         """What of it does not hold."""
         for partition in self.partitions:
             if partition not in assigned.get(self.member, ()):
-                yield Violation(PROMISE, f"{self.words()}: {named(partition)} is {_whose(partition, assigned)}")
+                yield Violation(
+                    PROMISE, f"{self.words()}: {named(partition)} is {_whose(partition, assigned)}"
+                )
 
 
 @frozen
@@ -100,13 +102,18 @@ class Load:
     def whole(self) -> tuple[dict[str, int], int]:
         """Weights and bound as whole numbers in the same proportion."""
         scale = lcm(self.most.denominator, *(weight.denominator for _, weight in self.weights))
-        return {topic: int(weight * scale) for topic, weight in self.weights}, int(self.most * scale)
+        return {topic: int(weight * scale) for topic, weight in self.weights}, int(
+            self.most * scale
+        )
 
     def broken(self, group: Group, assigned: Assigned) -> Iterator[Violation]:
         """What of it does not hold."""
         weights = dict(self.weights)
         for member in self.members:
-            load = sum((weights.get(topic, Fraction(0)) for topic, _ in assigned.get(member, ())), Fraction(0))
+            load = sum(
+                (weights.get(topic, Fraction(0)) for topic, _ in assigned.get(member, ())),
+                Fraction(0),
+            )
             if load > self.most:
                 yield Violation(PROMISE, f"{self.told}: {member} has {float(load):g}")
 
@@ -124,7 +131,11 @@ class RacksAtMost:
 
     def broken(self, group: Group, assigned: Assigned) -> Iterator[Violation]:
         """What of it does not hold."""
-        racks = {m.rack or "no rack" for m in group.members if any(self.topic in (None, topic) for topic, _ in assigned.get(m.id, ()))}
+        racks = {
+            m.rack or "no rack"
+            for m in group.members
+            if any(self.topic in (None, topic) for topic, _ in assigned.get(m.id, ()))
+        }
         if len(racks) > self.most:
             yield Violation(PROMISE, f"{self.words()}: they are in {', '.join(sorted(racks))}")
 
@@ -167,7 +178,10 @@ def constraint(value: Any, group: Group, where: str) -> Constraint:
     for name in sorted(KINDS[kind] - set(about)):
         raise UserError(f'{kind} needs "{name}"', where=where)
     if kind in ("stays", "never"):
-        found = _partitions(about["partitions"], group, where), _member(about["member"], group, where)
+        found = (
+            _partitions(about["partitions"], group, where),
+            _member(about["member"], group, where),
+        )
         return Stays(*found) if kind == "stays" else Never(*found)
     if kind in ("together", "apart"):
         return Together(_partitions(about["partitions"], group, where), kind == "apart")
@@ -178,7 +192,11 @@ def constraint(value: Any, group: Group, where: str) -> Constraint:
 
 
 def _load(kind: str, about: Mapping[str, Any], topic: str | None, group: Group, where: str) -> Load:
-    members = (_member(about["member"], group, where),) if "member" in about else tuple(m.id for m in group.members)
+    members = (
+        (_member(about["member"], group, where),)
+        if "member" in about
+        else tuple(m.id for m in group.members)
+    )
     who = members[0] if "member" in about else "each member"
     if kind == "at_most":
         most = a_count(about["most"], f"{where}.most", MOST)
@@ -190,13 +208,22 @@ def _load(kind: str, about: Mapping[str, Any], topic: str | None, group: Group, 
             f"{who} has at most {most} partition{'s' * (most != 1)}{f' of {topic}' if topic else ''}",
         )
     given = an_object(about["weights"], f"{where}.weights")
-    weights = {_topic(t, group, where): a_weight(w, f"{where}.weights.{t}") for t, w in given.items()}
+    weights = {
+        _topic(t, group, where): a_weight(w, f"{where}.weights.{t}") for t, w in given.items()
+    }
     capacity = a_weight(about["most"], f"{where}.most")
     each = ", ".join(f"{float(w):g} for each of {t}" for t, w in weights.items())
-    load = Load(tuple(weights.items()), capacity, members, f"{who} bears at most {float(capacity):g} ({each})")
+    load = Load(
+        tuple(weights.items()),
+        capacity,
+        members,
+        f"{who} bears at most {float(capacity):g} ({each})",
+    )
     whole, most = load.whole()
     if max(most, sum(size * whole.get(t, 0) for t, size in group.topics)) > MOST_NUMBER:
-        raise UserError("the weights have too many digits to be added up", where=where, do="round them")
+        raise UserError(
+            "the weights have too many digits to be added up", where=where, do="round them"
+        )
     return load
 
 

@@ -28,7 +28,11 @@ Test = Callable[..., None]
 
 
 def assignor_contract(
-    assignor: Callable[[Group], Any], *, like: str | None = None, examples: int = EXAMPLES, no_worse: bool = False
+    assignor: Callable[[Group], Any],
+    *,
+    like: str | None = None,
+    examples: int = EXAMPLES,
+    no_worse: bool = False,
 ) -> Test:
     """A test function for pytest, parametrized by promise. Give it a name that begins with `test`.
 
@@ -40,9 +44,16 @@ def assignor_contract(
     if like is not None and like not in ASSIGNORS:
         raise one_of("assignor of Kafka's", str(like), ASSIGNORS)
     if no_worse and like is None:
-        raise UserError("no worse than which of Kafka's assignors?", where="assignor_contract", do='give like="sticky", too')
+        raise UserError(
+            "no worse than which of Kafka's assignors?",
+            where="assignor_contract",
+            do='give like="sticky", too',
+        )
     if not callable(assignor) or examples < 1:
-        raise UserError("the contract needs a function that takes a group, and one example at least", where="assignor_contract")
+        raise UserError(
+            "the contract needs a function that takes a group, and one example at least",
+            where="assignor_contract",
+        )
     import pytest
 
     name = f"{getattr(assignor, '__module__', '')}:{getattr(assignor, '__qualname__', type(assignor).__name__)}"
@@ -56,7 +67,10 @@ def assignor_contract(
         if found:
             pytest.fail("\n\n".join(map(finding_told, found)), pytrace=False)
         if answers.gave_up:
-            pytest.fail(f"{name} is not asked any more: it gave no answer (in time) too often", pytrace=False)
+            pytest.fail(
+                f"{name} is not asked any more: it gave no answer (in time) too often",
+                pytrace=False,
+            )
 
     by_name: dict[str, Asked] = {asked.promise: asked for asked in asked_of(library.assignors[0])}
     test_of_a_promise.__doc__ = f"{name} keeps what {like or 'any assignor'} promises."

@@ -15,8 +15,12 @@ def moves(group: Group, assigned: Assigned) -> dict[Partition, tuple[str, str]]:
         for partition in member.owned:
             if partition not in claimed or member.generation > claimed[partition][0]:
                 claimed[partition] = member.generation, member.id
-    owner = {partition: member for member, partitions in assigned.items() for partition in partitions}
-    return {p: (frm, owner[p]) for p, (_, frm) in sorted(claimed.items()) if owner.get(p, frm) != frm}
+    owner = {
+        partition: member for member, partitions in assigned.items() for partition in partitions
+    }
+    return {
+        p: (frm, owner[p]) for p, (_, frm) in sorted(claimed.items()) if owner.get(p, frm) != frm
+    }
 
 
 def handed_over(group: Group, assigned: Assigned) -> Iterator[Violation]:

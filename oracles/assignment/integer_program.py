@@ -23,7 +23,9 @@ from groupcheck.oracles.assignment.question import Question
 from groupcheck.oracles.assignment.validity import Assigned
 
 MOST_COLUMNS = 500_000
-MOST_SWITCHES = 3_000  # of statements that hold or not; beyond that HiGHS neither decides nor ends in time
+MOST_SWITCHES = (
+    3_000  # of statements that hold or not; beyond that HiGHS neither decides nor ends in time
+)
 MANY_SWITCHES = 20  # these cost it seconds already
 MOST_ENTRIES = 10_000_000
 Sum = Mapping[int, float]
@@ -103,7 +105,9 @@ class _Program:
                 if own:
                     columns.append(self.kept.setdefault((kind, member), self.column(own, value=-1)))
                 for column in columns:
-                    given[column] = self.of[member][column] = self.of_topic[member, topic][column] = 1
+                    given[column] = self.of[member][column] = self.of_topic[member, topic][
+                        column
+                    ] = 1
             if partitions[0] in waits:
                 waiting = self.column(len(partitions))
                 given[waiting] = self.waiting[waiting] = 1
@@ -127,12 +131,19 @@ class _Program:
             for member, room in balance_of(self.group, self.case.weights).room.items():
                 self.row(self.of[member], *room)
         elif name == "balanced in topics":
-            subscribers = {topic: sum(topic in m.topics for m in self.group.members) for topic in self.sizes}
+            subscribers = {
+                topic: sum(topic in m.topics for m in self.group.members) for topic in self.sizes
+            }
             for subscriber in self.group.members:
                 for topic in subscriber.topics & set(self.sizes):
-                    self.between(self.of_topic[subscriber.id, topic], self.sizes[topic], subscribers[topic])
+                    self.between(
+                        self.of_topic[subscriber.id, topic], self.sizes[topic], subscribers[topic]
+                    )
         elif name == "fewest moves":
-            lost = sum(p[0] in self.sizes and p[1] < self.sizes[p[0]] for p in self.claimed) - self.case.best.moves
+            lost = (
+                sum(p[0] in self.sizes and p[1] < self.sizes[p[0]] for p in self.claimed)
+                - self.case.best.moves
+            )
             self.row(dict.fromkeys(self.kept.values(), 1.0), lost)
         elif name == "locally balanced":
             self.locally_balanced({})
@@ -166,8 +177,14 @@ class _Program:
                 self.row({**self.of[member], least[topics]: -1}, 0)
                 for others, smallest in least.items():
                     if topics & others:
-                        held = {c: 1.0 for t in topics & others for c in self.of_topic[member, t]} if topics - others else None
-                        self.at_most_one_more({**self.of[member], smallest: -1, **gone}, 1 + slack, held)
+                        held = (
+                            {c: 1.0 for t in topics & others for c in self.of_topic[member, t]}
+                            if topics - others
+                            else None
+                        )
+                        self.at_most_one_more(
+                            {**self.of[member], smallest: -1, **gone}, 1 + slack, held
+                        )
 
     def at_most_one_more(self, total: Sum, most: float, held: Sum | None) -> None:
         """The row, where anything of `held` is had; None: whatever is had."""
@@ -184,7 +201,10 @@ class _Program:
         """Each of these partitions is a kind of its own."""
         kind_of = {partitions[0]: kind for kind, (_, partitions) in enumerate(self.kinds)}
         for member in self.of:
-            here = [dict.fromkeys(self.columns(kind_of.get(p, -1), member), 1.0) for p in given.partitions]
+            here = [
+                dict.fromkeys(self.columns(kind_of.get(p, -1), member), 1.0)
+                for p in given.partitions
+            ]
             if given.apart:
                 self.row({column: 1 for one in here for column in one}, -inf, 1)
             else:
@@ -199,7 +219,11 @@ class _Program:
         """Weights of topics, as whole numbers."""
         weights, most = given.whole()
         for member in given.members:
-            total = {c: float(weight) for topic, weight in weights.items() for c in self.of_topic.get((member, topic), ())}
+            total = {
+                c: float(weight)
+                for topic, weight in weights.items()
+                for c in self.of_topic.get((member, topic), ())
+            }
             self.row(total, -inf, most)
 
     def racks(self, given: RacksAtMost) -> None:
@@ -209,7 +233,11 @@ class _Program:
             rack = used.setdefault(member.rack or "no rack", -1)
             if rack < 0:
                 rack = used[member.rack or "no rack"] = self.column(1)
-            mine = self.of[member.id] if given.topic is None else self.of_topic.get((member.id, given.topic), {})
+            mine = (
+                self.of[member.id]
+                if given.topic is None
+                else self.of_topic.get((member.id, given.topic), {})
+            )
             for column in mine:
                 self.row({column: 1, rack: -self.most[column]}, -inf, 0)
         self.row(dict.fromkeys(used.values(), 1.0), -inf, given.most)
@@ -225,13 +253,20 @@ class _Program:
         if entries > MOST_ENTRIES or len(self.value) > MOST_COLUMNS:
             return Planned()
         starts = list(accumulate((len(total) for total, _, _ in self.rows), initial=0))
-        columns, values = [c for total, _, _ in self.rows for c in total], [v for total, _, _ in self.rows for v in total.values()]
-        matrix = sparse.csr_array((values, columns, starts), shape=(len(self.rows), len(self.value)))
+        columns, values = (
+            [c for total, _, _ in self.rows for c in total],
+            [v for total, _, _ in self.rows for v in total.values()],
+        )
+        matrix = sparse.csr_array(
+            (values, columns, starts), shape=(len(self.rows), len(self.value))
+        )
         answer = milp(
             self.value,
             integrality=1,
             bounds=Bounds(self.least, self.most),
-            constraints=LinearConstraint(matrix, [least for _, least, _ in self.rows], [most for _, _, most in self.rows]),
+            constraints=LinearConstraint(
+                matrix, [least for _, least, _ in self.rows], [most for _, _, most in self.rows]
+            ),
             options={"time_limit": seconds, "mip_rel_gap": 0},
         )
         if answer.x is None:
@@ -257,24 +292,32 @@ class _Program:
 def _kinds(program: _Program) -> list[tuple[tuple[str, ...], list[Partition]]]:
     """Partitions of one topic that may go to the same members, in order; those that a constraint names beside others by themselves."""
     able = _able(program)
-    alone = {p for c in program.question.constraints if isinstance(c, Together) for p in c.partitions}
+    alone = {
+        p for c in program.question.constraints if isinstance(c, Together) for p in c.partitions
+    }
     waits = _may_wait(program)
     kinds: dict[Any, list[Partition]] = defaultdict(list)
     for partition, members in able.items():
-        kinds[partition[0], members, partition in waits, partition if partition in alone else None].append(partition)
+        kinds[
+            partition[0], members, partition in waits, partition if partition in alone else None
+        ].append(partition)
     return [(members, partitions) for (_, members, _, _), partitions in kinds.items()]
 
 
 def _may_wait(program: _Program) -> set[Partition]:
     """What somebody claims may be nobody's for a round, unless it has to stay somewhere."""
-    staying = {p for c in program.question.constraints if isinstance(c, Stays) for p in c.partitions}
+    staying = {
+        p for c in program.question.constraints if isinstance(c, Stays) for p in c.partitions
+    }
     return {p for m in program.group.members for p in m.owned} - staying if program.waits else set()
 
 
 def _able(program: _Program) -> dict[Partition, tuple[str, ...]]:
     """Who may have each partition: its subscribers, less what promises and constraints forbid."""
     group, names = program.group, program.names
-    subscribers = {topic: tuple(m.id for m in group.members if topic in m.topics) for topic in program.sizes}
+    subscribers = {
+        topic: tuple(m.id for m in group.members if topic in m.topics) for topic in program.sizes
+    }
     able = {partition: subscribers[partition[0]] for partition in every_partition(program.sizes)}
 
     def only(partition: Partition, members: Iterable[str]) -> None:
@@ -284,7 +327,9 @@ def _able(program: _Program) -> dict[Partition, tuple[str, ...]]:
 
     if "balanced" in names:
         for partitions, members in balance_of(group, program.case.weights).able:
-            for partition in partitions if len(members) < len(subscribers[partitions[0][0]]) else ():
+            for partition in (
+                partitions if len(members) < len(subscribers[partitions[0][0]]) else ()
+            ):
                 only(partition, members)
     if "handed over" in names:
         claims: dict[Partition, list[tuple[int, str]]] = defaultdict(list)

@@ -19,9 +19,15 @@ from groupcheck.oracles.assignment.validity import Assigned, Violation, complete
 
 SCHEMA = "groupcheck.assign/1"
 RIGHT, WRONG = "right", "wrong"
-NO_OPTIMUM = 'Kafka\'s sticky promises no optimum for such a group ("promises" can ask for the fewest moves)'
+NO_OPTIMUM = (
+    'Kafka\'s sticky promises no optimum for such a group ("promises" can ask for the fewest moves)'
+)
 MOST_TOLD = 1_000  # violations of one promise
-BY_OPTIMUM = (None, "sticky", "cooperative-sticky")  # whose right answer is the one with the fewest moves; of the others it is their own
+BY_OPTIMUM = (
+    None,
+    "sticky",
+    "cooperative-sticky",
+)  # whose right answer is the one with the fewest moves; of the others it is their own
 
 
 @frozen
@@ -57,8 +63,16 @@ class Judged:
             "violations": [{"promise": v.promise, "words": v.words} for v in self.violations],
             "moves": None
             if self.moved is None
-            else [{"partition": named(p), "from": frm, "to": to} for p, (frm, to) in self.moved.items()],
-            "optimum": {"moves": self.best.moves, "least": min(sizes.values()), "most": max(sizes.values()), "sizes": sizes},
+            else [
+                {"partition": named(p), "from": frm, "to": to}
+                for p, (frm, to) in self.moved.items()
+            ],
+            "optimum": {
+                "moves": self.best.moves,
+                "least": min(sizes.values()),
+                "most": max(sizes.values()),
+                "sizes": sizes,
+            },
             "right": None if self.right.assigned is None else shown(self.right.assigned),
             "origin": self.right.origin,
             "core": list(self.right.core),
@@ -71,7 +85,11 @@ def judge(question: Question) -> Judged:
     """Judges the assignment that is proposed, or that the assignor answers."""
     began = time.perf_counter()
     constrained = bool(question.constraints or question.weights)
-    names = question.promises if question.promises is not None else promised(question.assignor, question.group, constrained)
+    names = (
+        question.promises
+        if question.promises is not None
+        else promised(question.assignor, question.group, constrained)
+    )
     assigned, thrown = _proposed(question)
     case = Case(question.group, assigned or {}, question.weights)
     notes: list[str] = []
@@ -79,14 +97,37 @@ def judge(question: Question) -> Judged:
         violations = [Violation("answers", thrown)]
     else:
         violations = list(broken(question, case, names, notes))
-    right = Right(assigned, "the one judged") if assigned is not None and not violations else _right(question, names, case)
+    right = (
+        Right(assigned, "the one judged")
+        if assigned is not None and not violations
+        else _right(question, names, case)
+    )
     moved = _moved(case, names) if assigned is not None else None
-    if question.assignor == "sticky" and question.promises is None and "fewest moves" not in names and len(moved or ()) > case.best.moves:
-        notes.append(f"{len(moved or ())} moves where {case.best.moves} would do is not wrong: {NO_OPTIMUM}")
-    return Judged(question, assigned, names, tuple(violations), moved, case.best, right, tuple(notes), time.perf_counter() - began)
+    if (
+        question.assignor == "sticky"
+        and question.promises is None
+        and "fewest moves" not in names
+        and len(moved or ()) > case.best.moves
+    ):
+        notes.append(
+            f"{len(moved or ())} moves where {case.best.moves} would do is not wrong: {NO_OPTIMUM}"
+        )
+    return Judged(
+        question,
+        assigned,
+        names,
+        tuple(violations),
+        moved,
+        case.best,
+        right,
+        tuple(notes),
+        time.perf_counter() - began,
+    )
 
 
-def broken(question: Question, case: Case, names: Iterable[str], notes: list[str]) -> Iterator[Violation]:
+def broken(
+    question: Question, case: Case, names: Iterable[str], notes: list[str]
+) -> Iterator[Violation]:
     """What of the promises and constraints does not hold; `notes` takes what could not be judged, or not be told whole."""
     holds: dict[str, bool] = {}
     not_judged = []
@@ -100,11 +141,15 @@ def broken(question: Question, case: Case, names: Iterable[str], notes: list[str
             continue
         found = list(islice(promise.broken(case), MOST_TOLD + 1))
         if len(found) > MOST_TOLD:
-            notes.append(f"{name} is broken in more than {MOST_TOLD:,} ways; the first of them are told")
+            notes.append(
+                f"{name} is broken in more than {MOST_TOLD:,} ways; the first of them are told"
+            )
         holds[name] = not found
         yield from found[:MOST_TOLD]
     if not_judged:
-        notes.append(f"not judged where partitions are given wrongly or not at all: {', '.join(not_judged)}")
+        notes.append(
+            f"not judged where partitions are given wrongly or not at all: {', '.join(not_judged)}"
+        )
     for constraint in question.constraints:
         yield from islice(constraint.broken(case.group, case.assigned), MOST_TOLD)
 
@@ -132,10 +177,14 @@ def _proposed(question: Question) -> tuple[Assigned | None, str]:
 def _moved(case: Case, names: Iterable[str]) -> dict[Partition, tuple[str, str | None]] | None:
     """None where a partition has two owners, or none and nothing says that it may wait."""
     may_wait = "complete later" in names
-    if any(True for _ in valid(case.group, case.assigned)) or any(True for _ in complete(case.group, case.assigned, may_wait=may_wait)):
+    if any(True for _ in valid(case.group, case.assigned)) or any(
+        True for _ in complete(case.group, case.assigned, may_wait=may_wait)
+    ):
         return None
     claimed = claimants(case.group)
-    waiting: dict[Partition, tuple[str, str | None]] = {p: (claimed[p], None) for p in case.waiting if p in claimed}
+    waiting: dict[Partition, tuple[str, str | None]] = {
+        p: (claimed[p], None) for p in case.waiting if p in claimed
+    }
     return dict(sorted({**moves(case.group, case.assigned), **waiting}.items()))
 
 
@@ -143,7 +192,12 @@ def _right(question: Question, names: tuple[str, ...], case: Case) -> Right:
     """The first candidate that breaks nothing."""
 
     def holds(assigned: Assigned) -> bool:
-        return next(broken(question, evolve(case, assigned=assigned, known=case.best), names, []), None) is None
+        return (
+            next(
+                broken(question, evolve(case, assigned=assigned, known=case.best), names, []), None
+            )
+            is None
+        )
 
     for origin, candidate in _candidates(question, case):
         if holds(candidate):
@@ -156,7 +210,10 @@ def _candidates(question: Question, case: Case) -> Iterator[tuple[str, Assignmen
         yield from _own_answer(question)
     best = case.best.assigned
     yield "balanced, with the fewest moves", best
-    yield "balanced, with the fewest moves, less what has to be let go of first", _let_go_of(question, best)
+    yield (
+        "balanced, with the fewest moves, less what has to be let go of first",
+        _let_go_of(question, best),
+    )
     if question.assignor in BY_OPTIMUM:
         yield from _own_answer(question)
 
@@ -181,4 +238,7 @@ def _let_go_of(question: Question, assigned: Assignment) -> Assignment:
         mine = [generation for generation, name in claims if name == member]
         return not claims or (bool(mine) and all(generation <= mine[0] for generation, _ in claims))
 
-    return {member: frozenset(p for p in partitions if free(member, p)) for member, partitions in assigned.items()}
+    return {
+        member: frozenset(p for p in partitions if free(member, p))
+        for member, partitions in assigned.items()
+    }

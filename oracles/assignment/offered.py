@@ -70,7 +70,9 @@ def assigned(answer: Any) -> Assigned:
     Raises `NoAssignment` for what has no such form, and for a partition that one member is given twice.
     """
     if not isinstance(answer, Mapping):
-        raise NoAssignment("WrongAnswer", f"{type(answer).__name__} instead of partitions for each member")
+        raise NoAssignment(
+            "WrongAnswer", f"{type(answer).__name__} instead of partitions for each member"
+        )
     return {str(member): _partitions(str(member), given) for member, given in answer.items()}
 
 
@@ -78,7 +80,9 @@ def _partitions(member: str, given: Any) -> Partitions:
     try:
         listed = [_partition(pair) for pair in islice(_pairs(given), MOST_GIVEN + 1)]
     except (TypeError, ValueError):
-        raise NoAssignment("WrongAnswer", f"what {member} gets is no list of partitions: {given!r:.80}") from None
+        raise NoAssignment(
+            "WrongAnswer", f"what {member} gets is no list of partitions: {given!r:.80}"
+        ) from None
     if len(listed) > MOST_GIVEN:
         raise NoAssignment("WrongAnswer", f"{member} is given more than {MOST_GIVEN:,} partitions")
     seen: set[Partition] = set()
@@ -90,7 +94,11 @@ def _partitions(member: str, given: Any) -> Partitions:
 
 
 def _pairs(given: Any) -> Iterable[Any]:
-    return ((topic, number) for topic, numbers in given.items() for number in numbers) if isinstance(given, Mapping) else given
+    return (
+        ((topic, number) for topic, numbers in given.items() for number in numbers)
+        if isinstance(given, Mapping)
+        else given
+    )
 
 
 def _partition(pair: Any) -> Partition:
@@ -111,8 +119,15 @@ def by_topic(partitions: Iterable[Partition]) -> dict[str, list[int]]:
 def group_code(group: Group) -> str:
     """The group as an expression of Python, with the names of groupcheck.model.assignors."""
     members = ",\n".join(f"        {member_code(member)}" for member in group.members)
-    racks = {topic: [sorted(of_partition) for of_partition in of_topic] for topic, of_topic in group.racks}
-    return f"Group(\n    {dict(group.topics)!r},\n    [\n{members},\n    ],\n" + (f"    {racks!r},\n" if racks else "") + ")"
+    racks = {
+        topic: [sorted(of_partition) for of_partition in of_topic]
+        for topic, of_topic in group.racks
+    }
+    return (
+        f"Group(\n    {dict(group.topics)!r},\n    [\n{members},\n    ],\n"
+        + (f"    {racks!r},\n" if racks else "")
+        + ")"
+    )
 
 
 def member_code(member: Member) -> str:
@@ -120,7 +135,11 @@ def member_code(member: Member) -> str:
     given = [repr(member.id), repr(sorted(member.topics))]
     if member.owned or member.generation >= 0:
         given += [repr(by_topic(member.owned)), str(member.generation)]
-    given += [f"{name}={value!r}" for name in ("told", "instance", "rack") if (value := getattr(member, name)) is not None]
+    given += [
+        f"{name}={value!r}"
+        for name in ("told", "instance", "rack")
+        if (value := getattr(member, name)) is not None
+    ]
     return f"Member({', '.join(given)})"
 
 
@@ -134,7 +153,9 @@ def ended_after(seconds: float) -> Iterator[None]:
     import signal
     import threading
 
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+    if threading.current_thread() is not threading.main_thread() or not hasattr(
+        signal, "setitimer"
+    ):
         yield
         return
 

@@ -60,12 +60,20 @@ def optimum(group: Group, weights: Weights | None = None) -> Optimum:
             assigned[member].update(next(free) for _ in range(count))
     owner = {p: member for member, partitions in assigned.items() for p in partitions}
     moved = sum(owner.get(p, frm) != frm for p, frm in shares.claimed.items())
-    return Optimum({member: frozenset(partitions) for member, partitions in assigned.items()}, moved)
+    return Optimum(
+        {member: frozenset(partitions) for member, partitions in assigned.items()}, moved
+    )
 
 
 def unevenness(sizes: Mapping[str, int], weights: Weights) -> Fraction:
     """What a balanced assignment makes as small as possible: the sum of size² / weight."""
-    return sum((Fraction(size * size) / weights.get(member, Fraction(1)) for member, size in sizes.items()), Fraction(0))
+    return sum(
+        (
+            Fraction(size * size) / weights.get(member, Fraction(1))
+            for member, size in sizes.items()
+        ),
+        Fraction(0),
+    )
 
 
 def claimants(group: Group) -> dict[Partition, str]:
@@ -99,7 +107,9 @@ class _Shares:
 
     def price(self, member: str, size: int) -> Price:
         """What one more costs a member that has `size`."""
-        return Fraction(2 * size + 1) / self.weights.get(member, 1) if self.weights else 2 * size + 1
+        return (
+            Fraction(2 * size + 1) / self.weights.get(member, 1) if self.weights else 2 * size + 1
+        )
 
     def balanced_flow(self) -> Flow:
         """Greedy, the class with the fewest subscribers first; then chains of moves, until none helps."""
@@ -107,7 +117,10 @@ class _Shares:
         size = dict.fromkeys(self.members, 0)
         for c in sorted(range(len(self.partitions)), key=lambda c: len(self.subscribers[c])):
             given: dict[str, int] = defaultdict(int)
-            waiting = [(self.price(member, size[member]), k, member) for k, member in enumerate(self.subscribers[c])]
+            waiting = [
+                (self.price(member, size[member]), k, member)
+                for k, member in enumerate(self.subscribers[c])
+            ]
             heapq.heapify(waiting)
             for _ in self.partitions[c]:
                 _, k, member = waiting[0]
@@ -119,7 +132,9 @@ class _Shares:
             pass
         return flow
 
-    def reached(self, flow: Flow, size: Mapping[str, int]) -> tuple[dict[str, Price], dict[str, tuple[int, str]]]:
+    def reached(
+        self, flow: Flow, size: Mapping[str, int]
+    ) -> tuple[dict[str, Price], dict[str, tuple[int, str]]]:
         """For each member the price of the cheapest end of a chain of moves that starts at it, and the first step towards there."""
         prices: dict[str, Price] = {}
         step: dict[str, tuple[int, str]] = {}
@@ -144,7 +159,10 @@ class _Shares:
         """Takes what costs more than it would at the end of a chain along that chain; one chain to each end."""
         prices, step = self.reached(flow, size)
         used: set[str] = set()
-        for start in sorted((m for m in step if size[m] and self.price(m, size[m] - 1) > prices[m]), key=lambda m: -self.price(m, size[m])):
+        for start in sorted(
+            (m for m in step if size[m] and self.price(m, size[m] - 1) > prices[m]),
+            key=lambda m: -self.price(m, size[m]),
+        ):
             chain, at = [], start
             while at in step:
                 c, to = step[at]
@@ -153,7 +171,9 @@ class _Shares:
             if at in used:
                 continue
             used.add(at)
-            while self.price(start, size[start] - 1) > self.price(at, size[at]) and all(flow[c][frm] for c, frm, _ in chain):
+            while self.price(start, size[start] - 1) > self.price(at, size[at]) and all(
+                flow[c][frm] for c, frm, _ in chain
+            ):
                 for c, frm, to in chain:
                     flow[c][frm] -= 1
                     flow[c][to] += 1
@@ -174,7 +194,13 @@ def balance_of(group: Group, weights: Weights | None = None) -> Balance:
     """The balanced complete assignments, described."""
     shares = _Shares(group, weights or {})
     able, room = _face(shares, shares.balanced_flow())
-    return Balance(tuple((tuple(partitions), tuple(members)) for partitions, members in zip(shares.partitions, able)), room)
+    return Balance(
+        tuple(
+            (tuple(partitions), tuple(members))
+            for partitions, members in zip(shares.partitions, able)
+        ),
+        room,
+    )
 
 
 def _face(shares: _Shares, flow: Flow) -> tuple[list[list[str]], dict[str, tuple[int, int]]]:
@@ -212,7 +238,13 @@ def _kept(shares: _Shares, flow: Flow) -> tuple[Flow, Flow]:
 class _Program:
     """Columns: what is kept, what is dealt, and how much more than the least a member has. Dealt columns come in as their prices ask for them."""
 
-    def __init__(self, sizes: list[int], able: list[list[str]], own: list[dict[str, int]], room: Mapping[str, tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        sizes: list[int],
+        able: list[list[str]],
+        own: list[dict[str, int]],
+        room: Mapping[str, tuple[int, int]],
+    ) -> None:
         self.sizes, self.able, self.own, self.room = sizes, able, own, room
         self.row = {member: len(sizes) + k for k, member in enumerate(room)}
 
@@ -220,19 +252,27 @@ class _Program:
         """Exact: it ends when no column left out could make the solution better."""
         dealt = {(c, m) for c, given in start.items() for m, count in given.items() if count}
         for c, able in enumerate(self.able):
-            dealt.update((c, able[(c * COLUMNS_AT_FIRST + k) % len(able)]) for k in range(min(COLUMNS_AT_FIRST, len(able))))
+            dealt.update(
+                (c, able[(c * COLUMNS_AT_FIRST + k) % len(able)])
+                for k in range(min(COLUMNS_AT_FIRST, len(able)))
+            )
         while True:
             columns = sorted(dealt)
             kept_columns = [(c, m) for c, own in enumerate(self.own) for m in own]
             x, duals = self._solve(kept_columns, columns)
             more = [
-                (c, m) for c, able in enumerate(self.able) for m in able if (c, m) not in dealt and duals[c] + duals[self.row[m]] > 1e-7
+                (c, m)
+                for c, able in enumerate(self.able)
+                for m in able
+                if (c, m) not in dealt and duals[c] + duals[self.row[m]] > 1e-7
             ]
             if not more:
                 return _counted(kept_columns, x), _counted(columns, x[len(kept_columns) :])
             dealt.update(more)
 
-    def _solve(self, kept: list[tuple[int, str]], dealt: list[tuple[int, str]]) -> tuple[list[int], list[float]]:
+    def _solve(
+        self, kept: list[tuple[int, str]], dealt: list[tuple[int, str]]
+    ) -> tuple[list[int], list[float]]:
         linprog, sparse = _scipy()
         both = kept + dealt
         spare = [m for m, (least, most) in self.room.items() if most > least]
@@ -240,7 +280,9 @@ class _Program:
         columns = [*range(len(both)), *range(len(both)), *range(len(both), len(both) + len(spare))]
         values = [1.0] * (2 * len(both)) + [-1.0] * len(spare)
         shape = len(self.sizes) + len(self.room), len(both) + len(spare)
-        most = [self.own[c][m] for c, m in kept] + [self.sizes[c] for c, _ in dealt] + [1] * len(spare)
+        most = (
+            [self.own[c][m] for c, m in kept] + [self.sizes[c] for c, _ in dealt] + [1] * len(spare)
+        )
         answer = linprog(
             [-1.0] * len(kept) + [0.0] * (len(dealt) + len(spare)),
             A_eq=sparse.csr_array((values, (rows, columns)), shape=shape),
@@ -250,7 +292,9 @@ class _Program:
         )
         assert answer.status == 0, answer.message
         x = [round(value) for value in answer.x]
-        assert all(abs(whole - value) < 1e-6 for whole, value in zip(x, answer.x)), "a network's solution is whole"
+        assert all(abs(whole - value) < 1e-6 for whole, value in zip(x, answer.x)), (
+            "a network's solution is whole"
+        )
         return x[: len(both)], list(map(float, answer.eqlin.marginals))
 
 
@@ -267,5 +311,8 @@ def _scipy() -> tuple[Any, Any]:
         from scipy import sparse
         from scipy.optimize import linprog
     except ImportError:
-        raise UserError("the fewest moves are found with scipy, which is not installed", do="pip install groupcheck[proof]") from None
+        raise UserError(
+            "the fewest moves are found with scipy, which is not installed",
+            do="pip install groupcheck[proof]",
+        ) from None
     return linprog, sparse

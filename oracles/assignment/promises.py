@@ -20,7 +20,12 @@ from groupcheck.model.assignors import (
     uniform,
 )
 from groupcheck.model.assignors.group import every_partition, instance_first, subscribed_sizes
-from groupcheck.oracles.assignment.balance import balanced, balanced_in_topics, level, locally_balanced
+from groupcheck.oracles.assignment.balance import (
+    balanced,
+    balanced_in_topics,
+    level,
+    locally_balanced,
+)
 from groupcheck.oracles.assignment.handover import handed_over, moves
 from groupcheck.oracles.assignment.optimum import Optimum, optimum, unevenness
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
@@ -81,7 +86,10 @@ def _balanced(case: Case) -> Iterator[Violation]:
         return
     much = max(sizes, key=lambda m: ((sizes[m] - best[m]) / case.weights.get(m, Fraction(1)), m))
     little = min(sizes, key=lambda m: ((sizes[m] - best[m]) / case.weights.get(m, Fraction(1)), m))
-    told = (f"{m} (weight {float(case.weights.get(m, Fraction(1))):g}) has {sizes[m]}, best would be {best[m]}" for m in (much, little))
+    told = (
+        f"{m} (weight {float(case.weights.get(m, Fraction(1))):g}) has {sizes[m]}, best would be {best[m]}"
+        for m in (much, little)
+    )
     yield Violation("balanced", "; ".join(told))
 
 
@@ -91,7 +99,10 @@ def _fewest_moves(case: Case) -> Iterator[Violation]:
         told = [f"{named(p)} from {frm} to {to}" for p, (frm, to) in islice(moved.items(), FEW)]
         told += [f"and {len(moved) - FEW:,} more"] if len(moved) > FEW else []
         what = "partition moves" if len(moved) == 1 else "partitions move"
-        yield Violation("fewest moves", f"{len(moved)} {what} ({', '.join(told)}) where {case.best.moves or 'none'} would do")
+        yield Violation(
+            "fewest moves",
+            f"{len(moved)} {what} ({', '.join(told)}) where {case.best.moves or 'none'} would do",
+        )
 
 
 def _at_rest(case: Case) -> Iterator[Violation]:
@@ -107,15 +118,24 @@ def _ranges(case: Case) -> Iterator[Violation]:
     right = range_(case.group)
     for topic, _ in case.group.topics:
         for member in case.group.members:
-            has, due = (sorted(n for t, n in given.get(member.id, ()) if t == topic) for given in (case.assigned, right))
+            has, due = (
+                sorted(n for t, n in given.get(member.id, ()) if t == topic)
+                for given in (case.assigned, right)
+            )
             if has != due:
                 places = tuple((member.id, (topic, number)) for number in has if number not in due)
-                yield Violation("ranges", f"of {topic}, {member.id} has {_numbers(has)}; its range is {_numbers(due)}", places)
+                yield Violation(
+                    "ranges",
+                    f"of {topic}, {member.id} has {_numbers(has)}; its range is {_numbers(due)}",
+                    places,
+                )
 
 
 def ranges_count(group: Group) -> bool:
     """Whether ranges are in order: racks may break them up."""
-    return not (any(member.rack for member in group.members) and any(any(of) for _, of in group.racks))
+    return not (
+        any(member.rack for member in group.members) and any(any(of) for _, of in group.racks)
+    )
 
 
 def _numbers(numbers: list[int]) -> str:
@@ -135,8 +155,16 @@ def _pointer(case: Case) -> Iterator[Violation]:
         due, has = members[at].id, owner[partition]
         if has != due:
             first = next(m.id for m in members if topic in m.topics)
-            why = f"the pointer is set back at {topic}" if number == 0 and has == first else "the pointer leaps"
-            yield Violation("pointer", f"{why}: {named(partition)} goes to {has}, and it is {due}'s turn", ((has, partition),))
+            why = (
+                f"the pointer is set back at {topic}"
+                if number == 0 and has == first
+                else "the pointer leaps"
+            )
+            yield Violation(
+                "pointer",
+                f"{why}: {named(partition)} goes to {has}, and it is {due}'s turn",
+                ((has, partition),),
+            )
         at = (place[has] + 1) % len(members)
 
 
@@ -146,27 +174,46 @@ PROMISES: Mapping[str, Promise] = {
         lambda case: valid(case.group, case.assigned),
         needs=(),
     ),
-    "complete": Promise("Every partition of a subscribed topic is somebody's.", lambda c: complete(c.group, c.assigned), needs=()),
+    "complete": Promise(
+        "Every partition of a subscribed topic is somebody's.",
+        lambda c: complete(c.group, c.assigned),
+        needs=(),
+    ),
     "complete later": Promise(
         "Every partition of a subscribed topic is somebody's, or waits one round for its owner to let go (KIP-429).",
         lambda case: complete(case.group, case.assigned, may_wait=True),
         needs=(),
     ),
     "balanced in topics": Promise(
-        "Of each topic, no subscriber has two more than another.", lambda case: balanced_in_topics(case.group, case.assigned)
+        "Of each topic, no subscriber has two more than another.",
+        lambda case: balanced_in_topics(case.group, case.assigned),
     ),
-    "ranges": Promise("Of each topic, every subscriber has its range, in order, the first ones one more.", _ranges, exact=True),
-    "level": Promise("No member has two partitions more than another.", lambda case: level(case.group, case.assigned)),
-    "pointer": Promise("Partitions go round the members in turn, over all topics.", _pointer, exact=True),
+    "ranges": Promise(
+        "Of each topic, every subscriber has its range, in order, the first ones one more.",
+        _ranges,
+        exact=True,
+    ),
+    "level": Promise(
+        "No member has two partitions more than another.",
+        lambda case: level(case.group, case.assigned),
+    ),
+    "pointer": Promise(
+        "Partitions go round the members in turn, over all topics.", _pointer, exact=True
+    ),
     "locally balanced": Promise(
-        "No single partition could go to a member that would still have fewer (KIP-54).", lambda c: locally_balanced(c.group, c.assigned)
+        "No single partition could go to a member that would still have fewer (KIP-54).",
+        lambda c: locally_balanced(c.group, c.assigned),
     ),
     "balanced": Promise("The sum of size² / weight is as small as it can be.", _balanced),
     "fewest moves": Promise("No more partitions move than balance needs.", _fewest_moves),
     "handed over": Promise(
-        "Nobody gets what another has not let go of (KIP-429).", lambda case: handed_over(case.group, case.assigned), needs=()
+        "Nobody gets what another has not let go of (KIP-429).",
+        lambda case: handed_over(case.group, case.assigned),
+        needs=(),
     ),
-    "balanced at rest": Promise("Where nothing waits to be handed over, it is locally balanced.", _at_rest, needs=("valid",)),
+    "balanced at rest": Promise(
+        "Where nothing waits to be handed over, it is locally balanced.", _at_rest, needs=("valid",)
+    ),
 }
 
 
@@ -199,7 +246,9 @@ def keeps_most(group: Group) -> bool:
     sizes, claimed = dict(group.topics), set[tuple[int, tuple[str, int]]]()
     for member in group.members:
         for partition in member.owned:
-            if member.told not in (None, member.generation) or partition[1] >= sizes.get(partition[0], 0):
+            if member.told not in (None, member.generation) or partition[1] >= sizes.get(
+                partition[0], 0
+            ):
                 return False
             if (member.generation, partition) in claimed:
                 return False

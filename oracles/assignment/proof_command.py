@@ -33,7 +33,10 @@ def _tell(words: str) -> None:
 
 def view(proofs: Sequence[Proof]) -> RenderableType:
     """The table, then of each statement the numbers that show its premises possible, and those that refute its mutants."""
-    standing, refuted = sum(p.stands for p in proofs), sum(m.counterexample is not None for p in proofs for m in p.mutants)
+    standing, refuted = (
+        sum(p.stands for p in proofs),
+        sum(m.counterexample is not None for p in proofs for m in p.mutants),
+    )
     of_mutants = f"{refuted} of {sum(len(p.mutants) for p in proofs)} mutants refuted"
     good = standing == len(proofs)
     head = Text.assemble(("proved" if good else "not proved", "bold green" if good else "bold red"))
@@ -45,13 +48,17 @@ def view(proofs: Sequence[Proof]) -> RenderableType:
     table.add_column("mutants", justify="right", no_wrap=True)
     for p in proofs:
         fallen = sum(m.counterexample is not None for m in p.mutants)
-        table.add_row(p.subject, p.words, p.bound, p.answer, f"{p.seconds:.2f}", f"{fallen}/{len(p.mutants)}")
+        table.add_row(
+            p.subject, p.words, p.bound, p.answer, f"{p.seconds:.2f}", f"{fallen}/{len(p.mutants)}"
+        )
     names = Text(
         "\nP partitions, n members, q and r: P = q n + r with 0 <= r < n. Universal: for all such numbers. A loop's statement says that its first pass "
         "begins as is said, and that each pass keeps it.",
         "dim",
     )
-    return Group(head, Padding(table, (0, 0, 0, 2)), names, *(line for p in proofs for line in _evidence(p)))
+    return Group(
+        head, Padding(table, (0, 0, 0, 2)), names, *(line for p in proofs for line in _evidence(p))
+    )
 
 
 def _evidence(p: Proof) -> list[Text]:
@@ -59,7 +66,11 @@ def _evidence(p: Proof) -> list[Text]:
     if p.counterexample is not None:
         lines.append(Text(f"  does not hold for {_numbers(p.counterexample)}", "bold red"))
     lines.append(
-        Text(f"  its premises hold for {_numbers(p.premises)}" if p.premises else "  no numbers found for which its premises hold")
+        Text(
+            f"  its premises hold for {_numbers(p.premises)}"
+            if p.premises
+            else "  no numbers found for which its premises hold"
+        )
     )
     for m in p.mutants:
         how = f"refuted by {_numbers(m.counterexample)}" if m.counterexample else "not refuted"

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 SCHEMA = "groupcheck.prove/1"
 PATIENCE_MS = 20_000  # for one question to z3
-SMALL = (3, 9, None)  # numbers up to these are tried first, so that an example is one that a person can follow
+SMALL = (
+    3,
+    9,
+    None,
+)  # numbers up to these are tried first, so that an example is one that a person can follow
 INSTALL = "pip install 'groupcheck[proof]'"
 Progress = Callable[[str], None]
 Values = dict[str, int]
@@ -54,16 +58,24 @@ class Proof:
     @property
     def stands(self) -> bool:
         """Proved, of premises that can be, and every mutant of it refuted."""
-        return self.answer == "proved" and self.premises is not None and all(m.counterexample is not None for m in self.mutants)
+        return (
+            self.answer == "proved"
+            and self.premises is not None
+            and all(m.counterexample is not None for m in self.mutants)
+        )
 
 
-def prove_all(progress: Progress | None = None, statements: Iterable[Statement] | None = None) -> tuple[Proof, ...]:
+def prove_all(
+    progress: Progress | None = None, statements: Iterable[Statement] | None = None
+) -> tuple[Proof, ...]:
     """Every statement's proof, in order. `progress` is called with each statement's words before z3 is asked. Raises `UserError` without z3."""
     if statements is None:
         try:
             from groupcheck.oracles.assignment.statements import STATEMENTS
         except ImportError as missing:
-            raise UserError(f"proofs need {missing.name}, which is not installed", do=INSTALL) from None
+            raise UserError(
+                f"proofs need {missing.name}, which is not installed", do=INSTALL
+            ) from None
         statements = STATEMENTS
     proofs = []
     for statement in statements:
@@ -78,16 +90,32 @@ def prove(statement: Statement) -> Proof:
     began = time.perf_counter()
     answer, counterexample = _answer(statement)
     seconds = time.perf_counter() - began
-    mutants = tuple(Refuted(mutant.words, _refute(statement, mutant)) for mutant in statement.mutants)
+    mutants = tuple(
+        Refuted(mutant.words, _refute(statement, mutant)) for mutant in statement.mutants
+    )
     premises = _example(statement, _terms(statement)[0])
-    return Proof(statement.subject, statement.words, statement.source, statement.bound, answer, seconds, premises, counterexample, mutants)
+    return Proof(
+        statement.subject,
+        statement.words,
+        statement.source,
+        statement.bound,
+        answer,
+        seconds,
+        premises,
+        counterexample,
+        mutants,
+    )
 
 
 def document(proofs: Iterable[Proof]) -> dict[str, Any]:
     """All that `groupcheck assign --prove --json` prints; `seconds` apart, the same every time."""
     every = tuple(proofs)
     shown = [{**asdict(p), "seconds": round(p.seconds, 3), "stands": p.stands} for p in every]
-    return {"schema": SCHEMA, "verdict": "proved" if all(p.stands for p in every) else "not proved", "statements": shown}
+    return {
+        "schema": SCHEMA,
+        "verdict": "proved" if all(p.stands for p in every) else "not proved",
+        "statements": shown,
+    }
 
 
 def exit_code(proofs: Iterable[Proof]) -> int:
@@ -133,9 +161,15 @@ def _example(statement: Statement, terms: list[Any]) -> Values | None:
     for most in SMALL:
         solver = z3.Solver()
         solver.set("timeout", PATIENCE_MS)
-        solver.add(*terms, *([] if most is None else [z3.And(-most <= v, v <= most) for v in variables.values()]))
+        solver.add(
+            *terms,
+            *([] if most is None else [z3.And(-most <= v, v <= most) for v in variables.values()]),
+        )
         if solver.check() == z3.sat:
             model = solver.model()
             if all(z3.is_true(model.eval(term, model_completion=True)) for term in terms):
-                return {name: model.eval(v, model_completion=True).as_long() for name, v in variables.items()}
+                return {
+                    name: model.eval(v, model_completion=True).as_long()
+                    for name, v in variables.items()
+                }
     return None

@@ -30,8 +30,12 @@ from groupcheck.oracles.subject import one_of
 MOST_PARTITIONS = 200_000  # of all topics together
 MOST_MEMBERS = 10_000
 
-KEYS = frozenset({"about", "topics", "racks", "members", "assignor", "assignment", "promises", "constraints"})
-OF_A_MEMBER = frozenset({"subscribes", "claims", "generation", "told", "instance", "rack", "weight"})
+KEYS = frozenset(
+    {"about", "topics", "racks", "members", "assignor", "assignment", "promises", "constraints"}
+)
+OF_A_MEMBER = frozenset(
+    {"subscribes", "claims", "generation", "told", "instance", "rack", "weight"}
+)
 
 
 @frozen
@@ -56,13 +60,19 @@ def question(value: Any) -> Question:
     group = Group(topics, members, racks)
     assignor = assignor_from(given.get("assignor"))
     if assignor is None and "assignment" not in given:
-        raise UserError("neither an assignment nor an assignor to judge", do='give "assignment", "assignor" or both')
+        raise UserError(
+            "neither an assignment nor an assignor to judge",
+            do='give "assignment", "assignor" or both',
+        )
     return Question(
         group,
         assignor,
         assignment_from(given["assignment"], group) if "assignment" in given else None,
         promises_from(given["promises"]) if "promises" in given else None,
-        tuple(constraint(c, group, f"constraints[{k}]") for k, c in enumerate(an_array(given.get("constraints", []), "constraints"))),
+        tuple(
+            constraint(c, group, f"constraints[{k}]")
+            for k, c in enumerate(an_array(given.get("constraints", []), "constraints"))
+        ),
         weights,
         text_from(given.get("about", "")),
     )
@@ -86,9 +96,14 @@ def topics_from(value: Any) -> dict[str, int]:
     """Name -> number of partitions."""
     if value is None:
         raise UserError("there are no topics", do='give "topics": {"orders": 6}')
-    topics = {topic: a_count(size, f"topics.{topic}", MOST_PARTITIONS) for topic, size in an_object(value, "topics").items()}
+    topics = {
+        topic: a_count(size, f"topics.{topic}", MOST_PARTITIONS)
+        for topic, size in an_object(value, "topics").items()
+    }
     if sum(topics.values()) > MOST_PARTITIONS:
-        raise UserError(f"{sum(topics.values())} partitions are more than {MOST_PARTITIONS}", where="topics")
+        raise UserError(
+            f"{sum(topics.values())} partitions are more than {MOST_PARTITIONS}", where="topics"
+        )
     return topics
 
 
@@ -100,7 +115,9 @@ def racks_from(value: Any, topics: Mapping[str, int]) -> dict[str, list[list[str
         if topic not in topics:
             raise UserError("there is no such topic", where=where)
         if len(an_array(racks, where)) > topics[topic]:
-            raise UserError(f"racks of {len(racks)} partitions, and there are {topics[topic]}", where=where)
+            raise UserError(
+                f"racks of {len(racks)} partitions, and there are {topics[topic]}", where=where
+            )
         read[topic] = [[a_name(r, where) for r in an_array(of_one, where)] for of_one in racks]
     return read
 
@@ -108,7 +125,9 @@ def racks_from(value: Any, topics: Mapping[str, int]) -> dict[str, list[list[str
 def members_from(value: Any, place: str = "members") -> tuple[list[Member], dict[str, Fraction]]:
     """The members in order, and the weights that are not 1."""
     if value is None:
-        raise UserError("there are no members", do='give "members": {"c1": {"subscribes": ["orders"]}}')
+        raise UserError(
+            "there are no members", do='give "members": {"c1": {"subscribes": ["orders"]}}'
+        )
     there = an_object(value, place)
     if not 0 < len(there) <= MOST_MEMBERS:
         raise UserError(f"{len(there)} members are not from 1 to {MOST_MEMBERS}", where=place)
@@ -117,10 +136,25 @@ def members_from(value: Any, place: str = "members") -> tuple[list[Member], dict
         where = f"{place}.{name}"
         about = an_object(told, where, OF_A_MEMBER)
         if "subscribes" not in about:
-            raise UserError("what does it subscribe to?", where=where, do='give "subscribes": ["orders"], or [] for nothing')
-        subscribed = [a_name(t, f"{where}.subscribes") for t in an_array(about["subscribes"], f"{where}.subscribes")]
-        numbers = {key: a_count(about[key], f"{where}.{key}", MOST_NUMBER, NO_GENERATION) for key in ("generation", "told") if key in about}
-        names = {key: a_name(about[key], f"{where}.{key}") for key in ("instance", "rack") if key in about}
+            raise UserError(
+                "what does it subscribe to?",
+                where=where,
+                do='give "subscribes": ["orders"], or [] for nothing',
+            )
+        subscribed = [
+            a_name(t, f"{where}.subscribes")
+            for t in an_array(about["subscribes"], f"{where}.subscribes")
+        ]
+        numbers = {
+            key: a_count(about[key], f"{where}.{key}", MOST_NUMBER, NO_GENERATION)
+            for key in ("generation", "told")
+            if key in about
+        }
+        names = {
+            key: a_name(about[key], f"{where}.{key}")
+            for key in ("instance", "rack")
+            if key in about
+        }
         owned = partitions_from(about.get("claims", []), f"{where}.claims")
         members.append(Member(name, subscribed, owned, **numbers, **names))  # type: ignore[arg-type]
         if "weight" in about:
@@ -131,10 +165,14 @@ def members_from(value: Any, place: str = "members") -> tuple[list[Member], dict
 def assignment_from(value: Any, group: Group, place: str = "assignment") -> Assigned:
     """Member -> partitions; members that are left out get nothing."""
     there = {member.id for member in group.members}
-    assigned: dict[str, Partitions] = dict.fromkeys((member.id for member in group.members), frozenset())
+    assigned: dict[str, Partitions] = dict.fromkeys(
+        (member.id for member in group.members), frozenset()
+    )
     for member, given in an_object(value, place).items():
         if member not in there:
-            raise UserError(f"unknown member {name_shown(member)}", where=place, do='give it in "members", too')
+            raise UserError(
+                f"unknown member {name_shown(member)}", where=place, do='give it in "members", too'
+            )
         assigned[member] = partitions_from(given, f"{place}.{member}")
     return assigned
 

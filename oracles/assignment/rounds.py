@@ -68,7 +68,12 @@ def life(group: Group) -> Iterator[Step]:
 
 
 def follow(
-    answer: Answer, steps: Iterable[Step], *, cooperative: bool, owned: Mapping[str, Partitions] | None = None, generation: int = 0
+    answer: Answer,
+    steps: Iterable[Step],
+    *,
+    cooperative: bool,
+    owned: Mapping[str, Partitions] | None = None,
+    generation: int = 0,
 ) -> Iterator[Change]:
     """Every step with its rounds; ends where the assignor throws.
 
@@ -78,8 +83,13 @@ def follow(
     for step in steps:
         rounds: list[Round] = []
         at_rest = False
-        while len(rounds) < (ROUNDS if step.given is None else len(step.given)) and not (at_rest and step.given is None):
-            group = evolve(step.group, members=[_joining(m, owned, generation, cooperative) for m in step.group.members])
+        while len(rounds) < (ROUNDS if step.given is None else len(step.given)) and not (
+            at_rest and step.given is None
+        ):
+            group = evolve(
+                step.group,
+                members=[_joining(m, owned, generation, cooperative) for m in step.group.members],
+            )
             given = answer(group) if step.given is None else step.given[len(rounds)]
             rounds.append(Round(group, given))
             if isinstance(given, NoAssignment):
@@ -93,7 +103,9 @@ def follow(
             return
 
 
-def _joining(member: Member, owned: Mapping[str, Partitions], generation: int, cooperative: bool) -> Member:
+def _joining(
+    member: Member, owned: Mapping[str, Partitions], generation: int, cooperative: bool
+) -> Member:
     """As it joins: under cooperation it lets go of what it no longer subscribes to before (ConsumerCoordinator.onJoinPrepare)."""
     if member.id not in owned:
         return evolve(member, owned=(), generation=-1)
@@ -118,10 +130,17 @@ def restless(answer: Answer, group: Group, *, cooperative: bool) -> Iterator[Vio
             if isinstance(one.given, NoAssignment):
                 yield Violation("sequence", f"{where}: throws {one.given}")
                 return
-            wrong = [*valid(one.group, one.given), *(handed_over(one.group, one.given) if cooperative else ())]
+            wrong = [
+                *valid(one.group, one.given),
+                *(handed_over(one.group, one.given) if cooperative else ()),
+            ]
             if n == len(change.rounds) and change.at_rest:
                 wrong += complete(one.group, one.given)
-            yield from (Violation("sequence", f"{where}: {violation.words}") for violation in wrong[:1])
+            yield from (
+                Violation("sequence", f"{where}: {violation.words}") for violation in wrong[:1]
+            )
         if not change.at_rest:
-            yield Violation("sequence", f"{change.words}: not at rest after {len(change.rounds)} rounds")
+            yield Violation(
+                "sequence", f"{change.words}: not at rest after {len(change.rounds)} rounds"
+            )
             return

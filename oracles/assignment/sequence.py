@@ -26,7 +26,13 @@ from groupcheck.oracles.assignment.question import (
     topics_from,
 )
 from groupcheck.oracles.assignment.rounds import Step, follow
-from groupcheck.oracles.assignment.strict_json import a_count, a_name, an_array, an_object, name_shown
+from groupcheck.oracles.assignment.strict_json import (
+    a_count,
+    a_name,
+    an_array,
+    an_object,
+    name_shown,
+)
 from groupcheck.oracles.assignment.validity import Assigned, Violation
 
 SCHEMA = "groupcheck.assign-sequence/1"
@@ -63,35 +69,68 @@ def sequence(value: Any) -> Sequence:
     assignor = assignor_from(given.get("assignor"))
     promises = promises_from(given["promises"]) if "promises" in given else None
     if assignor is None and promises is None:
-        raise UserError("neither an assignor nor promises to judge by", do='give "assignor", "promises" or both')
+        raise UserError(
+            "neither an assignor nor promises to judge by", do='give "assignor", "promises" or both'
+        )
     changes = an_array(given["changes"], "changes")
-    steps = [Step(f"at first {', '.join(m.id for m in members[:5])}{' ...' if len(members) > 5 else ''}", group)]
+    steps = [
+        Step(
+            f"at first {', '.join(m.id for m in members[:5])}{' ...' if len(members) > 5 else ''}",
+            group,
+        )
+    ]
     for number, change in enumerate(changes):
         where = f"changes[{number}]"
         steps.append(_step(an_object(change, where, OF_A_CHANGE), steps[-1].group, weights, where))
         if steps[-1].given is None and assignor is None:
-            raise UserError("who gives what?", where=where, do='give its "assignments", or an "assignor" for the whole')
+            raise UserError(
+                "who gives what?",
+                where=where,
+                do='give its "assignments", or an "assignor" for the whole',
+            )
     _bounded(steps)
     owned = {m.id: m.owned for m in members if m.owned}
-    if owned and any(set(a) & set(b) for n, a in enumerate(owned.values()) for b in list(owned.values())[:n]):
-        raise UserError("a partition is claimed twice; what went before a sequence is one assignment", where="members")
+    if owned and any(
+        set(a) & set(b) for n, a in enumerate(owned.values()) for b in list(owned.values())[:n]
+    ):
+        raise UserError(
+            "a partition is claimed twice; what went before a sequence is one assignment",
+            where="members",
+        )
     if owned or assignor is None:
         steps = steps[1:]  # it is settled: the first rebalance is the first change's
     generation = max((m.generation for m in members), default=0)
-    return Sequence(assignor, promises, tuple(steps), owned, max(generation, 0), weights, text_from(given.get("about", "")))
+    return Sequence(
+        assignor,
+        promises,
+        tuple(steps),
+        owned,
+        max(generation, 0),
+        weights,
+        text_from(given.get("about", "")),
+    )
 
 
 def _bounded(steps: list[Step]) -> None:
     if len(steps) < 2:
         raise UserError("no changes", where="changes", do='give [{"leaves": ["c1"]}]')
-    work = sum(len(step.group.members) + sum(size for _, size in step.group.topics) for step in steps)
+    work = sum(
+        len(step.group.members) + sum(size for _, size in step.group.topics) for step in steps
+    )
     if work > MOST_WORK:
-        raise UserError(f"members and partitions of all changes are {work:,}, more than {MOST_WORK:,}", where="changes")
+        raise UserError(
+            f"members and partitions of all changes are {work:,}, more than {MOST_WORK:,}",
+            where="changes",
+        )
 
 
-def _step(change: Mapping[str, Any], group: Group, weights: dict[str, Fraction], where: str) -> Step:
+def _step(
+    change: Mapping[str, Any], group: Group, weights: dict[str, Fraction], where: str
+) -> Step:
     if not set(change) - {"assignments"}:
-        raise UserError("what changes?", where=where, do='give "joins", "leaves", "subscribes" or "grows"')
+        raise UserError(
+            "what changes?", where=where, do='give "joins", "leaves", "subscribes" or "grows"'
+        )
     words: list[str] = []
     members = {member.id: member for member in group.members}
     for name in an_array(change.get("leaves", []), f"{where}.leaves"):
@@ -102,24 +141,41 @@ def _step(change: Mapping[str, Any], group: Group, weights: dict[str, Fraction],
         weights.update(of_them)
         for member in joining:
             if member.id in members or member.owned:
-                why = "is a member already" if member.id in members else "claims something: what it owns follows from the sequence"
+                why = (
+                    "is a member already"
+                    if member.id in members
+                    else "claims something: what it owns follows from the sequence"
+                )
                 raise UserError(f"{name_shown(member.id)} {why}", where=f"{where}.joins")
             members[member.id] = member
             words.append(f"{member.id} joins")
     for name, topics in an_object(change.get("subscribes", {}), f"{where}.subscribes").items():
         place = f"{where}.subscribes.{name}"
-        members[name] = _subscribed(members[_there(name, members, f"{where}.subscribes")], topics, place)
+        members[name] = _subscribed(
+            members[_there(name, members, f"{where}.subscribes")], topics, place
+        )
         words.append(f"{name} subscribes to {', '.join(sorted(members[name].topics)) or 'nothing'}")
     sizes = dict(group.topics)
     for topic, size in an_object(change.get("grows", {}), f"{where}.grows").items():
-        sizes[topic] = a_count(size, f"{where}.grows.{topic}", MOST_PARTITIONS, sizes.get(topic, 0) + 1)
+        sizes[topic] = a_count(
+            size, f"{where}.grows.{topic}", MOST_PARTITIONS, sizes.get(topic, 0) + 1
+        )
         words.append(f"{topic} grows to {size} partitions")
     if not 0 < len(members) <= MOST_MEMBERS:
-        raise UserError("nobody is left" if not members else f"more than {MOST_MEMBERS} members", where=where)
+        raise UserError(
+            "nobody is left" if not members else f"more than {MOST_MEMBERS} members", where=where
+        )
     if sum(sizes.values()) > MOST_PARTITIONS:
-        raise UserError(f"{sum(sizes.values())} partitions are more than {MOST_PARTITIONS}", where=f"{where}.grows")
+        raise UserError(
+            f"{sum(sizes.values())} partitions are more than {MOST_PARTITIONS}",
+            where=f"{where}.grows",
+        )
     now = evolve(group, topics=sizes, members=members.values())
-    return Step(", ".join(words) or "nothing changes", now, _given(change["assignments"], now, where) if "assignments" in change else None)
+    return Step(
+        ", ".join(words) or "nothing changes",
+        now,
+        _given(change["assignments"], now, where) if "assignments" in change else None,
+    )
 
 
 def _there(name: Any, members: Mapping[str, Member], where: str) -> str:
@@ -135,8 +191,12 @@ def _subscribed(member: Member, topics: Any, where: str) -> Member:
 def _given(value: Any, group: Group, where: str) -> tuple[Assigned, ...]:
     rounds = an_array(value, f"{where}.assignments")
     if not 0 < len(rounds) <= MOST_ROUNDS:
-        raise UserError(f"{len(rounds)} rounds are not from 1 to {MOST_ROUNDS}", where=f"{where}.assignments")
-    return tuple(assignment_from(one, group, f"{where}.assignments[{n}]") for n, one in enumerate(rounds))
+        raise UserError(
+            f"{len(rounds)} rounds are not from 1 to {MOST_ROUNDS}", where=f"{where}.assignments"
+        )
+    return tuple(
+        assignment_from(one, group, f"{where}.assignments[{n}]") for n, one in enumerate(rounds)
+    )
 
 
 @frozen
@@ -152,9 +212,21 @@ class JudgedChange:
     @property
     def violations(self) -> tuple[tuple[str, Violation], ...]:
         """Where (`c2 joins, round 1`) and how a promise is broken."""
-        found = [(f"{self.words}, round {n}", v) for n, one in enumerate(self.rounds, 1) for v in one.violations]
+        found = [
+            (f"{self.words}, round {n}", v)
+            for n, one in enumerate(self.rounds, 1)
+            for v in one.violations
+        ]
         if not self.at_rest and self.rounds[-1].assigned is not None:
-            found.append((self.words, Violation("at rest", f"not at rest after {len(self.rounds)} round{'s' * (len(self.rounds) > 1)}")))
+            found.append(
+                (
+                    self.words,
+                    Violation(
+                        "at rest",
+                        f"not at rest after {len(self.rounds)} round{'s' * (len(self.rounds) > 1)}",
+                    ),
+                )
+            )
         return tuple(found)
 
 
@@ -179,7 +251,11 @@ class JudgedSequence:
     @property
     def promises(self) -> tuple[str, ...]:
         """All that was asked of some round."""
-        return tuple(dict.fromkeys(name for change in self.changes for one in change.rounds for name in one.promises))
+        return tuple(
+            dict.fromkeys(
+                name for change in self.changes for one in change.rounds for name in one.promises
+            )
+        )
 
     def document(self) -> dict[str, Any]:
         """All that `groupcheck assign --json` prints."""
@@ -189,7 +265,10 @@ class JudgedSequence:
             "about": self.asked.about,
             "assignor": self.asked.assignor,
             "promises": {name: PROMISES[name].statement for name in self.promises},
-            "violations": [{"where": where, "promise": v.promise, "words": v.words} for where, v in self.violations],
+            "violations": [
+                {"where": where, "promise": v.promise, "words": v.words}
+                for where, v in self.violations
+            ],
             "moves": sum(change.moves for change in self.changes),
             "fewest": sum(change.fewest for change in self.changes),
             "changes": [_change_shown(change) for change in self.changes],
@@ -206,7 +285,10 @@ def _change_shown(change: JudgedChange) -> dict[str, Any]:
         "moves": change.moves,
         "fewest": change.fewest,
         "rounds": [
-            {"claims": shown({m.id: m.owned for m in one.question.group.members}), **{key: document[key] for key in kept}}
+            {
+                "claims": shown({m.id: m.owned for m in one.question.group.members}),
+                **{key: document[key] for key in kept},
+            }
             for one, document in zip(change.rounds, rounds)
         ],
     }
@@ -224,10 +306,20 @@ def judge_sequence(asked: Sequence) -> JudgedSequence:
             return none
 
     changes = []
-    for change in follow(answer, asked.steps, cooperative=asked.cooperative, owned=asked.owned, generation=asked.generation):
+    for change in follow(
+        answer,
+        asked.steps,
+        cooperative=asked.cooperative,
+        owned=asked.owned,
+        generation=asked.generation,
+    ):
         rounds = []
         for one in change.rounds:
             given = None if isinstance(one.given, NoAssignment) else one.given
-            rounds.append(judge(Question(one.group, asked.assignor, given, asked.promises, (), asked.weights)))
-        changes.append(JudgedChange(change.words, tuple(rounds), change.at_rest, change.moves, change.fewest))
+            rounds.append(
+                judge(Question(one.group, asked.assignor, given, asked.promises, (), asked.weights))
+            )
+        changes.append(
+            JudgedChange(change.words, tuple(rounds), change.at_rest, change.moves, change.fewest)
+        )
     return JudgedSequence(asked, tuple(changes), time.perf_counter() - began)

@@ -17,12 +17,18 @@ CHANGES = 100  # told at the terminal
 def view(judged: JudgedSequence) -> Group:
     """The verdict, the facts, the table of changes, what is wrong."""
     wrong = [f"{where}: {v.promise}: {v.words}" for where, v in judged.violations]
-    return Group(*beginning(judged.verdict, sequence_title(judged), sequence_facts(judged), wrong), Text(""), _table(judged))
+    return Group(
+        *beginning(judged.verdict, sequence_title(judged), sequence_facts(judged), wrong),
+        Text(""),
+        _table(judged),
+    )
 
 
 def sequence_title(judged: JudgedSequence) -> str:
     """What the file says of itself."""
-    return judged.asked.about or (f"a sequence for {judged.asked.assignor}" if judged.asked.assignor else "a sequence")
+    return judged.asked.about or (
+        f"a sequence for {judged.asked.assignor}" if judged.asked.assignor else "a sequence"
+    )
 
 
 def sequence_facts(judged: JudgedSequence) -> Iterable[tuple[str, str]]:
@@ -47,7 +53,13 @@ def _table(judged: JudgedSequence) -> Table:
     table.add_column("in the end", overflow="fold")
     for change in judged.changes[:CHANGES]:
         rounds = f"{len(change.rounds)}{'' if change.at_rest else ', not at rest'}"
-        table.add_row(Text(short(f"  {change.words}")), rounds, str(change.moves), str(change.fewest), Text(_sizes(change)))
+        table.add_row(
+            Text(short(f"  {change.words}")),
+            rounds,
+            str(change.moves),
+            str(change.fewest),
+            Text(_sizes(change)),
+        )
     if len(judged.changes) > CHANGES:
         table.add_row(left_out(len(judged.changes) - CHANGES))
     return table

@@ -22,7 +22,11 @@ from groupcheck.oracles.assignment.validity import Assigned
 SECONDS_TO_FIND = 30.0  # for HiGHS
 SECONDS = 10.0  # for all that z3 is asked about one question
 SECONDS_WHY = 3.0  # for z3 where HiGHS is certain that there is none
-IN_THE_FORM = ("valid", "complete", "complete later")  # stated by the form of the question, and never in a core
+IN_THE_FORM = (
+    "valid",
+    "complete",
+    "complete later",
+)  # stated by the form of the question, and never in a core
 MOST_PAIRS = 10_000  # of a partition and a member that could have it
 MOST_COMPARED = 300_000  # the same, for each member that another is compared with
 UNDECIDED = f"neither HiGHS in {SECONDS_TO_FIND:g} s nor z3 in {SECONDS:g} s has decided whether there is one"
@@ -38,7 +42,9 @@ class Right:
     core: tuple[str, ...] = ()
 
 
-def solve(question: Question, names: tuple[str, ...], case: Case, holds: Callable[[Assigned], bool]) -> Right:
+def solve(
+    question: Question, names: tuple[str, ...], case: Case, holds: Callable[[Assigned], bool]
+) -> Right:
     """An assignment that keeps these promises and the constraints, with few moves; or why there is none.
 
     HiGHS finds it at scale; `holds` judges what it finds, which it counts in floating point. Where it finds none, z3 says whether there is one, or why not.
@@ -46,7 +52,9 @@ def solve(question: Question, names: tuple[str, ...], case: Case, holds: Callabl
     """
     planned = _planned(question, names, case, SECONDS_TO_FIND)
     if planned.found is not None and holds(planned.found):
-        return Right(planned.found, f"found by HiGHS, {'with the fewest moves' if planned.fewest else FEWER}")
+        return Right(
+            planned.found, f"found by HiGHS, {'with the fewest moves' if planned.fewest else FEWER}"
+        )
     sizes, members = subscribed_sizes(question.group), question.group.members
     pairs = sum(size * sum(topic in m.topics for m in members) for topic, size in sizes.items())
     compared = pairs * len(members) if {"locally balanced", "balanced at rest"} & set(names) else 0
@@ -63,17 +71,29 @@ def solve(question: Question, names: tuple[str, ...], case: Case, holds: Callabl
 def _core_by_leaving_out(question: Question, names: tuple[str, ...], case: Case) -> tuple[str, ...]:
     """What HiGHS says cannot be left out, one after the other; more than that where its time ends."""
     until = time.monotonic() + SECONDS_TO_FIND
-    kept: list[str | Constraint] = [*(name for name in names if name not in IN_THE_FORM), *question.constraints]
+    kept: list[str | Constraint] = [
+        *(name for name in names if name not in IN_THE_FORM),
+        *question.constraints,
+    ]
     for one in list(kept):
         rest = [other for other in kept if other is not one]
         left = until - time.monotonic()
         asked = evolve(question, constraints=tuple(c for c in rest if not isinstance(c, str)))
-        if left > 0 and _planned(asked, tuple(n for n in names if n in rest or n in IN_THE_FORM), case, left).none:
+        if (
+            left > 0
+            and _planned(
+                asked, tuple(n for n in names if n in rest or n in IN_THE_FORM), case, left
+            ).none
+        ):
             kept = rest
-    return tuple(f"{one}: {PROMISES[one].statement}" if isinstance(one, str) else one.words() for one in kept)
+    return tuple(
+        f"{one}: {PROMISES[one].statement}" if isinstance(one, str) else one.words() for one in kept
+    )
 
 
-def by_z3(question: Question, names: tuple[str, ...], case: Case, seconds: float = SECONDS) -> Right:
+def by_z3(
+    question: Question, names: tuple[str, ...], case: Case, seconds: float = SECONDS
+) -> Right:
     """z3's answer alone."""
     statement = _Statement(_z3(), question, names, case)
     until = time.monotonic() + seconds
@@ -90,14 +110,20 @@ def _planned(question: Question, names: tuple[str, ...], case: Case, seconds: fl
     try:
         return plan(question, names, case, seconds)
     except ImportError:
-        raise UserError("constraints are solved with scipy, which is not installed", do="pip install groupcheck[proof]") from None
+        raise UserError(
+            "constraints are solved with scipy, which is not installed",
+            do="pip install groupcheck[proof]",
+        ) from None
 
 
 def _z3() -> Any:
     try:
         import z3
     except ImportError:
-        raise UserError("constraints are solved with z3, which is not installed", do="pip install groupcheck[proof]") from None
+        raise UserError(
+            "constraints are solved with z3, which is not installed",
+            do="pip install groupcheck[proof]",
+        ) from None
     return z3
 
 
@@ -110,7 +136,11 @@ class _Statement:
         self.of: dict[str, list[Any]] = {member.id: [] for member in self.group.members}
         self.of_topic: dict[tuple[str, str], list[Any]] = defaultdict(list)
         for topic, number in every_partition(subscribed_sizes(self.group)):
-            mine = {m.id: z3.Bool(f"{number} of {topic} to {m.id}") for m in self.group.members if topic in m.topics}
+            mine = {
+                m.id: z3.Bool(f"{number} of {topic} to {m.id}")
+                for m in self.group.members
+                if topic in m.topics
+            }
             self.x[topic, number] = mine
             for member, variable in mine.items():
                 self.of[member].append(variable)
@@ -155,7 +185,12 @@ class _Statement:
         kept = [self.x[p][m] for p, m in self.claimed.items()]
         while True:
             model = self.solver.model()
-            true = {m: frozenset(p for p, mine in self.x.items() if m in mine and self.z3.is_true(model[mine[m]])) for m in self.of}
+            true = {
+                m: frozenset(
+                    p for p, mine in self.x.items() if m in mine and self.z3.is_true(model[mine[m]])
+                )
+                for m in self.of
+            }
             count = sum(p in true[m] for p, m in self.claimed.items())
             if count == len(kept):
                 return true, True
@@ -186,7 +221,11 @@ class _Statement:
     def _promise(self, name: str) -> Iterable[Any]:
         if name == "level":
             total, members = len(self.x), len(self.of)
-            return [s for mine in self.of.values() for s in self._between(mine, total // members, -(-total // members))]
+            return [
+                s
+                for mine in self.of.values()
+                for s in self._between(mine, total // members, -(-total // members))
+            ]
         if name == "balanced":
             return self._balanced()
         if name == "locally balanced":
@@ -208,7 +247,9 @@ class _Statement:
         return ()
 
     def _exactly(self, assigned: Assigned) -> Iterator[Any]:
-        return (self.x[p][member] for member, partitions in assigned.items() for p in sorted(partitions))
+        return (
+            self.x[p][member] for member, partitions in assigned.items() for p in sorted(partitions)
+        )
 
     def _balanced(self) -> Iterator[Any]:
         balance = balance_of(self.group, self.case.weights)
@@ -217,21 +258,37 @@ class _Statement:
         for partitions, members in balance.able:
             able = set(members)
             for partition in partitions:
-                yield from (self.z3.Not(variable) for member, variable in self.x[partition].items() if member not in able)
+                yield from (
+                    self.z3.Not(variable)
+                    for member, variable in self.x[partition].items()
+                    if member not in able
+                )
 
     def _balanced_in_topics(self) -> Iterator[Any]:
         sizes = subscribed_sizes(self.group)
-        subscribers: dict[str, int] = {topic: sum(topic in m.topics for m in self.group.members) for topic in sizes}
+        subscribers: dict[str, int] = {
+            topic: sum(topic in m.topics for m in self.group.members) for topic in sizes
+        }
         for (_, topic), mine in self.of_topic.items():
-            yield from self._between(mine, sizes[topic] // subscribers[topic], -(-sizes[topic] // subscribers[topic]))
+            yield from self._between(
+                mine, sizes[topic] // subscribers[topic], -(-sizes[topic] // subscribers[topic])
+            )
 
     def _locally_balanced(self) -> Iterator[Any]:
-        without = {member: [self.z3.Not(variable) for variable in mine] for member, mine in self.of.items()}
+        without = {
+            member: [self.z3.Not(variable) for variable in mine] for member, mine in self.of.items()
+        }
         for member in self.group.members:
             for other in self.group.members:
-                could = [v for topic in sorted(member.topics & other.topics) for v in self.of_topic.get((member.id, topic), ())]
+                could = [
+                    v
+                    for topic in sorted(member.topics & other.topics)
+                    for v in self.of_topic.get((member.id, topic), ())
+                ]
                 if could and other.id != member.id:
-                    fewer = self._at_most([*self.of[member.id], *without[other.id]], 1 + len(without[other.id]))
+                    fewer = self._at_most(
+                        [*self.of[member.id], *without[other.id]], 1 + len(without[other.id])
+                    )
                     yield self.z3.Implies(self.z3.Or(*could), fewer)
 
     def _handed_over(self) -> Iterator[Any]:
@@ -247,9 +304,16 @@ class _Statement:
 
     def _constraint(self, given: Constraint) -> Iterable[Any]:
         if isinstance(given, Stays):
-            return [self.x.get(p, {}).get(given.member, self.z3.BoolVal(False)) for p in given.partitions]
+            return [
+                self.x.get(p, {}).get(given.member, self.z3.BoolVal(False))
+                for p in given.partitions
+            ]
         if isinstance(given, Never):
-            return [self.z3.Not(self.x[p][given.member]) for p in given.partitions if given.member in self.x.get(p, {})]
+            return [
+                self.z3.Not(self.x[p][given.member])
+                for p in given.partitions
+                if given.member in self.x.get(p, {})
+            ]
         if isinstance(given, Together):
             return self._together(given)
         if isinstance(given, Load):
@@ -268,14 +332,22 @@ class _Statement:
     def _load(self, given: Load) -> Iterator[Any]:
         weights, most = given.whole()
         for member in given.members:
-            pairs = [(v, weight) for topic, weight in weights.items() for v in self.of_topic.get((member, topic), ())]
+            pairs = [
+                (v, weight)
+                for topic, weight in weights.items()
+                for v in self.of_topic.get((member, topic), ())
+            ]
             if pairs:
                 yield self.z3.PbLe(pairs, most)
 
     def _racks(self, most: int, topic: str | None) -> Iterator[Any]:
         used: dict[str, Any] = {}
         for member in self.group.members:
-            rack = used.setdefault(member.rack or "no rack", self.z3.Bool(f"rack {len(used)} for {topic}"))
-            mine = self.of[member.id] if topic is None else self.of_topic.get((member.id, topic), [])
+            rack = used.setdefault(
+                member.rack or "no rack", self.z3.Bool(f"rack {len(used)} for {topic}")
+            )
+            mine = (
+                self.of[member.id] if topic is None else self.of_topic.get((member.id, topic), [])
+            )
             yield from (self.z3.Implies(variable, rack) for variable in mine)
         yield self._at_most(used.values(), most)

@@ -119,12 +119,19 @@ def _shared(v: Mapping[str, Term], parts: Mapping[str, Part]) -> list[Term]:
 
 
 def _members(*names: str) -> Make:
-    return lambda v, parts: [*_shared(v, parts), *(z3.And(v[name] >= 0, v[name] < v["n"]) for name in names)]
+    return lambda v, parts: [
+        *_shared(v, parts),
+        *(z3.And(v[name] >= 0, v[name] < v["n"]) for name in names),
+    ]
 
 
 def _begins(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
     i, zero = v["i"], z3.IntVal(0)
-    return z3.And(f["start"](v, zero) == 0, f["start"](v, i + 1) == f["start"](v, i) + f["length"](v, i), f["start"](v, v["n"]) == v["P"])
+    return z3.And(
+        f["start"](v, zero) == 0,
+        f["start"](v, i + 1) == f["start"](v, i) + f["length"](v, i),
+        f["start"](v, v["n"]) == v["P"],
+    )
 
 
 def _inside(v: Mapping[str, Term], f: Mapping[str, Part], i: Term, p: Term) -> Term:
@@ -132,7 +139,9 @@ def _inside(v: Mapping[str, Term], f: Mapping[str, Part], i: Term, p: Term) -> T
 
 
 def _one_owner(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
-    return z3.Implies(v["i"] < v["j"], f["start"](v, v["i"]) + f["length"](v, v["i"]) <= f["start"](v, v["j"]))
+    return z3.Implies(
+        v["i"] < v["j"], f["start"](v, v["i"]) + f["length"](v, v["i"]) <= f["start"](v, v["j"])
+    )
 
 
 def _some_owner(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
@@ -145,14 +154,20 @@ def _partition(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
 
 
 def _even(part: str) -> Make:
-    return lambda v, f: z3.And(f[part](v, v["i"]) - f[part](v, v["j"]) <= 1, f[part](v, v["j"]) - f[part](v, v["i"]) <= 1)
+    return lambda v, f: z3.And(
+        f[part](v, v["i"]) - f[part](v, v["j"]) <= 1, f[part](v, v["j"]) - f[part](v, v["i"]) <= 1
+    )
 
 
 def _taken(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
     """One pass of the loop that cuts ranges: from `at`, with `left` longer ranges still to give."""
     at, left = v["at"] + v["q"] + _if(v["left"] > 0, 1, 0), _if(v["left"] > 0, v["left"] - 1, 0)
     first = {**v, "left": v["r"], **_numbers(i=0, at=0)}
-    return z3.And(*_taking(first, f), at == f["start"](v, v["i"] + 1), left == _if(v["i"] + 1 < v["r"], v["r"] - v["i"] - 1, 0))
+    return z3.And(
+        *_taking(first, f),
+        at == f["start"](v, v["i"] + 1),
+        left == _if(v["i"] + 1 < v["r"], v["r"] - v["i"] - 1, 0),
+    )
 
 
 def _taking(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
@@ -160,9 +175,15 @@ def _taking(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
     return [*_members("i")(v, f), v["at"] == f["start"](v, v["i"]), v["left"] == left]
 
 
-EARLIER = Mutant("the extra partition counted for the members before only", "start", lambda v, i: v["q"] * i + _least(i - 1, v["r"]))
+EARLIER = Mutant(
+    "the extra partition counted for the members before only",
+    "start",
+    lambda v, i: v["q"] * i + _least(i - 1, v["r"]),
+)
 NO_EXTRA = Mutant("nobody has an extra partition", "length", lambda v, i: v["q"] + 0 * i)
-ONE_MORE = Mutant("one member more has an extra partition", "length", lambda v, i: v["q"] + _if(i <= v["r"], 1, 0))
+ONE_MORE = Mutant(
+    "one member more has an extra partition", "length", lambda v, i: v["q"] + _if(i <= v["r"], 1, 0)
+)
 TWO_MORE = Mutant("an extra of two", "length", lambda v, i: v["q"] + _if(i < v["r"], 2, 0))
 
 RANGE = (
@@ -201,15 +222,30 @@ RANGE = (
 
 def _pointing(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
     """After p partitions the pointer has gone round d times and stands at k."""
-    return [v["n"] >= 1, v["d"] >= 0, v["p"] >= 0, v["k"] >= 0, v["k"] < v["n"], v["p"] == v["d"] * v["n"] + v["k"]]
+    return [
+        v["n"] >= 1,
+        v["d"] >= 0,
+        v["p"] >= 0,
+        v["k"] >= 0,
+        v["k"] < v["n"],
+        v["p"] == v["d"] * v["n"] + v["k"],
+    ]
 
 
 def _turned(v: Mapping[str, Term], f: Mapping[str, Part]) -> dict[str, Term]:
-    return {**v, "k": f["following"](v, v["k"]), "d": v["d"] + _if(v["k"] + 1 == v["n"], 1, 0), "p": v["p"] + 1}
+    return {
+        **v,
+        "k": f["following"](v, v["k"]),
+        "d": v["d"] + _if(v["k"] + 1 == v["n"], 1, 0),
+        "p": v["p"] + 1,
+    }
 
 
 def _counting(*names: str) -> Make:
-    return lambda v, f: [*_pointing(v, f), *(z3.And(v[name] >= 0, v[name] < v["n"]) for name in names)]
+    return lambda v, f: [
+        *_pointing(v, f),
+        *(z3.And(v[name] >= 0, v[name] < v["n"]) for name in names),
+    ]
 
 
 def _subscribed(k: Term) -> Term:
@@ -228,12 +264,24 @@ def _searching(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
 
 def _nearer(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
     after = f["following"](v, v["k"])
-    return z3.And(after >= 0, after < v["n"], _steps(v, after) >= 0, _steps(v, after) < _steps(v, v["k"]), _steps(v, v["k"]) < v["n"])
+    return z3.And(
+        after >= 0,
+        after < v["n"],
+        _steps(v, after) >= 0,
+        _steps(v, after) < _steps(v, v["k"]),
+        _steps(v, v["k"]) < v["n"],
+    )
 
 
-BEYOND = Mutant("the pointer turns one too late", "following", lambda v, k: _if(k == v["n"], 0, k + 1))
-BACK = Mutant("the pointer is set back (as with each new topic)", "following", lambda v, k: z3.IntVal(0) * k)
-BY_TWO = Mutant("the pointer goes on by two", "following", lambda v, k: _if(k + 2 >= v["n"], 0, k + 2))
+BEYOND = Mutant(
+    "the pointer turns one too late", "following", lambda v, k: _if(k == v["n"], 0, k + 1)
+)
+BACK = Mutant(
+    "the pointer is set back (as with each new topic)", "following", lambda v, k: z3.IntVal(0) * k
+)
+BY_TWO = Mutant(
+    "the pointer goes on by two", "following", lambda v, k: _if(k + 2 >= v["n"], 0, k + 2)
+)
 
 ROBIN = (
     Statement(
@@ -258,8 +306,17 @@ ROBIN = (
 
 def _kept(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
     """After i members: `kept` partitions in all, `over` members with q + 1, and `short` partitions missing of q at the others."""
-    at_most = [v["over"] >= 0, v["over"] <= v["r"], v["over"] <= v["i"], v["short"] >= 0, v["kept"] >= 0]
-    return [v["kept"] == v["over"] * (v["q"] + 1) + (v["i"] - v["over"]) * v["q"] - v["short"], *at_most]
+    at_most = [
+        v["over"] >= 0,
+        v["over"] <= v["r"],
+        v["over"] <= v["i"],
+        v["short"] >= 0,
+        v["kept"] >= 0,
+    ]
+    return [
+        v["kept"] == v["over"] * (v["q"] + 1) + (v["i"] - v["over"]) * v["q"] - v["short"],
+        *at_most,
+    ]
 
 
 def _keeping(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
@@ -271,9 +328,21 @@ def _keeps(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
     more = f["larger"](v)
     keeps = _if(more, v["q"] + 1, _least(v["c"], v["q"]))
     short = v["short"] + _if(more, 0, v["q"] - keeps)
-    after = {**v, "i": v["i"] + 1, "kept": v["kept"] + keeps, "over": v["over"] + _if(more, 1, 0), "short": short}
+    after = {
+        **v,
+        "i": v["i"] + 1,
+        "kept": v["kept"] + keeps,
+        "over": v["over"] + _if(more, 1, 0),
+        "short": short,
+    }
     first = {**v, **_numbers(i=0, kept=0, over=0, short=0)}
-    return z3.And(*_kept(first, f), *_kept(after, f), keeps <= v["c"], keeps <= v["q"] + 1, z3.Implies(v["c"] <= v["q"], keeps == v["c"]))
+    return z3.And(
+        *_kept(first, f),
+        *_kept(after, f),
+        keeps <= v["c"],
+        keeps <= v["q"] + 1,
+        z3.Implies(v["c"] <= v["q"], keeps == v["c"]),
+    )
 
 
 def _all_kept(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
@@ -291,19 +360,40 @@ def _quota_left(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
     before = v["n"] - v["behind"] - 1
     counted = v["given"] == before * v["q"] + v["r"] - v["extra"]
     left = [v["extra"] >= 0, v["extra"] <= v["behind"] + 1, v["extra"] <= v["r"]]
-    return [*_shared(v, f), v["behind"] >= 0, before >= 0, *left, counted, v["given"] >= 0, v["wants"] >= 0, v["wants"] <= 1]
+    return [
+        *_shared(v, f),
+        v["behind"] >= 0,
+        before >= 0,
+        *left,
+        counted,
+        v["given"] >= 0,
+        v["wants"] >= 0,
+        v["wants"] <= 1,
+    ]
 
 
 def _quota_given(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
     has = _if(z3.And(v["extra"] > 0, z3.Not(f["gives_up"](v))), 1, 0)
     given, extra = v["given"] + v["q"] + has, v["extra"] - has
     first = {**v, "behind": v["n"] - 1, "extra": v["r"], **_numbers(given=0)}
-    return z3.And(*_quota_left(first, f), extra >= 0, extra <= v["behind"], given >= 0, z3.Implies(v["behind"] == 0, given == v["P"]))
+    return z3.And(
+        *_quota_left(first, f),
+        extra >= 0,
+        extra <= v["behind"],
+        given >= 0,
+        z3.Implies(v["behind"] == 0, given == v["P"]),
+    )
 
 
 def _level_sizes(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
     """A level assignment: k of n members have one more than m, all others m."""
-    return [*_shared(v, f), v["m"] >= 0, v["k"] >= 0, v["k"] < v["n"], v["k"] * f["more"](v) + (v["n"] - v["k"]) * v["m"] == v["P"]]
+    return [
+        *_shared(v, f),
+        v["m"] >= 0,
+        v["k"] >= 0,
+        v["k"] < v["n"],
+        v["k"] * f["more"](v) + (v["n"] - v["k"]) * v["m"] == v["P"],
+    ]
 
 
 QUOTAS = (

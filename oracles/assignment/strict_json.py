@@ -17,7 +17,9 @@ from groupcheck.oracles.printable import printable
 LARGEST = 16 << 20  # bytes of a file; Python's values of so much JSON take some 400 MB at worst
 MOST_NUMBER = 2**31 - 1  # of a partition or a generation, as in Kafka
 MOST_WEIGHT = 1_000_000
-LONGEST_NAME = 249  # characters of a topic (Kafka's own bound); of a member, an instance or a rack the same
+LONGEST_NAME = (
+    249  # characters of a topic (Kafka's own bound); of a member, an instance or a rack the same
+)
 
 
 def read_json(path: Path) -> Any:
@@ -27,19 +29,25 @@ def read_json(path: Path) -> Any:
         with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot be read: {getattr(error, 'strerror', None) or error}", where=where) from None
+        raise UserError(
+            f"cannot be read: {getattr(error, 'strerror', None) or error}", where=where
+        ) from None
     if len(data) > LARGEST:
         raise UserError(f"more than {LARGEST >> 20} MiB", where=where)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", where=where) from None
+        raise UserError(
+            f"not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", where=where
+        ) from None
     if not text.strip():
         raise UserError("there is nothing in it", where=where)
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
-        raise UserError(f"not JSON: {error.msg}", where=f"{where}, line {error.lineno}, column {error.colno}") from None
+        raise UserError(
+            f"not JSON: {error.msg}", where=f"{where}, line {error.lineno}, column {error.colno}"
+        ) from None
     except _Wrong as error:
         raise UserError(str(error), where=where) from None
     except RecursionError:
@@ -79,7 +87,11 @@ def an_object(value: Any, where: str, known: frozenset[str] | None = None) -> Ma
     for name in value:
         a_name(name, where)
         if known is not None and name not in known:
-            raise UserError(f"unknown key {name_shown(name)}", where=where, do=f"known: {', '.join(sorted(known))}")
+            raise UserError(
+                f"unknown key {name_shown(name)}",
+                where=where,
+                do=f"known: {', '.join(sorted(known))}",
+            )
     return value
 
 
@@ -95,7 +107,9 @@ def a_name(value: Any, where: str) -> str:
     if not isinstance(value, str):
         raise UserError(f"{kind(value)} stands where a name should", where=where)
     if not 0 < len(value) <= LONGEST_NAME:
-        raise UserError(f"a name has 1 to {LONGEST_NAME} characters, this one {len(value)}", where=where)
+        raise UserError(
+            f"a name has 1 to {LONGEST_NAME} characters, this one {len(value)}", where=where
+        )
     if any("\ud800" <= c <= "\udfff" for c in value):
         raise UserError(f"{name_shown(value)} has half a character in it", where=where)
     return value
@@ -115,7 +129,14 @@ def kind(value: Any) -> str:
     """What a JSON value is called."""
     if value is None:
         return "null"
-    names = {bool: "true or false", int: "a number", float: "a number with a fraction", str: "a text", list: "an array", dict: "an object"}
+    names = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number with a fraction",
+        str: "a text",
+        list: "an array",
+        dict: "an object",
+    }
     return names[type(value)]
 
 
@@ -132,7 +153,9 @@ def partitions_from(value: Any, where: str) -> Partitions:
     seen: set[Partition] = set()
     for partition in given:
         if partition in seen:
-            raise UserError(f"{name_shown(f'{partition[0]}-{partition[1]}')} is listed twice", where=where)
+            raise UserError(
+                f"{name_shown(f'{partition[0]}-{partition[1]}')} is listed twice", where=where
+            )
         seen.add(partition)
     return frozenset(seen)
 
@@ -140,11 +163,21 @@ def partitions_from(value: Any, where: str) -> Partitions:
 def partition_from(value: Any, where: str) -> Partition:
     """(topic, number) from "orders-0"."""
     topic, dash, number = a_name(value, where).rpartition("-")
-    if not dash or not topic or not (number.isascii() and number.isdecimal()) or len(number) > 10 or int(number) > MOST_NUMBER:
-        raise UserError(f"{name_shown(value)} is no partition", where=where, do="write it as orders-0")
+    if (
+        not dash
+        or not topic
+        or not (number.isascii() and number.isdecimal())
+        or len(number) > 10
+        or int(number) > MOST_NUMBER
+    ):
+        raise UserError(
+            f"{name_shown(value)} is no partition", where=where, do="write it as orders-0"
+        )
     if topic.endswith("-"):
         raise UserError(
-            f"{name_shown(value)} has a negative number", where=where, do=f'if the topic is called so: {{"{topic}": [{number}]}}'
+            f"{name_shown(value)} has a negative number",
+            where=where,
+            do=f'if the topic is called so: {{"{topic}": [{number}]}}',
         )
     return topic, int(number)
 

@@ -44,13 +44,29 @@ def valid(group: Group, assigned: Assigned) -> Iterator[Violation]:
         for partition in sorted(partitions):
             topic, number = partition
             if not 0 <= number < topics.get(topic, 0):
-                there = f"{topic} has {topics[topic]} partitions" if topic in topics else f"there is no topic {topic}"
-                yield Violation("valid", f"{member} gets {named(partition)}, which does not exist ({there})", ((member, partition),))
+                there = (
+                    f"{topic} has {topics[topic]} partitions"
+                    if topic in topics
+                    else f"there is no topic {topic}"
+                )
+                yield Violation(
+                    "valid",
+                    f"{member} gets {named(partition)}, which does not exist ({there})",
+                    ((member, partition),),
+                )
             elif topic not in subscribed[member]:
-                yield Violation("valid", f"{member} gets {named(partition)}, but does not subscribe to {topic}", ((member, partition),))
+                yield Violation(
+                    "valid",
+                    f"{member} gets {named(partition)}, but does not subscribe to {topic}",
+                    ((member, partition),),
+                )
             if partition in owner:
                 both = (owner[partition], partition), (member, partition)
-                yield Violation("valid", f"{named(partition)} is given to both {owner[partition]} and {member}", both)
+                yield Violation(
+                    "valid",
+                    f"{named(partition)} is given to both {owner[partition]} and {member}",
+                    both,
+                )
             owner[partition] = member
 
 
@@ -60,9 +76,19 @@ def complete(group: Group, assigned: Assigned, *, may_wait: bool = False) -> Ite
     `may_wait`: one that a member claims may be given to nobody for one more round, while that member lets go of it (KIP-429).
     """
     given = frozenset[Partition]().union(*assigned.values())
-    waiting = frozenset[Partition]().union(*(m.owned for m in group.members)) if may_wait else frozenset[Partition]()
+    waiting = (
+        frozenset[Partition]().union(*(m.owned for m in group.members))
+        if may_wait
+        else frozenset[Partition]()
+    )
     for partition in every_partition(subscribed_sizes(group)):
         if partition not in given and partition not in waiting:
             able = [member.id for member in group.members if partition[0] in member.topics]
-            who = ", ".join(able[:FEW]) + (f" and {len(able) - FEW:,} others" if len(able) > FEW else "")
-            yield Violation("complete", f"{named(partition)} is given to nobody, though {who} could have it", ((None, partition),))
+            who = ", ".join(able[:FEW]) + (
+                f" and {len(able) - FEW:,} others" if len(able) > FEW else ""
+            )
+            yield Violation(
+                "complete",
+                f"{named(partition)} is given to nobody, though {who} could have it",
+                ((None, partition),),
+            )

@@ -16,9 +16,15 @@ FEW = 20  # violations, members and moves told at the terminal
 SHORT = 400  # characters of a line
 
 
-def beginning(verdict: str, title: str, facts: Iterable[tuple[str, str]], wrong: Sequence[str]) -> list[RenderableType]:
+def beginning(
+    verdict: str, title: str, facts: Iterable[tuple[str, str]], wrong: Sequence[str]
+) -> list[RenderableType]:
     """Lines for the terminal. `facts` are names and words; of `wrong`, a line for each violation, the first `FEW` are told."""
-    headline = Text.assemble((verdict, "bold green" if verdict == RIGHT else "bold red"), "  ", (printable(title), "bold"))
+    headline = Text.assemble(
+        (verdict, "bold green" if verdict == RIGHT else "bold red"),
+        "  ",
+        (printable(title), "bold"),
+    )
     lines = [Text(short(f"  {words}"), "red") for words in wrong[:FEW]]
     if len(wrong) > FEW:
         lines.append(left_out(len(wrong) - FEW))

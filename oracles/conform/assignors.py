@@ -125,7 +125,8 @@ class AssignorConformance:
 
 def _tally_shown(tally: Tally, sides: tuple[str, str]) -> dict[str, Any]:
     kinds = [
-        {"kind": kind, "inputs": number, **example_shown(example, sides)} for kind, (number, example) in sorted(tally.differences.items())
+        {"kind": kind, "inputs": number, **example_shown(example, sides)}
+        for kind, (number, example) in sorted(tally.differences.items())
     ]
     return {
         "assignor": tally.assignor,
@@ -136,7 +137,11 @@ def _tally_shown(tally: Tally, sides: tuple[str, str]) -> dict[str, Any]:
         "seconds": round(tally.seconds, 3),
         "bounds": [{"bound": bound, "inputs": number} for bound, number in tally.bounds],
         "differences": kinds,
-    } | ({} if tally.asked is None else {"asked": tally.asked.answers, "findings": findings_shown(tally.asked)})
+    } | (
+        {}
+        if tally.asked is None
+        else {"asked": tally.asked.answers, "findings": findings_shown(tally.asked)}
+    )
 
 
 def findings_shown(asked: Asked) -> list[dict[str, Any]]:
@@ -156,33 +161,48 @@ def findings_shown(asked: Asked) -> list[dict[str, Any]]:
 
 def example_shown(example: Example, sides: tuple[str, str]) -> dict[str, Any]:
     """An input and what each side makes of it."""
-    return {"input": shown(example.group), **{side: answer_shown(answer) for side, answer in zip(sides, example.answers)}}
+    return {
+        "input": shown(example.group),
+        **{side: answer_shown(answer) for side, answer in zip(sides, example.answers)},
+    }
 
 
 def answer_shown(answer: Answer) -> Any:
     """{"A": ["t-0"]}, or what was thrown."""
     if isinstance(answer, NoAssignment):
         return {"throws": answer.thrown}
-    return {member: [named(p) for p in sorted(partitions)] for member, partitions in sorted(answer.items())}
+    return {
+        member: [named(p) for p in sorted(partitions)]
+        for member, partitions in sorted(answer.items())
+    }
 
 
 def difference(real: Answer, other: Answer) -> str | None:
     """What kind of difference there is between two answers, or None."""
     if isinstance(real, NoAssignment) or isinstance(other, NoAssignment):
-        thrown = [answer.thrown if isinstance(answer, NoAssignment) else "nothing" for answer in (real, other)]
+        thrown = [
+            answer.thrown if isinstance(answer, NoAssignment) else "nothing"
+            for answer in (real, other)
+        ]
         return None if thrown[0] == thrown[1] else f"throws {thrown[0]} against {thrown[1]}"
     if real == other:
         return None
     if real.keys() != other.keys():
         return "other members"
-    if sorted(p for given in real.values() for p in given) != sorted(p for given in other.values() for p in given):
+    if sorted(p for given in real.values() for p in given) != sorted(
+        p for given in other.values() for p in given
+    ):
         return "other partitions given away"
-    if {member: len(given) for member, given in real.items()} != {member: len(given) for member, given in other.items()}:
+    if {member: len(given) for member, given in real.items()} != {
+        member: len(given) for member, given in other.items()
+    }:
         return "other numbers of partitions"
     return "other partitions for the same members"
 
 
-def answers(driver: Driver, assignor: str, groups: Iterable[Group]) -> Iterator[tuple[Group, Answer]]:
+def answers(
+    driver: Driver, assignor: str, groups: Iterable[Group]
+) -> Iterator[tuple[Group, Answer]]:
     """Each input with the answer of Kafka's class; what breaks the driver counts as thrown."""
     waiting: deque[Group] = deque()
 
@@ -213,7 +233,9 @@ def all_inputs(assignor: str, members: int, random: int, seed: int) -> Iterator[
     for family in families(assignor, members):
         yield Inputs(family.bound, family.groups)
     if random:
-        yield Inputs(f"{random:,} larger ones at random", partial(random_groups, assignor, random, seed))
+        yield Inputs(
+            f"{random:,} larger ones at random", partial(random_groups, assignor, random, seed)
+        )
 
 
 def compare(
@@ -242,7 +264,10 @@ def compare(
             if older is None:
                 both = ((group, answer, _asked_of(mine[assignor], group)) for group, answer in real)
             else:
-                both = ((group, new, old) for (group, new), (_, old) in zip(real, answers(older, assignor, some.groups())))
+                both = (
+                    (group, new, old)
+                    for (group, new), (_, old) in zip(real, answers(older, assignor, some.groups()))
+                )
             for group, answer, other in both:
                 tally.count(group, answer, other)
                 if progress is not None and tally.inputs % EVERY == 0:

@@ -79,12 +79,18 @@ def _fit(others: dict[str, Any], assignors: Sequence[str], members: int | None) 
     """Raises `UserError` for what the comparison of assignors does not have."""
     for name in NOT_HERE:
         if others.get(name):
-            raise UserError("the assignors have no such thing", where=NOT_HERE[name], do="leave it out")
+            raise UserError(
+                "the assignors have no such thing", where=NOT_HERE[name], do="leave it out"
+            )
     for name in assignors:
         if name not in ASSIGNORS:
             raise one_of("assignor of Kafka's", name, ASSIGNORS)
     if members is not None and not 1 <= members <= MEMBERS:
-        raise UserError(f"everything there is for {members} members is too much", where="--members", do=f"take 1 to {MEMBERS}")
+        raise UserError(
+            f"everything there is for {members} members is too much",
+            where="--members",
+            do=f"take 1 to {MEMBERS}",
+        )
 
 
 @contextmanager
@@ -98,9 +104,15 @@ def _meter() -> Iterator[Progress | None]:
 
     def line(assignor: str, inputs: int, differing: int) -> Text:
         seconds = time.perf_counter() - began
-        return Text(f"{assignor}: {inputs:,} inputs, {differing:,} differ  {seconds:.0f} s", overflow="ellipsis", no_wrap=True)
+        return Text(
+            f"{assignor}: {inputs:,} inputs, {differing:,} differ  {seconds:.0f} s",
+            overflow="ellipsis",
+            no_wrap=True,
+        )
 
-    with Live(Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True) as live:
+    with Live(
+        Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True
+    ) as live:
         yield lambda *seen: live.update(line(*seen))
 
 
@@ -114,10 +126,20 @@ def view(result: AssignorConformance) -> RenderableType:
         table.add_column(name, justify="right", no_wrap=True)
     for t in result.tallies:
         rate = f"{t.inputs / t.seconds:,.0f}" if t.seconds else ""
-        table.add_row(t.assignor, *(f"{n:,}" for n in (t.inputs, t.inputs - t.differing, t.differing, t.threw)), rate)
-    out: list[RenderableType] = [Text.assemble((said, colour), f"  the assignors of {other} and of {real}"), Padding(table, (0, 0, 0, 2))]
+        table.add_row(
+            t.assignor,
+            *(f"{n:,}" for n in (t.inputs, t.inputs - t.differing, t.differing, t.threw)),
+            rate,
+        )
+    out: list[RenderableType] = [
+        Text.assemble((said, colour), f"  the assignors of {other} and of {real}"),
+        Padding(table, (0, 0, 0, 2)),
+    ]
     for t in result.tallies:
-        out += [Text(f"\n{t.assignor}", "bold"), *(Text(f"  {number:>9,}  {bound}", "dim") for bound, number in t.bounds)]
+        out += [
+            Text(f"\n{t.assignor}", "bold"),
+            *(Text(f"  {number:>9,}  {bound}", "dim") for bound, number in t.bounds),
+        ]
         for kind, (number, example) in sorted(t.differences.items()):
             told = example_shown(example, result.sides)
             out.append(Text(f"\n  {kind}, {number:,} times; the smallest input:", "bold red"))
@@ -134,7 +156,12 @@ def _findings(asked: int, findings: Sequence[dict[str, Any]]) -> list[Text]:
     out = [Text(f"  its promises were asked of {asked:,} answers:")]
     for found in findings:
         why = "; ".join(found["circumstances"]) or "nothing unusual"
-        out.append(Text(f"\n  {found['promise']} is broken by {found['answers']:,} where {why}: {found['words']}", "bold red"))
+        out.append(
+            Text(
+                f"\n  {found['promise']} is broken by {found['answers']:,} where {why}: {found['words']}",
+                "bold red",
+            )
+        )
         out += [Text(f"    {name}: {_short(found[name])}") for name in ("input", "answer")]
     return out
 

@@ -7,7 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from attrs import define, evolve, field, frozen
 
 from groupcheck.model.assignors import Group, NoAssignment
-from groupcheck.oracles.assignment import Violation, balanced_in_topics, complete, handed_over, level, locally_balanced, valid
+from groupcheck.oracles.assignment import (
+    Violation,
+    balanced_in_topics,
+    complete,
+    handed_over,
+    level,
+    locally_balanced,
+    valid,
+)
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.conform.assignors_inputs import size
 
@@ -49,12 +57,21 @@ def circumstances(group: Group) -> frozenset[str]:
     claims = [partition for member in group.members for partition in member.owned]
     strange = {
         "a member subscribes to nothing": any(not member.topics for member in group.members),
-        "subscriptions differ": len({member.topics for member in group.members if member.topics}) > 1,
-        "a claim is of an older generation": any(member.owned and member.generation < newest for member in group.members),
-        "a claimed topic is not subscribed to": any(topic not in member.topics for member in group.members for topic, _ in member.owned),
+        "subscriptions differ": len({member.topics for member in group.members if member.topics})
+        > 1,
+        "a claim is of an older generation": any(
+            member.owned and member.generation < newest for member in group.members
+        ),
+        "a claimed topic is not subscribed to": any(
+            topic not in member.topics for member in group.members for topic, _ in member.owned
+        ),
         "a partition is claimed twice": len(claims) > len(set(claims)),
-        "a claimed partition does not exist": any(number >= sizes.get(topic, 0) for topic, number in claims),
-        "a generation is told that is not the claim's": any(m.told not in (None, m.generation) for m in group.members),
+        "a claimed partition does not exist": any(
+            number >= sizes.get(topic, 0) for topic, number in claims
+        ),
+        "a generation is told that is not the claim's": any(
+            m.told not in (None, m.generation) for m in group.members
+        ),
         "members have racks": any(member.rack for member in group.members),
     }
     return frozenset(name for name, here in strange.items() if here)
@@ -91,7 +108,9 @@ class Asked:
                 self._note(violation.promise, violation.words, group, answer)
                 noted.add(violation.promise)
 
-    def _note(self, promise: str, words: str, group: Group, answer: Assigned | NoAssignment) -> None:
+    def _note(
+        self, promise: str, words: str, group: Group, answer: Assigned | NoAssignment
+    ) -> None:
         key = promise, circumstances(group)
         before, here = self.found.get(key), size(group)
         if before is None or here < before.size:
@@ -103,6 +122,8 @@ class Asked:
         """The findings whose circumstances are least: what also happens with less is no finding of its own."""
         return [
             (promise, why, found)
-            for (promise, why), found in sorted(self.found.items(), key=lambda item: (item[0][0], item[1].size))
+            for (promise, why), found in sorted(
+                self.found.items(), key=lambda item: (item[0][0], item[1].size)
+            )
             if not any(other == promise and fewer < why for other, fewer in self.found)
         ]

@@ -33,7 +33,12 @@ class Family:
 
     def groups(self, every: int = 1) -> Iterator[Group]:
         """All of them, or every so many."""
-        chosen = islice(chain.from_iterable(zip(repeat(frame), product(*frame[2])) for frame in self.frames()), 0, None, every)
+        chosen = islice(
+            chain.from_iterable(zip(repeat(frame), product(*frame[2])) for frame in self.frames()),
+            0,
+            None,
+            every,
+        )
         return (Group(sizes, members, racks) for (sizes, racks, _), members in chosen)
 
 
@@ -54,12 +59,21 @@ def families(assignor: str, members: int = MEMBERS) -> tuple[Family, ...]:
     if assignor not in SIMPLE:
         return (_family("in order", counts, 4, "last targets", lambda: targeted(counts)),)
     simple = _family("in every order", counts, 4, "instance ids", lambda: unclaimed(counts))
-    return (simple, _family("in order", counts, 3, TWO_RACKS, lambda: racked(counts, 3))) if assignor == "range" else (simple,)
+    return (
+        (simple, _family("in order", counts, 3, TWO_RACKS, lambda: racked(counts, 3)))
+        if assignor == "range"
+        else (simple,)
+    )
 
 
-def _family(order: str, counts: range, partitions: int, what: str, frames: Callable[[], Iterator[Frame]]) -> Family:
+def _family(
+    order: str, counts: range, partitions: int, what: str, frames: Callable[[], Iterator[Frame]]
+) -> Family:
     up_to = f"1 to {counts[-1]} members {order}" if len(counts) > 1 else "1 member"
-    return Family(f"{up_to}, 2 topics of {partitions} partitions in all: all subscriptions, all {what}", frames)
+    return Family(
+        f"{up_to}, 2 topics of {partitions} partitions in all: all subscriptions, all {what}",
+        frames,
+    )
 
 
 def topic_sizes(most: int) -> Iterator[dict[str, int]]:
@@ -71,7 +85,9 @@ def topic_sizes(most: int) -> Iterator[dict[str, int]]:
 
 def subsets(partitions: Sequence[Partition]) -> list[tuple[Partition, ...]]:
     """Smallest first."""
-    return [chosen for size in range(len(partitions) + 1) for chosen in combinations(partitions, size)]
+    return [
+        chosen for size in range(len(partitions) + 1) for chosen in combinations(partitions, size)
+    ]
 
 
 def unclaimed(counts: Iterable[int]) -> Iterator[Frame]:
@@ -80,7 +96,10 @@ def unclaimed(counts: Iterable[int]) -> Iterator[Frame]:
             yield (
                 sizes,
                 {},
-                [[Member(name, topics, instance=instance) for topics in SUBSCRIPTIONS] for name, instance in zip(order, instances)],
+                [
+                    [Member(name, topics, instance=instance) for topics in SUBSCRIPTIONS]
+                    for name, instance in zip(order, instances)
+                ],
             )
 
 
@@ -99,17 +118,37 @@ def claimed(counts: Iterable[int], *, most: int = 3, backwards: bool = False) ->
     for sizes, count in product(topic_sizes(most), counts):
         claims = [((), NO_GENERATION), *product(subsets(every_partition(sizes)), (1, 2))]
         names = IDS[:count][::-1] if backwards else IDS[:count]
-        yield sizes, {}, [[Member(name, topics, *claim) for topics, claim in product(SUBSCRIPTIONS, claims)] for name in names]
+        yield (
+            sizes,
+            {},
+            [
+                [Member(name, topics, *claim) for topics, claim in product(SUBSCRIPTIONS, claims)]
+                for name in names
+            ],
+        )
 
 
 def strangely_claimed(counts: Iterable[int]) -> Iterator[Frame]:
     """Claims as old clients and topics made anew leave them."""
     for sizes, count in product(topic_sizes(2), counts):
         owned = subsets([*every_partition(sizes), ("t", sizes["t"])])
-        claims = [(o, generation, told) for o, generation, told in product(owned, (1, 2), (None, NO_GENERATION))]
+        claims = [
+            (o, generation, told)
+            for o, generation, told in product(owned, (1, 2), (None, NO_GENERATION))
+        ]
         claims += [(o, NO_GENERATION, None) for o in owned]
         for order in permutations(IDS[:count]):
-            yield sizes, {}, [[Member(name, topics, *claim) for topics, claim in product(SUBSCRIPTIONS, claims)] for name in order]
+            yield (
+                sizes,
+                {},
+                [
+                    [
+                        Member(name, topics, *claim)
+                        for topics, claim in product(SUBSCRIPTIONS, claims)
+                    ]
+                    for name in order
+                ],
+            )
 
 
 def racked(counts: Iterable[int], most: int, *, claims: bool = False) -> Iterator[Frame]:
@@ -118,12 +157,22 @@ def racked(counts: Iterable[int], most: int, *, claims: bool = False) -> Iterato
         partitions = every_partition(sizes)
         states = [((), NO_GENERATION), *((owned, 1) for owned in subsets(partitions) if claims)]
         choices = [
-            [Member(name, topics, *state, rack=rack) for topics, state, rack in product(SUBSCRIPTIONS, states, RACKS)]
+            [
+                Member(name, topics, *state, rack=rack)
+                for topics, state, rack in product(SUBSCRIPTIONS, states, RACKS)
+            ]
             for name in IDS[:count]
         ]
         for racks in product(((), ("r1",), ("r2",), ("r1", "r2")), repeat=len(partitions)):
             of_partition = dict(zip(partitions, racks))
-            yield sizes, {topic: [of_partition[topic, number] for number in range(size)] for topic, size in sizes.items()}, choices
+            yield (
+                sizes,
+                {
+                    topic: [of_partition[topic, number] for number in range(size)]
+                    for topic, size in sizes.items()
+                },
+                choices,
+            )
 
 
 def targeted(counts: Iterable[int]) -> Iterator[Frame]:
@@ -147,7 +196,10 @@ def random_groups(assignor: str, count: int, seed: int) -> Iterator[Group]:
 
 def _random_group(random: Random, *, server: bool) -> Group:
     most = random.choice((3, 8, 30))
-    sizes = {random.choice((name, f"{name}{random.randrange(100)}")): random.randint(1, most) for name in "abcde"[: random.randint(1, 5)]}
+    sizes = {
+        random.choice((name, f"{name}{random.randrange(100)}")): random.randint(1, most)
+        for name in "abcde"[: random.randint(1, 5)]
+    }
     ids = _random_ids(random)
     owned = _random_claims(random, list(every_partition(sizes)), ids, server=server)
     racks = ("r1", "r2", "r3")[: random.randint(1, 3)] if random.random() < 0.3 else ()
@@ -162,10 +214,24 @@ def _random_group(random: Random, *, server: bool) -> Group:
             owned[name].add((random.choice(list(sizes)), 50))
         instance = f"{random.randrange(4)}-{number}" if random.random() < 0.3 else None
         generation = newest if random.random() < 0.7 else random.randint(NO_GENERATION, newest)
-        told = random.choice((None, NO_GENERATION, random.randint(1, newest))) if old_clients else None
-        members.append(Member(name, topics, owned[name], generation, told, instance, random.choice((None, *racks)) if racks else None))
+        told = (
+            random.choice((None, NO_GENERATION, random.randint(1, newest))) if old_clients else None
+        )
+        members.append(
+            Member(
+                name,
+                topics,
+                owned[name],
+                generation,
+                told,
+                instance,
+                random.choice((None, *racks)) if racks else None,
+            )
+        )
     of_topics = {
-        t: [[r for r in racks if random.random() < 0.6] for _ in range(size)] for t, size in sizes.items() if random.random() < 0.9
+        t: [[r for r in racks if random.random() < 0.6] for _ in range(size)]
+        for t, size in sizes.items()
+        if random.random() < 0.9
     }
     return Group(sizes, members, of_topics if racks else {})
 
@@ -174,13 +240,21 @@ def _random_ids(random: Random) -> list[str]:
     ids = []
     for number in range(random.randint(1, random.choice((3, 6, 14)))):
         ids.append(
-            random.choice((f"c{number}", f"consumer-g-{number}-{random.getrandbits(128):032x}", f"m{random.getrandbits(20)}-{number}"))
+            random.choice(
+                (
+                    f"c{number}",
+                    f"consumer-g-{number}-{random.getrandbits(128):032x}",
+                    f"m{random.getrandbits(20)}-{number}",
+                )
+            )
         )
     random.shuffle(ids)
     return ids
 
 
-def _random_claims(random: Random, partitions: list[Partition], ids: Sequence[str], *, server: bool) -> dict[str, set[Partition]]:
+def _random_claims(
+    random: Random, partitions: list[Partition], ids: Sequence[str], *, server: bool
+) -> dict[str, set[Partition]]:
     """A coordinator's targets never overlap; clients' claims may."""
     owned: dict[str, set[Partition]] = {name: set() for name in ids}
     twice = 0.0 if server else random.choice((0.0, 0.1, 0.5))
@@ -198,7 +272,9 @@ def _random_claims(random: Random, partitions: list[Partition], ids: Sequence[st
 def size(group: Group) -> tuple[int, ...]:
     """How large an input is: members, partitions, claims, subscriptions, and whatever else is set. The smaller one explains better."""
     members = group.members
-    strange = sum((m.instance is not None) + (m.rack is not None) + (m.told is not None) for m in members)
+    strange = sum(
+        (m.instance is not None) + (m.rack is not None) + (m.told is not None) for m in members
+    )
     return (
         len(members),
         sum(number for _, number in group.topics),
@@ -218,7 +294,16 @@ def shown(group: Group) -> Mapping[str, object]:
             told["claims"] = [f"{topic}-{number}" for topic, number in sorted(m.owned)]
         if m.generation != NO_GENERATION:
             told["generation"] = m.generation
-        told |= {name: value for name, value in (("told", m.told), ("instance", m.instance), ("rack", m.rack)) if value is not None}
+        told |= {
+            name: value
+            for name, value in (("told", m.told), ("instance", m.instance), ("rack", m.rack))
+            if value is not None
+        }
         members[m.id] = told
-    racks = {topic: [sorted(of_partition) for of_partition in of_topic] for topic, of_topic in group.racks}
-    return {"topics": dict(group.topics), "members": members} | ({"racks": racks} if any(map(any, racks.values())) else {})
+    racks = {
+        topic: [sorted(of_partition) for of_partition in of_topic]
+        for topic, of_topic in group.racks
+    }
+    return {"topics": dict(group.topics), "members": members} | (
+        {"racks": racks} if any(map(any, racks.values())) else {}
+    )

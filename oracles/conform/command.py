@@ -37,7 +37,13 @@ COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow
 
 
 def run(
-    variant: str, *, kafka: str, as_json: bool, diff: tuple[str, str] | None = None, parquet: Path | None = None, **options: Any
+    variant: str,
+    *,
+    kafka: str,
+    as_json: bool,
+    diff: tuple[str, str] | None = None,
+    parquet: Path | None = None,
+    **options: Any,
 ) -> int:
     """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some differ, 3 not all were executed."""
     assignors = options.pop("assignors", ())
@@ -46,12 +52,22 @@ def run(
 
         return run(kafka=kafka, as_json=as_json, diff=diff, assignors=assignors, **options)
     if assignors:
-        raise UserError(f"{variant} is compared with the coordinator", where="--assignor", do=f"see `conform {ASSIGNORS}`")
+        raise UserError(
+            f"{variant} is compared with the coordinator",
+            where="--assignor",
+            do=f"see `conform {ASSIGNORS}`",
+        )
     if diff:
         with _meter() as progress:
-            return _show(compared := versions_differ(variant, *diff, progress=progress, **options), diff_view(compared), as_json)
+            return _show(
+                compared := versions_differ(variant, *diff, progress=progress, **options),
+                diff_view(compared),
+                as_json,
+            )
     with _meter() as progress:
-        result = conform(variant, kafka=known(kafka), progress=progress, lists=parquet is not None, **options)
+        result = conform(
+            variant, kafka=known(kafka), progress=progress, lists=parquet is not None, **options
+        )
     if parquet:
         write_table(table_rows(result), CONFORMANCE, parquet)
     return _show(result, view(result), as_json)
@@ -72,13 +88,25 @@ def diff_view(result: VersionDiff) -> RenderableType:
     old, new = result.versions
     c = result.tour.counts
     said = f"{len(result.changes)} changes" if result.changes else "no difference"
-    out = [Text(f"{said}  {result.tour.variant}, Kafka {old} and {new}  {result.tour.reason}".rstrip(), "bold")]
-    out.append(Text(f"  {c.executed:,} rows executed in {c.schedules:,} schedules on both, {result.changed:,} of them end differently"))
+    out = [
+        Text(
+            f"{said}  {result.tour.variant}, Kafka {old} and {new}  {result.tour.reason}".rstrip(),
+            "bold",
+        )
+    ]
+    out.append(
+        Text(
+            f"  {c.executed:,} rows executed in {c.schedules:,} schedules on both, {result.changed:,} of them end differently"
+        )
+    )
     for change in result.changes:
         told = change.shown(result.versions)
         out.append(Text(f"\nafter {told['after']}: {', '.join(told['differs'])}", "bold red"))
         for version, transcript in told["transcripts"].items():
-            out += [Text(f"   Kafka {version}", "bold"), *(Text(f"   {line}") for line in transcript)]
+            out += [
+                Text(f"   Kafka {version}", "bold"),
+                *(Text(f"   {line}") for line in transcript),
+            ]
     return Group(*out)
 
 
@@ -90,8 +118,16 @@ def _meter() -> Iterator[Callable[[Counts], None] | None]:
     from rich.live import Live
 
     began = time.perf_counter()
-    with Live(Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True) as live:
-        yield lambda counts: live.update(Text(progress_line(counts, time.perf_counter() - began), overflow="ellipsis", no_wrap=True))
+    with Live(
+        Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True
+    ) as live:
+        yield lambda counts: live.update(
+            Text(
+                progress_line(counts, time.perf_counter() - began),
+                overflow="ellipsis",
+                no_wrap=True,
+            )
+        )
 
 
 def view(result: Conformance) -> RenderableType:
@@ -99,23 +135,47 @@ def view(result: Conformance) -> RenderableType:
     with_bug = f" with {result.mutation}" if result.mutation else ""
     title = f"{result.variant}{with_bug} and the coordinator of Kafka {result.kafka}"
     headline = Text("  ").join(
-        Text(text, style) for text, style in ((result.verdict, COLOUR[result.verdict]), (title, "bold"), (result.why, "")) if text
+        Text(text, style)
+        for text, style in (
+            (result.verdict, COLOUR[result.verdict]),
+            (title, "bold"),
+            (result.why, ""),
+        )
+        if text
     )
-    told = [_difference(k, difference_shown(d)) for k, d in enumerate(result.differences[:SHOWN], 1)]
+    told = [
+        _difference(k, difference_shown(d)) for k, d in enumerate(result.differences[:SHOWN], 1)
+    ]
     more = (
-        [Text(f"\n{result.differing - SHOWN:,} more rows differ (--json lists {len(result.differences)})")]
+        [
+            Text(
+                f"\n{result.differing - SHOWN:,} more rows differ (--json lists {len(result.differences)})"
+            )
+        ]
         if result.differing > SHOWN
         else []
     )
-    return Group(headline, Padding(facts_table(facts(result)), (0, 0, 0, 2)), *told, *more, *_findings(result))
+    return Group(
+        headline,
+        Padding(facts_table(facts(result)), (0, 0, 0, 2)),
+        *told,
+        *more,
+        *_findings(result),
+    )
 
 
 def facts(result: Conformance) -> list[tuple[str, str]]:
     """The figures, in words."""
     c = result.counts
     scope = scope_shown(result.scope, result.faults)
-    extra = [f"{name.replace('_', ' ')} {scope[name]}" for name in ("max_size", "protocols") if scope[name]]
-    bounds = f"{scope['members']} members, {scope['generations']} generations" + "".join(f", {e}" for e in extra)
+    extra = [
+        f"{name.replace('_', ' ')} {scope[name]}"
+        for name in ("max_size", "protocols")
+        if scope[name]
+    ]
+    bounds = f"{scope['members']} members, {scope['generations']} generations" + "".join(
+        f", {e}" for e in extra
+    )
     rate = f", {c.executed / result.seconds:,.0f} rows/s" if result.seconds else ""
     return [
         ("scope", f"{bounds}; any number of: {', '.join(result.faults) or 'no fault'}"),
@@ -123,7 +183,10 @@ def facts(result: Conformance) -> list[tuple[str, str]]:
         ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {result.differing:,}"),
         *(("not executed", f"{n:,}: {why}") for why, n in result.unrealizable.items()),
         ("choices", f"{c.seen:,} of the {c.choices:,} outcomes seen, of rows that allow several"),
-        ("schedules", f"{c.schedules:,} of {c.commands:,} commands, {result.seconds:.1f} s{rate}, seed {result.seed}"),
+        (
+            "schedules",
+            f"{c.schedules:,} of {c.commands:,} commands, {result.seconds:.1f} s{rate}, seed {result.seed}",
+        ),
     ]
 
 
@@ -140,7 +203,12 @@ def _difference(k: int, told: Mapping[str, Any]) -> Group:
 def _findings(result: Conformance) -> list[Text]:
     if result.asked is None:
         return []
-    out = [Text(f"\nPromises asked of the real memory {result.asked:,} times; broken in {len(result.findings)} ways.", "bold")]
+    out = [
+        Text(
+            f"\nPromises asked of the real memory {result.asked:,} times; broken in {len(result.findings)} ways.",
+            "bold",
+        )
+    ]
     for told in map(finding_shown, result.findings):
         out += [
             Text(f"\n{told['promise']} ({told['kind']}): {told['statement']}", "bold red"),

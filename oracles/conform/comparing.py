@@ -19,7 +19,12 @@ from groupcheck.oracles.kafka.records import GroupRecord, OffsetRecord, Record
 from groupcheck.oracles.kafka.schedule import Step
 
 OF_THE_GROUP = ("join-g", "sync-g", "heartbeat-g-")
-States = {Phase.EMPTY: "Empty", Phase.PREPARING: "PreparingRebalance", Phase.COMPLETING: "CompletingRebalance", Phase.STABLE: "Stable"}
+States = {
+    Phase.EMPTY: "Empty",
+    Phase.PREPARING: "PreparingRebalance",
+    Phase.COMPLETING: "CompletingRebalance",
+    Phase.STABLE: "Stable",
+}
 
 
 @frozen
@@ -34,7 +39,9 @@ class Observed:
     def answers(self, asked: int, late: bool) -> dict[int, Answer]:
         """The answers of the row by number of the request; `late`: also the one to `asked` that an append held back."""
         given = {number: answer for step in self.steps for number, answer in step.answered}
-        return given | {number: answer for number, answer in self.released if late and number == asked}
+        return given | {
+            number: answer for number, answer in self.released if late and number == asked
+        }
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -43,7 +50,14 @@ class Observed:
 
 
 def differences(
-    before: Memory, given: Input, outcome: Outcome, moved: Move, at: Standing, now: Standing, real: Observed, scope: Scope
+    before: Memory,
+    given: Input,
+    outcome: Outcome,
+    moved: Move,
+    at: Standing,
+    now: Standing,
+    real: Observed,
+    scope: Scope,
 ) -> Iterator[str]:
     """All that is not as the outcome says; `at` and `now` are where the real coordinator stands before and after."""
     # A SyncGroup that stays parked is answered when the plan is replicated, which is another row.
@@ -53,10 +67,14 @@ def differences(
     yield from records_differ(before, given, outcome, now, real.records)
 
 
-def answers_differ(at: Standing, moved: Move, outcome: Outcome, now: Standing, real: Mapping[int, Answer]) -> Iterator[str]:
+def answers_differ(
+    at: Standing, moved: Move, outcome: Outcome, now: Standing, real: Mapping[int, Answer]
+) -> Iterator[str]:
     """Who was answered, and what. `at` before and `now` after the step; `real`: the answers of the step by number of the request."""
     waited = dict(at.parked)
-    expected: dict[int, Told] = {waited.get(t.member, -1) if t.parked else moved.asked: t for t in outcome.told}
+    expected: dict[int, Told] = {
+        waited.get(t.member, -1) if t.parked else moved.asked: t for t in outcome.told
+    }
     for number in sorted(set(expected) - set(real)):
         yield f"request {number} gets no answer, in the model {_code(expected[number])}"
     for number in sorted(set(real) - set(expected) - set(at.owed)):
@@ -71,9 +89,15 @@ def _code(told: Told) -> int:
     return told.answer.code
 
 
-def _answer(told: Told, memory: Memory, now: Standing, real: Answer) -> Iterator[tuple[str, Any, Any]]:
+def _answer(
+    told: Told, memory: Memory, now: Standing, real: Answer
+) -> Iterator[tuple[str, Any, Any]]:
     answer = told.answer
-    error = real.members[0] if isinstance(real, LeaveAnswer) and not real.error and real.members else real.error
+    error = (
+        real.members[0]
+        if isinstance(real, LeaveAnswer) and not real.error and real.members
+        else real.error
+    )
     yield "error", answer.code, error
     if isinstance(real, JoinAnswer) and isinstance(answer.request, messages.JoinGroup):
         if answer.code == 79:
@@ -81,11 +105,20 @@ def _answer(told: Told, memory: Memory, now: Standing, real: Answer) -> Iterator
         if answer.code == 0 and error == 0:
             member = now.name(told.member, answer.id)
             leader = _leader(memory, now) or ""
-            everybody = {now.name(me, id) for me, seats in enumerate(memory.seats) for id, seat in seats if seat.member}
+            everybody = {
+                now.name(me, id)
+                for me, seats in enumerate(memory.seats)
+                for id, seat in seats
+                if seat.member
+            }
             yield "member", member, real.member
             yield "generation", answer.generation, real.generation
             yield "leader", leader, real.leader
-            yield "members listed", everybody if member == leader else set(), {m.member for m in real.members}
+            yield (
+                "members listed",
+                everybody if member == leader else set(),
+                {m.member for m in real.members},
+            )
     if isinstance(real, SyncAnswer) and answer.code == 0 and error == 0:
         yield "assignment", partitions_of(answer.share), real.assigned
 
@@ -100,14 +133,24 @@ def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope
             yield f"{what} is {_shown(seen)}, in the model {_shown(model)}"
 
 
-def _memory(memory: Memory, at: Standing, real: ClassicMemory, scope: Scope) -> Iterator[tuple[str, Any, Any]]:
+def _memory(
+    memory: Memory, at: Standing, real: ClassicMemory, scope: Scope
+) -> Iterator[tuple[str, Any, Any]]:
     core = memory.core
     known = {at.name(me, id): seat for me, seats in enumerate(memory.seats) for id, seat in seats}
     yield "state", States[core.phase], real.state
     yield "generation", core.generation, real.generation
     yield "leader", _leader(memory, at), real.leader
-    yield "ids handed out", {name for name, seat in known.items() if not seat.member}, set(real.pending_join)
-    yield "members", {name for name, seat in known.items() if seat.member}, {m.member for m in real.members}
+    yield (
+        "ids handed out",
+        {name for name, seat in known.items() if not seat.member},
+        set(real.pending_join),
+    )
+    yield (
+        "members",
+        {name for name, seat in known.items() if seat.member},
+        {m.member for m in real.members},
+    )
     yield "awaiting join", core.parked, real.awaiting_join
     due = {name for name, seat in known.items() if seat.due}
     if core.phase != Phase.STABLE or scope.has("sync_timeout"):
@@ -119,7 +162,9 @@ def _memory(memory: Memory, at: Standing, real: ClassicMemory, scope: Scope) -> 
     yield "timers", _timers(core, known, scope), _armed(real, core, known, scope)
 
 
-def _member(seat: Seat, real: ClassicMember, core: Core, scope: Scope) -> Iterator[tuple[str, Any, Any]]:
+def _member(
+    seat: Seat, real: ClassicMember, core: Core, scope: Scope
+) -> Iterator[tuple[str, Any, Any]]:
     yield "parked JoinGroup", seat.join, real.awaiting_join
     yield "parked SyncGroup", seat.sync, real.awaiting_sync
     if scope.has("new_member_timeout"):
@@ -141,13 +186,23 @@ def _timers(core: Core, known: Mapping[str, Seat], scope: Scope) -> set[str]:
 
 def _armed(real: ClassicMemory, core: Core, known: Mapping[str, Seat], scope: Scope) -> set[str]:
     keys = {t.key for t in real.timers if t.key.startswith(OF_THE_GROUP)}
-    forgotten = core.phase == Phase.STABLE and not scope.has("sync_timeout")  # a dead value of the model: nothing in the scope reads it
-    if scope.max_size is not None:  # the timer of an id that was rejected for the size stays; when it fires there is nobody to remove
-        keys -= {key for key in keys if key.startswith("heartbeat-g-") and key.removeprefix("heartbeat-g-") not in known}
+    forgotten = core.phase == Phase.STABLE and not scope.has(
+        "sync_timeout"
+    )  # a dead value of the model: nothing in the scope reads it
+    if (
+        scope.max_size is not None
+    ):  # the timer of an id that was rejected for the size stays; when it fires there is nobody to remove
+        keys -= {
+            key
+            for key in keys
+            if key.startswith("heartbeat-g-") and key.removeprefix("heartbeat-g-") not in known
+        }
     return keys - {"sync-g"} if forgotten else keys
 
 
-def records_differ(before: Memory, given: Input, outcome: Outcome, now: Standing, records: tuple[Record, ...]) -> Iterator[str]:
+def records_differ(
+    before: Memory, given: Input, outcome: Outcome, now: Standing, records: tuple[Record, ...]
+) -> Iterator[str]:
     """What the step appended: a group record with the leader's SyncGroup and when the group becomes Empty, an offset with an accepted commit."""
     expected = _appended(before, given, outcome, now)
     seen = [_seen(r) for r in records]
@@ -160,7 +215,14 @@ def _appended(before: Memory, given: Input, outcome: Outcome, now: Standing) -> 
     if outcome.stored:
         return [("offset", 1)]
     if leads_with(before, given):
-        return [("group", core.generation, _leader(outcome.after, now), sorted(_members(outcome.after, now)))]
+        return [
+            (
+                "group",
+                core.generation,
+                _leader(outcome.after, now),
+                sorted(_members(outcome.after, now)),
+            )
+        ]
     if empties(before, outcome):
         return [("group", core.generation, None, [])]
     return []
@@ -181,7 +243,11 @@ def _members(memory: Memory, now: Standing) -> Iterator[str]:
 def _seen(record: Record) -> Any:
     if isinstance(record, GroupRecord):
         return ("group", record.generation, record.leader, sorted(m.member for m in record.members))
-    return ("offset", record.committed) if isinstance(record, OffsetRecord) else ("other", type(record).__name__)
+    return (
+        ("offset", record.committed)
+        if isinstance(record, OffsetRecord)
+        else ("other", type(record).__name__)
+    )
 
 
 def _shown(value: Any) -> str:

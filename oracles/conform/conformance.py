@@ -45,14 +45,18 @@ class Conformance:
     seconds: float
     asked: int | None
     findings: tuple[Finding, ...]
-    listed: tuple[tuple[Listed, bool, bool | None], ...] = ()  # each row, was it executed, does it agree
+    listed: tuple[
+        tuple[Listed, bool, bool | None], ...
+    ] = ()  # each row, was it executed, does it agree
 
     @property
     def verdict(self) -> str:
         """`agrees`, `differs`, or `unknown` where not every row was executed."""
         if self.differing:
             return "differs"
-        return "agrees" if not self.reason and self.counts.executed == self.counts.rows else "unknown"
+        return (
+            "agrees" if not self.reason and self.counts.executed == self.counts.rows else "unknown"
+        )
 
     @property
     def exit_code(self) -> int:
@@ -88,7 +92,11 @@ class Conformance:
             "commands": c.commands,
             "seconds": round(self.seconds, 3),
             "abstractions": ABSTRACTIONS,
-            **({} if self.asked is None else {"asked": self.asked, "findings": [finding_shown(f) for f in self.findings]}),
+            **(
+                {}
+                if self.asked is None
+                else {"asked": self.asked, "findings": [finding_shown(f) for f in self.findings]}
+            ),
             "differences": [difference_shown(d) for d in self.differences],
         }
 
@@ -130,7 +138,12 @@ def difference_shown(d: Difference) -> dict[str, Any]:
 
 def finding_shown(f: Finding) -> dict[str, Any]:
     """A promise that the real coordinator breaks, with the shortest schedule that shows it."""
-    return {"promise": f.promise, "statement": PROMISES[f.promise], "kind": f.kind, "transcript": lines(f.transcript)}
+    return {
+        "promise": f.promise,
+        "statement": PROMISES[f.promise],
+        "kind": f.kind,
+        "transcript": lines(f.transcript),
+    }
 
 
 def input_shown(given: Input) -> str:
@@ -179,7 +192,15 @@ def conform(
     began = time.perf_counter()
     own = driver or Driver(known(kafka))
     try:
-        made = tour(rows, own, seed=seed, max_rows=max_rows, progress=progress, asks=findings, **({"lists": True} if lists else {}))
+        made = tour(
+            rows,
+            own,
+            seed=seed,
+            max_rows=max_rows,
+            progress=progress,
+            asks=findings,
+            **({"lists": True} if lists else {}),
+        )
         made.run()
     finally:
         if driver is None:
@@ -223,7 +244,14 @@ class VersionDiff:
         }
 
 
-def versions_differ(variant: str, old: str, new: str, *, progress: Callable[[Counts], None] | None = None, **options: Any) -> VersionDiff:
+def versions_differ(
+    variant: str,
+    old: str,
+    new: str,
+    *,
+    progress: Callable[[Counts], None] | None = None,
+    **options: Any,
+) -> VersionDiff:
     """Executes the rows of the variant's coordinator on two Kafka versions and lists what differs. `options`: as for `conform`."""
     with Driver(known(old)) as older, Driver(known(new)) as newer:
         begun: list[VersionTour] = []
@@ -246,12 +274,23 @@ def _faults(given: Mapping[str, int] | None) -> tuple[str, ...]:
 
 
 def rows_at(
-    variant: str, members: int, generations: int, faults: tuple[str, ...], mutation: str | None, settings: Mapping[str, str]
+    variant: str,
+    members: int,
+    generations: int,
+    faults: tuple[str, ...],
+    mutation: str | None,
+    settings: Mapping[str, str],
 ) -> tuple[Scope, Rows]:
     """The scope and the rows of a variant's coordinator, perhaps with a mutation of it. Raises `UserError` for what does not exist or fit."""
     budgets = dict.fromkeys(faults, ANY)
     about = subject(
-        variant, mutation=mutation, faults=budgets, settings=settings, members=members, generations=generations, assignor="range"
+        variant,
+        mutation=mutation,
+        faults=budgets,
+        settings=settings,
+        members=members,
+        generations=generations,
+        assignor="range",
     )
     scope, bug = about.spec.scope, about.mutation
     spec = load(variant).spec(scope)
@@ -259,7 +298,8 @@ def rows_at(
         strange = [r.name for r in bug.replaced if r.name not in {c.name for c in COORDINATOR}]
         if strange:
             raise UserError(
-                f"mutation {bug.id} changes the member ({strange[0]}), not the coordinator", do="choose one of the coordinator's"
+                f"mutation {bug.id} changes the member ({strange[0]}), not the coordinator",
+                do="choose one of the coordinator's",
             )
         spec = bug.apply(spec)
     return scope, Rows(scope, spec)
@@ -268,5 +308,11 @@ def rows_at(
 def progress_line(counts: Counts, seconds: float) -> str:
     """One line for a terminal."""
     rate = f"{counts.executed / seconds:,.0f} rows/s" if seconds > 0.5 else ""
-    parts = [f"{counts.executed:,} rows executed", rate, f"level {counts.level}", f"{counts.memories:,} memories", f"{seconds:.0f} s"]
+    parts = [
+        f"{counts.executed:,} rows executed",
+        rate,
+        f"level {counts.level}",
+        f"{counts.memories:,} memories",
+        f"{seconds:.0f} s",
+    ]
     return "  ".join(filter(None, parts))

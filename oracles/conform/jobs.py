@@ -33,7 +33,9 @@ class Row:
 
 
 LOOK, READ = Look(), ReadLog()
-RELEASE = AutoCommit(on=True)  # at last, what was held back is replicated, and the answers behind it are given
+RELEASE = AutoCommit(
+    on=True
+)  # at last, what was held back is replicated, and the answers behind it are given
 
 
 @frozen
@@ -61,7 +63,11 @@ class Job:
         for moved in self.moves:
             commands += [*moved.first, LOOK, *moved.then]
         commands.append(RELEASE)
-        return Schedule([*commands, READ], Reset(seed=self.at.seed, topics=(("t", partitions),), config=config), Looks.NEVER)
+        return Schedule(
+            [*commands, READ],
+            Reset(seed=self.at.seed, topics=(("t", partitions),), config=config),
+            Looks.NEVER,
+        )
 
     @property
     def places(self) -> Iterator[tuple[int, int]]:
@@ -82,20 +88,31 @@ def config_of(scope: Scope) -> tuple[tuple[str, int], ...]:
     return (("group.max.size", scope.max_size),) if scope.max_size is not None else ()
 
 
-def job_of(rows: tuple[Row, ...], at: Standing, scope: Scope, again: int = 0, lost: bool = False, twice: bool = False) -> Job:
+def job_of(
+    rows: tuple[Row, ...],
+    at: Standing,
+    scope: Scope,
+    again: int = 0,
+    lost: bool = False,
+    twice: bool = False,
+) -> Job:
     """Rows for one schedule that begins with the one that leads `at` their memory."""
     checks = again > 0
     moves, standings = [], []
     here = attrs.evolve(at, commands=(*at.commands, LOOK)) if checks else at
     for row in rows:
-        outcome = next((o for o in row.outcomes if unwritten(row.before, o) == lost), row.outcomes[0])
+        outcome = next(
+            (o for o in row.outcomes if unwritten(row.before, o) == lost), row.outcomes[0]
+        )
         moved = move_of(row, here, outcome, scope, twice and row is rows[-1])
         moves.append(moved)
         standings.append(here)
         there = after(here, row.before, row.given, moved, outcome)
         # The look stands before the commands that replicate what the step has written.
         before_look = len(there.commands) - len(moved.then)
-        here = attrs.evolve(there, commands=(*there.commands[:before_look], LOOK, *there.commands[before_look:]))
+        here = attrs.evolve(
+            there, commands=(*there.commands[:before_look], LOOK, *there.commands[before_look:])
+        )
     return Job(rows, at, tuple(moves), tuple(standings), checks, again, lost, twice)
 
 
@@ -106,11 +123,17 @@ def move_of(row: Row, at: Standing, outcome: Outcome, scope: Scope, twice: bool 
 
 
 def observed(
-    steps: tuple[Step, ...], place: int, ended: int, log: tuple[Record, ...], released: tuple[tuple[int, Answer], ...]
+    steps: tuple[Step, ...],
+    place: int,
+    ended: int,
+    log: tuple[Record, ...],
+    released: tuple[tuple[int, Answer], ...],
 ) -> Observed:
     """What was seen of one row of a schedule: its steps are `place` to `ended`, where a look follows."""
     end = steps[place - 1].end if place else 0
-    return Observed(steps[place:ended], steps[ended].memory, tuple(r for r in log if r.offset >= end), released)
+    return Observed(
+        steps[place:ended], steps[ended].memory, tuple(r for r in log if r.offset >= end), released
+    )
 
 
 def matches(

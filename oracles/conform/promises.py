@@ -9,7 +9,15 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from groupcheck.oracles.kafka.commands import Command, FailAppends, FailOver, JoinGroup, LeaveGroup, Request, SyncGroup
+from groupcheck.oracles.kafka.commands import (
+    Command,
+    FailAppends,
+    FailOver,
+    JoinGroup,
+    LeaveGroup,
+    Request,
+    SyncGroup,
+)
 from groupcheck.oracles.kafka.memory import ClassicMemory, Memory
 from groupcheck.oracles.kafka.records import GroupRecord, Record
 from groupcheck.oracles.kafka.schedule import Step, Transcript
@@ -37,7 +45,11 @@ class Finding:
 
 
 def broken(
-    steps: tuple[Step, ...], last: Command, memory: Memory | None, log: tuple[Record, ...], in_flight: bool
+    steps: tuple[Step, ...],
+    last: Command,
+    memory: Memory | None,
+    log: tuple[Record, ...],
+    in_flight: bool,
 ) -> Iterator[tuple[str, str]]:
     """(promise, kind) of those that are broken after these steps, the last of which carried out `last`.
 
@@ -49,7 +61,11 @@ def broken(
     if names and memory.leader not in names:
         yield "leader", name(last)
     for m in memory.members:
-        if not m.awaiting_join and not m.awaiting_sync and memory.due(f"heartbeat-g-{m.member}") is None:
+        if (
+            not m.awaiting_join
+            and not m.awaiting_sync
+            and memory.due(f"heartbeat-g-{m.member}") is None
+        ):
             yield "member_timer", name(last)
     if memory.state == "PreparingRebalance" and memory.due("join-g") is None:
         yield "round_timer", name(last)
@@ -61,13 +77,21 @@ def broken(
 
 def name(command: Command) -> str:
     """What a command is called in a finding: its API or timer."""
-    return f"Fire {command.timer.split('-')[0]}" if hasattr(command, "timer") else type(command).__name__
+    return (
+        f"Fire {command.timer.split('-')[0]}"
+        if hasattr(command, "timer")
+        else type(command).__name__
+    )
 
 
 def _unanswered(steps: tuple[Step, ...], memory: ClassicMemory) -> Iterator[tuple[str, str]]:
     moved = max((k for k, s in enumerate(steps) if isinstance(s.command, FailOver)), default=-1)
     answered = {number for s in steps for number, _ in s.answered}
-    asked = [(s.number, s.command) for s in steps[moved + 1 :] if isinstance(s.command, JoinGroup | SyncGroup)]
+    asked = [
+        (s.number, s.command)
+        for s in steps[moved + 1 :]
+        if isinstance(s.command, JoinGroup | SyncGroup)
+    ]
     latest = {(type(command), command.member): number for number, command in asked}
     joining = {m.member for m in memory.members if m.awaiting_join}
     syncing = {m.member for m in memory.members if m.awaiting_sync}
@@ -79,10 +103,15 @@ def _unanswered(steps: tuple[Step, ...], memory: ClassicMemory) -> Iterator[tupl
         if number < latest[type(command), command.member]:
             yield "answered", f"{name(command)} of a member that asks again"
         elif command.member not in waits:
-            yield "answered", f"{name(command)} of a member that is {'there' if command.member in there else 'gone'}"
+            yield (
+                "answered",
+                f"{name(command)} of a member that is {'there' if command.member in there else 'gone'}",
+            )
 
 
-def _left_in_spite(steps: tuple[Step, ...], last: Command, names: set[str]) -> Iterator[tuple[str, str]]:
+def _left_in_spite(
+    steps: tuple[Step, ...], last: Command, names: set[str]
+) -> Iterator[tuple[str, str]]:
     if not isinstance(last, LeaveGroup) or last.member in names:
         return
     number = max(s.number for s in steps if s.command is last)
@@ -90,17 +119,32 @@ def _left_in_spite(steps: tuple[Step, ...], last: Command, names: set[str]) -> I
         yield "leaving", name(last)
 
 
-def _log_differs(steps: tuple[Step, ...], last: Command, memory: ClassicMemory, log: tuple[Record, ...]) -> Iterator[tuple[str, str]]:
+def _log_differs(
+    steps: tuple[Step, ...], last: Command, memory: ClassicMemory, log: tuple[Record, ...]
+) -> Iterator[tuple[str, str]]:
     groups = [r for r in log if isinstance(r, GroupRecord)]
     if not groups:
         return
     loaded = {m.member for m in groups[-1].members}
     if memory.state in ("Empty", "Stable") and loaded != {m.member for m in memory.members}:
         yield "log", f"{memory.state}, after {name(last)}"
-    plans = {s.number: s.command for s in steps if isinstance(s.command, SyncGroup) and s.command.assignments}
-    of_now = loaded and memory.generation == groups[-1].generation and memory.state == "PreparingRebalance"
+    plans = {
+        s.number: s.command
+        for s in steps
+        if isinstance(s.command, SyncGroup) and s.command.assignments
+    }
+    of_now = (
+        loaded
+        and memory.generation == groups[-1].generation
+        and memory.state == "PreparingRebalance"
+    )
     for number, answer in (a for s in steps for a in s.answered):
-        if of_now and number in plans and answer.error and plans[number].generation == memory.generation:
+        if (
+            of_now
+            and number in plans
+            and answer.error
+            and plans[number].generation == memory.generation
+        ):
             yield "refused_plan", f"answered {answer.error}"
 
 

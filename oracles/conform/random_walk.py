@@ -33,7 +33,10 @@ class Disagreement(Exception):
     transcript: Transcript | Lost
 
     def __str__(self) -> str:
-        told = [f"after {self.given!r} the real coordinator is where the model cannot be:", *(f"  {what}" for what in self.what)]
+        told = [
+            f"after {self.given!r} the real coordinator is where the model cannot be:",
+            *(f"  {what}" for what in self.what),
+        ]
         return "\n".join([*told, *lines(self.transcript)])
 
 
@@ -43,20 +46,30 @@ class RandomWalk:
     Steps for which the model allows one outcome alone wait until one comes where the real coordinator must be asked: then all go together.
     """
 
-    def __init__(self, driver: Driver, scope: Scope, spec: Callable[[Scope], Spec], seed: int = 0) -> None:
+    def __init__(
+        self, driver: Driver, scope: Scope, spec: Callable[[Scope], Spec], seed: int = 0
+    ) -> None:
         self.scope, self._driver = scope, driver
         # A JoinGroup of version 3 and older is answered in one step: the same rows, with that scope.
-        self._scopes = {two_step: attrs.evolve(scope, two_step=two_step) for two_step in (True, False)}
+        self._scopes = {
+            two_step: attrs.evolve(scope, two_step=two_step) for two_step in (True, False)
+        }
         self._rows = {two_step: Rows(of, spec(of)) for two_step, of in self._scopes.items()}
         self.memory: Memory = self._rows[True].start()
-        self._at = self._ahead = Standing(seed=seed)  # where it stands, and where it should stand after what waits
+        self._at = self._ahead = Standing(
+            seed=seed
+        )  # where it stands, and where it should stand after what waits
         self._waiting: list[Row] = []
         self.steps = self.stutters = 0
 
     def fires(self) -> Iterator[Fires]:
         """Timers and ends of appends that can happen now."""
         rows = self._rows[True]
-        return (given for given in rows.inputs(self.memory) if isinstance(given, Fires) and rows.outcomes(self.memory, given))
+        return (
+            given
+            for given in rows.inputs(self.memory)
+            if isinstance(given, Fires) and rows.outcomes(self.memory, given)
+        )
 
     def step(self, given: Input, *, two_step: bool = True, lost: bool = False) -> bool:
         """The input happens at both; False where the model says that it cannot happen now. `lost`: the record of a group that becomes Empty is.
@@ -76,7 +89,13 @@ class RandomWalk:
         moved = move_of(row, self._ahead, outcomes[0], self._scopes[two_step])
         self._ahead = after(self._ahead, row.before, given, moved, outcomes[0])
         # While appends are held back, an answer may wait for a later step; so each is looked at before the next.
-        if len(outcomes) > 1 or delay or not two_step or self._ahead.held or len(self._waiting) == MOST_WAITING:
+        if (
+            len(outcomes) > 1
+            or delay
+            or not two_step
+            or self._ahead.held
+            or len(self._waiting) == MOST_WAITING
+        ):
             fates = {unwritten(row.before, o) for o in outcomes}
             self.catch_up(self._scopes[two_step], lost if lost in fates else not lost)
         return True
@@ -92,17 +111,33 @@ class RandomWalk:
         result = self._driver.run(job.schedule(config_of(self.scope), self.scope.partition_count))
         if isinstance(result, Lost) or result.refused:
             raise Disagreement(
-                rows[-1].given, (str(result) if isinstance(result, Lost) else f"the driver refuses: {result.refused}",), result
+                rows[-1].given,
+                (
+                    str(result)
+                    if isinstance(result, Lost)
+                    else f"the driver refuses: {result.refused}",
+                ),
+                result,
             )
         chosen: list[Outcome] = []
-        for k, (row, moved, at, (place, ended)) in enumerate(zip(rows, job.moves, job.standings, job.places)):
+        for k, (row, moved, at, (place, ended)) in enumerate(
+            zip(rows, job.moves, job.standings, job.places)
+        ):
             is_last = row is rows[-1]
-            real = observed(result.steps, place, ended, result.steps[-1].records or (), job.released(result) if is_last else ())
+            real = observed(
+                result.steps,
+                place,
+                ended,
+                result.steps[-1].records or (),
+                job.released(result) if is_last else (),
+            )
             matched, what = matches(row, lost and is_last, at, moved, real, scope)
             if matched:
                 chosen.append(matched[0][0])
             elif not is_last:
-                self._follow(rows[: k + 1], False, scope)  # it raises, with nothing in the transcript that came later
+                self._follow(
+                    rows[: k + 1], False, scope
+                )  # it raises, with nothing in the transcript that came later
                 raise Disagreement(row.given, (*what, "only where something follows"), result)
             elif twice or not self._stutters(row, at, moved, result, ended):
                 raise Disagreement(row.given, what, result)
@@ -116,7 +151,9 @@ class RandomWalk:
         self._ahead = self._at
         self.memory = chosen[-1].after
 
-    def _stutters(self, row: Row, at: Standing, moved: Move, result: Transcript, ended: int) -> bool:
+    def _stutters(
+        self, row: Row, at: Standing, moved: Move, result: Transcript, ended: int
+    ) -> bool:
         """Has the initial delay been extended for a member of an earlier round, and nothing else? Then it must be over at its next fire."""
         if not isinstance(row.given, Fires) or row.given.rule != "initial_delay":
             return False

@@ -39,7 +39,14 @@ from groupcheck.model.protocol.timers import TIMER_RULES
 from groupcheck.model.protocol.walks import WALK_RULES
 
 COORDINATOR = (*TIMER_RULES, fail_over, *WALK_RULES, close_books, store_offset, *REQUEST_RULES)
-FAULTS = ("append_failure", "fail_over", "session_timeout", "rebalance_timeout", "sync_timeout", "new_member_timeout")
+FAULTS = (
+    "append_failure",
+    "fail_over",
+    "session_timeout",
+    "rebalance_timeout",
+    "sync_timeout",
+    "new_member_timeout",
+)
 OF_ONE_ID = ("session_timeout", "new_member_timeout")
 STRANGER = 50  # an id that the coordinator does not know (any more)
 CHANGED = 0  # the generation that a member claims whose subscription is not what it was
@@ -116,8 +123,22 @@ class Rows:
         names = {r.name for r in COORDINATOR}
         slots = {name: slot for name, slot in spec.slots.items() if name != "client"}
         rules = [r for r in spec.rules if r.name in names]
-        self._see = Semantics(attrs.evolve(spec, rules=rules, slots=slots, scope=beyond, ends=(), invariants=(), initial=spec.initial[:1]))
-        self._urgent = [(i, i[0].guard.call, i[0].guard.takes_me, self._place(i)) for i in self._see.urgent if i[0].guard]
+        self._see = Semantics(
+            attrs.evolve(
+                spec,
+                rules=rules,
+                slots=slots,
+                scope=beyond,
+                ends=(),
+                invariants=(),
+                initial=spec.initial[:1],
+            )
+        )
+        self._urgent = [
+            (i, i[0].guard.call, i[0].guard.takes_me, self._place(i))
+            for i in self._see.urgent
+            if i[0].guard
+        ]
         assert len(self._urgent) == len(self._see.urgent)
         self._budget: Budget = scope.budget
 
@@ -156,7 +177,11 @@ class Rows:
             if seat is not None and seat.member:
                 yield JoinGroup(id, CHANGED)
             # Generation -1 is no old one, but Kafka's way of saying "from outside the group".
-            for generation in (core.generation, core.generation - 1) if seat is not None and core.generation else (core.generation,):
+            for generation in (
+                (core.generation, core.generation - 1)
+                if seat is not None and core.generation
+                else (core.generation,)
+            ):
                 yield SyncGroup(id, generation)
                 yield Heartbeat(id, generation)
                 yield OffsetCommit(id, generation, 1)
@@ -177,29 +202,50 @@ class Rows:
         late = (*state[:place], but(mine, request=given.request, live=False), *state[place + 1 :])
         others = {o.after: o.told for o in self._outcomes(memory, [((), late)], None)}
         own = self._outcomes(memory, [((), alive)], given)
-        return tuple(attrs.evolve(o, told=_both(o.told, others[o.after], given.member)) for o in own)
+        return tuple(
+            attrs.evolve(o, told=_both(o.told, others[o.after], given.member)) for o in own
+        )
 
     def _fired(self, state: State, given: Fires) -> list[tuple[tuple[str, ...], State]]:
         begun: list[tuple[tuple[str, ...], State]] = []
-        for firing, after, _ in self._see.firings(self._see.by_name[given.rule, given.member or 0], state):
+        for firing, after, _ in self._see.firings(
+            self._see.by_name[given.rule, given.member or 0], state
+        ):
             if given.id is None or after[self._see.at["seats", given.member]][given.id] is None:
                 begun.append(((firing.name,), after))
         return begun
 
-    def _outcomes(self, memory: Memory, begun: list[tuple[tuple[str, ...], State]], given: Asks | None) -> tuple[Outcome, ...]:
+    def _outcomes(
+        self, memory: Memory, begun: list[tuple[tuple[str, ...], State]], given: Asks | None
+    ) -> tuple[Outcome, ...]:
         found: dict[Outcome, None] = {}
         for rules, start in begun:
             for chain, rest in self._at_once(memory, start):
-                found[Outcome((*rules, *chain), self._told(rest, given), self._memory(rest), self._stored(rest))] = None
+                found[
+                    Outcome(
+                        (*rules, *chain),
+                        self._told(rest, given),
+                        self._memory(rest),
+                        self._stored(rest),
+                    )
+                ] = None
         return tuple(found)
 
     def _at_once(self, memory: Memory, start: State) -> Iterator[tuple[tuple[str, ...], State]]:
         """Everything that happens in one step. A round of nobody waits for 0 ms, so its timer fires in the step that starts it."""
         for chain, rest in self._settle(start):
             core: Core = rest[self._see.at["core", None]]
-            if memory.core.phase >= Phase.COMPLETING and core.phase == Phase.PREPARING and not core.members:
-                for firing, after, _ in self._see.firings(self._see.by_name["rebalance_timeout", 0], rest):
-                    yield from (((*chain, firing.name, *more), end) for more, end in self._settle(after))
+            if (
+                memory.core.phase >= Phase.COMPLETING
+                and core.phase == Phase.PREPARING
+                and not core.members
+            ):
+                for firing, after, _ in self._see.firings(
+                    self._see.by_name["rebalance_timeout", 0], rest
+                ):
+                    yield from (
+                        ((*chain, firing.name, *more), end) for more, end in self._settle(after)
+                    )
             else:
                 yield chain, rest
 
@@ -219,7 +265,15 @@ class Rows:
                 yield chain, now
 
     def _state(self, memory: Memory, links: tuple[Link, ...]) -> State:
-        return self._see.state({"core": memory.core, "seats": memory.seats, "link": links, "budget": self._budget, "offsets": Offsets()})
+        return self._see.state(
+            {
+                "core": memory.core,
+                "seats": memory.seats,
+                "link": links,
+                "budget": self._budget,
+                "offsets": Offsets(),
+            }
+        )
 
     def _memory(self, state: State) -> Memory:
         named = self._see.named(state)

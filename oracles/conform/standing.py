@@ -16,7 +16,10 @@ from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends
 TOPIC = "t"
 INITIAL_DELAY_MS = 3000  # group.initial.rebalance.delay.ms
 PATIENCE_MS = 30_000  # rebalance timeout: the initial delay can be extended nine times
-CREATION: tuple[Command, ...] = (commands.JoinGroup(), commands.LeaveGroup(member="m1"))  # a group that is there, with nobody in it
+CREATION: tuple[Command, ...] = (
+    commands.JoinGroup(),
+    commands.LeaveGroup(member="m1"),
+)  # a group that is there, with nobody in it
 FORGOTTEN = "m1"
 Name = tuple[tuple[int, int], str]  # (process, id), the driver's name of it
 
@@ -68,7 +71,14 @@ class Move:
         return (*self.first, *self.then)
 
 
-def move(at: Standing, before: Memory, given: Input, outcome: Outcome, scope: Scope, patience_ms: int = PATIENCE_MS) -> Move:
+def move(
+    at: Standing,
+    before: Memory,
+    given: Input,
+    outcome: Outcome,
+    scope: Scope,
+    patience_ms: int = PATIENCE_MS,
+) -> Move:
     """The commands for an input; `outcome` is one that the model allows."""
     then = _replicates(at, before, given, outcome, scope)
     leads = leads_with(before, given)
@@ -89,7 +99,11 @@ def empties(before: Memory, outcome: Outcome) -> bool:
 def unwritten(before: Memory, outcome: Outcome) -> bool:
     """Does the group become Empty in memory, while a fail-over would not find the record of it?"""
     now = outcome.after.core
-    return "fail_over" in now.keeps and empties(before, outcome) and now.durable != (now.generation, False, None)
+    return (
+        "fail_over" in now.keeps
+        and empties(before, outcome)
+        and now.durable != (now.generation, False, None)
+    )
 
 
 def leads_with(before: Memory, given: Input) -> bool:
@@ -97,10 +111,16 @@ def leads_with(before: Memory, given: Input) -> bool:
     if not isinstance(given, Asks) or not isinstance(given.request, messages.SyncGroup):
         return False
     request, core = given.request, before.core
-    return core.phase == Phase.COMPLETING and before.seats[given.member].leader == request.id and request.generation == core.generation
+    return (
+        core.phase == Phase.COMPLETING
+        and before.seats[given.member].leader == request.id
+        and request.generation == core.generation
+    )
 
 
-def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: bool, patience_ms: int) -> Command:
+def _request(
+    at: Standing, before: Memory, given: Asks, scope: Scope, leads: bool, patience_ms: int
+) -> Command:
     request, me = given.request, given.member
     assert not isinstance(request, messages.Store)
     name = at.name(me, request.id)
@@ -115,20 +135,26 @@ def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: boo
             )
         case messages.SyncGroup():
             planned = plan(at, before.seats, scope) if leads else ()
-            return commands.SyncGroup(member=name, generation=request.generation, assignments=planned)
+            return commands.SyncGroup(
+                member=name, generation=request.generation, assignments=planned
+            )
         case messages.Heartbeat():
             return commands.Heartbeat(member=name, generation=request.generation)
         case messages.LeaveGroup():
             return commands.LeaveGroup(member=name)
         case messages.OffsetCommit():
-            return commands.OffsetCommit(member=name, generation=request.generation, offsets={TOPIC: {0: request.offset}})
+            return commands.OffsetCommit(
+                member=name, generation=request.generation, offsets={TOPIC: {0: request.offset}}
+            )
 
 
 def _protocols(scope: Scope, me: int) -> tuple[str, ...]:
     return scope.lists[me] if scope.lists else ("range",)
 
 
-def plan(at: Standing, seats: tuple[Seats, ...], scope: Scope) -> tuple[tuple[str, frozenset[tuple[str, int]]], ...]:
+def plan(
+    at: Standing, seats: tuple[Seats, ...], scope: Scope
+) -> tuple[tuple[str, frozenset[tuple[str, int]]], ...]:
     """What the leader hands out: the range assignor's shares, members in the order of their index."""
     members = [(me, id) for me, some in enumerate(seats) for id, seat in some if seat.member]
     planned = []
@@ -159,7 +185,9 @@ def _fires(at: Standing, core: Core, given: Fires) -> tuple[Command, ...]:
     return (Fire(timer=f"heartbeat-g-{at.name(given.member, given.id)}"),)
 
 
-def _replicates(at: Standing, before: Memory, given: Input, outcome: Outcome, scope: Scope) -> tuple[Command, ...]:
+def _replicates(
+    at: Standing, before: Memory, given: Input, outcome: Outcome, scope: Scope
+) -> tuple[Command, ...]:
     """Appends in flight are held up from the leader's SyncGroup on, until it is settled whether a fail-over would find them.
 
     A plan that was overtaken is replicated after all where the model says so (`recorded`), or with the next group record.
@@ -167,7 +195,11 @@ def _replicates(at: Standing, before: Memory, given: Input, outcome: Outcome, sc
     now = outcome.after.core
     if unwritten(before, outcome):
         return (CommitAppends(to=at.written),) if before.core.recorded else ()
-    if now.appending or not at.held or (isinstance(given, Fires) and given.rule == "append_committed"):
+    if (
+        now.appending
+        or not at.held
+        or (isinstance(given, Fires) and given.rule == "append_committed")
+    ):
         return ()
     failed_over = isinstance(given, Fires) and given.rule == "fail_over"
     found = before.core.recorded or not scope.has("fail_over")
@@ -194,7 +226,11 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
         for id, _ in was:
             if now[id] is None:
                 gone = names[me, id]
-        names = {key: name for key, name in names.items() if key[0] != me or now[key[1]] is not None or key[1] in logged}
+        names = {
+            key: name
+            for key, name in names.items()
+            if key[0] != me or now[key[1]] is not None or key[1] in logged
+        }
         if not any(seat.join or seat.sync for _, seat in now):
             parked.pop(me, None)
     if gone in (names.get((me, id)) for me, now in enumerate(outcome.after.seats) for id, _ in now):
@@ -225,7 +261,9 @@ def _extended(at: Standing, before: Memory, outcome: Outcome) -> int:
     return at.extended + (outcome.rules[0] == "initial_delay:extended")
 
 
-def _logged(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outcome, held: bool) -> tuple[int, int]:
+def _logged(
+    at: Standing, before: Memory, given: Input, moved: Move, outcome: Outcome, held: bool
+) -> tuple[int, int]:
     """Records written and replicated after the move."""
     written = at.written + (leads_with(before, given) or outcome.stored or empties(before, outcome))
     replicated = at.replicated

@@ -87,14 +87,24 @@ class Tour:
         self.listed: list[Listed] | None = [] if lists else None
         self._executed: set[int] = set()
         self._differing: set[int] = set()
-        self.differences: list[Difference] = []  # the first `KEPT`, which have the shortest schedules
+        self.differences: list[
+            Difference
+        ] = []  # the first `KEPT`, which have the shortest schedules
         self.unrealizable: dict[str, int] = {}
         self.reason = ""
-        self._rows, self._driver, self._seed, self._max, self._progress = rows, driver, seed, max_rows, progress
+        self._rows, self._driver, self._seed, self._max, self._progress = (
+            rows,
+            driver,
+            seed,
+            max_rows,
+            progress,
+        )
         self._config = config_of(rows.scope)
         self._standing: dict[Memory, Standing] = {}
         self._waiting: dict[Memory, None] = {}
-        self._left: dict[Row, dict[Outcome, None]] = {}  # outcomes not seen yet, of rows that have several
+        self._left: dict[
+            Row, dict[Outcome, None]
+        ] = {}  # outcomes not seen yet, of rows that have several
 
     def became(self, number: int) -> tuple[bool, bool | None]:
         """(was the row of this number executed, does it agree): None where it was not."""
@@ -169,7 +179,14 @@ class Tour:
     def _alone(self, row: Row, at: Standing, **how: bool) -> Job:
         return self._job([row], at, **how)
 
-    def _job(self, rows: Iterable[Row], at: Standing, again: int = 0, lost: bool = False, twice: bool = False) -> Job:
+    def _job(
+        self,
+        rows: Iterable[Row],
+        at: Standing,
+        again: int = 0,
+        lost: bool = False,
+        twice: bool = False,
+    ) -> Job:
         return job_of(tuple(rows), at, self._rows.scope, again=again, lost=lost, twice=twice)
 
     def _execute(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Transcript | Lost]]:
@@ -200,7 +217,9 @@ class Tour:
         log = steps[-1].records or ()
         if job.probes:
             return self._ask(job, result)
-        if job.checks and any(memory_differs(job.rows[0].before, job.at, steps[place].memory, self._rows.scope)):
+        if job.checks and any(
+            memory_differs(job.rows[0].before, job.at, steps[place].memory, self._rows.scope)
+        ):
             return self._next_seeds(job)
         again = self._ask(job, result) if self._asks and not job.checks else []
         released = job.released(result)
@@ -216,13 +235,17 @@ class Tour:
                 again += self._differs(row, job, what, result)
         return again
 
-    def _agrees(self, row: Row, job: Job, matched: list[tuple[Outcome, Standing]], moved: Move, at: Standing) -> None:
+    def _agrees(
+        self, row: Row, job: Job, matched: list[tuple[Outcome, Standing]], moved: Move, at: Standing
+    ) -> None:
         self._done(row)
         for outcome, now in matched:
             if row in self._left and self._left[row].pop(outcome, 0) is None:
                 self.counts.seen += 1
             if outcome.after not in self._standing:
-                clean = after(job.at, row.before, row.given, moved, outcome) if not job.checks else now
+                clean = (
+                    after(job.at, row.before, row.given, moved, outcome) if not job.checks else now
+                )
                 self._standing[outcome.after] = clean
 
     def _done(self, row: Row, differs: bool = False) -> None:
@@ -237,7 +260,9 @@ class Tour:
         if not self._still_left(job):
             return []
         if isinstance(row.given, Fires) and row.given.rule == "initial_delay":
-            return [] if job.again else [self._job([row], _impatient(job.at), again=1, lost=job.lost)]
+            return (
+                [] if job.again else [self._job([row], _impatient(job.at), again=1, lost=job.lost)]
+            )
         return self._next_seeds(job) if job.again else self._with_seeds(job, 1)
 
     def _still_left(self, job: Job) -> bool:
@@ -252,7 +277,10 @@ class Tour:
 
     def _with_seeds(self, job: Job, first: int) -> list[Job]:
         seeds = range(first, first + AT_ONCE)
-        return [self._job(job.rows, attrs.evolve(job.at, seed=self._seed + k), again=k, lost=job.lost) for k in seeds]
+        return [
+            self._job(job.rows, attrs.evolve(job.at, seed=self._seed + k), again=k, lost=job.lost)
+            for k in seeds
+        ]
 
     def _ask(self, job: Job, result: Transcript) -> list[Job]:
         """Asks for the promises after each row. What breaks in company is done again alone, so that its schedule is the shortest."""
@@ -260,9 +288,19 @@ class Tour:
         log, company, known = steps[-1].records or (), len(job.rows) > 1, set(self.findings)
         for row, moved, at, (_, ended) in zip(job.rows, job.moves, job.standings, job.places):
             until = steps[:ended] if company else steps[:-1]
-            in_flight = any(o.after.core.appending for o in row.outcomes) if not company else at.held
+            in_flight = (
+                any(o.after.core.appending for o in row.outcomes) if not company else at.held
+            )
             records = tuple(r for r in log if r.offset < until[-1].end)
-            found = set(broken(until, moved.first[-1], steps[ended].memory, records, in_flight and not job.probes))
+            found = set(
+                broken(
+                    until,
+                    moved.first[-1],
+                    steps[ended].memory,
+                    records,
+                    in_flight and not job.probes,
+                )
+            )
             self.asked += 1
             for promise, kind in sorted(found - known):
                 if company:
@@ -270,7 +308,12 @@ class Tour:
                 else:
                     self.findings[promise, kind] = Finding(promise, kind, result)
             known |= found
-        if not company and not job.probes and not job.lost and any(isinstance(r, GroupRecord) for r in _of_last(job, steps, log)):
+        if (
+            not company
+            and not job.probes
+            and not job.lost
+            and any(isinstance(r, GroupRecord) for r in _of_last(job, steps, log))
+        ):
             moved = attrs.evolve(job.moves[0], first=probe(job.moves[0].first), then=())
             again.append(attrs.evolve(job, moves=(moved,), probes=True))
         return again
@@ -290,7 +333,9 @@ class Tour:
             look = result.steps[-len(job.moves[-1].then) - 3].memory
             if not any(memory_differs(row.before, at, look, self._rows.scope)):
                 self.counts.stutters += 1
-                self.findings.setdefault(("delay", "Fire join"), Finding("delay", "Fire join", result))
+                self.findings.setdefault(
+                    ("delay", "Fire join"), Finding("delay", "Fire join", result)
+                )
                 return [self._alone(row, job.at, lost=job.lost, twice=True)]
         self._note(row, what, result)
         return []
@@ -302,7 +347,11 @@ class Tour:
 
     def _unreached(self) -> None:
         """What the model reaches and no schedule did: its rows are counted, not executed. Beyond a row that differs, the model is not followed."""
-        reason = "only a row that differs leads there" if self.differing else f"none of {SEEDS} seeds gave the hash order that leads there"
+        reason = (
+            "only a row that differs leads there"
+            if self.differing
+            else f"none of {SEEDS} seeds gave the hash order that leads there"
+        )
         waiting = [m for m in self._waiting if m not in self._standing]
         seen = set(waiting)
         while waiting and not self.reason:
@@ -310,7 +359,11 @@ class Tour:
             for row in self._rows_of(memory):
                 self.unrealizable[reason] = self.unrealizable.get(reason, 0) + 1
                 for outcome in row.outcomes:
-                    if not self.differing and outcome.after not in self._standing and outcome.after not in seen:
+                    if (
+                        not self.differing
+                        and outcome.after not in self._standing
+                        and outcome.after not in seen
+                    ):
                         seen.add(outcome.after)
                         waiting.append(outcome.after)
 
@@ -318,7 +371,10 @@ class Tour:
 def _impatient(at: Standing) -> Standing:
     """The same schedule with a rebalance timeout that does not allow one more extension of the initial delay."""
     timeout = INITIAL_DELAY_MS * (at.extended + 1)
-    commands = tuple(attrs.evolve(c, rebalance_timeout_ms=timeout) if isinstance(c, JoinGroup) else c for c in at.commands)
+    commands = tuple(
+        attrs.evolve(c, rebalance_timeout_ms=timeout) if isinstance(c, JoinGroup) else c
+        for c in at.commands
+    )
     return attrs.evolve(at, commands=commands)
 
 

@@ -17,7 +17,9 @@ from groupcheck.oracles.printable import printable
 def lines(result: Transcript | Lost) -> list[str]:
     """One line for each command with the answers that it brought, and one for each look at the memory."""
     if isinstance(result, Lost):
-        return [f"{k:3}  {told(c)}" for k, c in enumerate(result.schedule.commands, 1)] + [printable(str(result))]
+        return [f"{k:3}  {told(c)}" for k, c in enumerate(result.schedule.commands, 1)] + [
+            printable(str(result))
+        ]
     out = []
     for step in result.steps:
         if isinstance(step.command, Look) and step.memory is not None:
@@ -47,7 +49,11 @@ def _short(value: Any) -> str:
 
 def answered(number: int, answer: Answer, own: bool) -> str:
     """`0, generation 1, leader m2`; an answer to an earlier request names it."""
-    code = answer.members[0] if isinstance(answer, LeaveAnswer) and not answer.error and answer.members else answer.error
+    code = (
+        answer.members[0]
+        if isinstance(answer, LeaveAnswer) and not answer.error and answer.members
+        else answer.error
+    )
     words = [str(code)]
     if isinstance(answer, JoinAnswer) and not answer.error:
         words.append(f"generation {answer.generation}, leader {answer.leader}")
@@ -70,8 +76,15 @@ def seen(memory: Memory) -> str:
     """The group in one line: state, generation, leader, members (j, s: its JoinGroup, SyncGroup is parked), ids handed out, timers."""
     if not isinstance(memory, ClassicMemory):
         return f"= {type(memory).__name__}"
-    members = [m.member + (" (j)" if m.awaiting_join else " (s)" if m.awaiting_sync else "") for m in memory.members]
-    timers = [t.key for t in memory.timers if t.key.startswith(("join-", "sync-", "heartbeat-", "append-"))]
+    members = [
+        m.member + (" (j)" if m.awaiting_join else " (s)" if m.awaiting_sync else "")
+        for m in memory.members
+    ]
+    timers = [
+        t.key
+        for t in memory.timers
+        if t.key.startswith(("join-", "sync-", "heartbeat-", "append-"))
+    ]
     words = [
         f"= {memory.state}, generation {memory.generation}, leader {memory.leader or 'none'}",
         "members " + (" ".join(members) or "none"),
@@ -85,7 +98,9 @@ def seen(memory: Memory) -> str:
 def model_seen(core: Any, seats: Any) -> str:
     """The model's memory in one line, without what has its default."""
     known = [f"{me}.{id}: {_fields(seat)}" for me, some in enumerate(seats) for id, seat in some]
-    return f"{core.phase}, {_fields(core, ('phase', 'keeps'))}" + (f"; {'; '.join(known)}" if known else "")
+    return f"{core.phase}, {_fields(core, ('phase', 'keeps'))}" + (
+        f"; {'; '.join(known)}" if known else ""
+    )
 
 
 def _fields(value: Any, without: tuple[str, ...] = ()) -> str:

@@ -34,7 +34,9 @@ class Change:
 
     def shown(self, versions: tuple[str, str]) -> dict[str, Any]:
         """The change as plain JSON."""
-        transcripts = {version: lines(result) for version, result in zip(versions, (self.old, self.new))}
+        transcripts = {
+            version: lines(result) for version, result in zip(versions, (self.old, self.new))
+        }
         return {"after": self.after, "differs": list(self.what), "transcripts": transcripts}
 
 
@@ -70,14 +72,22 @@ class VersionTour(Tour):
 def difference(old: Result, new: Result) -> tuple[str, tuple[str, ...]] | None:
     """The first step in which two transcripts of one schedule differ: its command, and the names of what differs."""
     if isinstance(old, Lost) or isinstance(new, Lost):
-        return None if isinstance(old, Lost) and isinstance(new, Lost) else ("the driver", ("one version broke",))
+        return (
+            None
+            if isinstance(old, Lost) and isinstance(new, Lost)
+            else ("the driver", ("one version broke",))
+        )
     last = "nothing"
     for a, b in zip(old.steps, new.steps):
         if not isinstance(a.command, Look):
             last = name(a.command)
         if a != b:
             return last, tuple(_names(a, b))
-    return None if len(old.steps) == len(new.steps) else (last, ("one version refuses the next command",))
+    return (
+        None
+        if len(old.steps) == len(new.steps)
+        else (last, ("one version refuses the next command",))
+    )
 
 
 def _names(a: Step, b: Step) -> Iterator[str]:
@@ -85,11 +95,19 @@ def _names(a: Step, b: Step) -> Iterator[str]:
         yield "answers"
     if a.memory != b.memory:
         yield from _in_memory(a.memory, b.memory)
-    yield from (f.name for f in fields(Step) if f.name not in ("answered", "memory") and getattr(a, f.name) != getattr(b, f.name))
+    yield from (
+        f.name
+        for f in fields(Step)
+        if f.name not in ("answered", "memory") and getattr(a, f.name) != getattr(b, f.name)
+    )
 
 
 def _in_memory(a: Memory | None, b: Memory | None) -> Iterator[str]:
     if isinstance(a, ClassicMemory) and isinstance(b, ClassicMemory):
-        yield from (f"memory: {f.name.replace('_', ' ')}" for f in fields(ClassicMemory) if getattr(a, f.name) != getattr(b, f.name))
+        yield from (
+            f"memory: {f.name.replace('_', ' ')}"
+            for f in fields(ClassicMemory)
+            if getattr(a, f.name) != getattr(b, f.name)
+        )
     else:
         yield "memory"

@@ -33,7 +33,10 @@ class Style:
     debug: bool = False
 
 
-OLD_STYLES = (Style("scala-2.4", scala=True, joins=False, old="2.4"), Style("scala-1.1", scala=True, joins=False, old="1.1"))
+OLD_STYLES = (
+    Style("scala-2.4", scala=True, joins=False, old="2.4"),
+    Style("scala-1.1", scala=True, joins=False, old="1.1"),
+)
 STYLES = (
     Style("java-4"),
     Style("java-4-debug", debug=True),
@@ -77,10 +80,20 @@ class Printer:
             return
         self.clock += self.random.choice((0, 1, 7))
         if self.style.scala:
-            self.lines.append((self.clock, f"INFO [GroupCoordinator 1]: {sentence} (kafka.coordinator.group.GroupCoordinator)"))
+            self.lines.append(
+                (
+                    self.clock,
+                    f"INFO [GroupCoordinator 1]: {sentence} (kafka.coordinator.group.GroupCoordinator)",
+                )
+            )
         else:
             logger = "(org.apache.kafka.coordinator.group.GroupMetadataManager)"
-            self.lines.append((self.clock, f"INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=7] {sentence} {logger}"))
+            self.lines.append(
+                (
+                    self.clock,
+                    f"INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=7] {sentence} {logger}",
+                )
+            )
 
     def preferred(self, state: State, enabled: Enabled) -> list[Pair]:
         return []
@@ -114,7 +127,11 @@ class Printer:
         self.rounds = self.rounds.after(firing, core, seats, then, left, self.leader, self.names)
         self.resting = then.walk is None and after[self.semantics.at["walk", None]] == REST
         self._rule(firing, core, seats, then, left)
-        if self.style.debug and then.generation == core.generation and core.phase == Phase.PREPARING:
+        if (
+            self.style.debug
+            and then.generation == core.generation
+            and core.phase == Phase.PREPARING
+        ):
             self._still_open(firing.name, then)
         if then.generation == core.generation + 1:
             self._completion(core, seats, then, left)
@@ -134,13 +151,20 @@ class Printer:
                 f"Preparing to rebalance group <:g:> in state PreparingRebalance with old generation <:n{core.generation}:> (reason: {reason})."
             )
 
-    def _rule(self, firing: Firing, core: Core, seats: dict[Any, Any], then: Core, left: dict[Any, Any]) -> None:
+    def _rule(
+        self, firing: Firing, core: Core, seats: dict[Any, Any], then: Core, left: dict[Any, Any]
+    ) -> None:
         name, _, label = firing.name.partition(":")
         gone = [who for who in seats if who not in left]
         settled = core.phase in (Phase.COMPLETING, Phase.STABLE)
         if name == "join_group":
             self._join(label, core, seats, left)
-        elif name == "sync_group" and core.phase == Phase.COMPLETING and self.leader is not None and label in ("led", "parked"):
+        elif (
+            name == "sync_group"
+            and core.phase == Phase.COMPLETING
+            and self.leader is not None
+            and label in ("led", "parked")
+        ):
             synced = [who for who in left if left[who].sync and not seats[who].sync]
             if label == "led" or synced == [self.leader]:
                 said = f"Assignment received from leader {self.name(self.leader)} for group <:g:> for generation <:n{core.generation}:>."
@@ -153,11 +177,14 @@ class Printer:
             self._expired("member", core, gone[0], settled)
         elif name == "sync_timeout":
             late = [self.name(who) for who in seats if seats[who].due]
-            self._prepare(core, f"Removing {self._collection(late)} on pending sync request expiration")
+            self._prepare(
+                core, f"Removing {self._collection(late)} on pending sync request expiration"
+            )
         elif name == "append_failed":
             assert self.leader is not None
             self._prepare(
-                core, f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {self.name(self.leader)})"
+                core,
+                f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {self.name(self.leader)})",
             )
         elif name == "fail_over":
             where = (
@@ -192,27 +219,45 @@ class Printer:
                     self.say(f"{said} and added the member to the group.")
             if core.phase != Phase.PREPARING:
                 none = "None" if self.style.scala else "null"
-                self._prepare(core, f"Adding new member {self.name(who)} with group instance id {none}; client reason: not provided")
+                self._prepare(
+                    core,
+                    f"Adding new member {self.name(who)} with group instance id {none}; client reason: not provided",
+                )
         elif label == "restarted":
             (who,) = [who for who in left if left[who].join and not seats[who].join]
             leads = self.leader == who and core.phase == Phase.STABLE
-            what = f"Leader {self.name(who)} re-joining group" if leads else f"Updating metadata for member {self.name(who)}"
+            what = (
+                f"Leader {self.name(who)} re-joining group"
+                if leads
+                else f"Updating metadata for member {self.name(who)}"
+            )
             self._prepare(core, f"{what} during {core.phase}; client reason: not provided")
 
     def _still_open(self, name: str, then: Core) -> None:
-        if name not in ("join_group:added", "join_group:parked", "leave_group:left", "leave_group:pending"):
+        if name not in (
+            "join_group:added",
+            "join_group:parked",
+            "leave_group:left",
+            "leave_group:pending",
+        ):
             return
         if then.initial:
-            self.say("Cannot complete join phase of group <:g:> because this is an initial rebalance.")
+            self.say(
+                "Cannot complete join phase of group <:g:> because this is an initial rebalance."
+            )
             return
         counts = f"Members={then.members}, AwaitingJoinResponses={then.parked}, PendingJoinMembers={then.pending}."
-        self.say(f"Cannot complete join phase of group <:g:> because not all the members have rejoined. {counts}")
+        self.say(
+            f"Cannot complete join phase of group <:g:> because not all the members have rejoined. {counts}"
+        )
 
     def _leave(self, label: str, core: Core, who: tuple[int, int], settled: bool) -> None:
         name = self.name(who)
         if self.style.old:
             said = f"Member[group.instance.id None, member.id {name}] in group <:g:> has left, removing it from the group"
-            self.say(f"Pending member {name} is leaving group <:g:>." if label == "pending" else said)
+            self.say(
+                f"Pending member {name} is leaving group <:g:>." if label == "pending" else said
+            )
             self.foreign = label == "pending" and settled
             if settled and label == "left":
                 self._prepare(core, f"removing member {name} on LeaveGroup")
@@ -223,13 +268,17 @@ class Printer:
                 self.late = f"Pending member with memberId={name} has left group <:g:> through explicit `LeaveGroup` request"
                 return
             if settled:
-                self._prepare(core, f"Removing member {name} on LeaveGroup; client reason: not provided")
+                self._prepare(
+                    core, f"Removing member {name} on LeaveGroup; client reason: not provided"
+                )
             metadata = f"MemberMetadata(memberId={name}, groupInstanceId=None, clientId=c, clientHost=/1.1.1.1, sessionTimeoutMs=6000, "
             metadata += "rebalanceTimeoutMs=9000, supportedProtocols=List(range))"
             self.late = f"Member {metadata} has left group <:g:> through explicit `LeaveGroup`; client reason: not provided"
             return
         kind = "Member" if label == "left" else "Pending member"
-        self.say(f"[Group <:g:>] {kind} {name} has left group through explicit `LeaveGroup` request; client reason: not provided")
+        self.say(
+            f"[Group <:g:>] {kind} {name} has left group through explicit `LeaveGroup` request; client reason: not provided"
+        )
         if settled:
             self._prepare(core, f"explicit `LeaveGroup` request for ({name}) members.")
 
@@ -237,23 +286,35 @@ class Printer:
         stop = "" if self.style.scala else "."
         self.foreign = self.foreign or (self.style.scala and core.initial)
         if label == "pending":
-            self.say(f"Pending member {self.name(who)} in group <:g:> has been removed after session timeout expiration.")
+            self.say(
+                f"Pending member {self.name(who)} in group <:g:> has been removed after session timeout expiration."
+            )
             return
-        self.say(f"Member {self.name(who)} in group <:g:> has failed, removing it from the group{stop}")
+        self.say(
+            f"Member {self.name(who)} in group <:g:> has failed, removing it from the group{stop}"
+        )
         if settled:
             self._prepare(core, f"removing member {self.name(who)} on heartbeat expiration{stop}")
 
-    def _completion(self, core: Core, seats: dict[Any, Any], then: Core, left: dict[Any, Any]) -> None:
+    def _completion(
+        self, core: Core, seats: dict[Any, Any], then: Core, left: dict[Any, Any]
+    ) -> None:
         missing = [self.name(who) for who in left if left[who].member and not left[who].join]
         if missing:
-            self.say(f"Group <:g:> removed dynamic members who haven't joined: {self._collection(missing)}")
+            self.say(
+                f"Group <:g:> removed dynamic members who haven't joined: {self._collection(missing)}"
+            )
         joined = sum(1 for who in left if left[who].member and left[who].join)
         suffix = " (__consumer_offsets-7)" if self.style.scala else ""
         stop = "" if self.style.scala else "."
         if joined:
-            self.say(f"Stabilized group <:g:> generation <:n{then.generation}:>{suffix} with {joined} members{stop}")
+            self.say(
+                f"Stabilized group <:g:> generation <:n{then.generation}:>{suffix} with {joined} members{stop}"
+            )
         else:
-            self.say(f"Group <:g:> with generation <:n{then.generation}:> is now empty{suffix}{stop}")
+            self.say(
+                f"Group <:g:> with generation <:n{then.generation}:> is now empty{suffix}{stop}"
+            )
 
 
 _NEWER = ("joins group <:g:> in", "removed dynamic members")
@@ -262,17 +323,29 @@ _UNTOLD = ("is leaving group", "has left, removing", "Pending member")
 
 def older(sentence: str, version: str) -> str:
     """The sentence as an old version prints it; empty if it does not."""
-    if any(words in sentence for words in _NEWER) or (version == "1.1" and any(words in sentence for words in _UNTOLD)):
+    if any(words in sentence for words in _NEWER) or (
+        version == "1.1" and any(words in sentence for words in _UNTOLD)
+    ):
         return ""
     sentence = re.sub(r"; client reason: not provided\)$", ")", sentence)
     sentence = re.sub(r" with \d+ members$", "", sentence)
-    sentence = re.sub(r"received from leader \S+ for (.*)\. The group has.*", r"received from leader for \1", sentence)
     sentence = re.sub(
-        r"(?:Leader|Updating metadata for member) (\S+) (?:re-joining group )?during \w+", r"Updating metadata for member \1", sentence
+        r"received from leader \S+ for (.*)\. The group has.*",
+        r"received from leader for \1",
+        sentence,
     )
-    sentence = re.sub(r"Error \w+ when storing", "error when storing", sentence).replace("with group instance id", "with group instanceid")
+    sentence = re.sub(
+        r"(?:Leader|Updating metadata for member) (\S+) (?:re-joining group )?during \w+",
+        r"Updating metadata for member \1",
+        sentence,
+    )
+    sentence = re.sub(r"Error \w+ when storing", "error when storing", sentence).replace(
+        "with group instance id", "with group instanceid"
+    )
     if version == "1.1":
-        sentence = re.sub(r" \(reason: .*", "", sentence).replace(" in state PreparingRebalance", "")
+        sentence = re.sub(r" \(reason: .*", "", sentence).replace(
+            " in state PreparingRebalance", ""
+        )
     return sentence
 
 

@@ -20,7 +20,9 @@ _FAULTS = {
     "crash": 4, "close": 5, "session_timeout": 8, "rebalance_timeout": 5, "sync_timeout": 3, "append_failure": 2, "new_member_timeout": 2,
     "disconnect": 3, "poll_timeout": 3, "lose_response": 2, "delay_request": 1, "fail_over": 1,
 }  # fmt: skip
-_OLD_FAULTS = {name: n for name, n in _FAULTS.items() if name != "sync_timeout"}  # there is no such timer before 3.0
+_OLD_FAULTS = {
+    name: n for name, n in _FAULTS.items() if name != "sync_timeout"
+}  # there is no such timer before 3.0
 _SHOWN_FAULTS = {
     "crash": 4, "close": 5, "session_timeout": 100, "rebalance_timeout": 5, "sync_timeout": 3, "append_failure": 2, "poll_timeout": 3,
     "late_commit": 3,
@@ -46,13 +48,26 @@ def _broker(style_name: str) -> Dialect:
     style = next(style for style in (*STYLES, *OLD_STYLES) if style.name == style_name)
     old = bool(style.old)
     scope = evolve(_BROKER, faults=_OLD_FAULTS, two_step=style.old != "1.1") if old else _BROKER
-    return Dialect(style.name, False, partial(broker_run, style=style, scope=scope, steps=STEPS, to_rest=True), PACE)
+    return Dialect(
+        style.name,
+        False,
+        partial(broker_run, style=style, scope=scope, steps=STEPS, to_rest=True),
+        PACE,
+    )
 
 
 DIALECTS = {
     **{style.name: _broker(style.name) for style in (*STYLES, *OLD_STYLES)},
     "requests": Dialect(
-        "requests", True, partial(request_run, scope=_REQUESTS, steps=REQUEST_STEPS, to_rest=True, faulty_share=REQUEST_FAULTS)
+        "requests",
+        True,
+        partial(
+            request_run,
+            scope=_REQUESTS,
+            steps=REQUEST_STEPS,
+            to_rest=True,
+            faulty_share=REQUEST_FAULTS,
+        ),
     ),
 }
 """By name, as `groupcheck generate --dialect` takes them."""

@@ -39,7 +39,11 @@ class Order:
     runs: int = RUNS
 
     def __attrs_post_init__(self) -> None:
-        for name, value, most in (("groups", self.groups, 100_000), ("files", self.files, 10_000), ("runs", self.runs, 10_000)):
+        for name, value, most in (
+            ("groups", self.groups, 100_000),
+            ("files", self.files, 10_000),
+            ("runs", self.runs, 10_000),
+        ):
             if not 1 <= value <= most:
                 raise UserError(f"{value:,} is not a number from 1 to {most:,}", where=f"--{name}")
         if self.files > self.groups:
@@ -72,7 +76,10 @@ class Clock:
         """`[2024-10-25 17:25:16,582]`, for milliseconds since the beginning."""
         second, rest = divmod(ms, 1000)
         if second != self._second:
-            self._second, self._text = second, (START + timedelta(seconds=second)).strftime("%Y-%m-%d %H:%M:%S")
+            self._second, self._text = (
+                second,
+                (START + timedelta(seconds=second)).strftime("%Y-%m-%d %H:%M:%S"),
+            )
         return f"[{self._text},{rest:03}]"
 
 
@@ -85,22 +92,41 @@ def generate(folder: Path, order: Order) -> list[Written]:
         for name in (LOGS, TRUTH):
             (folder / name).mkdir(parents=True, exist_ok=True)
             if any((folder / name).iterdir()):
-                raise UserError(f"{folder / name} is not empty", where="--out", do="name a new folder")
+                raise UserError(
+                    f"{folder / name} is not empty", where="--out", do="name a new folder"
+                )
         pools = {name: Pool(DIALECTS[name], order.seed, order.runs) for name in order.dialects}
-        with (folder / TRUTH / "rebalances.jsonl").open("w") as rebalances, (folder / TRUTH / "groups.jsonl").open("w") as groups:
+        with (
+            (folder / TRUTH / "rebalances.jsonl").open("w") as rebalances,
+            (folder / TRUTH / "groups.jsonl").open("w") as groups,
+        ):
             return [
-                _write(folder, order, k, pools[order.dialects[k % len(order.dialects)]], rebalances, groups) for k in range(order.files)
+                _write(
+                    folder,
+                    order,
+                    k,
+                    pools[order.dialects[k % len(order.dialects)]],
+                    rebalances,
+                    groups,
+                )
+                for k in range(order.files)
             ]
     except OSError as error:
-        raise UserError(f"cannot write to {folder}: {error.strerror or error}", where="--out") from None
+        raise UserError(
+            f"cannot write to {folder}: {error.strerror or error}", where="--out"
+        ) from None
 
 
-def _write(folder: Path, order: Order, k: int, pool: Pool, rebalances: IO[str], groups: IO[str]) -> Written:
+def _write(
+    folder: Path, order: Order, k: int, pool: Pool, rebalances: IO[str], groups: IO[str]
+) -> Written:
     """One broker's log."""
     dialect = pool.dialect
     names = [f"group-{g:05}" for g in range(k, order.groups, order.files)]
     stream = BrokerStream(pool, names, f"{order.seed}/{k}", OTHERS, order.size // order.files)
-    name = f"{'requests' if dialect.requests else 'broker'}-{k + 1:04}.log" + (".gz" if order.packed else "")
+    name = f"{'requests' if dialect.requests else 'broker'}-{k + 1:04}.log" + (
+        ".gz" if order.packed else ""
+    )
     about = {"file": f"{LOGS}/{name}"}
 
     def tell(truth: Sequence[dict[str, Any]]) -> None:
@@ -121,7 +147,14 @@ def _write(folder: Path, order: Order, k: int, pool: Pool, rebalances: IO[str], 
             "highest_generation": life.highest,
         }
         groups.write(json.dumps(about | told | {"members": life.members, "runs": life.runs}) + "\n")
-    return Written(folder / LOGS / name, dialect.name, size, count - stream.others_written, stream.others_written, len(names))
+    return Written(
+        folder / LOGS / name,
+        dialect.name,
+        size,
+        count - stream.others_written,
+        stream.others_written,
+        len(names),
+    )
 
 
 @contextmanager
@@ -148,10 +181,23 @@ def run(folder: Path, as_json: bool, **wanted: Any) -> int:
         from groupcheck.oracles.document import as_text
 
         files = [
-            {"file": str(w.path), "dialect": w.dialect, "bytes": w.bytes, "lines": w.lines, "lines_of_others": w.others, "groups": w.groups}
+            {
+                "file": str(w.path),
+                "dialect": w.dialect,
+                "bytes": w.bytes,
+                "lines": w.lines,
+                "lines_of_others": w.others,
+                "groups": w.groups,
+            }
             for w in written
         ]
-        document = {"schema": SCHEMA, "out": str(folder), "bytes": size, "seconds": round(seconds, 1), "files": files}
+        document = {
+            "schema": SCHEMA,
+            "out": str(folder),
+            "bytes": size,
+            "seconds": round(seconds, 1),
+            "files": files,
+        }
         sys.stdout.write(as_text(document))
         return 0
     groups, lines = sum(w.groups for w in written), sum(w.lines + w.others for w in written)

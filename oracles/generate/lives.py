@@ -83,12 +83,16 @@ class Life:
                     "cause": r.cause,
                     "members": [names[k] for k in r.members],
                     "from_generation": self.generation + r.from_generation,
-                    "to_generation": None if r.to_generation is None else self.generation + r.to_generation,
+                    "to_generation": None
+                    if r.to_generation is None
+                    else self.generation + r.to_generation,
                     "size": r.size,
                     "outcome": r.outcome,
                 }
             )
-        self.highest = max([self.highest, *(self.generation + (r.to_generation or 0) for r in run.rounds)])
+        self.highest = max(
+            [self.highest, *(self.generation + (r.to_generation or 0) for r in run.rounds)]
+        )
         self.generation += run.generation
         self.offset += run.offset
         self.connection += run.connections + 1
@@ -114,7 +118,9 @@ class BrokerStream:
         self.lives = []
         for k, group in enumerate(self.groups):
             choose = random.Random(f"{self.seed}/{group}")
-            self.lives.append(Life(group, choose, choose.randrange(START_WITHIN_MS), connection=k * 1000))
+            self.lives.append(
+                Life(group, choose, choose.randrange(START_WITHIN_MS), connection=k * 1000)
+            )
 
     def lines(self, tell: Any) -> Iterator[tuple[int, str]]:
         """(ms since the beginning, line); `tell` is given the truth about each run when it begins. Every group lives through one run at least."""
@@ -152,4 +158,6 @@ class BrokerStream:
 
 def _length(parts: Sequence[Any]) -> int:
     """Bytes of a line, about: a member id is 45 of them."""
-    return 28 + sum(len(part) if isinstance(part, str) else 45 if part[0] == "m" else 10 for part in parts)
+    return 28 + sum(
+        len(part) if isinstance(part, str) else 45 if part[0] == "m" else 10 for part in parts
+    )

@@ -16,7 +16,14 @@ from attrs import Factory, define
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
 from groupcheck.model.protocol.group import Core, Phase, leader_of
-from groupcheck.model.protocol.messages import NO_ID, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, SyncGroup
+from groupcheck.model.protocol.messages import (
+    NO_ID,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    SyncGroup,
+)
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.oracles.generate.run import Names, Rounds, Run, Who, run_of
 from groupcheck.oracles.generate.template import assignment
@@ -27,7 +34,13 @@ CODES = {
     "unknown": 25, "illegal_generation": 22, "rebalancing": 27, "accepted": 0, "stable": 0, "left": 0, "pending": 0, "id_required": 79,
     "too_many": 81, "unchanged": 0, "inconsistent": 23,
 }  # fmt: skip
-NAMED = {JoinGroup: "JOIN_GROUP", SyncGroup: "SYNC_GROUP", Heartbeat: "HEARTBEAT", LeaveGroup: "LEAVE_GROUP", OffsetCommit: "OFFSET_COMMIT"}
+NAMED = {
+    JoinGroup: "JOIN_GROUP",
+    SyncGroup: "SYNC_GROUP",
+    Heartbeat: "HEARTBEAT",
+    LeaveGroup: "LEAVE_GROUP",
+    OffsetCommit: "OFFSET_COMMIT",
+}
 KEYS = {"JOIN_GROUP": 11, "SYNC_GROUP": 14, "HEARTBEAT": 12, "LEAVE_GROUP": 13, "OFFSET_COMMIT": 8}
 
 
@@ -85,7 +98,12 @@ class RequestPrinter:
 
     def preferred(self, state: State, enabled: Enabled) -> list[Pair]:
         """Sessions that are over end before anything else happens."""
-        ends = [pair for (faulty, name), pairs in enabled.items() if faulty and name.startswith("session_timeout") for pair in pairs]
+        ends = [
+            pair
+            for (faulty, name), pairs in enabled.items()
+            if faulty and name.startswith("session_timeout")
+            for pair in pairs
+        ]
         return [pair for pair in ends if self.overdue(state, pair[1])]
 
     def taken_back(self) -> bool:
@@ -115,7 +133,11 @@ class RequestPrinter:
         """Is the session over that ends in this step? Then nothing else happens before."""
         _, seats, _ = self.memory(before)
         _, left, _ = self.memory(after)
-        return any(self.signs.get(self.names.mark(who), self.now) + SESSION_MS < self.now for who in seats if who not in left)
+        return any(
+            self.signs.get(self.names.mark(who), self.now) + SESSION_MS < self.now
+            for who in seats
+            if who not in left
+        )
 
     def _others_live(self, before: State, gone: list[str]) -> None:
         """A long time passes: the members that are not to expire have sent heartbeats."""
@@ -133,7 +155,9 @@ class RequestPrinter:
                     *self._request(Heartbeat(0, core.generation), self.names.mark(who)),
                     self.now,
                 )
-                self._give(line, 27 if core.phase == Phase.PREPARING else 0, who, core, seats, leader)
+                self._give(
+                    line, 27 if core.phase == Phase.PREPARING else 0, who, core, seats, leader
+                )
         self.now = max(self.now, until)
 
     def fired(self, firing: Firing, before: State, after: State) -> None:
@@ -146,22 +170,44 @@ class RequestPrinter:
         self.rounds = self.rounds.after(firing, core, seats, then, left, leader, self.names)
         rule, _, label = firing.name.partition(":")
         asked = None
-        if firing.me is not None and rule in ("join_group", "sync_group", "heartbeat", "leave_group", "offset_commit"):
+        if firing.me is not None and rule in (
+            "join_group",
+            "sync_group",
+            "heartbeat",
+            "leave_group",
+            "offset_commit",
+        ):
             asked = self._asked(firing.me, label, before, core, seats, leader, then, left)
         self._answers(rule, seats, left, then, leads, after, asked)
         if then.phase != core.phase or then.generation != core.generation:
-            if then.phase == Phase.STABLE and self.plan is not None and self.plan[0] == then.generation:
+            if (
+                then.phase == Phase.STABLE
+                and self.plan is not None
+                and self.plan[0] == then.generation
+            ):
                 self.plan[1].request["assignments"] = self._shares(left)
             if then.phase != Phase.STABLE:
                 self.since = self.now
 
     def _shares(self, seats: dict[Who, Any]) -> list[dict[str, str]]:
-        return [{"memberId": self.names.mark(who), "assignment": assignment(seat.share)} for who, seat in seats.items() if seat.member]
+        return [
+            {"memberId": self.names.mark(who), "assignment": assignment(seat.share)}
+            for who, seat in seats.items()
+            if seat.member
+        ]
 
     # -- requests
 
     def _asked(
-        self, me: int, label: str, before: State, core: Core, seats: dict[Who, Any], leader: Who | None, then: Core, left: dict[Who, Any]
+        self,
+        me: int,
+        label: str,
+        before: State,
+        core: Core,
+        seats: dict[Who, Any],
+        leader: Who | None,
+        then: Core,
+        left: dict[Who, Any],
     ) -> Line:
         link = before[self.semantics.at["link", me]]
         request = link.request
@@ -170,11 +216,20 @@ class RequestPrinter:
         id = request.id if request.id != NO_ID or not new else new[0][1]
         who = (me, id)
         name = "" if request.id == NO_ID else self.names.mark(who)
-        line = Line(NAMED[type(request)], f"client-{me}", connection, *self._request(request, name), self.now)
+        line = Line(
+            NAMED[type(request)],
+            f"client-{me}",
+            connection,
+            *self._request(request, name),
+            self.now,
+        )
         self.spoken_on[name] = connection
         if label in CODES:
             self.now += 0.02
-            line.given, line.response = self.now, self._response(line, CODES[label], who, core, left, leader)
+            line.given, line.response = (
+                self.now,
+                self._response(line, CODES[label], who, core, left, leader),
+            )
             if line.api == "SYNC_GROUP" and label == "stable" and who == leader:
                 line.request["assignments"] = self._shares(left)
             self.lines.append(line)
@@ -184,7 +239,9 @@ class RequestPrinter:
         kind = "join" if isinstance(request, JoinGroup) else "sync"
         if label == "led" or (kind == "sync" and who == leader):
             self.plan = (core.generation, line)
-        self.waiting[me, id, kind] = line  # the one that waited before is never answered, and its connection is stuck
+        self.waiting[me, id, kind] = (
+            line  # the one that waited before is never answered, and its connection is stuck
+        )
         self.busy.add(connection)
         self.signs[self.names.mark(who)] = self.now
         self.parked_since.setdefault(self.names.mark(who), self.now)
@@ -203,7 +260,11 @@ class RequestPrinter:
         """(version, fields)"""
         shared = {"groupId": "<:g:>", "memberId": name}
         if isinstance(request, JoinGroup):
-            timeouts = {"sessionTimeoutMs": SESSION_MS, "rebalanceTimeoutMs": REBALANCE_MS, "protocolType": "consumer"}
+            timeouts = {
+                "sessionTimeoutMs": SESSION_MS,
+                "rebalanceTimeoutMs": REBALANCE_MS,
+                "protocolType": "consumer",
+            }
             protocols = [{"name": "range", "metadata": f"<:s{request.claimed}:>"}]
             return (7 if self.scope.two_step else 3), shared | timeouts | {"protocols": protocols}
         if isinstance(request, SyncGroup):
@@ -213,16 +274,43 @@ class RequestPrinter:
         if isinstance(request, LeaveGroup):
             return 4, {"groupId": "<:g:>", "members": [{"memberId": name, "groupInstanceId": None}]}
         assert isinstance(request, OffsetCommit)
-        partition = {"partitionIndex": 0, "committedOffset": f"<:O{request.offset}:>", "committedLeaderEpoch": -1, "committedMetadata": ""}
-        return 8, shared | {"generationIdOrMemberEpoch": f"<:N{request.generation}:>", "topics": [{"name": "t", "partitions": [partition]}]}
+        partition = {
+            "partitionIndex": 0,
+            "committedOffset": f"<:O{request.offset}:>",
+            "committedLeaderEpoch": -1,
+            "committedMetadata": "",
+        }
+        return 8, shared | {
+            "generationIdOrMemberEpoch": f"<:N{request.generation}:>",
+            "topics": [{"name": "t", "partitions": [partition]}],
+        }
 
-    def _response(self, line: Line, code: int, who: Who, core: Core, seats: dict[Who, Any], leader: Who | None) -> dict[str, Any]:
+    def _response(
+        self, line: Line, code: int, who: Who, core: Core, seats: dict[Who, Any], leader: Who | None
+    ) -> dict[str, Any]:
         if line.api == "JOIN_GROUP":
             if code:
-                member = self.names.mark(who) if code in (79, 25) and who in self.names else line.request["memberId"]
-                return {"errorCode": code, "generationId": -1, "protocolName": None, "leader": "", "memberId": member, "members": []}
+                member = (
+                    self.names.mark(who)
+                    if code in (79, 25) and who in self.names
+                    else line.request["memberId"]
+                )
+                return {
+                    "errorCode": code,
+                    "generationId": -1,
+                    "protocolName": None,
+                    "leader": "",
+                    "memberId": member,
+                    "members": [],
+                }
             members = (
-                [{"memberId": self.names.mark(w), "metadata": "<:s-1:>"} for w, s in seats.items() if s.member] if who == leader else []
+                [
+                    {"memberId": self.names.mark(w), "metadata": "<:s-1:>"}
+                    for w, s in seats.items()
+                    if s.member
+                ]
+                if who == leader
+                else []
             )
             assert leader is not None
             return {"errorCode": 0, "generationId": f"<:N{core.generation}:>", "protocolName": "range", "leader": self.names.mark(leader),
@@ -232,21 +320,39 @@ class RequestPrinter:
         if line.api == "LEAVE_GROUP":
             return {
                 "errorCode": 0,
-                "members": [{"memberId": line.request["members"][0]["memberId"], "groupInstanceId": None, "errorCode": code}],
+                "members": [
+                    {
+                        "memberId": line.request["members"][0]["memberId"],
+                        "groupInstanceId": None,
+                        "errorCode": code,
+                    }
+                ],
             }
         if line.api == "OFFSET_COMMIT":
-            return {"topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "errorCode": code}]}]}
+            return {
+                "topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "errorCode": code}]}]
+            }
         return {"errorCode": code}
 
     # -- answers to requests that waited
 
     def _answers(
-        self, rule: str, seats: dict[Who, Any], left: dict[Who, Any], then: Core, leader: Who | None, after: State, asked: Line | None
+        self,
+        rule: str,
+        seats: dict[Who, Any],
+        left: dict[Who, Any],
+        then: Core,
+        leader: Who | None,
+        after: State,
+        asked: Line | None,
     ) -> None:
         walk = after[self.semantics.at["walk", None]]
         for who, seat in seats.items():
             now = left.get(who)
-            for kind, was, still in (("join", seat.join, now and now.join), ("sync", seat.sync, now and now.sync)):
+            for kind, was, still in (
+                ("join", seat.join, now and now.join),
+                ("sync", seat.sync, now and now.sync),
+            ):
                 if not was or still:
                     continue
                 line = self.waiting.pop((*who, kind), None)
@@ -258,7 +364,9 @@ class RequestPrinter:
                 elif now is None and kind == "join":
                     self._give(line, 25, who, then, left, leader)
                 elif now is not None and kind == "sync":
-                    self._give(line, walk.code if rule == "send_back" else 0, who, then, left, leader)
+                    self._give(
+                        line, walk.code if rule == "send_back" else 0, who, then, left, leader
+                    )
                 elif now is not None:
                     self._joined(line, who)
         if rule == "end_walk":
@@ -266,7 +374,14 @@ class RequestPrinter:
         if rule == "fail_over" and seats:
             name = self.names.mark(min(seats))
             version, request = self._request(Heartbeat(0, then.generation), name)
-            line = Line("HEARTBEAT", f"client-{min(seats)[0]}", self._connection(min(seats)[0], False), version, request, self.now)
+            line = Line(
+                "HEARTBEAT",
+                f"client-{min(seats)[0]}",
+                self._connection(min(seats)[0], False),
+                version,
+                request,
+                self.now,
+            )
             self._give(line, 16, min(seats), then, left, leader)
 
     joined: list[tuple[Line, Who]] = Factory(list)
@@ -280,7 +395,9 @@ class RequestPrinter:
             self._give(line, 0, who, then, seats, leader)
         self.joined.clear()
 
-    def _give(self, line: Line, code: int, who: Who, then: Core, seats: dict[Who, Any], leader: Who | None) -> None:
+    def _give(
+        self, line: Line, code: int, who: Who, then: Core, seats: dict[Who, Any], leader: Who | None
+    ) -> None:
         self.now += 0.02
         line.given, line.response = self.now, self._response(line, code, who, then, seats, leader)
         self.signs[self.names.mark(who)] = self.now
@@ -288,7 +405,9 @@ class RequestPrinter:
         self.lines.append(line)
 
 
-def request_run(seed: int, scope: Scope, steps: int, *, to_rest: bool = False, faulty_share: float = FAULTY) -> Run:
+def request_run(
+    seed: int, scope: Scope, steps: int, *, to_rest: bool = False, faulty_share: float = FAULTY
+) -> Run:
     """The request log of one random run of the model; `to_rest`: only until the group was last as empty as at the beginning."""
     choose = random.Random(seed)
     printer = RequestPrinter(semantics_of(scope), scope, choose)

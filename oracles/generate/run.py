@@ -65,7 +65,14 @@ class Rounds:
     told: tuple[TrueRound, ...] = ()
 
     def after(
-        self, firing: Firing, core: Core, seats: dict[Who, Any], then: Core, left: dict[Who, Any], leader: Leader | None, names: Names
+        self,
+        firing: Firing,
+        core: Core,
+        seats: dict[Who, Any],
+        then: Core,
+        left: dict[Who, Any],
+        leader: Leader | None,
+        names: Names,
     ) -> Rounds:
         """With what one firing did."""
         told = self.told
@@ -77,26 +84,46 @@ class Rounds:
             if not running:
                 told = (*told, TrueRound(core.generation, "not_seen", ()))
             outcome = "completed" if joined else "emptied"
-            return Rounds((*told[:-1], evolve(told[-1], to_generation=then.generation, size=joined, outcome=outcome)))
+            return Rounds(
+                (
+                    *told[:-1],
+                    evolve(told[-1], to_generation=then.generation, size=joined, outcome=outcome),
+                )
+            )
         if core.phase != Phase.PREPARING and then.phase == Phase.PREPARING:
             cause, members = _cause(firing, core, seats, left, leader)
-            return Rounds((*told, TrueRound(core.generation, cause, tuple(names.number(who) for who in members))))
+            return Rounds(
+                (
+                    *told,
+                    TrueRound(core.generation, cause, tuple(names.number(who) for who in members)),
+                )
+            )
         return self
 
 
-def _cause(firing: Firing, core: Core, seats: dict[Who, Any], left: dict[Who, Any], leader: Leader | None) -> tuple[str, list[Who]]:
+def _cause(
+    firing: Firing, core: Core, seats: dict[Who, Any], left: dict[Who, Any], leader: Leader | None
+) -> tuple[str, list[Who]]:
     """Why a rebalance began, and whose doing it was."""
     name, _, label = firing.name.partition(":")
     if name == "join_group" and label == "added":
-        return "join", [who for who in left if left[who].member and not (who in seats and seats[who].member)]
+        return "join", [
+            who for who in left if left[who].member and not (who in seats and seats[who].member)
+        ]
     if name == "join_group":
         again = [who for who in left if left[who].join and not seats[who].join]
-        return ("leader_rejoin" if again == [leader] and core.phase == Phase.STABLE else "metadata_change"), again
+        return (
+            "leader_rejoin"
+            if again == [leader] and core.phase == Phase.STABLE
+            else "metadata_change"
+        ), again
     if name == "sync_timeout":
         return "sync_timeout", [who for who in seats if seats[who].due]
     if name == "append_failed":
         return "append_failed", [leader] if leader is not None else []
-    return ("leave" if name == "leave_group" else "session_expired"), [who for who in seats if who not in left]
+    return ("leave" if name == "leave_group" else "session_expired"), [
+        who for who in seats if who not in left
+    ]
 
 
 @frozen
@@ -119,9 +146,15 @@ class Run:
         return [(at, filling.line(parts)) for at, parts in self.lines]
 
 
-def run_of(lines: list[tuple[int, str]], rounds: tuple[TrueRound, ...], names: Names, generation: int) -> Run:
+def run_of(
+    lines: list[tuple[int, str]], rounds: tuple[TrueRound, ...], names: Names, generation: int
+) -> Run:
     """A run from what a printer wrote."""
     taken_apart = tuple((at, compiled(text)) for at, text in lines)
     marks = [part for _, parts in taken_apart for part in parts if not isinstance(part, str)]
-    offset, connections = (max((number for kind, number in marks if kind == mine), default=0) for mine in "Oc")
-    return Run(taken_apart, rounds, tuple(names.own), tuple(names.clients), generation, offset, connections)
+    offset, connections = (
+        max((number for kind, number in marks if kind == mine), default=0) for mine in "Oc"
+    )
+    return Run(
+        taken_apart, rounds, tuple(names.own), tuple(names.clients), generation, offset, connections
+    )

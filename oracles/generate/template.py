@@ -74,4 +74,6 @@ def assignment(share: int) -> str:
     partitions = [p for p in range(32) if share >> p & 1]
     if not partitions:
         return encoded(struct.pack(">hii", 1, 0, -1))
-    return encoded(struct.pack(f">hih1si{len(partitions)}ii", 1, 1, 1, b"t", len(partitions), *partitions, -1))
+    return encoded(
+        struct.pack(f">hih1si{len(partitions)}ii", 1, 1, 1, b"t", len(partitions), *partitions, -1)
+    )

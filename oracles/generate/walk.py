@@ -45,14 +45,22 @@ def semantics_of(scope: Scope) -> Semantics:
     return Semantics(spec(scope))
 
 
-def _outcomes(semantics: Semantics, instances: Any, state: State) -> Iterator[list[tuple[Firing, State, Any]]]:
+def _outcomes(
+    semantics: Semantics, instances: Any, state: State
+) -> Iterator[list[tuple[Firing, State, Any]]]:
     for instance in instances:
         found = list(semantics.firings(instance, state))
         if found:
             yield found
 
 
-def walk(scope: Scope, choose: random.Random, steps: int, listener: Listener, faulty_share: float = FAULTY) -> None:
+def walk(
+    scope: Scope,
+    choose: random.Random,
+    steps: int,
+    listener: Listener,
+    faulty_share: float = FAULTY,
+) -> None:
     """One random walk of at most so many steps; the same for the same `choose` and listener."""
     semantics = semantics_of(scope)
     state = choose.choice(semantics.starts())[2]
@@ -61,13 +69,17 @@ def walk(scope: Scope, choose: random.Random, steps: int, listener: Listener, fa
         enabled: Enabled = {}
         for outcomes in _outcomes(semantics, semantics.ordinary, state):
             for firing, after, _ in outcomes:
-                enabled.setdefault((after[budget] != state[budget], firing.name), []).append((firing, after))
+                enabled.setdefault((after[budget] != state[budget], firing.name), []).append(
+                    (firing, after)
+                )
         if not enabled:
             return
         faulty = [kind for kind in enabled if kind[0]]
         healthy = [kind for kind in enabled if not kind[0]]
         first = listener.preferred(state, enabled)
-        kind = choose.choice(faulty if faulty and (not healthy or choose.random() < faulty_share) else healthy)
+        kind = choose.choice(
+            faulty if faulty and (not healthy or choose.random() < faulty_share) else healthy
+        )
         firing, after = choose.choice(first or enabled[kind])
         before = state
         listener.step(firing, state, after)
@@ -87,5 +99,10 @@ def is_quiet(semantics: Semantics, state: State) -> bool:
     """Is the group as it was at the beginning, but for its generation? Then another run can follow."""
     named = semantics.named(state)
     core = named["core"]
-    idle = core.phase == Phase.EMPTY and not core.members and not core.pending and named["walk"] == REST
+    idle = (
+        core.phase == Phase.EMPTY
+        and not core.members
+        and not core.pending
+        and named["walk"] == REST
+    )
     return idle and not any(seats.ids for seats in named["seats"])

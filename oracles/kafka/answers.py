@@ -133,12 +133,24 @@ def subscribed(json: Json) -> Subscribed:
     """A subscription as the driver shows it."""
     if "raw" in json:
         return Subscribed(raw=json["raw"])
-    return Subscribed(tuple(json["topics"]), partitions(json["owned"]), json["ownedGeneration"], json.get("rack"))
+    return Subscribed(
+        tuple(json["topics"]), partitions(json["owned"]), json["ownedGeneration"], json.get("rack")
+    )
 
 
 def _join(a: Json) -> JoinAnswer:
     members = tuple(Listed(m["member"], m["instance"], subscribed(m)) for m in a["members"])
-    return JoinAnswer(a["error"], "", a["generation"], a["type"], a["protocol"], a["leader"], a["member"], a["skipAssignment"], members)
+    return JoinAnswer(
+        a["error"],
+        "",
+        a["generation"],
+        a["type"],
+        a["protocol"],
+        a["leader"],
+        a["member"],
+        a["skipAssignment"],
+        members,
+    )
 
 
 def _sync(a: Json) -> SyncAnswer:
@@ -150,21 +162,42 @@ def _partitions(a: Json) -> PartitionsAnswer:
 
 
 def _fetch(a: Json) -> FetchAnswer:
-    return FetchAnswer(a["error"], "", numbers_by_partition(a.get("errors", {})), numbers_by_partition(a["offsets"]))
+    return FetchAnswer(
+        a["error"],
+        "",
+        numbers_by_partition(a.get("errors", {})),
+        numbers_by_partition(a["offsets"]),
+    )
 
 
 def _consumer(a: Json) -> ConsumerAnswer:
-    return ConsumerAnswer(a["error"], a.get("exception", ""), a["member"], a["epoch"], assigned(a["assigned"]))
+    return ConsumerAnswer(
+        a["error"], a.get("exception", ""), a["member"], a["epoch"], assigned(a["assigned"])
+    )
 
 
 def _describe(a: Json) -> DescribeAnswer:
-    members = tuple(DescribedMember(m["member"], m.get("instance"), m.get("epoch"), assigned(m.get("assigned"))) for m in a["members"])
+    members = tuple(
+        DescribedMember(m["member"], m.get("instance"), m.get("epoch"), assigned(m.get("assigned")))
+        for m in a["members"]
+    )
     epochs = (a.get("epoch"), a.get("assignmentEpoch"))
-    return DescribeAnswer(a["error"], "", a["state"], a.get("type"), a.get("protocol"), *epochs, a.get("assignor"), members)
+    return DescribeAnswer(
+        a["error"],
+        "",
+        a["state"],
+        a.get("type"),
+        a.get("protocol"),
+        *epochs,
+        a.get("assignor"),
+        members,
+    )
 
 
 def _list(a: Json) -> ListAnswer:
-    return ListAnswer(a["error"], "", tuple(sorted((g["group"], g["state"], g["kind"]) for g in a["groups"])))
+    return ListAnswer(
+        a["error"], "", tuple(sorted((g["group"], g["state"], g["kind"]) for g in a["groups"]))
+    )
 
 
 _READ: dict[type[commands.Command], Callable[[Json], Answer]] = {

@@ -39,7 +39,11 @@ def solve(driver: Driver, problems: Iterable[Problem]) -> Iterator[Assignment | 
     asked: deque[list[Problem]] = deque()
     for answers in driver.assign_all(_batches(problems, asked)):
         for problem, answer in zip(asked.popleft(), answers):
-            yield NotSolved(problem, answer["failed"]) if "failed" in answer else _read(answer["assignment"])
+            yield (
+                NotSolved(problem, answer["failed"])
+                if "failed" in answer
+                else _read(answer["assignment"])
+            )
 
 
 def _batches(problems: Iterable[Problem], asked: deque[list[Problem]]) -> Iterator[list[str]]:
@@ -63,8 +67,12 @@ def _member(m: Member) -> str:
 
 
 @lru_cache(maxsize=1 << 12)
-def _topics(topics: tuple[tuple[str, int], ...], racks: tuple[tuple[str, tuple[frozenset[str], ...]], ...]) -> str:
-    sorted_racks = {topic: [sorted(of_partition) for of_partition in of_topic] for topic, of_topic in racks}
+def _topics(
+    topics: tuple[tuple[str, int], ...], racks: tuple[tuple[str, tuple[frozenset[str], ...]], ...]
+) -> str:
+    sorted_racks = {
+        topic: [sorted(of_partition) for of_partition in of_topic] for topic, of_topic in racks
+    }
     return f'"topics":{json.dumps(dict(topics))},"racks":{json.dumps(sorted_racks)}'
 
 

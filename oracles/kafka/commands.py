@@ -38,7 +38,9 @@ _MAPPING = {"json": dict}
 class Command:
     """One line to the driver."""
 
-    broker: int | None = None  # the broker that gets it; the leader where absent, a zombie by its number
+    broker: int | None = (
+        None  # the broker that gets it; the leader where absent, a zombie by its number
+    )
 
 
 @frozen(kw_only=True, cache_hash=True)
@@ -47,7 +49,9 @@ class Request(Command):
 
     group: str = "g"
     client: str = "c"
-    version: int | None = None  # of the API; where absent, the newest whose meaning differs from the one before
+    version: int | None = (
+        None  # of the API; where absent, the newest whose meaning differs from the one before
+    )
 
 
 @frozen(kw_only=True, cache_hash=True)
@@ -65,7 +69,9 @@ class JoinGroup(Request):
     owned_generation: int = -1
     user_data: str | None = None
     rack: str | None = None
-    raw: Pairs = field(default=(), converter=pairs, metadata=_MAPPING)  # protocol: metadata to send in place of a subscription
+    raw: Pairs = field(
+        default=(), converter=pairs, metadata=_MAPPING
+    )  # protocol: metadata to send in place of a subscription
     reason: str | None = None
 
 
@@ -105,7 +111,11 @@ class LeaveGroup(Request):
     member: str = ""
     instance: str | None = None
     members: tuple[Leaving, ...] = field(
-        default=(), converter=tuple, metadata={"json": lambda given: [{"member": m.member, "instance": m.instance} for m in given]}
+        default=(),
+        converter=tuple,
+        metadata={
+            "json": lambda given: [{"member": m.member, "instance": m.instance} for m in given]
+        },
     )
 
 
@@ -159,7 +169,9 @@ class OffsetFetch(Request):
 
     member: str | None = None
     generation: int = -1
-    topics: Partitions = field(default=frozenset({("t", 0)}), converter=partitions, metadata=_ALWAYS_PARTITIONS)
+    topics: Partitions = field(
+        default=frozenset({("t", 0)}), converter=partitions, metadata=_ALWAYS_PARTITIONS
+    )
     stable: bool = True
 
 
@@ -167,7 +179,9 @@ class OffsetFetch(Request):
 class OffsetDelete(Request):
     """OffsetDelete of the group's offsets for these partitions."""
 
-    topics: Partitions = field(default=frozenset({("t", 0)}), converter=partitions, metadata=_ALWAYS_PARTITIONS)
+    topics: Partitions = field(
+        default=frozenset({("t", 0)}), converter=partitions, metadata=_ALWAYS_PARTITIONS
+    )
 
 
 @frozen(kw_only=True, cache_hash=True)
@@ -181,7 +195,9 @@ class ConsumerGroupHeartbeat(Request):
     topics: tuple[str, ...] | None = None
     regex: str | None = None
     assignor: str | None = None
-    owned: Partitions | None = field(default=None, converter=partitions_or_none, metadata=_PARTITIONS)
+    owned: Partitions | None = field(
+        default=None, converter=partitions_or_none, metadata=_PARTITIONS
+    )
     rack: str | None = None
 
 
@@ -194,7 +210,9 @@ class ConsumerGroupDescribe(Request):
 class Reset(Command):
     """Forgets everything: a new broker leads an empty log. `seed` varies the ids and with them every hash order."""
 
-    topics: Pairs = field(default=(("t", 2),), converter=pairs, metadata=_MAPPING)  # name: number of partitions
+    topics: Pairs = field(
+        default=(("t", 2),), converter=pairs, metadata=_MAPPING
+    )  # name: number of partitions
     config: Pairs = field(
         default=(), converter=pairs, metadata=_MAPPING
     )  # broker option: value; session timeouts are unbounded unless told

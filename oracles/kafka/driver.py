@@ -19,12 +19,23 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.commands import Command, Reset, encoded
 from groupcheck.oracles.kafka.jvm import Broken, Jvm
-from groupcheck.oracles.kafka.schedule import Lost, Schedule, Step, Transcript, line, looking, outcome, step
+from groupcheck.oracles.kafka.schedule import (
+    Lost,
+    Schedule,
+    Step,
+    Transcript,
+    line,
+    looking,
+    outcome,
+    step,
+)
 from groupcheck.oracles.kafka.versions import NEWEST, known
 
 AHEAD = 32  # schedules in flight: the JVM works on the next while Python reads the last
 SILENCE_S = 60.0
-QUICK = ("-XX:TieredStopAtLevel=1",)  # the first compiler only: twice as fast for the first half minute
+QUICK = (
+    "-XX:TieredStopAtLevel=1",
+)  # the first compiler only: twice as fast for the first half minute
 COMMON = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms64m", "-Xmx512m")
 MAIN = "groupcheck.kafka.Main"
 ELSEWHERE = "the driver is in the middle of another run: read that to its end, close it, or take another driver"
@@ -63,7 +74,12 @@ class Driver:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     def close(self) -> None:
@@ -76,7 +92,13 @@ class Driver:
         if self._jvm is None:
             command = self._command
             if not command:
-                command = (install.java(), *self._options, "-cp", install.classpath(self.version, self._progress), MAIN)
+                command = (
+                    install.java(),
+                    *self._options,
+                    "-cp",
+                    install.classpath(self.version, self._progress),
+                    MAIN,
+                )
             self._jvm = self._started(Jvm(command, self._silence_s))
         return self._jvm
 
@@ -87,7 +109,10 @@ class Driver:
             jvm.receive()
         except Broken as broken:
             first = str(broken).partition("\n")[0]
-            raise UserError(f"the driver of Kafka {self.version} does not start: {first[:300]}", do="install a JDK 17 or newer") from None
+            raise UserError(
+                f"the driver of Kafka {self.version} does not start: {first[:300]}",
+                do="install a JDK 17 or newer",
+            ) from None
         except BaseException:
             jvm.kill()
             raise
@@ -136,7 +161,9 @@ class Driver:
         with closing(self._exchange(batches, _assign, 2)) as exchanged:
             for flight, answers in exchanged:
                 if isinstance(answers, Broken):
-                    yield from ([self._assign_alone(problem) for problem in batch] for batch in flight)
+                    yield from (
+                        [self._assign_alone(problem) for problem in batch] for batch in flight
+                    )
                 else:
                     yield answers
 
@@ -147,7 +174,9 @@ class Driver:
             return {"failed": str(broken)}
         return dict(answer)
 
-    def _exchange(self, things: Iterable[T], text: Callable[[T], bytes], ahead: int) -> Generator[tuple[tuple[T, ...], Any], None, None]:
+    def _exchange(
+        self, things: Iterable[T], text: Callable[[T], bytes], ahead: int
+    ) -> Generator[tuple[tuple[T, ...], Any], None, None]:
         """Each thing with its reply; or, where the driver broke, everything that was in flight, with the `Broken`."""
         assert not self._flight, ELSEWHERE
         self._talking = None
@@ -170,7 +199,9 @@ class Driver:
                     yield lost, broken
                 else:
                     yield (flight.popleft(),), reply
-        except GeneratorExit:  # the caller has seen enough: cheaper to hear the rest out than to start another JVM
+        except (
+            GeneratorExit
+        ):  # the caller has seen enough: cheaper to hear the rest out than to start another JVM
             with suppress(Broken):
                 while flight:
                     self._running().receive()
@@ -204,7 +235,9 @@ class Driver:
         """A command of a conversation, which another conversation or run may have ended by its own reset."""
         if begin:
             self._talking = conversation
-        assert self._talking is conversation, "the coordinator of this conversation is gone: the driver was used for something else"
+        assert self._talking is conversation, (
+            "the coordinator of this conversation is gone: the driver was used for something else"
+        )
         return self._ask(text.encode() + b"\n")
 
 

@@ -22,7 +22,9 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka.versions import known
 
 GOALS = ("compiler:compile", "jar:jar", "dependency:copy-dependencies")
-NEEDED = "install a JDK 17 or newer and Maven (on Debian: apt-get install default-jdk-headless maven)"
+NEEDED = (
+    "install a JDK 17 or newer and Maven (on Debian: apt-get install default-jdk-headless maven)"
+)
 BUILD_S = 600.0
 
 
@@ -36,7 +38,9 @@ class Program:
     place: str
 
 
-DRIVER = Program("the driver of Kafka's coordinator", Path(__file__).parent / "driver", "driver.jar", "kafka")
+DRIVER = Program(
+    "the driver of Kafka's coordinator", Path(__file__).parent / "driver", "driver.jar", "kafka"
+)
 
 
 def tell(message: str) -> None:
@@ -62,7 +66,9 @@ def java(program: Program = DRIVER) -> str:
 
 def tools(program: Program = DRIVER) -> tuple[str, str]:
     """Maven and the Java compiler; a `UserError` names what is missing and what to install."""
-    return _tool("mvn", f"{program.title} is built with Maven"), _tool("javac", f"{program.title} is compiled")
+    return _tool("mvn", f"{program.title} is built with Maven"), _tool(
+        "javac", f"{program.title} is compiled"
+    )
 
 
 def _tool(name: str, why: str) -> str:
@@ -95,7 +101,8 @@ def locked(home: Path, program: Program = DRIVER) -> Iterator[None]:
         file = (home.parent / f"{home.name}.lock").open("w")
     except OSError as error:
         raise UserError(
-            f"cannot write to the cache {home.parent}: {error.strerror}", do="set XDG_CACHE_HOME to a folder of yours"
+            f"cannot write to the cache {home.parent}: {error.strerror}",
+            do="set XDG_CACHE_HOME to a folder of yours",
         ) from None
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -110,14 +117,24 @@ def _build(version: str, home: Path, say: Callable[[str], None], program: Progra
         options = [f"-Dkafka={version}", f"-DoutputDirectory={jars}", "-DincludeScope=runtime"]
         command = [tools()[0], "--batch-mode", "--no-transfer-progress", *options, *GOALS]
         # Maven lives for seconds: the first compiler alone halves its time.
-        environment = os.environ | {"MAVEN_OPTS": f"-XX:TieredStopAtLevel=1 {os.environ.get('MAVEN_OPTS', '')}"}
+        environment = os.environ | {
+            "MAVEN_OPTS": f"-XX:TieredStopAtLevel=1 {os.environ.get('MAVEN_OPTS', '')}"
+        }
         with log.open("wb") as output:
             try:
                 ended = subprocess.run(
-                    command, cwd=place, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, timeout=BUILD_S
+                    command,
+                    cwd=place,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    timeout=BUILD_S,
                 )
             except subprocess.TimeoutExpired:
-                raise UserError(f"Maven did not end within {BUILD_S:.0f} s", where=str(log)) from None
+                raise UserError(
+                    f"Maven did not end within {BUILD_S:.0f} s", where=str(log)
+                ) from None
         if ended.returncode:
             raise UserError(
                 _why(log.read_text(errors="replace"), program),
@@ -130,6 +147,10 @@ def _build(version: str, home: Path, say: Callable[[str], None], program: Progra
 
 
 def _why(log: str, program: Program) -> str:
-    errors = [line.removeprefix("[ERROR]").strip() for line in log.splitlines() if line.startswith("[ERROR]")]
+    errors = [
+        line.removeprefix("[ERROR]").strip()
+        for line in log.splitlines()
+        if line.startswith("[ERROR]")
+    ]
     first = next(filter(None, errors), "it said nothing")
     return f"Maven could not build {program.title}: {first[:300]}"

@@ -31,10 +31,18 @@ class Jvm:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         try:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr, bufsize=0, start_new_session=True
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                bufsize=0,
+                start_new_session=True,
             )
         except OSError as error:
-            raise UserError(f"cannot start {Path(command[0]).name}: {error.strerror}", do="install a JDK 17 or newer") from None
+            raise UserError(
+                f"cannot start {Path(command[0]).name}: {error.strerror}",
+                do="install a JDK 17 or newer",
+            ) from None
         assert self._process.stdin and self._process.stdout
         self._in, self._out = self._process.stdin.fileno(), self._process.stdout.fileno()
         os.set_blocking(self._in, False)

@@ -138,7 +138,9 @@ def memory(json: Json) -> Memory:
             json["epoch"],
             json["assignmentEpoch"],
             tuple(map(_consumer_member, json["members"])),
-            tuple(sorted((member, partitions(target)) for member, target in json["target"].items())),
+            tuple(
+                sorted((member, partitions(target)) for member, target in json["target"].items())
+            ),
             tuple((topic, tuple(epochs)) for topic, epochs in json["partitionEpochs"].items()),
         )
     return NoGroup(coordinator, timers, kind)

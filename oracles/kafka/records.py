@@ -84,16 +84,40 @@ def record(json: dict[str, Any]) -> Record:
     if kind == "GroupMetadata":
         return _group(offset, producer, key["group"], value)
     if kind == "OffsetCommit":
-        return OffsetRecord(offset, producer, key["group"], key["topic"], key["partition"], None if value is None else value["offset"])
-    return OtherRecord(offset, producer, kind, _sorted(key), None if value is None else _sorted(value))
+        return OffsetRecord(
+            offset,
+            producer,
+            key["group"],
+            key["topic"],
+            key["partition"],
+            None if value is None else value["offset"],
+        )
+    return OtherRecord(
+        offset, producer, kind, _sorted(key), None if value is None else _sorted(value)
+    )
 
 
-def _group(offset: int, producer: int | None, group: str, value: dict[str, Any] | None) -> GroupRecord:
+def _group(
+    offset: int, producer: int | None, group: str, value: dict[str, Any] | None
+) -> GroupRecord:
     if value is None:
         return GroupRecord(offset, producer, group, True)
     members = tuple(
-        LoggedMember(m["member"], m["instance"], m["sessionTimeoutMs"], m["rebalanceTimeoutMs"], subscribed(m), assigned(m["assigned"]))
+        LoggedMember(
+            m["member"],
+            m["instance"],
+            m["sessionTimeoutMs"],
+            m["rebalanceTimeoutMs"],
+            subscribed(m),
+            assigned(m["assigned"]),
+        )
         for m in sorted(value["members"], key=lambda m: str(m["member"]))
     )
-    head = (value["type"], value["generation"], value["protocol"], value["leader"], value["timestamp"])
+    head = (
+        value["type"],
+        value["generation"],
+        value["protocol"],
+        value["leader"],
+        value["timestamp"],
+    )
     return GroupRecord(offset, producer, group, False, *head, members)

@@ -81,7 +81,11 @@ class Transcript:
     def parked(self) -> tuple[int, ...]:
         """The numbers of the requests that have no answer yet."""
         answered = self.answers
-        return tuple(s.number for s in self.steps if isinstance(s.command, Request) and not s.refused and s.number not in answered)
+        return tuple(
+            s.number
+            for s in self.steps
+            if isinstance(s.command, Request) and not s.refused and s.number not in answered
+        )
 
     @property
     def memory(self) -> Memory | None:
@@ -103,7 +107,9 @@ class Lost:
 
     def __str__(self) -> str:
         where = (
-            f"in command {self.number}, {self.command!r}" if self.command else "in one of several schedules in flight, and not again alone"
+            f"in command {self.number}, {self.command!r}"
+            if self.command
+            else "in one of several schedules in flight, and not again alone"
         )
         return f"{self.reason} ({where})"
 
@@ -148,5 +154,10 @@ def outcome(schedule: Schedule, replies: list[dict[str, Any]]) -> Transcript | L
         if number or "refused" in reply:
             steps.append(step(number, command, reply, schedule.commands))
     if len(replies) < len(commands) and not (steps and steps[-1].refused):
-        return Lost(schedule, "the driver answered fewer commands than it was told", commands[len(replies)], len(replies))
+        return Lost(
+            schedule,
+            "the driver answered fewer commands than it was told",
+            commands[len(replies)],
+            len(replies),
+        )
     return Transcript(schedule, tuple(steps))

@@ -46,7 +46,11 @@ Offsets = tuple[tuple[str, int, int], ...]
 def offsets(given: Mapping[str, Mapping[int, int]] | Offsets) -> Offsets:
     """Topic, partition, offset; from {"t": {0: 5}}."""
     if isinstance(given, Mapping):
-        return tuple(sorted((topic, number, at) for topic, ats in given.items() for number, at in ats.items()))
+        return tuple(
+            sorted(
+                (topic, number, at) for topic, ats in given.items() for number, at in ats.items()
+            )
+        )
     return tuple(sorted(given))
 
 
@@ -60,7 +64,13 @@ def offsets_by_topic(given: Offsets) -> dict[str, dict[str, int]]:
 
 def numbers_by_partition(json: Mapping[str, Mapping[str, int]]) -> Offsets:
     """The way back: offsets, or error codes, of partitions."""
-    return tuple(sorted((topic, int(number), value) for topic, values in json.items() for number, value in values.items()))
+    return tuple(
+        sorted(
+            (topic, int(number), value)
+            for topic, values in json.items()
+            for number, value in values.items()
+        )
+    )
 
 
 Pairs = tuple[tuple[str, Any], ...]

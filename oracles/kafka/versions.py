@@ -11,5 +11,9 @@ NEWEST = VERSIONS[0]
 def known(version: str) -> str:
     """The same version, if it is one that the driver is written for; else a `UserError`."""
     if version not in VERSIONS:
-        raise UserError(f"no driver for Kafka {version[:20]!r}", where="--kafka", do=f"choose one of {', '.join(VERSIONS)}")
+        raise UserError(
+            f"no driver for Kafka {version[:20]!r}",
+            where="--kafka",
+            do=f"choose one of {', '.join(VERSIONS)}",
+        )
     return version

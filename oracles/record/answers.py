@@ -51,7 +51,12 @@ def exchanges(lines: Iterable[str]) -> Iterator[Exchange]:
         header = said["requestHeader"]
         # In a scenario a program's name is its client.id.
         yield Exchange(
-            round(at - said["totalTimeMs"]), at, header["clientId"], header["requestApiKeyName"], said["request"], said["response"]
+            round(at - said["totalTimeMs"]),
+            at,
+            header["clientId"],
+            header["requestApiKeyName"],
+            said["request"],
+            said["response"],
         )
 
 
@@ -85,7 +90,11 @@ def _codes(value: Any) -> set[int]:
 
 def member_ids(found: Iterable[Exchange], run: str) -> list[str]:
     """The member ids that a program was given, in order."""
-    ids = [one.response.get("memberId") for one in found if one.run == run and one.api in ("JOIN_GROUP", "CONSUMER_GROUP_HEARTBEAT")]
+    ids = [
+        one.response.get("memberId")
+        for one in found
+        if one.run == run and one.api in ("JOIN_GROUP", "CONSUMER_GROUP_HEARTBEAT")
+    ]
     return list(dict.fromkeys(id for id in ids if id))
 
 
@@ -97,7 +106,13 @@ def generations(found: Iterable[Exchange]) -> list[dict[str, Any]]:
             continue
         group, generation = one.request["groupId"], one.response["generationId"]
         about = by_key.setdefault(
-            (group, generation), {"group": group, "generation": generation, "protocol": one.response["protocolName"], "joins": []}
+            (group, generation),
+            {
+                "group": group,
+                "generation": generation,
+                "protocol": one.response["protocolName"],
+                "joins": [],
+            },
         )
         about["joins"].append([one.run, one.arrived, one.answered])
         if one.response["leader"] == one.response["memberId"]:
@@ -122,9 +137,15 @@ def epochs(found: Iterable[Exchange]) -> list[dict[str, Any]]:
     """Each epoch of a KIP-848 group: when each program was first told of it, and who was last."""
     by_key: dict[tuple[str, int], dict[str, Any]] = {}
     for one in found:
-        if one.api == "CONSUMER_GROUP_HEARTBEAT" and not one.response["errorCode"] and one.response["memberEpoch"] > 0:
+        if (
+            one.api == "CONSUMER_GROUP_HEARTBEAT"
+            and not one.response["errorCode"]
+            and one.response["memberEpoch"] > 0
+        ):
             group, epoch = one.request["groupId"], one.response["memberEpoch"]
-            about = by_key.setdefault((group, epoch), {"group": group, "epoch": epoch, "reached": {}})
+            about = by_key.setdefault(
+                (group, epoch), {"group": group, "epoch": epoch, "reached": {}}
+            )
             about["reached"].setdefault(one.run, one.answered)
     for about in by_key.values():
         about["slowest"] = max(about["reached"], key=about["reached"].__getitem__)
@@ -137,7 +158,9 @@ def rebalance_starts(broker_lines: Iterable[str]) -> list[dict[str, Any]]:
     for line in broker_lines:
         at = stamp(line)
         if match := _PREPARES.search(line):
-            found.append({"t": at, "group": match[1], "old_generation": int(match[2]), "reason": match[3]})
+            found.append(
+                {"t": at, "group": match[1], "old_generation": int(match[2]), "reason": match[3]}
+            )
         elif match := _BUMPS.search(line):
             found.append({"t": at, "group": match[1], "group_epoch": int(match[2])})
     return found
@@ -166,7 +189,10 @@ def commits(
                 back.append(about | {"committed": offset, "was": before[0], "was_by": before[1]})
             last[group, partition] = (offset, one.run)
             own = spans.get(one.run, ())
-            if not any(name == partition and a - GRACE_MS <= one.arrived <= b + GRACE_MS for name, a, b, _ in own):
+            if not any(
+                name == partition and a - GRACE_MS <= one.arrived <= b + GRACE_MS
+                for name, a, b, _ in own
+            ):
                 foreign.append(about | {"offset": offset})
     return back, foreign
 
@@ -174,7 +200,9 @@ def commits(
 def _accepted(one: Exchange, names: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     def partitions(topics: list[Event]) -> Iterator[tuple[str, Event]]:
         for topic in topics:
-            name = topic.get("name") or names.get(topic.get("topicId", ""), topic.get("topicId", ""))
+            name = topic.get("name") or names.get(
+                topic.get("topicId", ""), topic.get("topicId", "")
+            )
             for partition in topic["partitions"]:
                 yield f"{name}-{partition['partitionIndex']}", partition
 

@@ -19,9 +19,15 @@ def owned(run: str, events: Iterable[Event], actions: Iterable[Event], to_ms: in
         if "own" not in event:
             continue
         now = set(event["own"])
-        found += [(name, since.pop(name), event["t"], event["ev"]) for name in sorted(set(since) - now)]
+        found += [
+            (name, since.pop(name), event["t"], event["ev"]) for name in sorted(set(since) - now)
+        ]
         since |= dict.fromkeys(now - set(since), event["t"])
-    deaths = [(a["t"], a["do"]) for a in actions if a["who"] == run and a["do"] in ("SIGKILL", "ended", "hung in close, SIGKILL")]
+    deaths = [
+        (a["t"], a["do"])
+        for a in actions
+        if a["who"] == run and a["do"] in ("SIGKILL", "ended", "hung in close, SIGKILL")
+    ]
     end, how = min(deaths, default=(to_ms, "end of recording"))
     how = {"ended": "ended"}.get(how, "killed" if "SIGKILL" in how else how)
     found += [(name, begun, end, how) for name, begun in since.items()]
@@ -45,11 +51,18 @@ def frozen_times(run: str, actions: Iterable[Event], to_ms: int) -> list[tuple[i
 
 def consumed(events: Iterable[Event]) -> list[Consumed]:
     """The unbroken runs of records that a program got, in order of their first record."""
-    found = [(name, *run) for event in events if event["ev"] == "consumed" for name, run in event["runs"].items()]
+    found = [
+        (name, *run)
+        for event in events
+        if event["ev"] == "consumed"
+        for name, run in event["runs"].items()
+    ]
     return sorted(found, key=lambda c: (c[3], c[0]))
 
 
-def two_owners(spans: Mapping[str, Sequence[Owned]], stopped: Mapping[str, Sequence[tuple[int, int]]]) -> list[dict[str, Any]]:
+def two_owners(
+    spans: Mapping[str, Sequence[Owned]], stopped: Mapping[str, Sequence[tuple[int, int]]]
+) -> list[dict[str, Any]]:
     """Each time that two programs believed in one partition; with how long the one or the other stood still meanwhile."""
     found = []
     for one, other in combinations(spans, 2):
@@ -59,7 +72,11 @@ def two_owners(spans: Mapping[str, Sequence[Owned]], stopped: Mapping[str, Seque
                 if name != again or at >= until:
                     continue
                 earlier, later = (one, other) if begin <= start else (other, one)
-                about: dict[str, Any] = {"partition": name, "earlier_owner": earlier, "later_owner": later}
+                about: dict[str, Any] = {
+                    "partition": name,
+                    "earlier_owner": earlier,
+                    "later_owner": later,
+                }
                 about |= {"t": at, "until": until, "ms": until - at}
                 for role in ("earlier_owner", "later_owner"):
                     still = sum(max(0, min(until, b) - max(at, a)) for a, b in stopped[about[role]])

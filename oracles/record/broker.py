@@ -20,7 +20,13 @@ from groupcheck.oracles.record.settings import HOST, properties
 JAVA = Path(__file__).parent / "java"
 RECORDER = Program("the broker that is recorded", JAVA, "recorder.jar", "broker")
 # Short lives: the first compiler alone, one collector thread, little memory.
-OPTIONS = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-Duser.timezone=UTC", "-Djava.awt.headless=true")
+OPTIONS = (
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Xshare:auto",
+    "-Duser.timezone=UTC",
+    "-Djava.awt.headless=true",
+)
 BOOT_S, ANSWER_S, STOP_S = 120.0, 60.0, 30.0
 ATTEMPTS = 3  # to find ports that nobody takes before the broker does
 TAIL = 20_000
@@ -48,7 +54,11 @@ class Broker:
             *options,
             f"-Dlog4j2.configurationFile={JAVA / 'broker-log.properties'}",
         ]
-        self._command += ["-cp", install.classpath(version, say, RECORDER), "groupcheck.record.Broker"]
+        self._command += [
+            "-cp",
+            install.classpath(version, say, RECORDER),
+            "groupcheck.record.Broker",
+        ]
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.Queue[str | None] = queue.Queue()
         self.address = ""
@@ -60,18 +70,24 @@ class Broker:
             if fresh:
                 broker_port, controller_port = free_ports(2)
                 self.address = f"{HOST}:{broker_port}"
-                (self.place / "server.properties").write_text(properties(broker_port, controller_port, self._given))
+                (self.place / "server.properties").write_text(
+                    properties(broker_port, controller_port, self._given)
+                )
             self._launch()
             said = self._answer(BOOT_S)
             if said == "> ok":
                 return
             why = self._why()
             self._end()
-            if not (fresh and ("BindException" in why or "already in use" in why) and attempt < ATTEMPTS):
+            if not (
+                fresh and ("BindException" in why or "already in use" in why) and attempt < ATTEMPTS
+            ):
                 break
             self.address = ""
             (self.place / "broker.log").unlink(missing_ok=True)
-        raise UserError(f"the broker of Kafka {self.version} does not start: {why or said or 'it gave no reason'}")
+        raise UserError(
+            f"the broker of Kafka {self.version} does not start: {why or said or 'it gave no reason'}"
+        )
 
     def _launch(self) -> None:
         with (self.place / "broker.out").open("ab") as output:
@@ -95,7 +111,9 @@ class Broker:
         """The first error that it wrote, in one line."""
         for name in ("broker.log", "broker.out"):
             path = self.place / name
-            lines = path.read_text("utf-8", "replace")[-TAIL:].splitlines() if path.is_file() else []
+            lines = (
+                path.read_text("utf-8", "replace")[-TAIL:].splitlines() if path.is_file() else []
+            )
             for line in lines:
                 if match := _ERROR.search(line):
                     return (match[1] or match[2]).strip()[:300]
@@ -111,7 +129,9 @@ class Broker:
             raise UserError(f"the broker has ended: {self._why()}") from None
         said = self._answer(ANSWER_S)
         if said != "> ok":
-            raise UserError(f"the broker could not carry out {words[0]}: {(said or self._why()).removeprefix('> error ')[:300]}")
+            raise UserError(
+                f"the broker could not carry out {words[0]}: {(said or self._why()).removeprefix('> error ')[:300]}"
+            )
 
     def stop(self) -> None:
         """Stops it in order, as an administrator does; it can be started again."""

@@ -53,9 +53,19 @@ class Client:
         try:
             return f"{self.name} {version(self.name)}"
         except PackageNotFoundError:
-            raise UserError(f"{self.name} is not installed", do="pip install groupcheck[kafka]") from None
+            raise UserError(
+                f"{self.name} is not installed", do="pip install groupcheck[kafka]"
+            ) from None
 
-    def command(self, address: str, kafka: str, topic: str, run: str, timing: Timing, program: Mapping[str, Any]) -> list[str]:
+    def command(
+        self,
+        address: str,
+        kafka: str,
+        topic: str,
+        run: str,
+        timing: Timing,
+        program: Mapping[str, Any],
+    ) -> list[str]:
         """What starts a member. `program` has commit_ms and commit_on_revoke."""
         options = self.options(timing)
         if not self.is_java:
@@ -69,17 +79,36 @@ class Client:
                 **program,
             }
             # -P: a folder of the user's that is called kafka is none of the library's.
-            return [sys.executable, "-P", "-m", "groupcheck.oracles.record.member", json.dumps(told)]
+            return [
+                sys.executable,
+                "-P",
+                "-m",
+                "groupcheck.oracles.record.member",
+                json.dumps(told),
+            ]
         given = {"bootstrap.servers": address, "client.id": run, "group.id": GROUP, **options}
         log = f"-Dlog4j2.configurationFile={JAVA / 'member-log.properties'}"
         classes = install.classpath(kafka, program=RECORDER)
-        fixed = [install.java(RECORDER), "-Xmx200m", *OPTIONS, log, "-cp", classes, "groupcheck.record.Member"]
+        fixed = [
+            install.java(RECORDER),
+            "-Xmx200m",
+            *OPTIONS,
+            log,
+            "-cp",
+            classes,
+            "groupcheck.record.Member",
+        ]
         told_java = [topic, str(program["commit_ms"]), str(program["commit_on_revoke"]).lower()]
         return [*fixed, *told_java, *(f"{name}={value}" for name, value in given.items())]
 
 
 _DOTTED = ("session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms")
-_SCORED = ("session_timeout_ms", "heartbeat_interval_ms", "max_poll_interval_ms", "metadata_max_age_ms")
+_SCORED = (
+    "session_timeout_ms",
+    "heartbeat_interval_ms",
+    "max_poll_interval_ms",
+    "metadata_max_age_ms",
+)
 _JAVA = {
     "partition.assignment.strategy": "org.apache.kafka.clients.consumer.RangeAssignor",
     "enable.auto.commit": "false",
@@ -101,5 +130,7 @@ CLIENTS: dict[str, Client] = {
 def known(name: str) -> Client:
     """The client of that name. Raises `UserError` for one that there is not."""
     if name not in CLIENTS:
-        raise UserError(f"no client {name[:40]!r}", where="--client", do=f"choose one of {', '.join(CLIENTS)}")
+        raise UserError(
+            f"no client {name[:40]!r}", where="--client", do=f"choose one of {', '.join(CLIENTS)}"
+        )
     return CLIENTS[name]

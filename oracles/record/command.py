@@ -14,7 +14,14 @@ from groupcheck.oracles.document import as_text
 from groupcheck.oracles.kafka.versions import known as known_version
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.record import clients, scenarios
-from groupcheck.oracles.record.recording import Recorded, Recording, folder, name_of, record_command, record_scenario
+from groupcheck.oracles.record.recording import (
+    Recorded,
+    Recording,
+    folder,
+    name_of,
+    record_command,
+    record_scenario,
+)
 from groupcheck.oracles.record.settings import checked
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
@@ -35,10 +42,18 @@ def run(
 ) -> int:
     """Records a command or a scenario and gives the exit code: the command's own; of a scenario 0, or 3 where it did not come about."""
     if bool(command) == bool(scenario):
-        raise UserError("what is to be recorded?", where="record", do="give either `-- COMMAND...` or `--scenario NAME`")
+        raise UserError(
+            "what is to be recorded?",
+            where="record",
+            do="give either `-- COMMAND...` or `--scenario NAME`",
+        )
     _alone(bool(scenario), client, topics)
     if name is not None and not NAME.fullmatch(name):
-        raise UserError(f"{name[:40]!r} is no name for files", where="--name", do="letters, digits, dots, dashes and underscores")
+        raise UserError(
+            f"{name[:40]!r} is no name for files",
+            where="--name",
+            do="letters, digits, dots, dashes and underscores",
+        )
     given, version = checked(settings), known_version(kafka)
     if scenario:
         what, whose = scenarios.known(scenario), clients.known(client or clients.DEFAULT)
@@ -58,14 +73,22 @@ def run(
 
 def _alone(scenario: bool, client: str | None, topics: Mapping[str, int]) -> None:
     if client and not scenario:
-        raise UserError("a command brings its own clients", where="--client", do="leave it out, or give --scenario")
+        raise UserError(
+            "a command brings its own clients",
+            where="--client",
+            do="leave it out, or give --scenario",
+        )
     if topics and scenario:
         raise UserError("a scenario has a topic of its own", where="--topic", do="leave it out")
     for topic, partitions in topics.items():
         if not NAME.fullmatch(topic):
             raise UserError(f"{topic[:40]!r} is no name of a topic", where="--topic")
         if not 1 <= partitions <= MOST_PARTITIONS:
-            raise UserError(f"{topic} needs 1 to {MOST_PARTITIONS} partitions", where="--topic", do="--topic NAME=N")
+            raise UserError(
+                f"{topic} needs 1 to {MOST_PARTITIONS} partitions",
+                where="--topic",
+                do="--topic NAME=N",
+            )
 
 
 def _say(message: str) -> None:
@@ -88,8 +111,13 @@ def summary(done: Recorded) -> list[str]:
     about = done.recording
     said = [f"not staged  {about.name}: {done.reason}"] if done.reason else []
     lines = ", ".join(f"{count:,} {kind} lines" for kind, count in done.lines.items())
-    said.append(f"recorded  {about.name}, Kafka {about.kafka}{f', {done.client}' if done.client else ''}: {lines}, {done.seconds:.1f} s")
+    said.append(
+        f"recorded  {about.name}, Kafka {about.kafka}{f', {done.client}' if done.client else ''}: {lines}, {done.seconds:.1f} s"
+    )
     if done.facts:
-        said.append("  " + ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in done.facts.items()))
+        said.append(
+            "  "
+            + ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in done.facts.items())
+        )
     said += [f"  {path}" for path in done.files.values()]
     return said

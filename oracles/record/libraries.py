@@ -89,11 +89,15 @@ class KafkaPython:
 
     async def poll(self, wait_ms: int) -> list[tuple[str, int]]:
         found = self._consumer.poll(timeout_ms=wait_ms)
-        return [(f"{r.topic}-{r.partition}", r.offset) for records in found.values() for r in records]
+        return [
+            (f"{r.topic}-{r.partition}", r.offset) for records in found.values() for r in records
+        ]
 
     async def commit(self, offsets: Offsets) -> None:
         where, what = self._kafka.TopicPartition, self._kafka.OffsetAndMetadata
-        self._consumer.commit({where(*parted(name)): what(offset, "", -1) for name, offset in offsets.items()})
+        self._consumer.commit(
+            {where(*parted(name)): what(offset, "", -1) for name, offset in offsets.items()}
+        )
 
     async def close(self) -> None:
         self._consumer.close()
@@ -133,10 +137,17 @@ class AioKafka:
 
     async def poll(self, wait_ms: int) -> list[tuple[str, int]]:
         found = await self._consumer.getmany(timeout_ms=wait_ms)
-        return [(f"{r.topic}-{r.partition}", r.offset) for records in found.values() for r in records]
+        return [
+            (f"{r.topic}-{r.partition}", r.offset) for records in found.values() for r in records
+        ]
 
     async def commit(self, offsets: Offsets) -> None:
-        await self._consumer.commit({self._aiokafka.TopicPartition(*parted(name)): offset for name, offset in offsets.items()})
+        await self._consumer.commit(
+            {
+                self._aiokafka.TopicPartition(*parted(name)): offset
+                for name, offset in offsets.items()
+            }
+        )
 
     async def close(self) -> None:
         await self._consumer.stop()
@@ -183,7 +194,9 @@ class Confluent:
         return found
 
     async def commit(self, offsets: Offsets) -> None:
-        sent = [self._kafka.TopicPartition(*parted(name), offset) for name, offset in offsets.items()]
+        sent = [
+            self._kafka.TopicPartition(*parted(name), offset) for name, offset in offsets.items()
+        ]
         for done in self._consumer.commit(offsets=sent, asynchronous=False):
             if done.error:
                 raise self._kafka.KafkaException(done.error)

@@ -30,7 +30,9 @@ class Member:
         self._lock = threading.RLock()  # a library may call back from a thread of its own
         self._own: set[str] = set()
         self._position: dict[str, int] = {}
-        self._runs: dict[str, list[int]] = {}  # partition -> first and last offset, first and last time, of an unbroken run
+        self._runs: dict[
+            str, list[int]
+        ] = {}  # partition -> first and last offset, first and last time, of an unbroken run
         self._commands: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -88,7 +90,9 @@ class Member:
 
     async def _commit(self, why: str, partitions: Iterable[str]) -> None:
         with self._lock:
-            offsets = {name: self._position[name] for name in sorted(partitions) if name in self._position}
+            offsets = {
+                name: self._position[name] for name in sorted(partitions) if name in self._position
+            }
         if not offsets:
             return
         sent = now()
@@ -147,7 +151,9 @@ def run(told: Mapping[str, Any]) -> None:
     from groupcheck.oracles.record.libraries import CLIENTS
 
     async def whole() -> None:
-        client = CLIENTS[told["client"]](told["bootstrap"], told["client_id"], told["group"], told["options"])
+        client = CLIENTS[told["client"]](
+            told["bootstrap"], told["client_id"], told["group"], told["options"]
+        )
         await Member(client, told["commit_ms"], told["commit_on_revoke"]).live(told["topic"])
 
     asyncio.run(whole())

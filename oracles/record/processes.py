@@ -29,18 +29,27 @@ class Processes:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         with self._interrupts.held():
             self.end_all()
 
-    def start(self, command: Sequence[str], *, session: bool = False, **options: Any) -> subprocess.Popen[bytes]:
+    def start(
+        self, command: Sequence[str], *, session: bool = False, **options: Any
+    ) -> subprocess.Popen[bytes]:
         """Starts a program; `session` gives it a session of its own too, so that it may read from the terminal. `options` are Popen's."""
         grouped = {"start_new_session": True} if session else {"process_group": 0}
         with self._interrupts.held():
             try:
                 process = subprocess.Popen(command, **grouped, **options)
             except (OSError, ValueError) as error:
-                why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+                why = (
+                    error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+                )
                 raise UserError(f"cannot start {Path(command[0]).name}: {why}") from None
             self._started.append(process)
         return process

@@ -100,7 +100,13 @@ def folder(path: Path) -> Iterator[Path]:
                 path.rmdir()
 
 
-def record_command(about: Recording, command: Sequence[str], topics: Mapping[str, int], echo: BinaryIO | None, say: Say) -> Recorded:
+def record_command(
+    about: Recording,
+    command: Sequence[str],
+    topics: Mapping[str, int],
+    echo: BinaryIO | None,
+    say: Say,
+) -> Recorded:
     """Runs a command against a broker of its own and keeps what the broker logged meanwhile. `topics` are made before: name -> partitions."""
     began = time.monotonic()
     with running(about.kafka, about.settings, say) as on:
@@ -115,10 +121,14 @@ def record_command(about: Recording, command: Sequence[str], topics: Mapping[str
         say(f"it ended with {code}")
         try:
             broker.end()
-        except UserError as error:  # the command may have done that; what was logged until then is kept
+        except (
+            UserError
+        ) as error:  # the command may have done that; what was logged until then is kept
             say(str(error))
         files, lines = _kept(about, place, from_ms, None)
-    return Recorded(about, code, time.monotonic() - began, {**files, "command": log}, lines, command=command)
+    return Recorded(
+        about, code, time.monotonic() - began, {**files, "command": log}, lines, command=command
+    )
 
 
 def record_scenario(about: Recording, scenario: Scenario, client: Client, say: Say) -> Recorded:
@@ -145,24 +155,43 @@ def record_scenario(about: Recording, scenario: Scenario, client: Client, say: S
             files[f"client.{run}"] = about.file(f"client.{run}.log")
             files[f"client.{run}"].write_bytes((place / f"{run}.log").read_bytes())
         programs = {
-            run.name: Program(_told_kind(run.events, kind), run.options, run.program, tuple(run.events)) for run in stage.runs.values()
+            run.name: Program(
+                _told_kind(run.events, kind), run.options, run.program, tuple(run.events)
+            )
+            for run in stage.runs.values()
         }
         played = Played(
-            about.name, scenario.doc, about.kafka, GROUP, {TOPIC: PARTITIONS}, settings, tuple(stage.actions), programs, from_ms, to_ms
+            about.name,
+            scenario.doc,
+            about.kafka,
+            GROUP,
+            {TOPIC: PARTITIONS},
+            settings,
+            tuple(stage.actions),
+            programs,
+            from_ms,
+            to_ms,
         )
         with (place / "broker.log").open(encoding="utf-8", errors="replace") as log:
             ids = topic_ids(log)
     document = truth(played, _lines(files["requests"]), _lines(files["broker"]), ids)
     files["truth"] = about.file("truth.json")
     write(files["truth"], as_lines(document) + "\n")
-    done = Recorded(about, NOT_STAGED if reason else 0, time.monotonic() - began, files, lines, reason)
+    done = Recorded(
+        about, NOT_STAGED if reason else 0, time.monotonic() - began, files, lines, reason
+    )
     return evolve(done, scenario=scenario.name, client=kind, facts=_counts(document["facts"]))
 
 
-def _kept(about: Recording, place: Path, from_ms: int, to_ms: int | None) -> tuple[dict[str, Path], dict[str, int]]:
+def _kept(
+    about: Recording, place: Path, from_ms: int, to_ms: int | None
+) -> tuple[dict[str, Path], dict[str, int]]:
     files = {"broker": about.file("broker.log"), "requests": about.file("requests.log")}
     wanted = {"broker": of_a_coordinator, "requests": of_a_group}
-    return files, {kind: select_file(place / f"{kind}.log", path, wanted[kind], from_ms, to_ms) for kind, path in files.items()}
+    return files, {
+        kind: select_file(place / f"{kind}.log", path, wanted[kind], from_ms, to_ms)
+        for kind, path in files.items()
+    }
 
 
 def _lines(path: Path) -> list[str]:

@@ -39,7 +39,9 @@ def running(version: str, settings: Mapping[str, str], say: Say) -> Iterator[Run
     """A broker of that Kafka version. Raises `UserError` where it does not start."""
     with (
         Interrupts() as interrupts,
-        tempfile.TemporaryDirectory(prefix="groupcheck-broker-", ignore_cleanup_errors=True) as place,
+        tempfile.TemporaryDirectory(
+            prefix="groupcheck-broker-", ignore_cleanup_errors=True
+        ) as place,
         Processes(interrupts) as processes,
     ):
         install.java(RECORDER)
@@ -74,10 +76,19 @@ def _machine() -> str:
 
 def _keep(version: str, archive: Path, processes: Processes) -> None:
     """Runs a broker once and has Java write down the classes that it has loaded. An empty file says that this Java cannot."""
-    with tempfile.TemporaryDirectory(dir=archive.parent, prefix=".keeping-", ignore_cleanup_errors=True) as place:
+    with tempfile.TemporaryDirectory(
+        dir=archive.parent, prefix=".keeping-", ignore_cleanup_errors=True
+    ) as place:
         written = Path(place, "classes.jsa")
         try:
-            broker = Broker(Path(place), version, {}, processes, lambda message: None, (f"-XX:ArchiveClassesAtExit={written}",))
+            broker = Broker(
+                Path(place),
+                version,
+                {},
+                processes,
+                lambda message: None,
+                (f"-XX:ArchiveClassesAtExit={written}",),
+            )
             broker.start()
             for words in (("topic", "t", 1), ("feed", "t"), ("group", "g")):
                 broker.ask(*words)

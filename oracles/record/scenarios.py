@@ -99,7 +99,11 @@ SCENARIOS: dict[str, Scenario] = {
     for scenario in (
         Scenario("join", "Member a has all partitions; b joins and they share them.", _join),
         Scenario("leave", "Of three members c leaves; a and b take over its partitions.", _leave),
-        Scenario("kill", "Of three members b is killed (SIGKILL); its session expires after 3 s, then a and c take over.", _kill),
+        Scenario(
+            "kill",
+            "Of three members b is killed (SIGKILL); its session expires after 3 s, then a and c take over.",
+            _kill,
+        ),
         Scenario(
             "zombie",
             "Member a is frozen (SIGSTOP) past its session of 3 s, b takes over, a wakes and still believes in its partitions until somebody tells it.",
@@ -116,7 +120,9 @@ SCENARIOS: dict[str, Scenario] = {
             _broker_restart,
         ),
         Scenario(
-            "partitions_added", "The topic grows from 6 to 8 partitions; the leader sees it and the group rebalances.", _partitions_added
+            "partitions_added",
+            "The topic grows from 6 to 8 partitions; the leader sees it and the group rebalances.",
+            _partitions_added,
         ),
     )
 }
@@ -125,5 +131,9 @@ SCENARIOS: dict[str, Scenario] = {
 def known(name: str) -> Scenario:
     """The scenario of that name. Raises `UserError` for one that there is not."""
     if name not in SCENARIOS:
-        raise UserError(f"no scenario {name[:40]!r}", where="--scenario", do=f"choose one of {', '.join(SCENARIOS)}")
+        raise UserError(
+            f"no scenario {name[:40]!r}",
+            where="--scenario",
+            do=f"choose one of {', '.join(SCENARIOS)}",
+        )
     return SCENARIOS[name]

@@ -8,17 +8,31 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-APIS = ("JOIN_GROUP", "SYNC_GROUP", "HEARTBEAT", "LEAVE_GROUP", "OFFSET_COMMIT", "OFFSET_FETCH", "CONSUMER_GROUP_HEARTBEAT")
+APIS = (
+    "JOIN_GROUP",
+    "SYNC_GROUP",
+    "HEARTBEAT",
+    "LEAVE_GROUP",
+    "OFFSET_COMMIT",
+    "OFFSET_FETCH",
+    "CONSUMER_GROUP_HEARTBEAT",
+)
 OUR_CLIENTS = ("groupcheck-admin", "groupcheck-feed")
 _STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3})\] ")
 _API = re.compile(r'"requestApiKeyName":"([A-Z_]+)"')
-_COORDINATOR = re.compile(r"\] [A-Z]+ \[GroupCoordinator id=|\(org\.apache\.kafka\.coordinator\.group\.[\w.$]+\)\s*$")
+_COORDINATOR = re.compile(
+    r"\] [A-Z]+ \[GroupCoordinator id=|\(org\.apache\.kafka\.coordinator\.group\.[\w.$]+\)\s*$"
+)
 
 
 def stamp(line: str) -> int | None:
     """The time at the begin of a line in Unix ms; the broker writes UTC. None: the line goes on with the one before."""
     match = _STAMP.match(line)
-    return calendar.timegm(time.strptime(match[1], "%Y-%m-%d %H:%M:%S")) * 1000 + int(match[2]) if match else None
+    return (
+        calendar.timegm(time.strptime(match[1], "%Y-%m-%d %H:%M:%S")) * 1000 + int(match[2])
+        if match
+        else None
+    )
 
 
 def of_a_coordinator(line: str) -> bool:
@@ -29,10 +43,14 @@ def of_a_coordinator(line: str) -> bool:
 def of_a_group(line: str) -> bool:
     """Is it a request of the group APIs with its answer, and not one of the recorder's own?"""
     match = _API.search(line)
-    return bool(match and match[1] in APIS) and not any(f'"clientId":"{name}"' in line for name in OUR_CLIENTS)
+    return bool(match and match[1] in APIS) and not any(
+        f'"clientId":"{name}"' in line for name in OUR_CLIENTS
+    )
 
 
-def selected(lines: Iterable[str], keep: Callable[[str], bool], from_ms: int = 0, to_ms: int | None = None) -> Iterator[str]:
+def selected(
+    lines: Iterable[str], keep: Callable[[str], bool], from_ms: int = 0, to_ms: int | None = None
+) -> Iterator[str]:
     """The lines of a window of time that `keep` wants, each with those that go on with it (a stack trace)."""
     keeping = False
     for line in lines:
@@ -43,7 +61,13 @@ def selected(lines: Iterable[str], keep: Callable[[str], bool], from_ms: int = 0
             yield line
 
 
-def select_file(source: Path, target: Path, keep: Callable[[str], bool], from_ms: int = 0, to_ms: int | None = None) -> int:
+def select_file(
+    source: Path,
+    target: Path,
+    keep: Callable[[str], bool],
+    from_ms: int = 0,
+    to_ms: int | None = None,
+) -> int:
     """Writes what is selected of a file to another one, byte for byte; gives how many lines. A file that is not there is empty."""
     count = 0
     with target.open("w", encoding="utf-8", errors="surrogateescape", newline="") as out:

@@ -71,5 +71,9 @@ def checked(given: Mapping[str, str]) -> dict[str, str]:
         if not value.isascii() or not value.isprintable() or "\\" in value or len(value) > 200:
             raise UserError(f"the value of {name} is not plain text", where="--set")
         if name.startswith(OURS):
-            raise UserError(f"{name} belongs to the recorder", where="--set", do="it has to be one node on loopback")
+            raise UserError(
+                f"{name} belongs to the recorder",
+                where="--set",
+                do="it has to be one node on loopback",
+            )
     return dict(given)

@@ -20,7 +20,9 @@ CHUNK = 1 << 16
 TICK_MS = 100
 
 
-def run_command(command: Sequence[str], address: str, log: Path, echo: BinaryIO | None, processes: Processes) -> int:
+def run_command(
+    command: Sequence[str], address: str, log: Path, echo: BinaryIO | None, processes: Processes
+) -> int:
     """Runs a command to its end and gives its exit code, 128 + N where signal N ended it (as shells do).
 
     What it prints goes to `log` and to `echo`. Ctrl-C is passed on to it once, then it and whatever it started in its session is ended. Raises
@@ -29,7 +31,9 @@ def run_command(command: Sequence[str], address: str, log: Path, echo: BinaryIO 
     reading, writing = os.pipe()
     try:
         environment = os.environ | dict.fromkeys(ADDRESS, address)
-        process = processes.start(command, session=True, stdout=writing, stderr=subprocess.STDOUT, env=environment)
+        process = processes.start(
+            command, session=True, stdout=writing, stderr=subprocess.STDOUT, env=environment
+        )
     except BaseException:
         os.close(reading)
         raise

@@ -59,8 +59,21 @@ class Run:
 class Stage:
     """The place where one scenario is played, with members of one library in the group `g1` on the topic `orders`."""
 
-    def __init__(self, place: Path, broker: Broker, client: Client, processes: Processes, say: Callable[[str], None]) -> None:
-        self._place, self._broker, self._client, self._processes, self._say = place, broker, client, processes, say
+    def __init__(
+        self,
+        place: Path,
+        broker: Broker,
+        client: Client,
+        processes: Processes,
+        say: Callable[[str], None],
+    ) -> None:
+        self._place, self._broker, self._client, self._processes, self._say = (
+            place,
+            broker,
+            client,
+            processes,
+            say,
+        )
         self.runs: dict[str, Run] = {}
         self.actions: list[Event] = []
         self.partitions = PARTITIONS
@@ -76,13 +89,24 @@ class Stage:
         self.actions.append({"t": now(), "who": who, "do": do, **more})
         self._say(" ".join((who, do)))
 
-    def start(self, name: str, timing: Timing = Timing(), commit_ms: int = 1000, commit_on_revoke: bool = True) -> None:
+    def start(
+        self,
+        name: str,
+        timing: Timing = Timing(),
+        commit_ms: int = 1000,
+        commit_on_revoke: bool = True,
+    ) -> None:
         """Starts a member; its name is its client.id."""
-        program = {"commit_ms": commit_ms, "commit_on_revoke": commit_on_revoke and self._client.commits_on_revoke}
+        program = {
+            "commit_ms": commit_ms,
+            "commit_on_revoke": commit_on_revoke and self._client.commits_on_revoke,
+        }
         self._act(name, "start")
         with (self._place / f"{name}.log").open("wb") as log:
             process = self._processes.start(
-                self._client.command(self._broker.address, self._broker.version, TOPIC, name, timing, program),
+                self._client.command(
+                    self._broker.address, self._broker.version, TOPIC, name, timing, program
+                ),
                 cwd=self._place,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -157,11 +181,21 @@ class Stage:
 
         def so() -> bool:
             owned = [self.runs[name].own for name in names]
-            return all(owned) and sum(map(len, owned)) == len(everything) and frozenset().union(*owned) == everything
+            return (
+                all(owned)
+                and sum(map(len, owned)) == len(everything)
+                and frozenset().union(*owned) == everything
+            )
 
         self.until(so, f"{' and '.join(names)} share the {self.partitions} partitions", names)
 
-    def until(self, so: Callable[[], bool], what: str, alive: tuple[str, ...] = (), limit_s: float | None = None) -> None:
+    def until(
+        self,
+        so: Callable[[], bool],
+        what: str,
+        alive: tuple[str, ...] = (),
+        limit_s: float | None = None,
+    ) -> None:
         """Waits for a condition; the members in `alive` must not end meanwhile. Raises `NotStaged`."""
         self._say(f"waiting until {what}")
         limit_s = LIMIT_S if limit_s is None else limit_s
@@ -181,15 +215,23 @@ class Stage:
     def commits(self, name: str, more: int = 1) -> None:
         """Waits until a member had so many more commits accepted."""
         enough = len(self.runs[name].told("commit_ok")) + more
-        self.until(lambda: len(self.runs[name].told("commit_ok")) >= enough, f"{name} commits", (name,))
+        self.until(
+            lambda: len(self.runs[name].told("commit_ok")) >= enough, f"{name} commits", (name,)
+        )
 
     def learned(self, name: str) -> None:
         """Waits until a member that was woken has been told that its partitions are not its own any more, or that its commit is refused."""
-        woken = max(action["t"] for action in self.actions if action["who"] == name and action["do"] == "SIGCONT")
+        woken = max(
+            action["t"]
+            for action in self.actions
+            if action["who"] == name and action["do"] == "SIGCONT"
+        )
         kinds = ("lost", "revoked", "commit_rejected")
 
         def so() -> bool:
-            return any(event["t"] >= woken for kind in kinds for event in self.runs[name].told(kind))
+            return any(
+                event["t"] >= woken for kind in kinds for event in self.runs[name].told(kind)
+            )
 
         self.until(so, f"{name} learns of it", (name,))
 

@@ -41,11 +41,16 @@ class Played:
     to_ms: int
 
 
-def truth(played: Played, requests: Iterable[str], broker: Iterable[str], ids: Mapping[str, str]) -> dict[str, Any]:
+def truth(
+    played: Played, requests: Iterable[str], broker: Iterable[str], ids: Mapping[str, str]
+) -> dict[str, Any]:
     """The whole document. `requests`, `broker`: the lines that were selected; `ids`: topic -> id."""
     found, lines = list(answers.exchanges(requests)), list(broker)
     runs = {run: p.events for run, p in played.programs.items()}
-    spans = {run: beliefs.owned(run, events, played.actions, played.to_ms) for run, events in runs.items()}
+    spans = {
+        run: beliefs.owned(run, events, played.actions, played.to_ms)
+        for run, events in runs.items()
+    }
     stopped = {run: beliefs.frozen_times(run, played.actions, played.to_ms) for run in runs}
     consumed = {run: beliefs.consumed(events) for run, events in runs.items()}
     clients = {
@@ -74,7 +79,9 @@ def truth(played: Played, requests: Iterable[str], broker: Iterable[str], ids: M
         "clock": "UTC; all processes on one host",
         "topics": dict(played.topics),
         "topic_ids": {topic: id for topic, id in ids.items() if topic in played.topics},
-        "broker_options": {name: value for name, value in played.settings.items() if name.startswith("group.")},
+        "broker_options": {
+            name: value for name, value in played.settings.items() if name.startswith("group.")
+        },
         "actions": list(played.actions),
         "clients": clients,
         "facts": _facts(found, lines, spans, stopped, consumed, ids),
@@ -106,12 +113,26 @@ def _facts(
 def as_lines(value: Any, indent: int = 0) -> str:
     """JSON in which what belongs together stands on one line: events, intervals, generations."""
     flat = json.dumps(value)
-    items = value.items() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list | tuple)
+        else ()
+    )
     record = isinstance(value, dict) and ("t" in value or "generation" in value)
     if not items or record or len(flat) + indent < WIDE:
         return flat
     pad = " " * (indent + 1)
     if isinstance(value, dict):
-        inside = [f"{pad}{json.dumps(name)}: {as_lines(item, indent + 1)}" for name, item in value.items()]
+        inside = [
+            f"{pad}{json.dumps(name)}: {as_lines(item, indent + 1)}" for name, item in value.items()
+        ]
         return "{\n" + ",\n".join(inside) + "\n" + " " * indent + "}"
-    return "[\n" + ",\n".join(pad + as_lines(item, indent + 1) for item in value) + "\n" + " " * indent + "]"
+    return (
+        "[\n"
+        + ",\n".join(pad + as_lines(item, indent + 1) for item in value)
+        + "\n"
+        + " " * indent
+        + "]"
+    )

@@ -32,13 +32,27 @@ def explore(
     checked_master(master)
     needed()
     if store and resume and store != resume:
-        raise UserError("a search goes on in the store that it was begun in", where="--store", do="leave it out")
+        raise UserError(
+            "a search goes on in the store that it was begun in", where="--store", do="leave it out"
+        )
     if not (store or resume or is_local(master)):
-        raise UserError(f"executors of {master} need a store that they all reach", where="--spark", do="name one with --store URI")
+        raise UserError(
+            f"executors of {master} need a store that they all reach",
+            where="--spark",
+            do="name one with --store URI",
+        )
     with _store(store or resume) as uri, OnDemand(master) as spark:
         cluster = Executors(spark, shards)
         return distribute(
-            spec, cluster, uri, limits, progress, shards=shards, widest=hand_over, resume=resume is not None, lasting=bool(store or resume)
+            spec,
+            cluster,
+            uri,
+            limits,
+            progress,
+            shards=shards,
+            widest=hand_over,
+            resume=resume is not None,
+            lasting=bool(store or resume),
         )
 
 

@@ -23,7 +23,9 @@ class Executors:
     def __init__(self, spark: OnDemand, shards: int | None = None) -> None:
         self._spark, self._wanted = spark, shards
         self.retries = 0
-        self._numbers: dict[int, Any] = {}  # by how many: a search that is resumed has the shards that it was begun with
+        self._numbers: dict[
+            int, Any
+        ] = {}  # by how many: a search that is resumed has the shards that it was begun with
 
     @property
     def shards(self) -> int:
@@ -34,7 +36,9 @@ class Executors:
     def _context(self) -> Any:
         return self._spark.session().sparkContext
 
-    def run(self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]) -> list[T | None]:
+    def run(
+        self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]
+    ) -> list[T | None]:
         """Calls the function for every argument that is not None, and answers in their order. Raises `UserError` where a task fails for good."""
         called = _Called(function, list(arguments))
         answers: list[T | None] = [None] * len(arguments)
@@ -46,7 +50,9 @@ class Executors:
     def _tasks(self, count: int) -> Any:
         """An RDD of so many numbers, each in a partition of its own, which stay where they are."""
         if count not in self._numbers:
-            numbers = self._context.parallelize(range(count), count).mapPartitions(lambda n: n).persist()
+            numbers = (
+                self._context.parallelize(range(count), count).mapPartitions(lambda n: n).persist()
+            )
             numbers.count()
             self._numbers[count] = numbers
         return self._numbers[count]
@@ -54,7 +60,11 @@ class Executors:
     def _collected(self, called: _Called, pulse: Callable[[], None]) -> list[tuple[int, int, Any]]:
         """The job's answers."""
         try:
-            return watched(self._context, self._tasks(len(called.arguments)).mapPartitions(called).collect, pulse)
+            return watched(
+                self._context,
+                self._tasks(len(called.arguments)).mapPartitions(called).collect,
+                pulse,
+            )
         except JobError as error:
             raise _as_user_error(str(error)) from None
 
@@ -81,5 +91,7 @@ def _as_user_error(told: str) -> UserError:
     if ours:
         return UserError(ours[1])
     return UserError(
-        f"executors failed: {told}", where="--spark", do="see the executors' logs; the store holds the levels before: --resume"
+        f"executors failed: {told}",
+        where="--spark",
+        do="see the executors' logs; the store holds the levels before: --resume",
     )

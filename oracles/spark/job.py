@@ -36,7 +36,11 @@ def watched(context: SparkContext, job: Callable[[], T], look: Callable[[], None
     def work() -> None:
         try:
             answers.append(job())
-        except (PySparkException, Py4JError, OSError) as error:  # the last: the JVM is gone in the middle of an answer
+        except (
+            PySparkException,
+            Py4JError,
+            OSError,
+        ) as error:  # the last: the JVM is gone in the middle of an answer
             errors.append(JobError(told_by(error)))
         except BaseException as error:
             errors.append(error)

@@ -51,7 +51,9 @@ def checked_master(master: str) -> str:
         threads, failures = local.groups()
         return f"local[{threads or 1},{failures or ATTEMPTS}]"
     if not re.fullmatch(r"yarn|(?:spark|k8s)://\S+|local-cluster\[\d+,\s*\d+,\s*\d+\]", master):
-        raise UserError(f"{master[:60]!r} is no master of Spark", where="--spark", do=f"such as {MASTERS}")
+        raise UserError(
+            f"{master[:60]!r} is no master of Spark", where="--spark", do=f"such as {MASTERS}"
+        )
     return master
 
 
@@ -71,15 +73,29 @@ def needed() -> None:
     told = ""
     if java:
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
+            told = subprocess.run(
+                [java, "-version"], capture_output=True, text=True, timeout=60
+            ).stderr
     version = re.search(r'version "(\d+)', told)
     if not version or int(version[1]) < OLDEST_JAVA:
-        found = f"JAVA_HOME is {home}" if home else "no java is on the PATH" if not java else f"java is {version[1] if version else '?'}"
-        raise UserError(f"Spark needs Java {OLDEST_JAVA} or newer; {found}", where="--spark", do=f"install a JDK {OLDEST_JAVA}")
+        found = (
+            f"JAVA_HOME is {home}"
+            if home
+            else "no java is on the PATH"
+            if not java
+            else f"java is {version[1] if version else '?'}"
+        )
+        raise UserError(
+            f"Spark needs Java {OLDEST_JAVA} or newer; {found}",
+            where="--spark",
+            do=f"install a JDK {OLDEST_JAVA}",
+        )
 
 
 @contextlib.contextmanager
-def session(master: str, *, name: str = "groupcheck", conf: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+def session(
+    master: str, *, name: str = "groupcheck", conf: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
     """A session on a master: `local[2]`, `spark://host:port`, `yarn` or a `k8s://` address. `conf`: more settings of Spark.
 
     Raises `UserError` where PySpark or Java is missing, or the master is none or does not answer. What the JVM writes to stderr goes to a
@@ -88,13 +104,17 @@ def session(master: str, *, name: str = "groupcheck", conf: Mapping[str, str] | 
     chosen = checked_master(master)
     needed()
     quiet = logging.NullHandler()  # or py4j tells the terminal of every Ctrl-C
-    with tempfile.TemporaryDirectory(prefix="groupcheck-spark-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="groupcheck-spark-", ignore_cleanup_errors=True
+    ) as folder:
         where = Path(folder)
         settings = {**_settings(chosen, where), **(conf or {})}
         logging.getLogger().addHandler(quiet)
         spark = _started(chosen, name, where, settings)
         server: Any = spark.sparkContext._accumulatorServer
-        server.handle_error = lambda request, client: None  # or it prints a traceback where the JVM dies, which the job tells of
+        server.handle_error = lambda request, client: (
+            None
+        )  # or it prints a traceback where the JVM dies, which the job tells of
         try:
             yield spark
         finally:
@@ -159,7 +179,9 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
         }
     else:
-        code = packed_code(folder)  # its name in the executor's folder; there the daemon looks for it
+        code = packed_code(
+            folder
+        )  # its name in the executor's folder; there the daemon looks for it
         settings |= {"spark.files": str(code), "spark.executorEnv.PYTHONPATH": f"./{code.name}"}
     if is_local(master) or "//127.0.0.1" in master or "//localhost" in master:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -182,10 +204,16 @@ def _started(master: str, name: str, folder: Path, settings: Mapping[str, str]) 
             return builder.getOrCreate()
     except Exception as error:
         told = " ".join(f"{_java_words(error)} {log.read_text(errors='replace')[-_SHOWN:]}".split())
-        raise UserError(f"Spark does not start on {master}: {told}", where="--spark", do="check the master's address") from None
+        raise UserError(
+            f"Spark does not start on {master}: {told}",
+            where="--spark",
+            do="check the master's address",
+        ) from None
     finally:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, handler)  # PySpark's own talks to the JVM in the middle of another talk
+            signal.signal(
+                signal.SIGINT, handler
+            )  # PySpark's own talks to the JVM in the middle of another talk
 
 
 @contextlib.contextmanager
@@ -208,13 +236,20 @@ def told_by(error: BaseException) -> str:
     raised = [
         line
         for line in lines
-        if re.match(r"(?:[\w.]+(?:Error|Exception|Exit|Interrupt)|KeyboardInterrupt)\b", line) and not line.startswith(("org.", "java."))
+        if re.match(r"(?:[\w.]+(?:Error|Exception|Exit|Interrupt)|KeyboardInterrupt)\b", line)
+        and not line.startswith(("org.", "java."))
     ]
-    return (raised or [line for line in lines if line] or [type(error).__name__])[-1 if raised else 0][:_SHOWN]
+    return (raised or [line for line in lines if line] or [type(error).__name__])[
+        -1 if raised else 0
+    ][:_SHOWN]
 
 
 def _java_words(error: BaseException) -> str:
     """What a Java exception says, without where it was thrown."""
-    lines = [line.strip() for line in str(getattr(error, "java_exception", None) or error).splitlines()]
-    said = [line for line in lines if re.match(r"(?:: |Caused by: )?[\w.$]+(?:Exception|Error)\b", line)]
+    lines = [
+        line.strip() for line in str(getattr(error, "java_exception", None) or error).splitlines()
+    ]
+    said = [
+        line for line in lines if re.match(r"(?:: |Caused by: )?[\w.$]+(?:Exception|Error)\b", line)
+    ]
     return " ".join(said or lines[:2])[:_SHOWN]

@@ -32,7 +32,13 @@ class Question:
 
     def subject(self) -> Subject:
         """The spec ready to be explored. Raises `UserError` for anything that does not exist or fit."""
-        return subject(self.variant, mutation=self.mutation, invariants=self.invariants, faults=self.faults, **self.fields)
+        return subject(
+            self.variant,
+            mutation=self.mutation,
+            invariants=self.invariants,
+            faults=self.faults,
+            **self.fields,
+        )
 
     def plain(self) -> dict[str, Any]:
         """As plain data, for the way to an executor; `from_plain` is the way back."""
@@ -40,7 +46,9 @@ class Question:
 
     @staticmethod
     def from_plain(data: Mapping[str, Any]) -> Question:
-        return Question(**{**data, "invariants": tuple(data["invariants"]), "limits": Limits(**data["limits"])})
+        return Question(
+            **{**data, "invariants": tuple(data["invariants"]), "limits": Limits(**data["limits"])}
+        )
 
 
 @frozen
@@ -80,4 +88,6 @@ def cell(number: int, grid: int, question: Question, expect: str) -> Cell:
     limits = attrs.astuple(question.limits)
     parts = [__version__, about_model, question.variant, question.mutation, checked, limits]
     digest = hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=10).hexdigest()
-    return Cell(number, grid, question, expect, about.scope(), checked, about_model["model"], digest)
+    return Cell(
+        number, grid, question, expect, about.scope(), checked, about_model["model"], digest
+    )

@@ -55,7 +55,9 @@ class Progress:
         return {name: done.outcome for name, done in self.done.items()}
 
 
-def run(file: Path, spark: str | None, out: Path | None, resume: bool, workers: int, as_json: bool) -> int:
+def run(
+    file: Path, spark: str | None, out: Path | None, resume: bool, workers: int, as_json: bool
+) -> int:
     """Runs a sweep and gives the exit code. Raises `UserError` for bad input, `KeyboardInterrupt` where it was interrupted."""
     began = time.monotonic()
     _must_fit(spark, out, resume, workers)
@@ -70,7 +72,9 @@ def run(file: Path, spark: str | None, out: Path | None, resume: bool, workers: 
     try:
         _check(sweep, progress, spark, workers)
     except KeyboardInterrupt:
-        _say(f"interrupted: {len(done):,} of {len(sweep.cells):,} cells are done; --out {folder.path} --resume goes on")
+        _say(
+            f"interrupted: {len(done):,} of {len(sweep.cells):,} cells are done; --out {folder.path} --resume goes on"
+        )
         return EXIT_CODES["unknown"]
     return _answer(sweep, progress, as_json, time.monotonic() - began)
 
@@ -79,7 +83,9 @@ def _must_fit(spark: str | None, out: Path | None, resume: bool, workers: int) -
     if spark is not None:
         checked_master(spark)
     if resume and out is None:
-        raise UserError("there is nothing to go on from", where="--resume", do="name the folder with --out")
+        raise UserError(
+            "there is nothing to go on from", where="--resume", do="name the folder with --out"
+        )
     if workers < 1:
         raise UserError(f"workers is {workers}, not 1 or more")
 
@@ -100,7 +106,9 @@ def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int) ->
             from groupcheck.oracles.sweep.on_spark import check_on, sweep_session
 
             progress.watched.doing = f"starting Spark on {printable(spark)}"
-            check = partial(check_on, stack.enter_context(sweep_session(spark)), spark, workers=workers)
+            check = partial(
+                check_on, stack.enter_context(sweep_session(spark)), spark, workers=workers
+            )
         progress.watched.doing = "small scopes"
         check(families.longest_first(smaller, progress.outcomes), finish=progress.finish)
         _foretell(families, larger, progress)
@@ -117,7 +125,9 @@ def _foretell(families: Families, cells: Sequence[Cell], progress: Progress) -> 
 
 
 def _answer(sweep: Sweep, progress: Progress, as_json: bool, seconds: float) -> int:
-    rows = [tables.row(cell, progress.done[cell.id], sweep.grids[cell.grid]) for cell in sweep.cells]
+    rows = [
+        tables.row(cell, progress.done[cell.id], sweep.grids[cell.grid]) for cell in sweep.cells
+    ]
     verdict = worst(rows)
     folder = progress.folder.path
     tables.write_table(rows, folder / TABLE)
@@ -135,11 +145,16 @@ def worst(rows: Sequence[dict[str, Any]]) -> str:
 
     One that is not counts as `unknown` where that is its verdict, and otherwise as `violated`, also where a violation was expected and none came.
     """
-    counted = {"holds" if row["as_expected"] else "unknown" if row["verdict"] == "unknown" else "violated" for row in rows}
+    counted = {
+        "holds" if row["as_expected"] else "unknown" if row["verdict"] == "unknown" else "violated"
+        for row in rows
+    }
     return next(verdict for verdict in WORST_FIRST if verdict in counted)
 
 
-def document(sweep: Sweep, verdict: str, rows: Sequence[dict[str, Any]], folder: Path, seconds: float) -> dict[str, Any]:
+def document(
+    sweep: Sweep, verdict: str, rows: Sequence[dict[str, Any]], folder: Path, seconds: float
+) -> dict[str, Any]:
     """All that `groupcheck sweep --json` prints, schema groupcheck.sweep/1."""
     return {
         "schema": SCHEMA,

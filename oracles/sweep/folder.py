@@ -43,10 +43,14 @@ class Folder:
             (self.path / PAGES).mkdir(exist_ok=True)
             there = any((self.path / CELLS).glob("*.json"))
         except OSError as error:
-            raise UserError(f"{printable(str(self.path))} cannot be used: {error.strerror}", where="--out") from None
+            raise UserError(
+                f"{printable(str(self.path))} cannot be used: {error.strerror}", where="--out"
+            ) from None
         if there and not resume:
             raise UserError(
-                f"{printable(str(self.path))} holds results already", where="--out", do="--resume goes on from them, or name another folder"
+                f"{printable(str(self.path))} holds results already",
+                where="--out",
+                do="--resume goes on from them, or name another folder",
             )
 
     def keep(self, cell: Cell, outcome: Outcome, page: str, forecast: Forecast | None) -> Done:
@@ -73,8 +77,15 @@ class Folder:
                 return None
             told: dict[str, Any] = json.loads(text)
             outcome = Outcome(**{**told["outcome"], "broken": tuple(told["outcome"]["broken"])})
-            forecast = Forecast(**{**told["forecast"], "basis": tuple(told["forecast"]["basis"])}) if told["forecast"] else None
-            if told["page"] and _digest((self.path / name).read_text(encoding="utf-8")) != told["page"]:
+            forecast = (
+                Forecast(**{**told["forecast"], "basis": tuple(told["forecast"]["basis"])})
+                if told["forecast"]
+                else None
+            )
+            if (
+                told["page"]
+                and _digest((self.path / name).read_text(encoding="utf-8")) != told["page"]
+            ):
                 return None
         except (OSError, ValueError, TypeError, KeyError):
             return None

@@ -24,7 +24,10 @@ from groupcheck.oracles.sweep.running import Outcome
 
 NEEDED = 3  # smaller scopes
 SPAN = 1.6  # seconds may be so many times more, or less, than the work says
-CALL, START = 150, 150_000  # what a rule call, and the start of a search, cost in transitions (measured, docs/sweep.md)
+CALL, START = (
+    150,
+    150_000,
+)  # what a rule call, and the start of a search, cost in transitions (measured, docs/sweep.md)
 
 
 @frozen
@@ -46,7 +49,9 @@ class Forecast:
 
     def seconds_held(self, outcome: Outcome) -> bool | None:
         """The same of the seconds."""
-        return self.seconds_low <= outcome.seconds <= self.seconds_high if outcome.complete else None
+        return (
+            self.seconds_low <= outcome.seconds <= self.seconds_high if outcome.complete else None
+        )
 
 
 @frozen
@@ -67,7 +72,12 @@ def _grown(a: float, b: float, c: float) -> _Grown:
     q = min(g2 / g1, 3.0) if g1 > 0 else 3.0
     low = min(q * q, 0.8) if 0.5 <= q <= 2 else 0.0
     q = min(q, 1.5)
-    return _Grown(*(c * math.exp(min(g2 * share, 50.0)) for share in (low, min(q, 1.0) ** 0.7 * (0.95 if q >= 1 else 1.0), max(q, 1.0))))
+    return _Grown(
+        *(
+            c * math.exp(min(g2 * share, 50.0))
+            for share in (low, min(q, 1.0) ** 0.7 * (0.95 if q >= 1 else 1.0), max(q, 1.0))
+        )
+    )
 
 
 def _work(outcome: Outcome) -> float:
@@ -96,7 +106,9 @@ class Families:
     def below(self, cell: Cell) -> Iterator[tuple[str, list[tuple[int, Cell]]]]:
         """For each number that grows, the next smaller cells, as many as are needed, with their values; nothing where there are fewer."""
         for axis, value, rest in _axes(cell, self._faults):
-            smaller = [member for member in self._of.get((axis, rest), ()) if member[0] < value][-NEEDED:]
+            smaller = [member for member in self._of.get((axis, rest), ()) if member[0] < value][
+                -NEEDED:
+            ]
             values = [x for x, _ in smaller] + [value]
             if len(smaller) == NEEDED and len({b - a for a, b in itertools.pairwise(values)}) == 1:
                 yield f"{axis} {value}", smaller
@@ -109,7 +121,9 @@ class Families:
         """The forecast with the narrowest interval, from outcomes by the id of their cell; None where nothing can be said."""
         made = []
         for by, smaller in self.below(cell):
-            outcomes = [known[one.id] for _, one in smaller if one.id in known and known[one.id].complete]
+            outcomes = [
+                known[one.id] for _, one in smaller if one.id in known and known[one.id].complete
+            ]
             if len(outcomes) == NEEDED:
                 made.append(_forecast(by, tuple(one.id for _, one in smaller), outcomes))
         return min(made, key=lambda f: f.states_high / f.states_low, default=None)
@@ -136,12 +150,17 @@ class Families:
 
 def _forecast(by: str, basis: tuple[str, ...], outcomes: Sequence[Outcome]) -> Forecast:
     states, transitions, calls = (
-        _grown(*(float(getattr(one, name)) for one in outcomes)) for name in ("states", "transitions", "rule_calls")
+        _grown(*(float(getattr(one, name)) for one in outcomes))
+        for name in ("states", "transitions", "rule_calls")
     )
     per = max(outcomes[-1].seconds, 1e-6) / _work(outcomes[-1])
     low, middle, high = (
         per * (START + CALL * c + t)
-        for c, t in ((calls.low, transitions.low), (calls.middle, transitions.middle), (calls.high, transitions.high))
+        for c, t in (
+            (calls.low, transitions.low),
+            (calls.middle, transitions.middle),
+            (calls.high, transitions.high),
+        )
     )
     return Forecast(
         by, basis, round(states.middle), math.floor(states.low), math.ceil(states.high),
@@ -153,7 +172,12 @@ def _axes(cell: Cell, known: Iterable[str]) -> Iterator[tuple[str, int, str]]:
     """Every number of a cell: its name, its value, and all else as one text. A fault of which there is none has the budget 0."""
     q = cell.question
     fields = {k: v for k, v in cell.scope.items() if isinstance(v, int) and not isinstance(v, bool)}
-    others: list[Any] = [q.variant, q.mutation, cell.checked, {k: v for k, v in cell.scope.items() if k not in fields and k != "faults"}]
+    others: list[Any] = [
+        q.variant,
+        q.mutation,
+        cell.checked,
+        {k: v for k, v in cell.scope.items() if k not in fields and k != "faults"},
+    ]
     budgets = {f"fault {name}": n for name, n in cell.faults.items()}
     numbers = {**fields, **budgets}
     for name in (*fields, *(f"fault {name}" for name in known)):

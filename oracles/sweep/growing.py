@@ -25,7 +25,17 @@ MOST_GRIDS = MOST_CONDITIONS = 100  # of a file, of a filter
 EXPECTED = ("holds", "violated", "unknown")
 LIMITS = {"max_states": "states", "max_seconds": "seconds", "max_memory": "memory"}
 OUTER = ("name", "limits", "grid")
-WORDS = ("name", "variant", "mutation", "invariants", "faults", "expect", "limits", "only", "without")  # keys of a grid beside the scope's
+WORDS = (
+    "name",
+    "variant",
+    "mutation",
+    "invariants",
+    "faults",
+    "expect",
+    "limits",
+    "only",
+    "without",
+)  # keys of a grid beside the scope's
 NOTHING = "none"
 LONGEST_NAME = 200
 
@@ -47,8 +57,14 @@ def grown(document: Mapping[str, Any], where: str) -> Sweep:
     _known_keys(document, OUTER, where)
     limits = _limits(document.get("limits", {}), Limits(), f"{where}, limits")
     grids = document.get("grid")
-    if not isinstance(grids, list) or not grids or not all(isinstance(grid, dict) for grid in grids):
-        raise UserError("there is no grid", where=where, do="write one under [[grid]]; see docs/sweep.md")
+    if (
+        not isinstance(grids, list)
+        or not grids
+        or not all(isinstance(grid, dict) for grid in grids)
+    ):
+        raise UserError(
+            "there is no grid", where=where, do="write one under [[grid]]; see docs/sweep.md"
+        )
     if len(grids) > MOST_GRIDS:
         raise UserError(f"more than {MOST_GRIDS} grids", where=where)
     cells: list[Cell] = []
@@ -58,9 +74,16 @@ def grown(document: Mapping[str, Any], where: str) -> Sweep:
         names.append(_text(grid.get("name", ""), f"{place}, name"))
         asked = _placed(place, _questions, grid, limits, place)
         if len(cells) + len(asked) > MOST_CELLS:
-            raise UserError(f"more than {MOST_CELLS:,} cells", where=place, do="filter with only or without, or make several files")
+            raise UserError(
+                f"more than {MOST_CELLS:,} cells",
+                where=place,
+                do="filter with only or without, or make several files",
+            )
         for question, expect in asked:
-            given = {**question.fields, **({"faults": dict(question.faults)} if question.faults else {})}
+            given = {
+                **question.fields,
+                **({"faults": dict(question.faults)} if question.faults else {}),
+            }
             shown = ", ".join([place, *(f"{name} {value}" for name, value in given.items())])
             cells.append(_placed(shown, cell, len(cells) + 1, index, question, expect))
     _must_differ(cells, where)
@@ -97,17 +120,27 @@ def _questions(grid: Mapping[str, Any], limits: Limits, place: str) -> list[tupl
     limits = _limits(grid.get("limits", {}), limits, f"{place}, limits")
     expect = _text(grid.get("expect", "holds"), f"{place}, expect")
     if expect not in EXPECTED:
-        raise UserError(f"{_shown(expect)} is no verdict", where=f"{place}, expect", do=f"one of {', '.join(EXPECTED)}")
+        raise UserError(
+            f"{_shown(expect)} is no verdict",
+            where=f"{place}, expect",
+            do=f"one of {', '.join(EXPECTED)}",
+        )
     axes = dict(_axes(grid, variants, place))
     size = math.prod(len(values) for values in axes.values())
     if size > MOST_PRODUCT:
-        raise UserError(f"a product of {size:,} cells", where=place, do=f"at most {MOST_PRODUCT:,}, {MOST_CELLS:,} after the filters")
+        raise UserError(
+            f"a product of {size:,} cells",
+            where=place,
+            do=f"at most {MOST_PRODUCT:,}, {MOST_CELLS:,} after the filters",
+        )
     only = _conditions(grid.get("only"), axes, f"{place}, only")
     without = _conditions(grid.get("without"), axes, f"{place}, without")
     asked = []
     for values in itertools.product(*axes.values()):
         choice = dict(zip(axes, values))
-        kept = (not only or any(_fits(choice, c) for c in only)) and not any(_fits(choice, c) for c in without)
+        kept = (not only or any(_fits(choice, c) for c in only)) and not any(
+            _fits(choice, c) for c in without
+        )
         if kept and _fits_variant(choice):
             asked.append((_question(choice, limits), expect))
     if not asked:
@@ -116,18 +149,34 @@ def _questions(grid: Mapping[str, Any], limits: Limits, place: str) -> list[tupl
 
 
 def _question(choice: Choice, limits: Limits) -> Question:
-    fields = {name: value for name, value in choice.items() if name not in WORDS and value is not None}
-    return Question(choice["variant"], fields, choice.get("faults"), choice.get("mutation"), choice.get("invariants", ()), limits)
+    fields = {
+        name: value for name, value in choice.items() if name not in WORDS and value is not None
+    }
+    return Question(
+        choice["variant"],
+        fields,
+        choice.get("faults"),
+        choice.get("mutation"),
+        choice.get("invariants", ()),
+        limits,
+    )
 
 
 def _fits_variant(choice: Choice) -> bool:
     """With several variants, `mutation = "all"` means those of each."""
-    return choice.get("mutation") is None or mutation_named(choice["mutation"]).variant == choice["variant"]
+    return (
+        choice.get("mutation") is None
+        or mutation_named(choice["mutation"]).variant == choice["variant"]
+    )
 
 
 def _fields_of(variant: str, grid: Mapping[str, Any], place: str) -> None:
     """Every key of a grid is a word of ours or a field of the variant's scope, with values of the field's type."""
-    types = {f.name: str(f.type) for f in attrs.fields(variant_named(variant).scope_type) if f.name != "faults"}
+    types = {
+        f.name: str(f.type)
+        for f in attrs.fields(variant_named(variant).scope_type)
+        if f.name != "faults"
+    }
     for key, given in grid.items():
         if key in WORDS:
             continue
@@ -137,13 +186,19 @@ def _fields_of(variant: str, grid: Mapping[str, Any], place: str) -> None:
             kind = types[key]
             nothing = value == NOTHING and "None" in kind
             right = (
-                isinstance(value, bool) == ("bool" in kind) and isinstance(value, str) == ("str" in kind) and not isinstance(value, float)
+                isinstance(value, bool) == ("bool" in kind)
+                and isinstance(value, str) == ("str" in kind)
+                and not isinstance(value, float)
             )
             if not nothing and not (right and not isinstance(value, list | dict)):
-                raise UserError(f"{_shown(value)} is no value for it ({kind})", where=f"{place}, {key}")
+                raise UserError(
+                    f"{_shown(value)} is no value for it ({kind})", where=f"{place}, {key}"
+                )
 
 
-def _axes(grid: Mapping[str, Any], variants: list[str], place: str) -> Iterator[tuple[str, list[Any]]]:
+def _axes(
+    grid: Mapping[str, Any], variants: list[str], place: str
+) -> Iterator[tuple[str, list[Any]]]:
     for key, given in grid.items():
         where = f"{place}, {key}"
         if key == "variant":
@@ -172,24 +227,36 @@ def _mutations(given: Any, variants: list[str], where: str) -> list[str | None]:
     names = [_text(name, where) for name in _many(given)]
     for name in names:
         if name != NOTHING and mutation_named(name).variant not in variants:
-            raise UserError(f"mutation {name} belongs to variant {mutation_named(name).variant}", where=where)
+            raise UserError(
+                f"mutation {name} belongs to variant {mutation_named(name).variant}", where=where
+            )
     return [None if name == NOTHING else name for name in names]
 
 
 def _invariants(given: Any, where: str) -> list[tuple[str, ...]]:
     """A list of names is one choice; a list of such lists is one for each. The empty list means all."""
-    choices = given if isinstance(given, list) and given and all(isinstance(one, list) for one in given) else [given]
+    choices = (
+        given
+        if isinstance(given, list) and given and all(isinstance(one, list) for one in given)
+        else [given]
+    )
     return [tuple(_text(name, where) for name in _many(choice)) for choice in choices]
 
 
 def _budgets(table: Any, where: str) -> dict[str, list[int]]:
     """A table of faults with a list of budgets for each."""
     if not isinstance(table, dict):
-        raise UserError(f"{_shown(table)} is no table", where=where, do="as in faults = {crash = 1} or a list of such tables")
+        raise UserError(
+            f"{_shown(table)} is no table",
+            where=where,
+            do="as in faults = {crash = 1} or a list of such tables",
+        )
     for name, budgets in table.items():
         for budget in _many(budgets):
             if isinstance(budget, bool) or not isinstance(budget, int) or budget < 0:
-                raise UserError(f"the budget of {_shown(name)} is {_shown(budget)}, not 0 or more", where=where)
+                raise UserError(
+                    f"the budget of {_shown(name)} is {_shown(budget)}, not 0 or more", where=where
+                )
     return {name: _many(budgets) for name, budgets in table.items()}
 
 
@@ -207,7 +274,9 @@ def _conditions(given: Any, axes: Mapping[str, Any], where: str) -> list[Mapping
     for condition in conditions:
         if not isinstance(condition, dict) or not condition:
             raise UserError(
-                f"{_shown(condition)} is no table of values", where=where, do="as in without = [{members = 3, generations = [3, 4]}]"
+                f"{_shown(condition)} is no table of values",
+                where=where,
+                do="as in without = [{members = 3, generations = [3, 4]}]",
             )
         for key in condition:
             if key not in axes:
@@ -217,13 +286,18 @@ def _conditions(given: Any, axes: Mapping[str, Any], where: str) -> list[Mapping
 
 def _fits(choice: Choice, condition: Mapping[str, Any]) -> bool:
     """Has the choice all these values, or one of each list? A table of faults asks for those budgets alone, the empty one for no fault."""
-    return all(any(_same(choice[key], value) for value in _many(wanted)) for key, wanted in condition.items())
+    return all(
+        any(_same(choice[key], value) for value in _many(wanted))
+        for key, wanted in condition.items()
+    )
 
 
 def _same(chosen: Any, wanted: Any) -> bool:
     if isinstance(chosen, dict):
         return (
-            isinstance(wanted, dict) and all(chosen.get(name, 0) in _many(n) for name, n in wanted.items()) and bool(wanted or not chosen)
+            isinstance(wanted, dict)
+            and all(chosen.get(name, 0) in _many(n) for name, n in wanted.items())
+            and bool(wanted or not chosen)
         )
     if isinstance(chosen, tuple):
         return wanted in chosen
@@ -232,7 +306,9 @@ def _same(chosen: Any, wanted: Any) -> bool:
 
 def _limits(given: Any, start: Limits, where: str) -> Limits:
     if not isinstance(given, dict):
-        raise UserError(f"{_shown(given)} is no table", where=where, do="as in limits = {max_states = 100000}")
+        raise UserError(
+            f"{_shown(given)} is no table", where=where, do="as in limits = {max_states = 100000}"
+        )
     _known_keys(given, tuple(LIMITS), where)
     wanted: dict[str, Any] = {}
     for key, value in given.items():
@@ -244,7 +320,11 @@ def _limits(given: Any, start: Limits, where: str) -> Limits:
                 raise UserError(error.message, where=f"{where}, {key}") from None
         right = whole or (key == "max_seconds" and isinstance(value, float))
         if not right or not 0 < value < 2**62:
-            raise UserError(f"{_shown(value)} is no limit", where=f"{where}, {key}", do="a number above 0; max_memory also as 512M")
+            raise UserError(
+                f"{_shown(value)} is no limit",
+                where=f"{where}, {key}",
+                do="a number above 0; max_memory also as 512M",
+            )
         wanted[LIMITS[key]] = float(value) if key == "max_seconds" else value
     return attrs.evolve(start, **wanted)
 
@@ -254,7 +334,9 @@ def _known_keys(given: Mapping[str, Any], known: Sequence[str], where: str) -> N
         if key not in known:
             near = get_close_matches(key, known, 1)
             raise UserError(
-                f"unknown key {_shown(key)}", where=where, do=f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}"
+                f"unknown key {_shown(key)}",
+                where=where,
+                do=f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}",
             )
 
 
@@ -264,10 +346,16 @@ def _many(value: Any) -> list[Any]:
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_NAME:
-        raise UserError(f"{_shown(value)} is no text of at most {LONGEST_NAME} characters", where=where)
+        raise UserError(
+            f"{_shown(value)} is no text of at most {LONGEST_NAME} characters", where=where
+        )
     return value
 
 
 def _shown(value: Any) -> str:
-    text = printable(repr(value) if not isinstance(value, int) or abs(value) < 10**18 else "a number of many digits")
+    text = printable(
+        repr(value)
+        if not isinstance(value, int) or abs(value) < 10**18
+        else "a number of many digits"
+    )
     return text if len(text) <= 60 else f"{text[:57]}..."

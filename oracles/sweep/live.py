@@ -46,11 +46,16 @@ class Watched:
         done = self.resumed + sum(self.verdicts.values())
         counts = Text(f"{done:,} of {self.cells:,} cells  ")
         for verdict, colour in COLOURS.items():
-            counts.append(f"{self.verdicts[verdict]:,} {verdict}  ", colour if self.verdicts[verdict] else "dim")
+            counts.append(
+                f"{self.verdicts[verdict]:,} {verdict}  ",
+                colour if self.verdicts[verdict] else "dim",
+            )
         counts.append(f"{time.monotonic() - self.began:.0f} s  {self.doing}", "dim")
         lines = [
             Text.assemble(
-                (f"{outcome.verdict:9}", COLOURS.get(outcome.verdict, "")), f"{outcome.states:>12,}  ", printable(question_words(cell))
+                (f"{outcome.verdict:9}", COLOURS.get(outcome.verdict, "")),
+                f"{outcome.states:>12,}  ",
+                printable(question_words(cell)),
             )
             for cell, outcome in tuple(self.last)  # the view is drawn by a thread of its own
         ]
@@ -70,5 +75,10 @@ def watching(watched: Watched) -> Iterator[None]:
     from rich.console import Console
     from rich.live import Live
 
-    with Live(get_renderable=watched.view, console=Console(stderr=True), refresh_per_second=4, transient=True):
+    with Live(
+        get_renderable=watched.view,
+        console=Console(stderr=True),
+        refresh_per_second=4,
+        transient=True,
+    ):
         yield

@@ -32,10 +32,16 @@ SHORT_LIFE = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+U
 
 def sweep_session(master: str) -> AbstractContextManager[SparkSession]:
     """A session set up for a sweep. Raises `UserError` as `session` does."""
-    return session(master, name="groupcheck sweep", conf=SHORT_LIFE if is_local(checked_master(master)) else None)
+    return session(
+        master,
+        name="groupcheck sweep",
+        conf=SHORT_LIFE if is_local(checked_master(master)) else None,
+    )
 
 
-def check_on(spark: SparkSession, master: str, cells: Sequence[Cell], workers: int, finish: Finish) -> None:
+def check_on(
+    spark: SparkSession, master: str, cells: Sequence[Cell], workers: int, finish: Finish
+) -> None:
     """Checks cells, started in their order; `finish` hears of each as it ends. Raises `KeyboardInterrupt`.
 
     A cell that raises, or whose process dies, is retried, and then reported. Where Spark gives the whole job up, the cells that are left
@@ -51,7 +57,9 @@ def check_on(spark: SparkSession, master: str, cells: Sequence[Cell], workers: i
     _job(spark, list(waiting.values()), runs, workers, arrived)
     for cell in list(waiting.values()):
         reason = _job(spark, [cell], runs, workers, arrived)
-        arrived(cell.number, failure(f"Spark gave the cell up: {reason or 'no result came'}", runs), "")
+        arrived(
+            cell.number, failure(f"Spark gave the cell up: {reason or 'no result came'}", runs), ""
+        )
 
 
 def tries(master: str) -> int:
@@ -74,8 +82,12 @@ def _job(
 
     context = spark.sparkContext
     stream: Any = context.accumulator([], AddingAccumulatorParam([]))
-    tasks = context.parallelize([(cell.number, cell.question.plain()) for cell in cells], len(cells))
-    work = partial(run_tasks, stream=stream, runs=runs, slots=context.defaultParallelism, workers=workers)
+    tasks = context.parallelize(
+        [(cell.number, cell.question.plain()) for cell in cells], len(cells)
+    )
+    work = partial(
+        run_tasks, stream=stream, runs=runs, slots=context.defaultParallelism, workers=workers
+    )
 
     def drain() -> None:
         while taken[0] < len(stream.value):
@@ -106,9 +118,14 @@ def run_tasks(cells: Iterable[Task], stream: Any, runs: int, slots: int, workers
         stream.add([arrival])
 
 
-def _tried(question: dict[str, Any], attempt: int, runs: int, slots: int, workers: int) -> tuple[Outcome, str]:
+def _tried(
+    question: dict[str, Any], attempt: int, runs: int, slots: int, workers: int
+) -> tuple[Outcome, str]:
     if attempt >= runs > 1:
-        return failure(f"the process that ran it died or was lost {runs} times (too little memory? set max_memory)", runs), ""
+        return failure(
+            f"the process that ran it died or was lost {runs} times (too little memory? set max_memory)",
+            runs,
+        ), ""
     try:
         outcome, page = checked(Question.from_plain(question), slots, workers)
         return attrs.evolve(outcome, tries=attempt + 1), page

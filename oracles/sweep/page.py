@@ -43,25 +43,46 @@ def matrices(sweep: Sweep, rows: Sequence[Row]) -> Iterator[Matrix]:
     for index, name in enumerate(sweep.grids):
         chosen = [(cell, row) for cell, row in zip(sweep.cells, rows) if cell.grid == index]
         differing = _differing([_told(cell) for cell, _ in chosen])
-        across = [name for name in differing if all(_is_number(_told(cell).get(name, "")) for cell, _ in chosen)]
+        across = [
+            name
+            for name in differing
+            if all(_is_number(_told(cell).get(name, "")) for cell, _ in chosen)
+        ]
         placed: dict[tuple[Key, Key], Row] = {}
         for cell, row in chosen:
             told = _told(cell)
             down = tuple((name, told.get(name, "")) for name in differing if name not in across)
             placed[down, tuple((name, told.get(name, "")) for name in across)] = row
-        columns = sorted({column for _, column in placed}, key=lambda key: [int(value or -1) for _, value in key])
+        columns = sorted(
+            {column for _, column in placed}, key=lambda key: [int(value or -1) for _, value in key]
+        )
         downs = list(dict.fromkeys(down for down, _ in placed))
-        lines = tuple((_label(down), tuple(placed.get((down, column)) for column in columns)) for down in downs)
-        yield Matrix(name or f"grid {index + 1}", tuple(_label(column) for column in columns), lines)
+        lines = tuple(
+            (_label(down), tuple(placed.get((down, column)) for column in columns))
+            for down in downs
+        )
+        yield Matrix(
+            name or f"grid {index + 1}", tuple(_label(column) for column in columns), lines
+        )
 
 
 def _told(cell: Cell) -> dict[str, str]:
     """What the file chose for a cell, as texts. What a mutation brings with it is not told: it goes with the mutation's name."""
     q = cell.question
     fields = {name: _word(value) for name, value in q.fields.items()}
-    faults = "" if q.faults is None else " + ".join(f"{name} {n}" for name, n in q.faults.items()) or "no faults"
+    faults = (
+        ""
+        if q.faults is None
+        else " + ".join(f"{name} {n}" for name, n in q.faults.items()) or "no faults"
+    )
     chosen = ", ".join(q.invariants) or "all invariants"
-    return {"variant": q.variant, "mutation": q.mutation or "no mutation", "faults": faults, "invariants": chosen, **fields}
+    return {
+        "variant": q.variant,
+        "mutation": q.mutation or "no mutation",
+        "faults": faults,
+        "invariants": chosen,
+        **fields,
+    }
 
 
 def _word(value: Any) -> str:
@@ -80,7 +101,10 @@ def _differing(told: Sequence[Mapping[str, str]]) -> list[str]:
 def _label(key: Key) -> str:
     """A column's or line's name: values, with the name of what they are where they do not say so themselves."""
     plain = {"variant", "mutation", "faults", "invariants", "assignor"}
-    return ", ".join(value if name in plain else f"{name.replace('_', ' ')} {value or 'none'}" for name, value in key)
+    return ", ".join(
+        value if name in plain else f"{name.replace('_', ' ')} {value or 'none'}"
+        for name, value in key
+    )
 
 
 def _facts(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
@@ -95,5 +119,7 @@ def short(count: int) -> str:
     """A count in at most five characters: 999, 12.3k, 4.5M."""
     for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if count >= size:
-            return f"{count / size:.1f}{unit}" if count < 99.95 * size else f"{count / size:.0f}{unit}"
+            return (
+                f"{count / size:.1f}{unit}" if count < 99.95 * size else f"{count / size:.0f}{unit}"
+            )
     return str(count)

@@ -27,7 +27,9 @@ def read_sweep(path: Path) -> dict[str, Any]:
         raise UserError(f"not TOML: {printable(str(error))[:200]}", where=where) from None
     except RecursionError:
         raise UserError("nested too deeply", where=where) from None
-    except ValueError:  # Python refuses to read an integer of thousands of digits, YAML a date that is none
+    except (
+        ValueError
+    ):  # Python refuses to read an integer of thousands of digits, YAML a date that is none
         raise UserError("a number or a date that is none", where=where) from None
     if not isinstance(value, dict):
         raise UserError("holds no table", where=where, do="see docs/sweep.md")
@@ -40,36 +42,54 @@ def _text(path: Path, where: str) -> str:
         with path.open("rb") as file:
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot be read: {getattr(error, 'strerror', None) or error}", where=where) from None
+        raise UserError(
+            f"cannot be read: {getattr(error, 'strerror', None) or error}", where=where
+        ) from None
     if len(data) > LARGEST:
-        raise UserError(f"more than {LARGEST >> 10} KiB", where=where, do="a sweep is grown from few lines; see docs/sweep.md")
+        raise UserError(
+            f"more than {LARGEST >> 10} KiB",
+            where=where,
+            do="a sweep is grown from few lines; see docs/sweep.md",
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UserError(f"not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", where=where) from None
+        raise UserError(
+            f"not UTF-8: byte {error.start} is 0x{data[error.start]:02x}", where=where
+        ) from None
 
 
 def _yaml(text: str, where: str) -> Any:
     try:
         import yaml
     except ImportError:
-        raise UserError("PyYAML is not installed", where=where, do="pip install 'groupcheck[spark]', or write TOML") from None
+        raise UserError(
+            "PyYAML is not installed",
+            where=where,
+            do="pip install 'groupcheck[spark]', or write TOML",
+        ) from None
 
     class Strict(yaml.SafeLoader):  # type: ignore[misc,unused-ignore]
         """Values only; an alias would let a small file grow without end, a repeated key hide what was meant."""
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
-                raise yaml.composer.ComposerError(None, None, "aliases are not read", self.peek_event().start_mark)
+                raise yaml.composer.ComposerError(
+                    None, None, "aliases are not read", self.peek_event().start_mark
+                )
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             seen = set()
             for key, _ in node.value:
                 if not isinstance(key, yaml.ScalarNode):
-                    raise yaml.constructor.ConstructorError(None, None, "a key is no text", key.start_mark)
+                    raise yaml.constructor.ConstructorError(
+                        None, None, "a key is no text", key.start_mark
+                    )
                 if key.value in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"the key {key.value[:40]!r} is given twice", key.start_mark)
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value[:40]!r} is given twice", key.start_mark
+                    )
                 seen.add(key.value)
             return super().construct_mapping(node, deep)
 
@@ -77,9 +97,13 @@ def _yaml(text: str, where: str) -> Any:
         return yaml.load(text, Loader=Strict)
     except yaml.MarkedYAMLError as error:
         at = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise UserError(f"not YAML as it is read here: {printable(str(error.problem))[:200]}", where=where + at) from None
+        raise UserError(
+            f"not YAML as it is read here: {printable(str(error.problem))[:200]}", where=where + at
+        ) from None
     except yaml.YAMLError as error:
-        raise UserError(f"not YAML: {printable(str(error).splitlines()[0])[:200]}", where=where) from None
+        raise UserError(
+            f"not YAML: {printable(str(error).splitlines()[0])[:200]}", where=where
+        ) from None
 
 
 def _must_be_plain(value: Any, where: str, depth: int) -> None:
@@ -95,4 +119,8 @@ def _must_be_plain(value: Any, where: str, depth: int) -> None:
             _must_be_plain(inner, where, depth - 1)
     elif not isinstance(value, str | bool | int | float):
         kind = "null" if value is None else type(value).__name__
-        raise UserError(f"a value of kind {printable(kind)} is not read", where=where, do='write "none" for nothing')
+        raise UserError(
+            f"a value of kind {printable(kind)} is not read",
+            where=where,
+            do='write "none" for nothing',
+        )

@@ -52,4 +52,6 @@ def row(cell: Cell, done: Done, grid_name: str) -> dict[str, Any]:
 
 def write_table(rows: Sequence[Mapping[str, Any]], path: Path) -> None:
     """Writes the Parquet table whole or not at all. Raises `UserError` where it cannot."""
-    parquet.write_table([{**row, "faults": list(row["faults"].items())} for row in rows], COLUMNS, path)
+    parquet.write_table(
+        [{**row, "faults": list(row["faults"].items())} for row in rows], COLUMNS, path
+    )

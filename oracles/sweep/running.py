@@ -15,7 +15,10 @@ from groupcheck.oracles.sweep.cells import Question
 
 TRIES = 3  # before a cell that fails is `unknown`
 LONGEST_REASON = 600
-INTERRUPTED, STOPPED = "interrupted ", "stopped at "  # how the engine's reason begins after Ctrl-C, and at a limit
+INTERRUPTED, STOPPED = (
+    "interrupted ",
+    "stopped at ",
+)  # how the engine's reason begins after Ctrl-C, and at a limit
 
 
 @frozen
@@ -45,7 +48,9 @@ class Outcome:
 
 def failure(reason: str, tries: int) -> Outcome:
     """The outcome of a cell that could not be checked."""
-    return Outcome(UNKNOWN, printable(" ".join(reason.split()))[:LONGEST_REASON], failed=True, tries=tries)
+    return Outcome(
+        UNKNOWN, printable(" ".join(reason.split()))[:LONGEST_REASON], failed=True, tries=tries
+    )
 
 
 def checked(question: Question, slots: int = 1, workers: int = 1) -> tuple[Outcome, str]:

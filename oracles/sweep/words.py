@@ -24,7 +24,9 @@ def question_words(cell: Cell) -> str:
     """`classic, members 2, crash 1, with leader_forgotten`: what the file says of a cell."""
     q = cell.question
     given = [f"{name.replace('_', ' ')} {_word(value)}" for name, value in q.fields.items()]
-    given += [f"{name} {n}" for name, n in (q.faults or {}).items()] or (["no faults"] if q.faults is not None else [])
+    given += [f"{name} {n}" for name, n in (q.faults or {}).items()] or (
+        ["no faults"] if q.faults is not None else []
+    )
     given += [f"with {q.mutation}"] if q.mutation else []
     given += [", ".join(q.invariants) + " alone"] if q.invariants else []
     return ", ".join([q.variant, *given])
@@ -56,23 +58,39 @@ def _beyond(cell: Cell, f: Forecast) -> str:
     limits = cell.question.limits
     if limits.states is not None and f.states > limits.states:
         return ", beyond its max_states"
-    return ", beyond its max_seconds" if limits.seconds is not None and f.seconds > limits.seconds else ""
+    return (
+        ", beyond its max_seconds"
+        if limits.seconds is not None and f.seconds > limits.seconds
+        else ""
+    )
 
 
 def held_words(rows: Sequence[Mapping[str, Any]]) -> str:
     """How many of the forecasts came true; empty where none was made of a cell that ended."""
     held = [row["states_as_forecast"] for row in rows if row["states_as_forecast"] is not None]
     quick = [row["seconds_as_forecast"] for row in rows if row["seconds_as_forecast"] is not None]
-    return f"{sum(held)} of {len(held)} forecasts of states held, {sum(quick)} of {len(quick)} of seconds" if held else ""
+    return (
+        f"{sum(held)} of {len(held)} forecasts of states held, {sum(quick)} of {len(quick)} of seconds"
+        if held
+        else ""
+    )
 
 
-def answer_view(title: str, verdict: str, cells: Sequence[Cell], rows: Sequence[Mapping[str, Any]], seconds: float) -> Group:
+def answer_view(
+    title: str,
+    verdict: str,
+    cells: Sequence[Cell],
+    rows: Sequence[Mapping[str, Any]],
+    seconds: float,
+) -> Group:
     """The answer for stdout: the worst verdict, cells, what is not as expected."""
     counts = Counter(row["verdict"] for row in rows)
     told = ", ".join(f"{n:,} {name}" for name, n in sorted(counts.items()))
     unexpected = sum(not row["as_expected"] for row in rows)
     head = Text.assemble(
-        (verdict, MARKS[verdict]), f"  sweep {printable(title)}  " if title else "  sweep  ", f"{len(rows):,} cells: {told}"
+        (verdict, MARKS[verdict]),
+        f"  sweep {printable(title)}  " if title else "  sweep  ",
+        f"{len(rows):,} cells: {told}",
     )
     head.append(f"; {unexpected:,} not as expected" if unexpected else "; all as expected")
     listed = Table.grid(padding=(0, 2, 0, 0))
@@ -81,9 +99,17 @@ def answer_view(title: str, verdict: str, cells: Sequence[Cell], rows: Sequence[
     listed.add_column(overflow="fold")
     for cell, row in zip(cells, rows):
         if len(rows) <= SHOWN or not row["as_expected"]:
-            listed.add_row(Text("  ").append(row["verdict"], MARKS[row["verdict"]]), f"{row['states']:,} states", _found(cell, row))
+            listed.add_row(
+                Text("  ").append(row["verdict"], MARKS[row["verdict"]]),
+                f"{row['states']:,} states",
+                _found(cell, row),
+            )
     searched = sum(row["task_seconds"] for row in rows)
-    told_last = [words for words in (held_words(rows), f"{seconds:,.1f} s, {searched:,.1f} s of checking") if words]
+    told_last = [
+        words
+        for words in (held_words(rows), f"{seconds:,.1f} s, {searched:,.1f} s of checking")
+        if words
+    ]
     return Group(head, listed, *(Text(f"  {words}") for words in told_last))
 
 

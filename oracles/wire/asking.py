@@ -10,14 +10,27 @@ from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
 from groupcheck.oracles.conform.rows import Asks
-from groupcheck.oracles.wire.formats import APIS, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP, Api
+from groupcheck.oracles.wire.formats import (
+    APIS,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    OFFSET_COMMIT,
+    SYNC_GROUP,
+    Api,
+)
 from groupcheck.oracles.wire.worlds import World
 
 TOPIC, PARTITION = "t", 0
 PROTOCOL_TYPE, PROTOCOL = "consumer", "range"
 # Long enough that none of the coordinator's timers fires during a schedule.
 SESSION_MS = REBALANCE_MS = 120_000
-INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_TOPIC = 24, 26, 23, 3
+INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_TOPIC = (
+    24,
+    26,
+    23,
+    3,
+)
 CLOSED = -1  # instead of an error: the broker closes the connection
 
 
@@ -33,7 +46,11 @@ class Wire:
     error: int | None = None
 
     def __str__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.values.items() if name in ("member", "generation"))
+        given = ", ".join(
+            f"{name}={value!r}"
+            for name, value in self.values.items()
+            if name in ("member", "generation")
+        )
         return f"{self.api.name} v{self.version}({given}){f'  [{self.what}]' if self.what else ''}"
 
 
@@ -54,7 +71,13 @@ def api_of(request: messages.Request) -> Api:
     }[type(request)]
 
 
-def wire(group: str, world: World, given: Asks, version: int, planned: Sequence[tuple[str, bytes]] | None = None) -> Wire:
+def wire(
+    group: str,
+    world: World,
+    given: Asks,
+    version: int,
+    planned: Sequence[tuple[str, bytes]] | None = None,
+) -> Wire:
     """A request of the model's as it is sent. `planned`: what the leader hands out."""
     request = given.request
     assert not isinstance(request, messages.Store)
@@ -63,14 +86,23 @@ def wire(group: str, world: World, given: Asks, version: int, planned: Sequence[
         case messages.JoinGroup():
             values |= joining(request.claimed)
         case messages.SyncGroup():
-            values |= {"generation": request.generation, "protocol_type": PROTOCOL_TYPE, "protocol": PROTOCOL}
-            values["assignments"] = [{"member": member, "assignment": share} for member, share in planned or ()]
+            values |= {
+                "generation": request.generation,
+                "protocol_type": PROTOCOL_TYPE,
+                "protocol": PROTOCOL,
+            }
+            values["assignments"] = [
+                {"member": member, "assignment": share} for member, share in planned or ()
+            ]
         case messages.Heartbeat():
             values |= {"generation": request.generation}
         case messages.LeaveGroup():
             values["members"] = [{"member": values["member"]}]
         case messages.OffsetCommit():
-            values |= {"generation": request.generation, "topics": committing(TOPIC, request.offset)}
+            values |= {
+                "generation": request.generation,
+                "topics": committing(TOPIC, request.offset),
+            }
     return Wire(api_of(request), version, values)
 
 
@@ -87,7 +119,9 @@ def joining(claimed: int = messages.NO_GENERATION) -> dict[str, Any]:
 
 def committing(topic: str, offset: int) -> list[dict[str, Any]]:
     """The topics of an OffsetCommit of one partition."""
-    return [{"topic": topic, "partitions": [{"partition": PARTITION, "offset": offset, "metadata": ""}]}]
+    return [
+        {"topic": topic, "partitions": [{"partition": PARTITION, "offset": offset, "metadata": ""}]}
+    ]
 
 
 def refused(group: str, version: int, kind: int) -> Wire:
@@ -108,14 +142,56 @@ def _refusals() -> tuple[_Refusal, ...]:
     empty = "an empty group id"
     return (
         (JOIN_GROUP, empty, join | {"group": ""}, INVALID_GROUP_ID, 0),
-        (SYNC_GROUP, empty, {"group": "", "protocol_type": PROTOCOL_TYPE, "protocol": PROTOCOL}, INVALID_GROUP_ID, 0),
+        (
+            SYNC_GROUP,
+            empty,
+            {"group": "", "protocol_type": PROTOCOL_TYPE, "protocol": PROTOCOL},
+            INVALID_GROUP_ID,
+            0,
+        ),
         (HEARTBEAT, empty, {"group": ""}, INVALID_GROUP_ID, 0),
-        (LEAVE_GROUP, empty, {"group": "", "members": [{"member": "x"}], "member": "x"}, INVALID_GROUP_ID, 0),
-        (JOIN_GROUP, "a session timeout that is too short", join | {"session_timeout_ms": 5_999}, INVALID_SESSION_TIMEOUT, 0),
-        (JOIN_GROUP, "a session timeout that is too long", join | {"session_timeout_ms": 1_800_001}, INVALID_SESSION_TIMEOUT, 0),
-        (JOIN_GROUP, "no protocol at all", join | {"protocols": []}, INCONSISTENT_GROUP_PROTOCOL, 0),
-        (JOIN_GROUP, "no protocol type", join | {"protocol_type": ""}, INCONSISTENT_GROUP_PROTOCOL, 0),
-        (OFFSET_COMMIT, "a topic that there is not", {"topics": committing("no-such-topic", 1)}, UNKNOWN_TOPIC, 0),
+        (
+            LEAVE_GROUP,
+            empty,
+            {"group": "", "members": [{"member": "x"}], "member": "x"},
+            INVALID_GROUP_ID,
+            0,
+        ),
+        (
+            JOIN_GROUP,
+            "a session timeout that is too short",
+            join | {"session_timeout_ms": 5_999},
+            INVALID_SESSION_TIMEOUT,
+            0,
+        ),
+        (
+            JOIN_GROUP,
+            "a session timeout that is too long",
+            join | {"session_timeout_ms": 1_800_001},
+            INVALID_SESSION_TIMEOUT,
+            0,
+        ),
+        (
+            JOIN_GROUP,
+            "no protocol at all",
+            join | {"protocols": []},
+            INCONSISTENT_GROUP_PROTOCOL,
+            0,
+        ),
+        (
+            JOIN_GROUP,
+            "no protocol type",
+            join | {"protocol_type": ""},
+            INCONSISTENT_GROUP_PROTOCOL,
+            0,
+        ),
+        (
+            OFFSET_COMMIT,
+            "a topic that there is not",
+            {"topics": committing("no-such-topic", 1)},
+            UNKNOWN_TOPIC,
+            0,
+        ),
         *((api, UNKNOWN_VERSION, {}, CLOSED, 0) for api in APIS),
         *((api, "cut off", join if api is JOIN_GROUP else {}, CLOSED, 3) for api in APIS),
     )

@@ -31,15 +31,26 @@ def run(
 ) -> int:
     """Runs the schedules, prints what came of them, and gives the exit code: 0 all agree, 1 one differs, 3 the run ended early."""
     if faults:
-        raise UserError("no fault can be brought about over the wire", where="--fault", do="leave it out, or leave out --live")
+        raise UserError(
+            "no fault can be brought about over the wire",
+            where="--fault",
+            do="leave it out, or leave out --live",
+        )
     for name in OF_ROWS:
         if others.get(name):
-            raise UserError("it does not go with --live", where="--assignor" if name == "assignors" else f"--{name.replace('_', '-')}")
+            raise UserError(
+                "it does not go with --live",
+                where="--assignor" if name == "assignors" else f"--{name.replace('_', '-')}",
+            )
     wanted = SCHEDULES if schedules is None else schedules
     result = live(
         variant, kafka=kafka, members=members, generations=generations, mutation=mutation, settings=settings, schedules=wanted, seed=seed, say=_say
     )  # fmt: skip
-    sys.stdout.write(as_text(result.document()) if as_json else "".join(f"{printable(line)}\n" for line in summary(result)))
+    sys.stdout.write(
+        as_text(result.document())
+        if as_json
+        else "".join(f"{printable(line)}\n" for line in summary(result))
+    )
     return result.exit_code
 
 
@@ -51,12 +62,22 @@ def summary(result: Live) -> list[str]:
     """The figures, and the disagreement with its transcript."""
     told = result.document()
     with_bug = f" with {result.mutation}" if result.mutation else ""
-    said = [f"{result.verdict}  {result.variant}{with_bug} and a broker of Kafka {result.kafka}, over the wire  {result.reason}".rstrip()]
-    said.append(f"  schedules  {told['schedules']:,} of {told['requests']:,} requests, {told['seconds']:.1f} s, seed {result.seed}")
+    said = [
+        f"{result.verdict}  {result.variant}{with_bug} and a broker of Kafka {result.kafka}, over the wire  {result.reason}".rstrip()
+    ]
+    said.append(
+        f"  schedules  {told['schedules']:,} of {told['requests']:,} requests, {told['seconds']:.1f} s, seed {result.seed}"
+    )
     said.append(
         f"  rows       {told['rows']:,} different (memory, request), {len(told['rules'])} rules and outcomes of the coordinator's fired"
     )
-    said.append(f"  API        {len(told['refused_by_the_api'])} kinds of requests that the broker refuses by itself")
+    said.append(
+        f"  API        {len(told['refused_by_the_api'])} kinds of requests that the broker refuses by itself"
+    )
     if result.disagreement:
-        said += ["", *result.disagreement.what, *(f"   {line}" for line in result.disagreement.transcript)]
+        said += [
+            "",
+            *result.disagreement.what,
+            *(f"   {line}" for line in result.disagreement.transcript),
+        ]
     return said

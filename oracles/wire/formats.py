@@ -105,14 +105,26 @@ OFFSET_COMMIT = Api(
     ),
 )  # fmt: skip
 APIS = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT)
-DEFAULTS: Values = {"int8": 0, "int16": 0, "int32": -1, "int64": -1, "string": "", "nullable": None, "bytes": b""}
+DEFAULTS: Values = {
+    "int8": 0,
+    "int16": 0,
+    "int32": -1,
+    "int64": -1,
+    "string": "",
+    "nullable": None,
+    "bytes": b"",
+}
 
 
 def request_bytes(api: Api, version: int, number: int, client: str, values: Values) -> bytes:
     """A whole request with its length, header and body; fields that are not given have defaults. `version` may be one that does not exist."""
     flexible = version >= api.flexible
     name = client.encode()
-    head = struct.pack(">hhih", api.key, version, number, len(name)) + name + (b"\0" if flexible else b"")
+    head = (
+        struct.pack(">hhih", api.key, version, number, len(name))
+        + name
+        + (b"\0" if flexible else b"")
+    )
     body = head + _write(api.request, version, flexible, values)
     return struct.pack(">i", len(body)) + body
 
@@ -123,7 +135,9 @@ def response_values(api: Api, version: int, body: bytes) -> dict[str, Any]:
     reader.tags()
     values = reader.fields(api.response, version)
     if reader.left():
-        raise Malformed(f"{reader.left()} bytes too many in an answer to {api.name} version {version}")
+        raise Malformed(
+            f"{reader.left()} bytes too many in an answer to {api.name} version {version}"
+        )
     return values
 
 
@@ -168,7 +182,9 @@ class _Reader:
         return len(self._body) - self._at
 
     def fields(self, fields: tuple[Field, ...], version: int) -> dict[str, Any]:
-        values = {f.name: self._value(f.kind, version) for f in fields if f.since <= version <= f.until}
+        values = {
+            f.name: self._value(f.kind, version) for f in fields if f.since <= version <= f.until
+        }
         self.tags()
         return values
 

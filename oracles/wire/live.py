@@ -23,7 +23,11 @@ SCHEMA = "groupcheck.conform-live/1"
 MEMBERS, GENERATIONS, SCHEDULES = 3, 12, 300
 SHRINK_S, HURRY_S = 30.0, 1.0  # to make the first disagreement shorter, and for an answer meanwhile
 # One thread at each place, so that what is sent first is carried out first; no waiting for more members.
-SETTINGS = {"group.initial.rebalance.delay.ms": "0", "num.io.threads": "1", "auto.create.topics.enable": "false"}
+SETTINGS = {
+    "group.initial.rebalance.delay.ms": "0",
+    "num.io.threads": "1",
+    "auto.create.topics.enable": "false",
+}
 Say = Callable[[str], None]
 
 
@@ -79,7 +83,9 @@ class Live:
         }
 
 
-def explore(rows: Rows, address: str, schedules: int, seed: int, say: Say) -> tuple[Seen, Disagreement | None]:
+def explore(
+    rows: Rows, address: str, schedules: int, seed: int, say: Say
+) -> tuple[Seen, Disagreement | None]:
     """Runs schedules, each with a group of its own; what they met, and the shortest disagreement. Raises `UserError` without Hypothesis.
 
     Where the first disagreement is an answer that is wrong, one that does not come meanwhile is none: the broker may have paused.
@@ -100,7 +106,14 @@ def explore(rows: Rows, address: str, schedules: int, seed: int, say: Say) -> tu
         try:
             group = f"live-{seed}-{total.schedules}"
             patience_s = HURRY_S if found and not found[0].is_silence else PATIENCE_S
-            Walk(rows, connections, group, lambda below: int(data.draw(strategies.integers(0, below - 1))), total, patience_s).run()
+            Walk(
+                rows,
+                connections,
+                group,
+                lambda below: int(data.draw(strategies.integers(0, below - 1))),
+                total,
+                patience_s,
+            ).run()
         except Disagreement as disagreement:
             if found and disagreement.is_silence and not found[0].is_silence:
                 hypothesis.reject()
@@ -145,11 +158,26 @@ def live(
     version = known(kafka)
     variant_named(variant)
     _, rows = rows_at(
-        variant, MEMBERS if members is None else members, GENERATIONS if generations is None else generations, (), mutation, settings or {}
+        variant,
+        MEMBERS if members is None else members,
+        GENERATIONS if generations is None else generations,
+        (),
+        mutation,
+        settings or {},
     )
     began = time.perf_counter()
     with running(version, SETTINGS, say) as on:
         on.broker.ask("topic", TOPIC, 1)
         on.broker.ask("group", "live")
         seen, disagreement = explore(rows, on.broker.address, schedules, seed, say)
-    return Live(variant, rows.scope, version, mutation, seed, schedules, seen, disagreement, time.perf_counter() - began)
+    return Live(
+        variant,
+        rows.scope,
+        version,
+        mutation,
+        seed,
+        schedules,
+        seen,
+        disagreement,
+        time.perf_counter() - began,
+    )

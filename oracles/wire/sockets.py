@@ -49,7 +49,9 @@ class Connections:
     def send(self, api: Api, version: int, values: Values, cut: int = 0) -> int:
         """Sends a request over an idle connection and gives its number. `cut`: so many bytes are missing at its end, which its length does not count."""
         self._sent += 1
-        connection = self._idle.pop() if self._idle else socket.create_connection(self._where, CONNECT_S)
+        connection = (
+            self._idle.pop() if self._idle else socket.create_connection(self._where, CONNECT_S)
+        )
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         raw = request_bytes(api, version, self._sent, CLIENT, values)
         if cut:
@@ -64,7 +66,9 @@ class Connections:
         found: dict[int, Answered] = {}
         end = time.monotonic() + wait_s
         while self._waiting and until not in found:
-            ready, _, _ = select.select(list(self._waiting), [], [], max(0.0, end - time.monotonic()))
+            ready, _, _ = select.select(
+                list(self._waiting), [], [], max(0.0, end - time.monotonic())
+            )
             for connection in ready:
                 found |= self._receive(connection)
             if not ready or time.monotonic() > end:

@@ -15,7 +15,17 @@ from groupcheck.oracles.wire import asking
 from groupcheck.oracles.wire.asking import Wire, refused, wire
 from groupcheck.oracles.wire.formats import HEARTBEAT, JOIN_GROUP, LEAVE_GROUP
 from groupcheck.oracles.wire.sockets import Answered, Closed, Connections
-from groupcheck.oracles.wire.worlds import End, World, could, ends, fits, plan, problems, seen, shown
+from groupcheck.oracles.wire.worlds import (
+    End,
+    World,
+    could,
+    ends,
+    fits,
+    plan,
+    problems,
+    seen,
+    shown,
+)
 
 PATIENCE_S = 10.0  # for an answer, and for a timer of 0 ms on a busy machine
 PAUSE_S = 0.005
@@ -61,17 +71,33 @@ class Walk:
     """One group. `choose` decides what is done next; 0 is the simplest choice. In the transcript ids are m1, m2, ... in the order of their coming."""
 
     def __init__(
-        self, rows: Rows, connections: Connections, group: str, choose: Choose, total: Seen, patience_s: float = PATIENCE_S
+        self,
+        rows: Rows,
+        connections: Connections,
+        group: str,
+        choose: Choose,
+        total: Seen,
+        patience_s: float = PATIENCE_S,
     ) -> None:
-        self._rows, self._connections, self._group, self._choose, self._total = rows, connections, group, choose, total
+        self._rows, self._connections, self._group, self._choose, self._total = (
+            rows,
+            connections,
+            group,
+            choose,
+            total,
+        )
         self._patience_s = patience_s
         self._short: dict[str, str] = {}
         self._numbers: dict[int, int] = {}
         self.transcript: list[str] = []
         # An id that comes and goes makes the group (the model's group exists from the start).
-        first = self._ask(Wire(JOIN_GROUP, 5, {"group": group, **asking.joining()}, "makes the group"))
+        first = self._ask(
+            Wire(JOIN_GROUP, 5, {"group": group, **asking.joining()}, "makes the group")
+        )
         self._gone = str(self._answer(first)["member"])
-        self._answer(self._ask(Wire(LEAVE_GROUP, 3, {"group": group, "members": [{"member": self._gone}]})))
+        self._answer(
+            self._ask(Wire(LEAVE_GROUP, 3, {"group": group, "members": [{"member": self._gone}]}))
+        )
         self.worlds = [World(rows.start(), self._gone)]
 
     def run(self) -> None:
@@ -88,7 +114,10 @@ class Walk:
 
     def _options(self) -> list[Asks]:
         """Requests that make a difference, in every world; what a member would do next comes first, and more often."""
-        asked = [[given for given in self._rows.inputs(world.memory) if isinstance(given, Asks)] for world in self.worlds]
+        asked = [
+            [given for given in self._rows.inputs(world.memory) if isinstance(given, Asks)]
+            for world in self.worlds
+        ]
         every = [given for given in asked[0] if all(given in others for others in asked)]
         usual = [given for given in every if natural(self.worlds[0].memory, given)]
         return [*usual, *usual, *every]
@@ -101,7 +130,10 @@ class Walk:
         possible = all(self._rows.outcomes(world.memory, given) for world in self.worlds)
         if not possible or len(plans) > 1 or len(sent) > 1:  # or what it means depends on the world
             return
-        number = self._ask(wire(self._group, self.worlds[0], given, version, next(iter(plans))), f"member {given.member} sends ")
+        number = self._ask(
+            wire(self._group, self.worlds[0], given, version, next(iter(plans))),
+            f"member {given.member} sends ",
+        )
         before = self.worlds[0].memory
         reached = self._follow(ends(self._rows, self.worlds, given, number), number)
         self.worlds = list(dict.fromkeys(world for _, world in reached))
@@ -116,7 +148,10 @@ class Walk:
         error = seen(answers[number])[0] if number in answers else None
         self._told(answers)
         if error != request.error or len(answers) > 1:
-            raise self._disagrees([f"request {number}: error is {error}, Kafka documents {request.error}"], not answers)
+            raise self._disagrees(
+                [f"request {number}: error is {error}, Kafka documents {request.error}"],
+                not answers,
+            )
         self._total.refused.add(f"{request.api.name}: {request.what}")
 
     def _ask(self, request: Wire, who: str = "") -> int:
@@ -136,18 +171,26 @@ class Walk:
 
     def _follow(self, possible: Sequence[End], number: int) -> list[tuple[End, World]]:
         """Gathers answers until they are all those of an end, when everything before them has been carried out."""
-        answers = self._connections.gather(PAUSE_S if any(_waits(end, number) for end in possible) else self._patience_s, number)
+        answers = self._connections.gather(
+            PAUSE_S if any(_waits(end, number) for end in possible) else self._patience_s, number
+        )
         until = time.monotonic() + self._patience_s
         while True:
             answers |= self._barrier(number in answers)
-            reached = [(end, world) for end in possible if (world := fits(end, answers)) is not None]
+            reached = [
+                (end, world) for end in possible if (world := fits(end, answers)) is not None
+            ]
             if reached:
                 self._told(answers)
                 return reached
             more_may_come = any(could(end, answers) for end in possible)
             if time.monotonic() > until or not more_may_come:
                 self._told(answers)
-                nearest = min((problems(end, answers) for end in possible), key=len, default=["the model has no such step"])
+                nearest = min(
+                    (problems(end, answers) for end in possible),
+                    key=len,
+                    default=["the model has no such step"],
+                )
                 raise self._disagrees(nearest, more_may_come)
             answers |= self._connections.gather(PAUSE_S)
 
@@ -165,7 +208,10 @@ class Walk:
             found |= self._connections.gather(self._patience_s, number)
             answer = found.pop(number, None)
             if not isinstance(answer, dict) or answer["error"] != 25:
-                raise self._disagrees([f"the heartbeat of nobody is answered {answer}, in the model with error 25"], answer is None)
+                raise self._disagrees(
+                    [f"the heartbeat of nobody is answered {answer}, in the model with error 25"],
+                    answer is None,
+                )
         return found
 
     def _told(self, answers: dict[int, Answered]) -> None:
@@ -173,9 +219,15 @@ class Walk:
             error, fields = seen(answer)
             if member := fields.get("member"):
                 self._short.setdefault(member, f"m{len(self._short) + 1}")
-            about = ", ".join(f"{name}={shown(value)}" for name, value in fields.items() if value not in ("", b"", frozenset()))
+            about = ", ".join(
+                f"{name}={shown(value)}"
+                for name, value in fields.items()
+                if value not in ("", b"", frozenset())
+            )
             what = "closed" if isinstance(answer, Closed) else f"error {error}"
-            self.transcript.append(self._shortened(f"   {self._numbers[number]} <- {what} {about}".rstrip()))
+            self.transcript.append(
+                self._shortened(f"   {self._numbers[number]} <- {what} {about}".rstrip())
+            )
 
     def _shortened(self, text: str) -> str:
         for member, short in self._short.items():
@@ -183,7 +235,14 @@ class Walk:
         return text
 
     def _disagrees(self, what: Sequence[str], is_silence: bool) -> Disagreement:
-        said = [re.sub(r"(?<=request )\d+", lambda m: str(self._numbers.get(int(m[0]), m[0])), self._shortened(line)) for line in what]
+        said = [
+            re.sub(
+                r"(?<=request )\d+",
+                lambda m: str(self._numbers.get(int(m[0]), m[0])),
+                self._shortened(line),
+            )
+            for line in what
+        ]
         return Disagreement(said, self.transcript, is_silence)
 
 
@@ -196,7 +255,9 @@ def natural(memory: Memory, given: Asks) -> bool:
     request, core = given.request, memory.core
     if isinstance(request, messages.JoinGroup) and request.id == messages.NO_ID:
         return True
-    seat = memory.seats[given.member][request.id] if not isinstance(request, messages.Store) else None
+    seat = (
+        memory.seats[given.member][request.id] if not isinstance(request, messages.Store) else None
+    )
     if seat is None:
         return False
     match request:

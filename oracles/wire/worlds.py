@@ -37,7 +37,13 @@ class World:
 
     def name(self, member: int, id: int) -> str:
         """What the broker calls that id; one that is not in memory (a mutated model may speak of it) is as good as forgotten."""
-        return "" if id == NO_ID else self.gone if id == STRANGER else dict(self.names).get((member, id), self.gone)
+        return (
+            ""
+            if id == NO_ID
+            else self.gone
+            if id == STRANGER
+            else dict(self.names).get((member, id), self.gone)
+        )
 
 
 @frozen
@@ -62,7 +68,9 @@ def ends(rows: Rows, worlds: Sequence[World], given: Asks, number: int) -> list[
     """Every end of a step that begins with a request, in every world, when all has happened that happens by itself."""
     found: dict[End, None] = {}
     for world in worlds:
-        begun = [_after(world, given, outcome, number) for outcome in rows.outcomes(world.memory, given)]
+        begun = [
+            _after(world, given, outcome, number) for outcome in rows.outcomes(world.memory, given)
+        ]
         for end in begun:
             found |= dict.fromkeys(_settled(rows, end))
     return list(found)
@@ -72,8 +80,16 @@ def _settled(rows: Rows, begun: End) -> Iterator[End]:
     stack, seen = [begun], {begun}
     while stack:
         end = stack.pop()
-        fires = [given for given in rows.inputs(end.world.memory) if isinstance(given, Fires) and given.rule in BY_ITSELF]
-        further = [(given, outcome) for given in fires for outcome in rows.outcomes(end.world.memory, given)]
+        fires = [
+            given
+            for given in rows.inputs(end.world.memory)
+            if isinstance(given, Fires) and given.rule in BY_ITSELF
+        ]
+        further = [
+            (given, outcome)
+            for given in fires
+            for outcome in rows.outcomes(end.world.memory, given)
+        ]
         if not further:
             yield end
         for given, outcome in further:
@@ -85,7 +101,12 @@ def _settled(rows: Rows, begun: End) -> Iterator[End]:
 
 
 def _after(world: World, given: Asks | Fires, outcome: Outcome, number: int) -> End:
-    waited, parked, names, gone = dict(world.parked), dict(world.parked), dict(world.names), world.gone
+    waited, parked, names, gone = (
+        dict(world.parked),
+        dict(world.parked),
+        dict(world.names),
+        world.gone,
+    )
     for told in outcome.told:
         if told.parked:
             parked.pop(told.member, None)
@@ -100,7 +121,10 @@ def _after(world: World, given: Asks | Fires, outcome: Outcome, number: int) -> 
         if not any(seat.join or seat.sync for _, seat in now):
             parked.pop(me, None)
     after = World(outcome.after, gone, tuple(sorted(names.items())), tuple(sorted(parked.items())))
-    answers = tuple(_expected(told, waited[told.member] if told.parked else number, world, after) for told in outcome.told)
+    answers = tuple(
+        _expected(told, waited[told.member] if told.parked else number, world, after)
+        for told in outcome.told
+    )
     return End(after, answers, outcome.rules)
 
 
@@ -110,8 +134,15 @@ def _expected(told: Told, number: int, before: World, after: World) -> Expected:
         fields["member"] = f"{NEW}{number}"
     elif isinstance(answer.request, messages.JoinGroup) and answer.code == NONE:
         leader = leader_of(after.memory.seats)
-        member, leads = after.name(told.member, answer.id), leader is not None and leader == (told.member, answer.id)
-        fields = {"member": member, "generation": answer.generation, "leader": "" if leader is None else after.name(*leader)}
+        member, leads = (
+            after.name(told.member, answer.id),
+            leader is not None and leader == (told.member, answer.id),
+        )
+        fields = {
+            "member": member,
+            "generation": answer.generation,
+            "leader": "" if leader is None else after.name(*leader),
+        }
         fields["members"] = members(after) if leads else frozenset()
     elif isinstance(answer.request, messages.SyncGroup) and answer.code == NONE:
         fields["assignment"] = share_bytes(answer.share)
@@ -120,7 +151,12 @@ def _expected(told: Told, number: int, before: World, after: World) -> Expected:
 
 def members(world: World) -> frozenset[str]:
     """The broker's names of all members."""
-    return frozenset(world.name(me, id) for me, seats in enumerate(world.memory.seats) for id, seat in seats if seat.member)
+    return frozenset(
+        world.name(me, id)
+        for me, seats in enumerate(world.memory.seats)
+        for id, seat in seats
+        if seat.member
+    )
 
 
 def share_bytes(share: int) -> bytes:
@@ -132,7 +168,9 @@ def plan(rows: Rows, world: World, given: Asks) -> tuple[tuple[str, bytes], ...]
     """What the leader hands out, if it is the leader who asks: the range assignor's shares, members in the order of their index."""
     if not leads_with(world.memory, given):
         return None
-    every = [(me, id) for me, seats in enumerate(world.memory.seats) for id, seat in seats if seat.member]
+    every = [
+        (me, id) for me, seats in enumerate(world.memory.seats) for id, seat in seats if seat.member
+    ]
     planned = []
     for rank, (me, id) in enumerate(every):
         (share,) = shares(Walk(members=len(every), rank=rank), rows.scope)
@@ -150,7 +188,11 @@ def seen(answer: Answered) -> tuple[int, dict[str, Any]]:
     listed = answer.get("members", [])
     if not error and listed and "error" in listed[0]:
         error = listed[0]["error"]
-    fields = {name: answer[name] for name in ("member", "generation", "leader", "assignment") if name in answer}
+    fields = {
+        name: answer[name]
+        for name in ("member", "generation", "leader", "assignment")
+        if name in answer
+    }
     return int(error), fields | {"members": frozenset(m["member"] for m in listed)}
 
 
@@ -177,7 +219,9 @@ def fits(end: End, answers: Mapping[int, Answered]) -> World | None:
     """The end's world, with the ids that the answers brought, if these are exactly the answers that it lets one expect."""
     if {e.number for e in end.answers} != set(answers) or not could(end, answers):
         return None
-    brought = {f"{NEW}{number}": seen(answer)[1].get("member", "") for number, answer in answers.items()}
+    brought = {
+        f"{NEW}{number}": seen(answer)[1].get("member", "") for number, answer in answers.items()
+    }
     names = tuple((key, brought.get(name, name)) for key, name in end.world.names)
     return evolve(end.world, names=names, gone=brought.get(end.world.gone, end.world.gone))
 
@@ -185,14 +229,25 @@ def fits(end: End, answers: Mapping[int, Answered]) -> World | None:
 def could(end: End, answers: Mapping[int, Answered]) -> bool:
     """Are these answers all among the expected ones? Others may be to come."""
     expected = {e.number: e for e in end.answers}
-    return all(number in expected and not unlike(expected[number], answer) for number, answer in answers.items())
+    return all(
+        number in expected and not unlike(expected[number], answer)
+        for number, answer in answers.items()
+    )
 
 
 def problems(end: End, answers: Mapping[int, Answered]) -> list[str]:
     """What was seen and is not so at this end, in words."""
     expected = {e.number: e for e in end.answers}
-    said = [f"request {n} gets no answer, in the model error {expected[n].error}" for n in sorted(set(expected) - set(answers))]
-    said += [
-        f"request {n} is answered with error {seen(answers[n])[0]}, in the model not at all" for n in sorted(set(answers) - set(expected))
+    said = [
+        f"request {n} gets no answer, in the model error {expected[n].error}"
+        for n in sorted(set(expected) - set(answers))
     ]
-    return said + [f"request {n}: {what}" for n in sorted(set(expected) & set(answers)) for what in unlike(expected[n], answers[n])]
+    said += [
+        f"request {n} is answered with error {seen(answers[n])[0]}, in the model not at all"
+        for n in sorted(set(answers) - set(expected))
+    ]
+    return said + [
+        f"request {n}: {what}"
+        for n in sorted(set(expected) & set(answers))
+        for what in unlike(expected[n], answers[n])
+    ]

@@ -42,8 +42,20 @@ class Scope:
         return f"small group {' '.join(map(str, self.arguments))}: {self.counts.states:,} states, {self.counts.transitions:,} transitions"
 
 
-SMALLER = Scope((3, 3, 3, 1, 1), Counts(3_512_597, 14_352_596), 23, 22, 5, ("<=", 1.7), (">=", 2.0), None, None)
-LARGER = Scope((3, 3, 4, 2, 1), Counts(22_723_308, 99_811_923), 26, 24, 3, ("<=", 1.4), (">=", 5.5), ("<=", 16.0), (">=", 1.3))
+SMALLER = Scope(
+    (3, 3, 3, 1, 1), Counts(3_512_597, 14_352_596), 23, 22, 5, ("<=", 1.7), (">=", 2.0), None, None
+)
+LARGER = Scope(
+    (3, 3, 4, 2, 1),
+    Counts(22_723_308, 99_811_923),
+    26,
+    24,
+    3,
+    ("<=", 1.4),
+    (">=", 5.5),
+    ("<=", 16.0),
+    (">=", 1.3),
+)
 START = ((2, 2, 4, 2, 1), Counts(114_418, 356_815))
 TINY = ((1, 1, 1, 0, 0), Counts(14, 14))
 TWO_PHASE = (9, Counts(10_340_352, 123_558_401))
@@ -76,7 +88,11 @@ def turns(scope: Scope, rounds: int, folder: Path) -> Iterator[Round]:
     mine = ("small_group", *scope.arguments)
     for _ in range(rounds):
         before, ours, between = loop(), programs.groupcheck(scope.counts, *mine), loop()
-        two = programs.groupcheck(scope.counts, "--workers", 2, *mine) if scope.two_workers and ours.answer["workers"] else None
+        two = (
+            programs.groupcheck(scope.counts, "--workers", 2, *mine)
+            if scope.two_workers and ours.answer["workers"]
+            else None
+        )
         yield Round(before, ours, between, spin(), loop(), two)
 
 
@@ -86,7 +102,9 @@ def beside(scope: Scope, rounds: int, folder: Path) -> Section:
     done = list(turns(scope, rounds, folder))
     states = scope.counts.states
 
-    def over_loop(name: str, cpu: Sequence[float], near: Sequence[float], target: Target | None = None) -> Row:
+    def over_loop(
+        name: str, cpu: Sequence[float], near: Sequence[float], target: Target | None = None
+    ) -> Row:
         ratios = [c / n for c, n in zip(cpu, near)]
         return Row(name, median(ratios), "x C loop", ratios, median(cpu), target)
 
@@ -98,16 +116,35 @@ def beside(scope: Scope, rounds: int, folder: Path) -> Section:
     rows = [
         Row("C loop, tables given", 1.0, "x C loop", (), median(loops)),
         over_loop("groupcheck, loops", [r.ours.answer["loops"] for r in done], ours),
-        over_loop("groupcheck, exploration (loops and making room)", [r.ours.answer["exploration"] for r in done], ours, scope.exploration),
+        over_loop(
+            "groupcheck, exploration (loops and making room)",
+            [r.ours.answer["exploration"] for r in done],
+            ours,
+            scope.exploration,
+        ),
         over_loop("groupcheck, whole run", [r.ours.cpu for r in done], ours),
-        over_loop("Spin, depth first, exact", [r.spin.cpu for r in done], [r.near_spin for r in done]),
-        of("Spin over groupcheck, whole runs", [r.spin.cpu / r.ours.cpu for r in done], "times", scope.ahead_of_spin),
+        over_loop(
+            "Spin, depth first, exact", [r.spin.cpu for r in done], [r.near_spin for r in done]
+        ),
+        of(
+            "Spin over groupcheck, whole runs",
+            [r.spin.cpu / r.ours.cpu for r in done],
+            "times",
+            scope.ahead_of_spin,
+        ),
     ]
     if scope.two_workers and all(r.two for r in done):
         walls = [r.ours.wall / r.two.wall for r in done if r.two]
-        rows.append(of("groupcheck, one worker over two, wall time", walls, "times", scope.two_workers))
+        rows.append(
+            of("groupcheck, one worker over two, wall time", walls, "times", scope.two_workers)
+        )
     rows += [
-        of("groupcheck, memory above an empty run", [(r.ours.peak - empty) / states for r in done], "B/state", scope.bytes_per_state),
+        of(
+            "groupcheck, memory above an empty run",
+            [(r.ours.peak - empty) / states for r in done],
+            "B/state",
+            scope.bytes_per_state,
+        ),
         of("Spin, memory", [r.spin.peak / states for r in done], "B/state"),
         of("C loop, memory", [r.before.peak / states for r in done], "B/state"),
     ]
@@ -121,11 +158,22 @@ def own(rounds: int) -> Section:
     runs = [programs.groupcheck(counts, "two_phase_commit", managers) for _ in range(rounds)]
     speeds = [counts.transitions / r.cpu / 1e6 for r in runs]
     rows = [
-        Row("groupcheck, whole run", median(speeds), "M trans/s", speeds, median(r.cpu for r in runs)),
-        Row("groupcheck, memory above an empty run", median((r.peak - empty) / counts.states for r in runs), "B/state"),
+        Row(
+            "groupcheck, whole run",
+            median(speeds),
+            "M trans/s",
+            speeds,
+            median(r.cpu for r in runs),
+        ),
+        Row(
+            "groupcheck, memory above an empty run",
+            median((r.peak - empty) / counts.states for r in runs),
+            "B/state",
+        ),
     ]
     return Section(
-        f"two-phase commit, {managers} managers: {counts.states:,} states, {counts.transitions:,} transitions; {rounds} rounds", rows
+        f"two-phase commit, {managers} managers: {counts.states:,} states, {counts.transitions:,} transitions; {rounds} rounds",
+        rows,
     )
 
 
@@ -134,7 +182,12 @@ def start(rounds: int, folder: Path) -> Section:
     scope, counts = START
     help_ = [run([Path(sys.executable).with_name("groupcheck"), "--help"]) for _ in range(rounds)]
     small = [programs.groupcheck(counts, "small_group", *scope) for _ in range(rounds)]
-    first = programs.groupcheck(counts, "small_group", *scope, extra={"GROUPCHECK_CACHE_DIR": str(folder / "nothing_compiled")})
+    first = programs.groupcheck(
+        counts,
+        "small_group",
+        *scope,
+        extra={"GROUPCHECK_CACHE_DIR": str(folder / "nothing_compiled")},
+    )
 
     def waited(name: str, runs: Sequence[Run], bound: float) -> Row:
         walls = [r.wall for r in runs]
@@ -151,12 +204,19 @@ def start(rounds: int, folder: Path) -> Section:
 def main() -> int:
     parser = argparse.ArgumentParser(description="groupcheck beside Spin and a C loop, in turn")
     parser.add_argument("--quick", action="store_true", help="the smaller scope alone")
-    parser.add_argument("--rounds", type=int, help="rounds for every scope (5 for the smaller, 3 for the larger)")
+    parser.add_argument(
+        "--rounds", type=int, help="rounds for every scope (5 for the smaller, 3 for the larger)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every figure of every run")
     chosen = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # like Ctrl-C: the program that runs is ended, the folder removed
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # like Ctrl-C: the program that runs is ended, the folder removed
     about = machine()
-    print(f"{about['cpu']}, {about['cores']} cores, load {about['load']}. Medians; ratios are between neighbouring runs.\n", flush=True)
+    print(
+        f"{about['cpu']}, {about['cores']} cores, load {about['load']}. Medians; ratios are between neighbouring runs.\n",
+        flush=True,
+    )
     sections = []
     with tempfile.TemporaryDirectory(prefix="groupcheck_bench_") as name:
         folder = Path(name)

@@ -34,9 +34,33 @@ class Scope:
 
 
 SCOPES = (
-    Scope(("--members", "2", "--fault", "crash=1", "--fault", "session_timeout=1", "--fault", "fail_over=1"), 116_305, 353_740),
     Scope(
-        ("--members", "3", "--partitions", "3", "--generations", "3", "--fault", "crash=1", "--fault", "session_timeout=1"),
+        (
+            "--members",
+            "2",
+            "--fault",
+            "crash=1",
+            "--fault",
+            "session_timeout=1",
+            "--fault",
+            "fail_over=1",
+        ),
+        116_305,
+        353_740,
+    ),
+    Scope(
+        (
+            "--members",
+            "3",
+            "--partitions",
+            "3",
+            "--generations",
+            "3",
+            "--fault",
+            "crash=1",
+            "--fault",
+            "session_timeout=1",
+        ),
         900_495,
         3_166_560,
     ),
@@ -61,15 +85,32 @@ def cost(scope: Scope, more: Sequence[str]) -> Cost:
     program = Path(sys.executable).parent / "groupcheck"
     before, began = used(), time.perf_counter()
     with tempfile.TemporaryFile("w+") as out:
-        code = subprocess.run([program, "check", "classic", *scope.arguments, *more, "--json"], stdout=out, check=False).returncode
+        code = subprocess.run(
+            [program, "check", "classic", *scope.arguments, *more, "--json"],
+            stdout=out,
+            check=False,
+        ).returncode
         wall = time.perf_counter() - began
         out.seek(0)
         document = json.load(out)
-    if code or scope.states not in (0, document["states"]) or scope.transitions not in (0, document["transitions"]):
-        raise Failed(f"{scope}: exit code {code}, {document['states']:,} states, {document['transitions']:,} transitions")
+    if (
+        code
+        or scope.states not in (0, document["states"])
+        or scope.transitions not in (0, document["transitions"])
+    ):
+        raise Failed(
+            f"{scope}: exit code {code}, {document['states']:,} states, {document['transitions']:,} transitions"
+        )
     levels = document.get("distribution", {}).get("levels", [])
     small = [level["seconds"] for level in levels[1:] if level["states"] < 5000]
-    return Cost(document["states"], used() - before, wall, document["seconds"], median(small) if small else None, document)
+    return Cost(
+        document["states"],
+        used() - before,
+        wall,
+        document["seconds"],
+        median(small) if small else None,
+        document,
+    )
 
 
 def used() -> float:
@@ -91,13 +132,23 @@ def line(scope: Scope, alone: Cost, spread: Cost) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--huge", metavar="ARGUMENTS", help="one more scope, over Spark alone, e.g. '--members 3 --any-faults 3'")
+    parser.add_argument(
+        "--huge",
+        metavar="ARGUMENTS",
+        help="one more scope, over Spark alone, e.g. '--members 3 --any-faults 3'",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()
     here = machine()
-    print(f"{here['cpu']}, {here['cores']} cores, load {here['load']}. One process and --spark {MASTER}, in turn.\n")
-    print(f"{'':12} {'wall s':>19} {'search s/M states':>21} {'CPU s/M states':>23} {'CPU':>7} {'s/small':>8}")
-    print(f"{'states':>12} {'alone':>9} {'spread':>9} {'alone':>10} {'spread':>10} {'alone':>11} {'spread':>11} {'ratio':>7} {'level':>8}")
+    print(
+        f"{here['cpu']}, {here['cores']} cores, load {here['load']}. One process and --spark {MASTER}, in turn.\n"
+    )
+    print(
+        f"{'':12} {'wall s':>19} {'search s/M states':>21} {'CPU s/M states':>23} {'CPU':>7} {'s/small':>8}"
+    )
+    print(
+        f"{'states':>12} {'alone':>9} {'spread':>9} {'alone':>10} {'spread':>10} {'alone':>11} {'spread':>11} {'ratio':>7} {'level':>8}"
+    )
     rows = []
     for scope in SCOPES:
         alone, spread = cost(scope, []), cost(scope, ["--spark", MASTER, "--hand-over", "5000"])
@@ -110,7 +161,9 @@ def main() -> None:
               f"{found.cpu / found.states * 1e6:>11.2f} {'':>7} {'':>8}   {options.huge}")  # fmt: skip
         rows.append({"scope": scope.arguments, "spread": asdict(found)})
     if options.json:
-        options.json.write_text(json.dumps({"schema": "groupcheck.bench-spark/1", "machine": here, "rows": rows}))
+        options.json.write_text(
+            json.dumps({"schema": "groupcheck.bench-spark/1", "machine": here, "rows": rows})
+        )
 
 
 if __name__ == "__main__":

@@ -38,7 +38,9 @@ def run(command: Sequence[str | Path], extra: Mapping[str, str] | None = None) -
     """Runs a program to its end. The kernel's own account of it (`wait4`) is exact, however short the run."""
     with tempfile.TemporaryFile() as out:
         began = time.perf_counter()
-        process = subprocess.Popen(command, env={**os.environ, **(extra or {})}, stdout=out, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command, env={**os.environ, **(extra or {})}, stdout=out, stderr=subprocess.STDOUT
+        )
         try:
             _, status, used = os.wait4(process.pid, 0)
         except BaseException:
@@ -49,5 +51,7 @@ def run(command: Sequence[str | Path], extra: Mapping[str, str] | None = None) -
         out.seek(0)
         said = out.read().decode(errors="replace")
     if process.returncode:
-        raise Failed(f"{' '.join(map(str, command))} ended with {process.returncode}: {said[-800:]}")
+        raise Failed(
+            f"{' '.join(map(str, command))} ended with {process.returncode}: {said[-800:]}"
+        )
     return Run(used.ru_utime + used.ru_stime, wall, used.ru_maxrss * 1024, said)

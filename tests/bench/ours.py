@@ -42,7 +42,9 @@ class Clock:
             room = name in self.ROOM or (name == "search" and mode == registers.REINDEX)
             began = time.process_time()
             kernel(address)
-            self.spent["room" if room else "rows" if name == "write_rows" else "loops"] += time.process_time() - began
+            self.spent["room" if room else "rows" if name == "write_rows" else "loops"] += (
+                time.process_time() - began
+            )
 
         return timed
 
@@ -68,9 +70,27 @@ def main() -> None:
         verdict = explore(spec, **({"workers": given.workers} if several else {}))
     answer = {
         name: getattr(verdict, name)
-        for name in ("verdict", "reason", "states", "transitions", "depth", "seconds", "rule_calls", "bytes_per_state")
+        for name in (
+            "verdict",
+            "reason",
+            "states",
+            "transitions",
+            "depth",
+            "seconds",
+            "rule_calls",
+            "bytes_per_state",
+        )
     }
-    print(json.dumps({**answer, **clock.spent, "workers": several, "exploration": clock.spent["loops"] + clock.spent["room"]}))
+    print(
+        json.dumps(
+            {
+                **answer,
+                **clock.spent,
+                "workers": several,
+                "exploration": clock.spent["loops"] + clock.spent["room"],
+            }
+        )
+    )
 
 
 if __name__ == "__main__":

@@ -29,7 +29,9 @@ class Counts:
 def checked(one: Run, found: Counts, expected: Counts, who: str) -> Run:
     """The run, if it counted right."""
     if found != expected:
-        raise Failed(f"{who} counts {found.states:,} states and {found.transitions:,} transitions, pinned are {expected}")
+        raise Failed(
+            f"{who} counts {found.states:,} states and {found.transitions:,} transitions, pinned are {expected}"
+        )
     return one
 
 
@@ -38,7 +40,9 @@ def groupcheck(expected: Counts, *arguments: object, extra: Mapping[str, str] | 
     one = run([sys.executable, HERE / "ours.py", *map(str, arguments)], extra)
     if one.answer["verdict"] == "violated":
         raise Failed("groupcheck says violated")
-    return checked(one, Counts(one.answer["states"], one.answer["transitions"]), expected, "groupcheck")
+    return checked(
+        one, Counts(one.answer["states"], one.answer["transitions"]), expected, "groupcheck"
+    )
 
 
 @frozen
@@ -52,7 +56,12 @@ class TableLoop:
 
     def __call__(self) -> Run:
         one = run([self.program, self.tables, str(self.log2_slots)])
-        return checked(one, Counts(one.answer["states"], one.answer["transitions"]), self.expected, "the C loop")
+        return checked(
+            one,
+            Counts(one.answer["states"], one.answer["transitions"]),
+            self.expected,
+            "the C loop",
+        )
 
 
 @frozen
@@ -66,7 +75,10 @@ class Spin:
     def __call__(self) -> Run:
         """States without successors are no errors here (-E: the scope has such ends); Spin counts the initial state as a transition."""
         one = run([self.program, "-m10000", f"-w{self.log2_slots}", "-E", "-n"])
-        stored, moved = re.search(r"(\d+) states, stored", one.said), re.search(r"(\d+) transitions", one.said)
+        stored, moved = (
+            re.search(r"(\d+) states, stored", one.said),
+            re.search(r"(\d+) transitions", one.said),
+        )
         if not stored or not moved:
             raise Failed(f"Spin gave no counts: {one.said[-400:]}")
         return checked(one, Counts(int(stored[1]), int(moved[1]) - 1), self.expected, "Spin")

@@ -47,8 +47,14 @@ def text(section: Section) -> str:
     for row in section.rows:
         seconds = "" if row.seconds is None else f"{row.seconds:.2f}"
         spread = f"{min(row.runs):.2f}-{max(row.runs):.2f}" if len(row.runs) > 1 else ""
-        wanted = f"{row.target[0]} {row.target[1]:g}: {'reached' if row.met else 'MISSED'}" if row.target else ""
-        lines.append(f"  {row.name:52} {seconds:>8} {row.figure:8.2f} {row.unit:9} {spread:>13}  {wanted}".rstrip())
+        wanted = (
+            f"{row.target[0]} {row.target[1]:g}: {'reached' if row.met else 'MISSED'}"
+            if row.target
+            else ""
+        )
+        lines.append(
+            f"  {row.name:52} {seconds:>8} {row.figure:8.2f} {row.unit:9} {spread:>13}  {wanted}".rstrip()
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -57,12 +63,23 @@ def machine() -> dict[str, Any]:
     model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [line.partition(":")[2].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        names = [
+            line.partition(":")[2].strip()
+            for line in info.read_text().splitlines()
+            if line.startswith("model name")
+        ]
         model = names[0] if names else model
-    return {"cpu": model, "cores": os.cpu_count(), "python": platform.python_version(), "load": round(os.getloadavg()[0], 2)}
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "load": round(os.getloadavg()[0], 2),
+    }
 
 
 def document(sections: Sequence[Section]) -> dict[str, Any]:
     """Everything, with each run, for `--json`."""
-    shown = [{"title": s.title, "rows": [{**asdict(r), "met": r.met} for r in s.rows]} for s in sections]
+    shown = [
+        {"title": s.title, "rows": [{**asdict(r), "met": r.met} for r in s.rows]} for s in sections
+    ]
     return {"schema": SCHEMA, "machine": machine(), "sections": shown}

@@ -36,7 +36,12 @@ class Found(dict[int, tuple[str, int]]):
 def cells() -> list[Cell]:
     """Two members in two generations, with every fault, and then with every two, until there are enough."""
     some = [*((name,) for name in CLASSIC_FAULTS), *combinations(CLASSIC_FAULTS, 2)][:CELLS]
-    grid = {"variant": "classic", "members": 2, "generations": 2, "faults": [dict.fromkeys(names, 1) for names in some]}
+    grid = {
+        "variant": "classic",
+        "members": 2,
+        "generations": 2,
+        "faults": [dict.fromkeys(names, 1) for names in some],
+    }
     return list(grown({"grid": [grid]}, "bench").cells)
 
 
@@ -84,7 +89,9 @@ def main() -> None:
             )
             walls.append(single / double)
             bounds.append(2 * single_cpu / double_cpu)
-    print(f"medians of {rounds} warm rounds: {statistics.median(walls[1:]):.2f} times as fast, at best {statistics.median(bounds[1:]):.2f}")
+    print(
+        f"medians of {rounds} warm rounds: {statistics.median(walls[1:]):.2f} times as fast, at best {statistics.median(bounds[1:]):.2f}"
+    )
 
 
 if __name__ == "__main__":

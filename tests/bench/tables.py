@@ -34,7 +34,9 @@ class Record:
         """The same spec with rules that are written down as they are called."""
         if any(r.urgent for r in spec.rules):
             raise ValueError("the C loop knows no urgent rules")
-        return attrs.evolve(spec, rules=tuple(attrs.evolve(r, call=self._heard(r)) for r in spec.rules))
+        return attrs.evolve(
+            spec, rules=tuple(attrs.evolve(r, call=self._heard(r)) for r in spec.rules)
+        )
 
     def _heard(self, r: Rule) -> Callable[..., Iterator[Any]]:
         def call(*given: Any) -> Iterator[Any]:
@@ -53,7 +55,9 @@ class Layout:
 
     def __init__(self, spec: Spec, record: Record) -> None:
         self.spec = spec
-        self.ids: dict[str, dict[Any, int]] = {name: {slot.initial: 0} for name, slot in spec.slots.items()}
+        self.ids: dict[str, dict[Any, int]] = {
+            name: {slot.initial: 0} for name, slot in spec.slots.items()
+        }
         for r in spec.rules:
             for (name, _), rows in record.rows.items():
                 if name == r.name:

@@ -75,4 +75,7 @@ def test_a_figure_on_the_wrong_side_of_its_target_is_shown_as_missed():
         Row("free", 9.0, "s"),
     ]
     assert [r.met for r in rows] == [False, True, None]
-    assert [word for word in text(Section("t", rows)).split() if word in ("reached", "MISSED")] == ["MISSED", "reached"]
+    assert [word for word in text(Section("t", rows)).split() if word in ("reached", "MISSED")] == [
+        "MISSED",
+        "reached",
+    ]

@@ -98,7 +98,11 @@ def prepared(group):
     """The group in a round of joins; who waited for an assignment waits no more."""
     if group.phase == Phase.PREPARING:
         return group
-    return but(group, phase=Phase.PREPARING, seats=tuple([but(s, waiting_sync=False, share=0) for s in group.seats]))
+    return but(
+        group,
+        phase=Phase.PREPARING,
+        seats=tuple([but(s, waiting_sync=False, share=0) for s in group.seats]),
+    )
 
 
 def empty_if_deserted(group):
@@ -128,12 +132,24 @@ def crash(member, link, scope):
         yield Member(crashes=member.crashes + 1), IDLE
 
 
-@rule("lead_sync", "follow_sync", "assigned", "heartbeat_ok", "rejoin", "reset", when=lambda link: link.response != "")
+@rule(
+    "lead_sync",
+    "follow_sync",
+    "assigned",
+    "heartbeat_ok",
+    "rejoin",
+    "reset",
+    when=lambda link: link.response != "",
+)
 def receive(member, link, scope):
     if link.response == "join" and member.stage == Stage.JOINING:
         syncing = but(member, stage=Stage.SYNCING, generation=link.generation)
         if link.roster:
-            yield "lead_sync", syncing, Link("sync", generation=link.generation, shares=scope.assignment(link.roster))
+            yield (
+                "lead_sync",
+                syncing,
+                Link("sync", generation=link.generation, shares=scope.assignment(link.roster)),
+            )
         else:
             yield "follow_sync", syncing, Link("sync", generation=link.generation)
     elif link.response == "sync" and member.stage == Stage.SYNCING:
@@ -200,8 +216,13 @@ def on_sync(me, group, link):
 @rule(when=lambda link: link == IDLE)
 def reply_join(me, group, link):
     if group.phase in (Phase.COMPLETING, Phase.STABLE) and group.seats[me].waiting_join:
-        roster = tuple([i for i, s in enumerate(group.seats) if s.known]) if me == group.leader else ()
-        yield seated(group, me, waiting_join=False), answer("join", generation=group.generation, roster=roster)
+        roster = (
+            tuple([i for i, s in enumerate(group.seats) if s.known]) if me == group.leader else ()
+        )
+        yield (
+            seated(group, me, waiting_join=False),
+            answer("join", generation=group.generation, roster=roster),
+        )
 
 
 @rule(when=lambda link: link == IDLE)
@@ -241,7 +262,9 @@ def session_timeout(me, group, scope):
 @invariant
 def one_owner(a: "member[i]", b: "member[j]"):
     """No two members of one generation own the same partition."""
-    return not (a.stage == b.stage == Stage.STABLE and a.generation == b.generation and a.owned & b.owned)
+    return not (
+        a.stage == b.stage == Stage.STABLE and a.generation == b.generation and a.owned & b.owned
+    )
 
 
 @invariant
@@ -267,14 +290,25 @@ RULES = (
 )  # fmt: skip
 
 
-def small_group(members: int, partitions: int, generations: int, timeouts: int, crashes: int) -> Spec:
+def small_group(
+    members: int, partitions: int, generations: int, timeouts: int, crashes: int
+) -> Spec:
     scope = Scope(members, partitions, generations, timeouts, crashes)
-    slots = {"group": single(Group((Seat(),) * members)), "member": array(members, Member()), "link": array(members, IDLE)}
-    cannot = dict.fromkeys(("on_heartbeat:illegal", "on_sync:illegal"), "a round cannot complete while a known member has a request out")
+    slots = {
+        "group": single(Group((Seat(),) * members)),
+        "member": array(members, Member()),
+        "link": array(members, IDLE),
+    }
+    cannot = dict.fromkeys(
+        ("on_heartbeat:illegal", "on_sync:illegal"),
+        "a round cannot complete while a known member has a request out",
+    )
     if not crashes:
         cannot["crash"] = "no crashes"
     if not timeouts:
         never = ("join_timeout", "session_timeout", "on_heartbeat:unknown", "on_sync:unknown")
         cannot |= dict.fromkeys(never, "no timeouts, and nobody else is removed")
     invariants = [one_owner, stable_only_after_a_round]
-    return Spec("small group", slots, RULES, scope, invariants, [all_assigned], [scope_spent], cannot=cannot)
+    return Spec(
+        "small group", slots, RULES, scope, invariants, [all_assigned], [scope_spent], cannot=cannot
+    )

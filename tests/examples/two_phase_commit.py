@@ -71,6 +71,10 @@ def decided(manager):
 
 
 def two_phase_commit(managers: int) -> Spec:
-    slots = {"coordinator": single(Coordinator()), "network": single(Network()), "manager": array(managers, Manager())}
+    slots = {
+        "coordinator": single(Coordinator()),
+        "network": single(Network()),
+        "manager": array(managers, Manager()),
+    }
     rules = (prepare, give_up, note_prepared, decide, obey)
     return Spec("two-phase commit", slots, rules, managers, [consistent], [committed], [decided])

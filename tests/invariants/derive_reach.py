@@ -27,7 +27,9 @@ from groupcheck.model.variants import load
 Found = tuple[str, Faults, int, int]  # name, faults, members, generations
 
 GENERATIONS = (1, 2, 3)
-SMALL = [(1, g, 2) for g in GENERATIONS] + [(2, g, 1) for g in GENERATIONS]  # members, generations, faults
+SMALL = [(1, g, 2) for g in GENERATIONS] + [
+    (2, g, 1) for g in GENERATIONS
+]  # members, generations, faults
 LARGE = [(1, g, 3) for g in GENERATIONS] + [(2, g, 2) for g in GENERATIONS]
 OPTIONS: dict[str, dict[int, dict[str, Any]]] = {  # option -> members -> fields of the scope
     "one_step": {m: {"two_step": False} for m in (1, 2)},
@@ -48,11 +50,14 @@ WIDTH = 160
 CLOSING = ("close_books", "forget")
 
 
-def explore(job: tuple[Path | None, dict[str, Any], int, int, int]) -> tuple[list[str], list[Found]]:
+def explore(
+    job: tuple[Path | None, dict[str, Any], int, int, int],
+) -> tuple[list[str], list[Found]]:
     """All names that there are, and what one search found."""
     folder, fields, members, generations, most = job
     kept = (
-        folder / f"{members}-{generations}-{most}-{'-'.join(f'{k}={v}' for k, v in fields.items()).replace('|', '+')}.json"
+        folder
+        / f"{members}-{generations}-{most}-{'-'.join(f'{k}={v}' for k, v in fields.items()).replace('|', '+')}.json"
         if folder
         else None
     )
@@ -61,8 +66,14 @@ def explore(job: tuple[Path | None, dict[str, Any], int, int, int]) -> tuple[lis
         return names, [(name, tuple(faults), m, g) for name, faults, m, g in rows]
     r = Reaching({**fields, "members": members, "generations": generations}, most).run()
     names = [n for rule in r.spec.rules for n in rule.names] + [g.name for g in r.spec.goals]
-    found = [(name, faults, members, generations) for name, sets in r.least.items() for faults in sets]
-    print(f"{fields} members {members}, generations {generations}, faults {most}: {r.states:,} states", file=sys.stderr, flush=True)
+    found = [
+        (name, faults, members, generations) for name, sets in r.least.items() for faults in sets
+    ]
+    print(
+        f"{fields} members {members}, generations {generations}, faults {most}: {r.states:,} states",
+        file=sys.stderr,
+        flush=True,
+    )
     if kept:
         kept.write_text(json.dumps([names, found]))
     return names, found
@@ -76,9 +87,13 @@ def three_members(folder: Path | None, generations: int) -> list[Found]:
     promises, variant = for_variant("classic"), load("classic")
     found: list[Found] = []
     for faults in ((), *((fault,) for fault in CLASSIC_FAULTS)):
-        spec = variant.spec(Scope(members=3, generations=generations, faults=dict.fromkeys(faults, 1)))
+        spec = variant.spec(
+            Scope(members=3, generations=generations, faults=dict.fromkeys(faults, 1))
+        )
         verdict = explore_fast(attrs.evolve(spec, goals=promises.goals, views=promises.views))
-        happened = [n for n, times in verdict.rules.items() if times] + [n for n, depth in verdict.goals.items() if depth is not None]
+        happened = [n for n, times in verdict.rules.items() if times] + [
+            n for n, depth in verdict.goals.items() if depth is not None
+        ]
         found += [(name, faults, 3, generations) for name in happened]
     if kept:
         kept.write_text(json.dumps(found))
@@ -98,33 +113,54 @@ def table(found: Iterable[Found]) -> dict[str, tuple[Need, ...]]:
     needs: dict[str, set[Need]] = {}
     for (name, members), by_generations in reached.items():
         for faults in {faults for sets in by_generations.values() for faults in sets}:
-            there = [g for g in sorted(explored[members]) if any(within(few, faults) for few in by_generations.get(g, ()))]
+            there = [
+                g
+                for g in sorted(explored[members])
+                if any(within(few, faults) for few in by_generations.get(g, ()))
+            ]
             for first in (g for g in there if g - 1 not in there):
                 last = next(g for g in there if g >= first and g + 1 not in there)
-                needs.setdefault(name, set()).add((faults, members, first, FOREVER if last == max(explored[members]) else last))
+                needs.setdefault(name, set()).add(
+                    (faults, members, first, FOREVER if last == max(explored[members]) else last)
+                )
     return {name: smallest(rows) for name, rows in needs.items()}
 
 
-def changes(option: Iterable[Found], small: Iterable[Found], large: Mapping[str, tuple[Need, ...]], names: list[str]) -> Any:
+def changes(
+    option: Iterable[Found],
+    small: Iterable[Found],
+    large: Mapping[str, tuple[Need, ...]],
+    names: list[str],
+) -> Any:
     """The names whose needs differ with an option, at the sizes that were explored for it; larger needs are taken from the default."""
     with_it, without = table(option), table(small)
     changed = {}
     for name in names:
         now, then = with_it.get(name, ()), without.get(name, ())
         if set(now) != set(then):
-            beyond = [row for row in large.get(name, ()) if row not in then and len(row[0]) <= 2] if now else []
+            beyond = (
+                [row for row in large.get(name, ()) if row not in then and len(row[0]) <= 2]
+                if now
+                else []
+            )
             changed[name] = smallest([*now, *beyond])
     return changed
 
 
 def lines(name: str, rows: tuple[Need, ...], indent: str) -> list[str]:
     """One entry of a table, in lines of at most WIDTH characters."""
-    cells = [f'("{" ".join(faults)}", {m}, {first}{"" if last == FOREVER else f", {last}"}),' for faults, m, first, last in rows]
+    cells = [
+        f'("{" ".join(faults)}", {m}, {first}{"" if last == FOREVER else f", {last}"}),'
+        for faults, m, first, last in rows
+    ]
     whole = f'{indent}"{name}": ({" ".join(cells)}),'
     if len(whole) <= WIDTH:
         return [whole]
     inner = textwrap.wrap(
-        " ".join(cell.replace(" ", "\0") for cell in cells), WIDTH, initial_indent=indent + "    ", subsequent_indent=indent + "    "
+        " ".join(cell.replace(" ", "\0") for cell in cells),
+        WIDTH,
+        initial_indent=indent + "    ",
+        subsequent_indent=indent + "    ",
     )
     return [f'{indent}"{name}": (', *(line.replace("\0", " ") for line in inner), f"{indent}),"]
 
@@ -140,9 +176,13 @@ def written(name: str, kind: str, doc: str, body: list[str]) -> str:
 
 def searches(folder: Path | None) -> tuple[list[str], dict[str, list[Found]]]:
     """All searches, the large ones first: the names, and option (or "" for the default) -> what was found."""
-    jobs: list[tuple[str, tuple[Path | None, dict[str, Any], int, int, int]]] = [("", (folder, {}, *size)) for size in LARGE]
+    jobs: list[tuple[str, tuple[Path | None, dict[str, Any], int, int, int]]] = [
+        ("", (folder, {}, *size)) for size in LARGE
+    ]
     for option, by_members in OPTIONS.items():
-        sizes = [size for size in SMALL if size[0] in by_members] + ([(3, 1, 0)] if 3 in by_members else [])
+        sizes = [size for size in SMALL if size[0] in by_members] + (
+            [(3, 1, 0)] if 3 in by_members else []
+        )
         jobs += [(option, (folder, by_members[size[0]], *size)) for size in sizes]
     jobs.sort(key=lambda job: -(job[1][2] * 2 + job[1][4]))
     found: dict[str, list[Found]] = {}
@@ -160,19 +200,37 @@ def main(place: Path, folder: Path | None) -> None:
     large = table([*base, *(row for g in GENERATIONS for row in three_members(folder, g))])
     least = [line for name in names for line in lines(name, large.get(name, ()), "    ")]
     (place / "least.py").write_text(
-        written("LEAST", "Rows", "What each outcome and goal of the classic protocol needs, with default options.", least)
+        written(
+            "LEAST",
+            "Rows",
+            "What each outcome and goal of the classic protocol needs, with default options.",
+            least,
+        )
     )
     body: list[str] = []
     for option, by_members in OPTIONS.items():
-        fewest = min(by_members)  # an option that one member cannot have is compared at two, where only single faults were explored
-        small = [(n, f, max(m, fewest), g) for n, f, m, g in base if len(f) <= (2 if m == fewest == 1 else 1) and m <= 2]
+        fewest = min(
+            by_members
+        )  # an option that one member cannot have is compared at two, where only single faults were explored
+        small = [
+            (n, f, max(m, fewest), g)
+            for n, f, m, g in base
+            if len(f) <= (2 if m == fewest == 1 else 1) and m <= 2
+        ]
         changed = changes(found[option], small, large, names)
         body += [
             f'    "{option}": {{',
-            *(line for name in names if name in changed for line in lines(name, changed[name], " " * 8)),
+            *(
+                line
+                for name in names
+                if name in changed
+                for line in lines(name, changed[name], " " * 8)
+            ),
             "    },",
         ]
-    (place / "changes.py").write_text(written("CHANGES", "Mapping[str, Rows]", "What each option changes in the needs.", body))
+    (place / "changes.py").write_text(
+        written("CHANGES", "Mapping[str, Rows]", "What each option changes in the needs.", body)
+    )
 
 
 if __name__ == "__main__":

@@ -55,7 +55,9 @@ class Reaching:
         spec = load("classic").spec(Scope(**fields, any_faults=most))
         promises = for_variant("classic")
         slots = {**spec.slots, "budget": single(Spent(most))}
-        self.spec: Spec = attrs.evolve(spec, slots=slots, goals=promises.goals, views=promises.views)
+        self.spec: Spec = attrs.evolve(
+            spec, slots=slots, goals=promises.goals, views=promises.views
+        )
         self.see = Semantics(self.spec)
         self.values: list[Any] = []
         self.numbers: dict[Any, int] = {}
@@ -63,7 +65,9 @@ class Reaching:
         self.ordinary = [(r, i, w, {}) for r, i, w in self.see.ordinary]
         self.urgent = [(r, i, w, {}) for r, i, w in self.see.urgent]
         self.waking = self._waking()
-        self.goals = [(g, b, self._places(g, b), {}) for g in self.spec.goals for b in self.see.instances(g)]
+        self.goals = [
+            (g, b, self._places(g, b), {}) for g in self.spec.goals for b in self.see.instances(g)
+        ]
         self.least: dict[str, list[Faults]] = {}
         self.seen: dict[tuple[int, ...], list[Faults]] = {}
         self.known: set[tuple[str, Faults]] = set()
@@ -91,11 +95,15 @@ class Reaching:
         found = table.get(args)
         if found is None:
             called = self.see.call(r, me, tuple(self.values[a] for a in args))
-            found = table[args] = [(name, tuple(self.number(v) for v in values)) for name, values in called]
+            found = table[args] = [
+                (name, tuple(self.number(v) for v in values)) for name, values in called
+            ]
         return found
 
     @staticmethod
-    def after(state: tuple[int, ...], where: tuple[int, ...], values: tuple[int, ...]) -> tuple[int, ...]:
+    def after(
+        state: tuple[int, ...], where: tuple[int, ...], values: tuple[int, ...]
+    ) -> tuple[int, ...]:
         changed = list(state)
         for k, v in zip(where, values):
             changed[k] = v
@@ -109,7 +117,9 @@ class Reaching:
             let = table.get(value)
             if let is None:
                 real = self.values[value]
-                let = tuple(k for k in instances if self.urgent[k][0].guard.allows(self.urgent[k][1], real))
+                let = tuple(
+                    k for k in instances if self.urgent[k][0].guard.allows(self.urgent[k][1], real)
+                )
                 table[value] = let
             found += let
         return sorted(found)
@@ -121,7 +131,10 @@ class Reaching:
             for k in self.awake(now):
                 outcomes = self.outcomes(self.urgent[k], now)
                 if outcomes:
-                    stack += [([*names, name], self.after(now, self.urgent[k][2], values)) for name, values in outcomes]
+                    stack += [
+                        ([*names, name], self.after(now, self.urgent[k][2], values))
+                        for name, values in outcomes
+                    ]
                     break
             else:
                 yield names, now
@@ -139,7 +152,9 @@ class Reaching:
             if name in self.see.views:
                 found += self._places(self.see.views[name], {} if index is None else {"i": index})
             else:
-                found.append(self.see.at[name, None if self.spec.slots[name].size is None else index])
+                found.append(
+                    self.see.at[name, None if self.spec.slots[name].size is None else index]
+                )
         return found
 
     def meets(self, instance: Any, state: tuple[int, ...]) -> bool:
@@ -147,7 +162,9 @@ class Reaching:
         args = tuple([state[k] for k in where])
         found = table.get(args)
         if found is None:
-            found = table[args] = bool(self.see.evaluate(p, binding, tuple(self.values[v] for v in state)))
+            found = table[args] = bool(
+                self.see.evaluate(p, binding, tuple(self.values[v] for v in state))
+            )
         return bool(found)
 
     def run(self) -> Reaching:
@@ -194,7 +211,11 @@ class Reaching:
 def smallest(found: Iterable[Need]) -> tuple[Need, ...]:
     """Of needs, those that no other one makes superfluous, in order of size."""
     kept: list[Need] = []
-    for faults, members, first, last in sorted(set(found), key=lambda n: (len(n[0]), n[1] + n[2], -n[3], n)):
-        if not any(within(f, faults) and m <= members and a <= first and last <= b for f, m, a, b in kept):
+    for faults, members, first, last in sorted(
+        set(found), key=lambda n: (len(n[0]), n[1] + n[2], -n[3], n)
+    ):
+        if not any(
+            within(f, faults) and m <= members and a <= first and last <= b for f, m, a, b in kept
+        ):
             kept.append((faults, members, first, last))
     return tuple(kept)

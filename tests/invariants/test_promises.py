@@ -20,7 +20,13 @@ def promised(**fields: Any) -> Spec:
     scope = Scope(**fields)
     promises = for_variant("classic")
     spec = load("classic").spec(scope)
-    return attrs.evolve(spec, invariants=promises.invariants, goals=promises.goals, views=promises.views, cannot=promises.cannot(scope))
+    return attrs.evolve(
+        spec,
+        invariants=promises.invariants,
+        goals=promises.goals,
+        views=promises.views,
+        cannot=promises.cannot(scope),
+    )
 
 
 SCOPES: list[dict[str, Any]] = [
@@ -54,17 +60,23 @@ SCOPES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("fields", SCOPES, ids=str)
-def test_every_promise_holds_and_just_what_the_scope_leaves_room_for_happens(fields: dict[str, Any]) -> None:
+def test_every_promise_holds_and_just_what_the_scope_leaves_room_for_happens(
+    fields: dict[str, Any],
+) -> None:
     """`holds` says all of it: no violation, no deadlock, nothing declared impossible happened, nothing else stayed away."""
     verdict = explore(promised(**fields))
-    assert (verdict.verdict, verdict.reason, verdict.violations) == (HOLDS, "every state of the scope was explored", ())
+    assert (verdict.verdict, verdict.reason, verdict.violations) == (
+        HOLDS,
+        "every state of the scope was explored",
+        (),
+    )
 
 
 def test_the_judge_says_the_same() -> None:
     spec = promised(members=2, generations=2, faults={"close": 1})
-    assert attrs.evolve(reference.explore(spec), seconds=0, rule_calls=0, bytes_per_state=0) == attrs.evolve(
-        explore(spec), seconds=0, rule_calls=0, bytes_per_state=0
-    )
+    assert attrs.evolve(
+        reference.explore(spec), seconds=0, rule_calls=0, bytes_per_state=0
+    ) == attrs.evolve(explore(spec), seconds=0, rule_calls=0, bytes_per_state=0)
 
 
 def test_a_situation_that_the_table_wrongly_expects_or_wrongly_excludes_is_seen() -> None:
@@ -73,7 +85,10 @@ def test_a_situation_that_the_table_wrongly_expects_or_wrongly_excludes_is_seen(
     verdict = explore(attrs.evolve(healthy, cannot=expecting))
     assert (verdict.verdict, verdict.reason) == (UNKNOWN, "never fired: crash")
     verdict = explore(attrs.evolve(healthy, cannot={**healthy.cannot, "send_sync": "a lie"}))
-    assert (verdict.verdict, verdict.reason) == (UNKNOWN, "happened although the scope says that it cannot: send_sync")
+    assert (verdict.verdict, verdict.reason) == (
+        UNKNOWN,
+        "happened although the scope says that it cannot: send_sync",
+    )
 
 
 def test_every_outcome_and_every_goal_stands_in_the_table() -> None:
@@ -87,7 +102,9 @@ def test_every_outcome_and_every_goal_stands_in_the_table() -> None:
 def test_no_promise_needs_the_whole_state_at_once() -> None:
     """Such a predicate would be evaluated in Python for every state."""
     promises = for_variant("classic")
-    assert not [p.name for p in (*promises.invariants, *promises.goals) if getattr(p, "whole", False)]
+    assert not [
+        p.name for p in (*promises.invariants, *promises.goals) if getattr(p, "whole", False)
+    ]
 
 
 def test_every_promise_says_what_it_promises_why_and_where_it_stands() -> None:
@@ -95,9 +112,17 @@ def test_every_promise_says_what_it_promises_why_and_where_it_stands() -> None:
         first = promise.statement.partition("\n")[0]
         assert first.endswith("."), promise.name
         assert promise.source, promise.name
-        assert "Why: " in promise.statement or promise.name in ("size_cap", "answered_at_most_once"), promise.name
+        assert "Why: " in promise.statement or promise.name in (
+            "size_cap",
+            "answered_at_most_once",
+        ), promise.name
 
 
 def test_a_variant_without_promises_has_none() -> None:
     nothing = for_variant("nobody's variant")
-    assert (nothing.invariants, nothing.goals, nothing.views, dict(nothing.cannot(None))) == ((), (), (), {})
+    assert (nothing.invariants, nothing.goals, nothing.views, dict(nothing.cannot(None))) == (
+        (),
+        (),
+        (),
+        {},
+    )

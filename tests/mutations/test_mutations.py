@@ -73,18 +73,37 @@ def test_a_mutation_falls_to_the_invariant_that_it_names_and_to_no_other(bug: Mu
 
 
 @pytest.mark.parametrize(
-    "id", ["keeps_partitions_when_lost", "leader_forgotten", "size_cap_off_by_one", "record_ignored_on_load", "no_sync_deadline"]
+    "id",
+    [
+        "keeps_partitions_when_lost",
+        "leader_forgotten",
+        "size_cap_off_by_one",
+        "record_ignored_on_load",
+        "no_sync_deadline",
+    ],
 )
 def test_both_engines_tell_the_same_of_a_bug(id: str) -> None:
     bug = mutation(id)
     spec = bug.apply(promised(bug.variant, dict(bug.scope)))
     fast, plain = explore(spec), reference.explore(spec)
-    assert (fast.states, fast.transitions, fast.rules) == (plain.states, plain.transitions, plain.rules)
-    assert [(v.invariant, v.depth) for v in fast.violations] == [(v.invariant, v.depth) for v in plain.violations]
+    assert (fast.states, fast.transitions, fast.rules) == (
+        plain.states,
+        plain.transitions,
+        plain.rules,
+    )
+    assert [(v.invariant, v.depth) for v in fast.violations] == [
+        (v.invariant, v.depth) for v in plain.violations
+    ]
 
 
-@pytest.mark.parametrize("scope", list({repr(sorted(m.scope.items(), key=str)): dict(m.scope) for m in EVERY}.values()), ids=str)
-def test_the_healthy_model_keeps_all_promises_where_a_mutation_breaks_one(scope: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "scope",
+    list({repr(sorted(m.scope.items(), key=str)): dict(m.scope) for m in EVERY}.values()),
+    ids=str,
+)
+def test_the_healthy_model_keeps_all_promises_where_a_mutation_breaks_one(
+    scope: dict[str, object],
+) -> None:
     verdict = explore(promised("classic", scope))
     assert (verdict.verdict, verdict.violations) in ((HOLDS, ()), (UNKNOWN, ()))
     assert not verdict.reason.startswith("stopped")
@@ -111,7 +130,12 @@ def test_a_seeded_rule_keeps_the_name_the_slots_and_the_labels_of_the_healthy_on
         healthy = {r.name: r for r in promised(bug.variant, {}).rules}
         for rule in bug.replaced:
             same = healthy[rule.name]
-            assert (rule.slots, rule.labels, rule.urgent, rule.takes_me) == (same.slots, same.labels, same.urgent, same.takes_me)
+            assert (rule.slots, rule.labels, rule.urgent, rule.takes_me) == (
+                same.slots,
+                same.labels,
+                same.urgent,
+                same.takes_me,
+            )
 
 
 def test_a_seeded_rule_with_other_parameters_is_refused() -> None:

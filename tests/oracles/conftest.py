@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve, frozen
-from two_phase_commit import Coordinator, Manager, Network, committed, consistent, decided, give_up, note_prepared, obey, prepare
+from two_phase_commit import (
+    Coordinator,
+    Manager,
+    Network,
+    committed,
+    consistent,
+    decided,
+    give_up,
+    note_prepared,
+    obey,
+    prepare,
+)
 
 from groupcheck.invariants.registry import Promises
 from groupcheck.model.engine import ScopeError, Spec, array, but, rule, single
@@ -49,11 +60,25 @@ def decide_hastily(coordinator, network, scope):
 
 
 def spec(scope: Scope) -> Spec:
-    slots = {"coordinator": single(Coordinator()), "network": single(Network()), "manager": array(scope.members, Manager())}
-    return Spec("twophase", slots, (prepare, give_up, note_prepared, decide, obey), scope, ends=[decided])
+    slots = {
+        "coordinator": single(Coordinator()),
+        "network": single(Network()),
+        "manager": array(scope.members, Manager()),
+    }
+    return Spec(
+        "twophase", slots, (prepare, give_up, note_prepared, decide, obey), scope, ends=[decided]
+    )
 
 
-VARIANT = Variant("twophase", "Two-phase commit", "All or nothing.", Scope, spec, {"crash": "It stops."}, {"range": "In turn."})
+VARIANT = Variant(
+    "twophase",
+    "Two-phase commit",
+    "All or nothing.",
+    Scope,
+    spec,
+    {"crash": "It stops."},
+    {"range": "In turn."},
+)
 PROMISES = Promises((consistent,), (committed,))
 
 

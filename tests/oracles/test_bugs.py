@@ -23,7 +23,12 @@ def test_a_bug_is_found_with_its_shortest_story():
     [found] = bugs.find_all(["hasty"], "reference")
     assert found.fell
     told = found.document()
-    assert (told["invariant"], told["broken"], told["depth"], told["scope"]["members"]) == ("consistent", ["consistent"], 7, 3)
+    assert (told["invariant"], told["broken"], told["depth"], told["scope"]["members"]) == (
+        "consistent",
+        ["consistent"],
+        7,
+        3,
+    )
     assert told["prose"].startswith("7 steps are enough.")
 
 

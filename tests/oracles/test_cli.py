@@ -37,7 +37,11 @@ def complaint(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 def test_what_holds_exits_with_0_and_prints_one_json_document(capsys):
     code, told = document(capsys, "check", "twophase", "--members", 3, *REFERENCE)
     assert code == 0
-    assert (told["schema"], told["verdict"], told["variant"]) == ("groupcheck.verdict/1", "holds", "twophase")
+    assert (told["schema"], told["verdict"], told["variant"]) == (
+        "groupcheck.verdict/1",
+        "holds",
+        "twophase",
+    )
     assert (told["states"], told["transitions"], told["depth"]) == (288, 1145, 11)
     assert told["rules"]["prepare"] > 0
     assert told["goals"] == {"committed": 8}
@@ -53,20 +57,34 @@ def test_what_is_violated_exits_with_1_and_gives_a_path_and_a_key(capsys):
     assert (violation["invariant"], violation["depth"]) == ("consistent", 7)
     last = violation["path"][-1]
     assert (last["step"], last["rule"], last["me"]) == (7, "obey", 0)
-    assert last["changes"] == [{"slot": "manager[0]", "before": {"phase": "prepared"}, "after": {"phase": "committed"}}]
+    assert last["changes"] == [
+        {"slot": "manager[0]", "before": {"phase": "prepared"}, "after": {"phase": "committed"}}
+    ]
     assert violation["initial"]["network"] == {"prepared": [], "decision": ""}
 
 
 def test_a_cut_off_search_is_unknown_and_exits_with_3(capsys):
-    code, told = document(capsys, "check", "twophase", "--members", 3, "--max-states", 100, *REFERENCE)
+    code, told = document(
+        capsys, "check", "twophase", "--members", 3, "--max-states", 100, *REFERENCE
+    )
     assert code == 3
     assert told["verdict"] == "unknown"
     assert "100 states" in told["reason"]
 
 
 def test_a_mutation_brings_its_own_scope_and_the_user_may_change_it(capsys):
-    assert document(capsys, "check", "twophase", "--mutation", "hasty", *REFERENCE)[1]["scope"]["members"] == 3
-    assert document(capsys, "check", "twophase", "--mutation", "hasty", "--members", 2, *REFERENCE)[1]["scope"]["members"] == 2
+    assert (
+        document(capsys, "check", "twophase", "--mutation", "hasty", *REFERENCE)[1]["scope"][
+            "members"
+        ]
+        == 3
+    )
+    assert (
+        document(capsys, "check", "twophase", "--mutation", "hasty", "--members", 2, *REFERENCE)[1][
+            "scope"
+        ]["members"]
+        == 2
+    )
 
 
 def test_faults_and_settings_reach_the_scope(capsys):
@@ -89,41 +107,104 @@ def test_people_see_verdict_numbers_and_goals(capsys):
     [
         (["check", "twofase"], "unknown variant 'twofase' (did you mean twophase?)"),
         (["check", "twophase", "--members", "0"], "scope: members is 0, not a number from 1 to 5"),
-        (["check", "twophase", "--members", "many"], "Invalid value for '--members': 'many' is not a whole number"),
-        (["check", "twophase", "--partitions", "2"], "unknown scope field of twophase 'partitions'"),
-        (["check", "twophase", "--fault", "crash=-1"], "the budget of fault crash is -1, not 0 or more"),
-        (["check", "twophase", "--fault", "crash=x"], "Invalid value for '--fault': 'crash=x' is not NAME=N with a whole number N"),
+        (
+            ["check", "twophase", "--members", "many"],
+            "Invalid value for '--members': 'many' is not a whole number",
+        ),
+        (
+            ["check", "twophase", "--partitions", "2"],
+            "unknown scope field of twophase 'partitions'",
+        ),
+        (
+            ["check", "twophase", "--fault", "crash=-1"],
+            "the budget of fault crash is -1, not 0 or more",
+        ),
+        (
+            ["check", "twophase", "--fault", "crash=x"],
+            "Invalid value for '--fault': 'crash=x' is not NAME=N with a whole number N",
+        ),
         (["check", "twophase", "--fault", "smash"], "unknown fault 'smash' (did you mean crash?)"),
-        (["check", "twophase", "--fault", "crash=1", "--fault", "crash=2"], "--fault: crash is given twice"),
+        (
+            ["check", "twophase", "--fault", "crash=1", "--fault", "crash=2"],
+            "--fault: crash is given twice",
+        ),
         (["check", "twophase", "--assignor", "fair"], "unknown assignor 'fair' (one of range)"),
-        (["check", "twophase", "--mutation", "nasty"], "unknown mutation 'nasty' (did you mean hasty?)"),
-        (["check", "twophase", "--invariant", "constant"], "unknown invariant 'constant' (did you mean consistent?)"),
-        (["check", "twophase", "--set", "polite=perhaps"], "--set: 'perhaps' is no value for polite (bool)"),
+        (
+            ["check", "twophase", "--mutation", "nasty"],
+            "unknown mutation 'nasty' (did you mean hasty?)",
+        ),
+        (
+            ["check", "twophase", "--invariant", "constant"],
+            "unknown invariant 'constant' (did you mean consistent?)",
+        ),
+        (
+            ["check", "twophase", "--set", "polite=perhaps"],
+            "--set: 'perhaps' is no value for polite (bool)",
+        ),
         (["check", "twophase", "--set", "limit=--5"], "--set: '--5' is no value for limit"),
-        (["check", "twophase", "--set", "polite"], "Invalid value for '--set': 'polite' is not NAME=VALUE"),
-        (["check", "twophase", "--max-memory", "4X"], "Invalid value for '--max-memory': '4X' is no size such as 512M or 4G"),
-        (["check", "twophase", "--max-seconds", "0"], "Invalid value for '--max-seconds': '0' is not a number of seconds above 0"),
+        (
+            ["check", "twophase", "--set", "polite"],
+            "Invalid value for '--set': 'polite' is not NAME=VALUE",
+        ),
+        (
+            ["check", "twophase", "--max-memory", "4X"],
+            "Invalid value for '--max-memory': '4X' is no size such as 512M or 4G",
+        ),
+        (
+            ["check", "twophase", "--max-seconds", "0"],
+            "Invalid value for '--max-seconds': '0' is not a number of seconds above 0",
+        ),
         (["check", "twophase", "--max-states", "0"], "max states is 0, not 1 or more"),
         (["check", "twophase", "--workers", "0"], "workers is 0, not 1 or more"),
-        (["check", "twophase", "--store", "here"], "--store: is for a search over a cluster (give --spark MASTER too)"),
-        (["check", "twophase", "--spark", "nowhere"], "--spark: 'nowhere' is no master of Spark (such as local[2]"),
+        (
+            ["check", "twophase", "--store", "here"],
+            "--store: is for a search over a cluster (give --spark MASTER too)",
+        ),
+        (
+            ["check", "twophase", "--spark", "nowhere"],
+            "--spark: 'nowhere' is no master of Spark (such as local[2]",
+        ),
         (
             ["check", "twophase", "--spark", "yarn"],
             "--spark: executors of yarn need a store that they all reach (name one with --store URI)",
         ),
-        (["check", "twophase", "--spark", "local[2]", "--workers", "2"], "--spark: the store keeps a search over a cluster"),
-        (["check", "twophase", "--html", "no/such/place.html"], "--html: there is no directory no/such"),
+        (
+            ["check", "twophase", "--spark", "local[2]", "--workers", "2"],
+            "--spark: the store keeps a search over a cluster",
+        ),
+        (
+            ["check", "twophase", "--html", "no/such/place.html"],
+            "--html: there is no directory no/such",
+        ),
         (["check", "twophase", "--html", "."], "--html: . is a directory (name a file)"),
-        (["check", "twophase", "--html", "a.x", "--itf", "./a.x"], "--html, --itf: two outputs go to the same file"),
+        (
+            ["check", "twophase", "--html", "a.x", "--itf", "./a.x"],
+            "--html, --itf: two outputs go to the same file",
+        ),
         (["check", "twophase", "--mutation", ""], "unknown mutation '' (one of hasty)"),
         (["explain", "twophase", "gc1-0.0.0", "--mutation", ""], "unknown mutation ''"),
-        (["check", "twophase", "--members", "2", "--set", "members=1"], "--set: members is given twice"),
+        (
+            ["check", "twophase", "--members", "2", "--set", "members=1"],
+            "--set: members is given twice",
+        ),
         (["check", "twophase", "--members", "2", "--members", "2"], "--members is given twice"),
-        (["check", "twophase", "--mutation", "A", "--mutation", "hasty"], "--mutation is given twice"),
-        (["check", "twophase", "--members", "1" + 15 * "0"], "Invalid value for '--members': '1000000000000000' is too large a number"),
-        (["check", "twophase", "--set", "members=10000000000"], "scope: members is 10000000000, not a number from 1 to 5"),
+        (
+            ["check", "twophase", "--mutation", "A", "--mutation", "hasty"],
+            "--mutation is given twice",
+        ),
+        (
+            ["check", "twophase", "--members", "1" + 15 * "0"],
+            "Invalid value for '--members': '1000000000000000' is too large a number",
+        ),
+        (
+            ["check", "twophase", "--set", "members=10000000000"],
+            "scope: members is 10000000000, not a number from 1 to 5",
+        ),
         (["check"], "Missing argument 'VARIANT'."),
-        (["check", "twophase", "--membres", "3"], "No such option '--membres'. Did you mean '--members'?"),
+        (
+            ["check", "twophase", "--membres", "3"],
+            "No such option '--membres'. Did you mean '--members'?",
+        ),
         (["chekc", "twophase"], "No such command 'chekc'. Did you mean 'check'?"),
         (["list", "fults"], "'fults' is not one of"),
         (["explain", "twophase", "gc1-0.9"], "twophase: the key does not fit at step 1"),
@@ -146,9 +227,24 @@ def path_options() -> list[tuple[str, str]]:
 
 
 def test_the_paths_of_all_commands_are_known():
-    every = {name: [option for command, option in path_options() if command == name] for name, _ in path_options()}
-    assert set(every["check"]) == {"--checkpoint", "--resume", "--spark", "--store", "--html", "--svg", "--pytest", "--itf"}
-    assert (set(every["replay"]), every["assign"]) == ({"files", "--html", "--spark", "--out"}, ["file", "--html"])
+    every = {
+        name: [option for command, option in path_options() if command == name]
+        for name, _ in path_options()
+    }
+    assert set(every["check"]) == {
+        "--checkpoint",
+        "--resume",
+        "--spark",
+        "--store",
+        "--html",
+        "--svg",
+        "--pytest",
+        "--itf",
+    }
+    assert (set(every["replay"]), every["assign"]) == (
+        {"files", "--html", "--spark", "--out"},
+        ["file", "--html"],
+    )
     assert (every["sweep"], every["bugs"]) == (["file", "--spark", "--out"], ["--parquet"])
 
 
@@ -156,8 +252,15 @@ def test_the_paths_of_all_commands_are_known():
 def test_an_empty_path_is_not_the_current_directory(command, parameter, capsys):
     """As a shell makes it of a variable that is not set."""
     value = [parameter, ""] if parameter.startswith("--") else [""]
-    before = {"check": ["twophase"], "explain": ["twophase", "key"], "replay": ["x"], "sweep": ["x"]}.get(command, [])
-    assert "it is empty" in complaint(capsys, command, *(before if parameter.startswith("--") else []), *value)
+    before = {
+        "check": ["twophase"],
+        "explain": ["twophase", "key"],
+        "replay": ["x"],
+        "sweep": ["x"],
+    }.get(command, [])
+    assert "it is empty" in complaint(
+        capsys, command, *(before if parameter.startswith("--") else []), *value
+    )
 
 
 def test_a_file_that_is_read_is_not_written_over(tmp_path, capsys):
@@ -167,7 +270,11 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path, capsys):
     folder = tmp_path / "results"
     folder.mkdir()
     (folder / "sweep.html").hardlink_to(log)
-    asked = [["replay", log, "--html", log], ["replay", "nothing", log, "--html", link], ["assign", link, "--html", log]]
+    asked = [
+        ["replay", log, "--html", log],
+        ["replay", "nothing", log, "--html", link],
+        ["assign", link, "--html", log],
+    ]
     for command in [*asked, ["sweep", log, "--out", folder]]:
         assert "is read, and would be written over" in complaint(capsys, *command)
     assert log.read_text() == "a log\n"
@@ -176,7 +283,9 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path, capsys):
 
 def test_a_checkpoint_is_not_written_over(tmp_path, capsys):
     file = tmp_path / "groupcheck.checkpoint"
-    assert "two outputs" in complaint(capsys, "check", "twophase", "--checkpoint", tmp_path, "--html", file)
+    assert "two outputs" in complaint(
+        capsys, "check", "twophase", "--checkpoint", tmp_path, "--html", file
+    )
     file.write_text("kept")
     assert "is read" in complaint(capsys, "check", "twophase", "--resume", tmp_path, "--html", file)
     assert file.read_text() == "kept"
@@ -208,7 +317,9 @@ def test_a_mistake_of_our_own_is_no_verdict_and_says_how_to_report_it(capsys, mo
 def test_debug_shows_the_traceback_of_a_mistake_and_keeps_the_exit_code(capsys, monkeypatch):
     assert call("--debug", "check", "twofase") == 2
     shown = capsys.readouterr().err
-    assert shown.startswith("Traceback") and shown.splitlines()[-1].startswith("groupcheck: error: unknown variant 'twofase'")
+    assert shown.startswith("Traceback") and shown.splitlines()[-1].startswith(
+        "groupcheck: error: unknown variant 'twofase'"
+    )
     monkeypatch.setenv("GROUPCHECK_DEBUG", "1")
     assert call("check", "twofase") == 2
 
@@ -244,7 +355,9 @@ def test_without_a_counterexample_there_is_a_page_but_no_test(tmp_path, capsys):
 
 
 def test_explain_tells_the_story_of_a_key(capsys):
-    key = document(capsys, "check", "twophase", "--mutation", "hasty", *REFERENCE)[1]["violations"][0]["key"]
+    key = document(capsys, "check", "twophase", "--mutation", "hasty", *REFERENCE)[1]["violations"][
+        0
+    ]["key"]
     assert call("explain", "twophase", key, "--mutation", "hasty") == 0
     assert "consistent breaks after 7 steps" in capsys.readouterr().out
     code, told = document(capsys, "explain", "twophase", key, "--mutation", "hasty")
@@ -262,9 +375,17 @@ def test_explain_of_a_harmless_path_says_that_nothing_breaks(capsys):
         ("variants", {"name": "twophase", "title": "Two-phase commit", "doc": "All or nothing."}),
         (
             "invariants",
-            {"variant": "twophase", "name": "consistent", "statement": "No manager commits while another aborts.", "source": ""},
+            {
+                "variant": "twophase",
+                "name": "consistent",
+                "statement": "No manager commits while another aborts.",
+                "source": "",
+            },
         ),
-        ("rules", {"variant": "twophase", "name": "prepare", "outcomes": [], "urgent": False, "doc": ""}),
+        (
+            "rules",
+            {"variant": "twophase", "name": "prepare", "outcomes": [], "urgent": False, "doc": ""},
+        ),
         ("goals", {"variant": "twophase", "name": "committed", "statement": ""}),
         ("faults", {"variant": "twophase", "name": "crash", "doc": "It stops."}),
         (

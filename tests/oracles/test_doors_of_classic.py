@@ -28,7 +28,9 @@ def test_every_known_bug_is_told_drawn_and_exported(id):
     assert told.evidence
     assert told.trouble == ""
     lanes = {lane.name for lane in told.story.lanes}
-    assert {x for e in told.story.events if isinstance(e, Message) for x in (e.source, e.target)} <= lanes
+    assert {
+        x for e in told.story.events if isinstance(e, Message) for x in (e.source, e.target)
+    } <= lanes
     assert told.story.marks[-1].step == told.depth
     picture = ElementTree.fromstring(result.svg())
     assert len(list(picture.iter("{http://www.w3.org/2000/svg}line"))) > len(lanes)
@@ -40,7 +42,16 @@ def test_every_known_bug_is_told_drawn_and_exported(id):
 
 def test_a_shell_sees_verdict_exit_code_and_files(tmp_path):
     exported = tmp_path / "test_exported.py"
-    command = [PROGRAM, "check", "classic", "--mutation", "size_cap_off_by_one", "--json", "--pytest", exported]
+    command = [
+        PROGRAM,
+        "check",
+        "classic",
+        "--mutation",
+        "size_cap_off_by_one",
+        "--json",
+        "--pytest",
+        exported,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)
     assert done.returncode == 1, done.stderr
     assert [v["invariant"] for v in json.loads(done.stdout)["violations"]] == ["size_cap"]
@@ -59,7 +70,9 @@ def test_a_limit_makes_the_answer_unknown(capsys):
     assert "limit of 100 states" in told["reason"]
 
 
-def test_a_run_that_reached_its_limit_goes_on_from_its_checkpoint_to_the_same_numbers(tmp_path, capsys):
+def test_a_run_that_reached_its_limit_goes_on_from_its_checkpoint_to_the_same_numbers(
+    tmp_path, capsys
+):
     question = ["check", "classic", "--fault", "crash=1", "--json"]
     assert cli.run([*question, "--max-states", "300", "--checkpoint", str(tmp_path)]) == 3
     capsys.readouterr()

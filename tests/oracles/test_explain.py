@@ -5,7 +5,17 @@ from attrs import evolve
 from two_phase_commit import two_phase_commit
 
 import groupcheck
-from groupcheck.model.engine import Spec, array, end, invariant, rule, single, step_invariant, urgent, view
+from groupcheck.model.engine import (
+    Spec,
+    array,
+    end,
+    invariant,
+    rule,
+    single,
+    step_invariant,
+    urgent,
+    view,
+)
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.story import Lane, Line, Story
 from groupcheck.oracles import subject
@@ -68,9 +78,15 @@ def test_the_first_sentence_of_a_rule_gives_the_words():
         """All stand still."""
         return not walker
 
-    told = check(Spec("walk", {"walker": array(2, False)}, [go], invariants=[nobody_moves]), engine="reference").explanations[0]
+    told = check(
+        Spec("walk", {"walker": array(2, False)}, [go], invariants=[nobody_moves]),
+        engine="reference",
+    ).explanations[0]
     assert told.story.lines[0].words == "walker 0: The walker takes a step"
-    assert told.prose == "1 step is enough. Walker 0: The walker takes a step. Now nobody_moves is broken by walker 0: All stand still."
+    assert (
+        told.prose
+        == "1 step is enough. Walker 0: The walker takes a step. Now nobody_moves is broken by walker 0: All stand still."
+    )
 
 
 def test_the_lanes_of_those_who_break_a_promise_are_marked():
@@ -122,7 +138,12 @@ def test_a_step_invariant_that_an_urgent_outcome_breaks_is_laid_to_its_own_index
     def sleeps_on(before, after):
         return before == after
 
-    spec = Spec("bells", {"bell": single(False), "sleeper": array(2, "asleep")}, [ring, wake], invariants=[sleeps_on])
+    spec = Spec(
+        "bells",
+        {"bell": single(False), "sleeper": array(2, "asleep")},
+        [ring, wake],
+        invariants=[sleeps_on],
+    )
     told = check(spec, engine="reference").explanations[0]
     assert told.story.marks[0].lanes == ("sleeper 0",)
     assert told.evidence == ("the outcome wake", "sleeper[0]: asleep -> awake")
@@ -141,7 +162,10 @@ def test_an_invariant_over_a_view_shows_the_value_of_the_view():
     def small(doubled):
         return doubled < 4
 
-    told = check(Spec("doubling", {"n": single(0)}, [grow], invariants=[small], views=[doubled]), engine="reference").explanations[0]
+    told = check(
+        Spec("doubling", {"n": single(0)}, [grow], invariants=[small], views=[doubled]),
+        engine="reference",
+    ).explanations[0]
     assert told.evidence == ("doubled = 4",)
 
 
@@ -165,7 +189,9 @@ def test_an_initial_state_that_breaks_a_promise_needs_no_step():
     def positive(n):
         return n > 0
 
-    told = check(Spec("nothing", {"n": single(0)}, [stay], invariants=[positive]), engine="reference").explanations[0]
+    told = check(
+        Spec("nothing", {"n": single(0)}, [stay], invariants=[positive]), engine="reference"
+    ).explanations[0]
     assert told.headline == "positive breaks after 0 steps"
     assert told.prose.startswith("The initial state itself breaks it.")
 

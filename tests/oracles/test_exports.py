@@ -82,7 +82,9 @@ def test_values_are_written_as_itf_expressions():
         "owner": {"tag": "None", "value": {"#tup": []}},
         "moving": False,
     }
-    assert expression((2**70, {"a": -1})) == {"#tup": [{"#bigint": str(2**70)}, {"#map": [["a", {"#bigint": "-1"}]]}]}
+    assert expression((2**70, {"a": -1})) == {
+        "#tup": [{"#bigint": str(2**70)}, {"#map": [["a", {"#bigint": "-1"}]]}]
+    }
     assert set(expression(3.5)) == {"#unserializable"}
     assert expression(10**5000) == {"#unserializable": "<int of 16,610 bits>"}
 
@@ -117,12 +119,19 @@ def test_the_exported_test_fails_when_the_path_is_another(hasty):
 @pytest.mark.usefixtures("small_world")
 def test_the_exported_scope_is_what_differs_from_the_default():
     result = check("twophase", mutation="hasty", members=2, faults={"crash": 1}, engine="reference")
-    assert 'mutation="hasty",\n        members=2,\n        faults={"crash": 1},\n' in result.pytest()
+    assert (
+        'mutation="hasty",\n        members=2,\n        faults={"crash": 1},\n' in result.pytest()
+    )
     assert run_tests(result.pytest()) == 1
 
 
 def test_faults_of_a_mutation_that_were_taken_away_stay_away():
-    result = check("classic", mutation="parked_sync_forgotten", settings={"any_faults": "none"}, engine="reference")
+    result = check(
+        "classic",
+        mutation="parked_sync_forgotten",
+        settings={"any_faults": "none"},
+        engine="reference",
+    )
     assert result.subject.mutation.scope["faults"] and not result.subject.spec.scope.faults
     assert run_tests(result.pytest()) == 1
 
@@ -148,4 +157,7 @@ def test_without_a_counterexample_nothing_is_exported():
 
 def test_a_value_that_looks_like_code_stays_a_value():
     hostile = '"""\'); import os #\n\u2028\ud800{}'
-    assert eval(literal((hostile, {hostile: (1, None, True)}))) == (hostile, {hostile: (1, None, True)})
+    assert eval(literal((hostile, {hostile: (1, None, True)}))) == (
+        hostile,
+        {hostile: (1, None, True)},
+    )

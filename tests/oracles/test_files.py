@@ -29,7 +29,9 @@ def test_names_that_the_system_refuses_are_refused(tmp_path: Path) -> None:
         write(tmp_path / "loop", "text")
 
 
-def test_a_file_whose_folder_takes_no_new_ones_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_whose_folder_takes_no_new_ones_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is written beside, and then put in its place: to be able to write the file itself is not enough."""
 
     def refuse(*_: object, **__: object) -> None:
@@ -62,7 +64,9 @@ def test_a_table_needs_a_file(tmp_path: Path) -> None:
     refused(tmp_path / "pipe", "is no ordinary file", table=True)
 
 
-def test_what_was_begun_is_taken_away_when_it_cannot_be_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_begun_is_taken_away_when_it_cannot_be_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def full(self: Path, *_: object, **__: object) -> int:
         with self.open("w") as file:
             file.write("half")

@@ -21,7 +21,12 @@ def machine(root: Path, **files: object) -> Path:
 
 
 def test_a_machine_gives_four_fifths_of_what_is_available(tmp_path):
-    assert most_memory(machine(tmp_path, proc__meminfo=f"MemTotal: 99 kB\nMemAvailable:   {10 * 2**20} kB")) == 8 * GIB
+    assert (
+        most_memory(
+            machine(tmp_path, proc__meminfo=f"MemTotal: 99 kB\nMemAvailable:   {10 * 2**20} kB")
+        )
+        == 8 * GIB
+    )
 
 
 def test_a_container_gives_four_fifths_of_what_it_has_left_when_its_cache_gives_way(tmp_path):
@@ -36,7 +41,10 @@ def test_a_container_gives_four_fifths_of_what_it_has_left_when_its_cache_gives_
 
 
 def test_version_1_of_cgroups_counts_too_unless_it_sets_no_limit(tmp_path):
-    files = {"sys__fs__cgroup__memory__memory_limit_in_bytes": 5 * GIB, "sys__fs__cgroup__memory__memory_usage_in_bytes": 0}
+    files = {
+        "sys__fs__cgroup__memory__memory_limit_in_bytes": 5 * GIB,
+        "sys__fs__cgroup__memory__memory_usage_in_bytes": 0,
+    }
     assert most_memory(machine(tmp_path, **files)) == 4 * GIB
     machine(tmp_path, sys__fs__cgroup__memory__memory_limit_in_bytes=9223372036854771712)
     assert most_memory(tmp_path) is None
@@ -44,7 +52,12 @@ def test_version_1_of_cgroups_counts_too_unless_it_sets_no_limit(tmp_path):
 
 @pytest.mark.parametrize("text", ["max", "", "-5", "many"])
 def test_a_container_without_a_limit_sets_none(tmp_path, text):
-    assert most_memory(machine(tmp_path, sys__fs__cgroup__memory_max=text, sys__fs__cgroup__memory_current=5)) is None
+    assert (
+        most_memory(
+            machine(tmp_path, sys__fs__cgroup__memory_max=text, sys__fs__cgroup__memory_current=5)
+        )
+        is None
+    )
 
 
 def test_where_nothing_tells_there_is_no_limit(tmp_path):

@@ -34,7 +34,10 @@ def test_shrinking_levels_are_continued_as_a_falling_series():
 
 
 def test_the_line_names_what_a_reader_wants_to_know():
-    assert line(glance(2_000_000, 7, 2.0), Limits(), None) == "2,000,000 states  1,000,000 states/s  level 7  frontier 100  64 MiB  2 s"
+    assert (
+        line(glance(2_000_000, 7, 2.0), Limits(), None)
+        == "2,000,000 states  1,000,000 states/s  level 7  frontier 100  64 MiB  2 s"
+    )
     assert line(glance(10, 1), Limits(), 12.4).endswith("about 12 s left")
     assert line(glance(10, 1), Limits(states=40), None).endswith("25% of --max-states")
     assert line(glance(10, 1), Limits(seconds=4), None).endswith("25% of --max-seconds")

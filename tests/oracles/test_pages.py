@@ -22,8 +22,18 @@ def test_a_name_that_nobody_gave_is_an_error_and_not_an_empty_text():
 
 
 def test_a_value_is_escaped_and_the_version_is_always_there():
-    page = render("assign.html", verdict="right", title="</title></style><script>\x1b[1m", facts=[], core=(), sections=[])
-    assert "<title>right: &lt;/title&gt;&lt;/style&gt;&lt;script&gt;\\x1b[1m - groupcheck</title>" in page
+    page = render(
+        "assign.html",
+        verdict="right",
+        title="</title></style><script>\x1b[1m",
+        facts=[],
+        core=(),
+        sections=[],
+    )
+    assert (
+        "<title>right: &lt;/title&gt;&lt;/style&gt;&lt;script&gt;\\x1b[1m - groupcheck</title>"
+        in page
+    )
     assert f'content="groupcheck {__version__}"' in page
 
 

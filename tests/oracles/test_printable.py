@@ -61,7 +61,11 @@ def test_letters_of_every_language_stay():
     ("value", "json", "text"),
     [
         (Seat(Phase.STABLE), {"phase": "STABLE", "ids": [], "queue": []}, "Seat(phase=STABLE)"),
-        (Seat(ids=frozenset({10, 9, 1})), {"phase": "EMPTY", "ids": [1, 9, 10], "queue": []}, "Seat(ids={1, 9, 10})"),
+        (
+            Seat(ids=frozenset({10, 9, 1})),
+            {"phase": "EMPTY", "ids": [1, 9, 10], "queue": []},
+            "Seat(ids={1, 9, 10})",
+        ),
         (Kafkaesque.PREPARING, "PreparingRebalance", "PreparingRebalance"),
         (Seen.A | Seen.B, ["A", "B"], "{A, B}"),
         ((1, None, True), [1, None, True], "(1, none, yes)"),
@@ -86,12 +90,18 @@ def test_sets_of_mixed_values_have_an_order():
 
 def test_changes_go_down_to_the_field():
     before, after = Seat(queue=(1, 2)), Seat(Phase.STABLE, queue=(1, 3))
-    assert list(changes("seat", before, after)) == [("seat.phase", Phase.EMPTY, Phase.STABLE), ("seat.queue[1]", 2, 3)]
+    assert list(changes("seat", before, after)) == [
+        ("seat.phase", Phase.EMPTY, Phase.STABLE),
+        ("seat.queue[1]", 2, 3),
+    ]
     assert list(changes("seat", before, before)) == []
     assert list(changes("n", 1, 2)) == [("n", 1, 2)]
 
 
 def test_the_first_sentence_ends_at_its_full_stop():
-    assert sentence("The member waits, e.g. for a\nminute. Then more.\n\nAnd more.") == "The member waits, e.g. for a minute"
+    assert (
+        sentence("The member waits, e.g. for a\nminute. Then more.\n\nAnd more.")
+        == "The member waits, e.g. for a minute"
+    )
     assert sentence("group.max.size is reached (KIP-389)") == "group.max.size is reached (KIP-389)"
     assert sentence("") == ""

@@ -48,7 +48,9 @@ def test_only_holds_is_true():
     assert not result.violated
 
 
-@pytest.mark.parametrize("options", [{"members": 2}, {"mutation": "x"}, {"mutation": ""}, {"faults": {"crash": 1}}])
+@pytest.mark.parametrize(
+    "options", [{"members": 2}, {"mutation": "x"}, {"mutation": ""}, {"faults": {"crash": 1}}]
+)
 def test_a_spec_brings_its_own_scope(options):
     with pytest.raises(groupcheck.UserError, match="brings its own scope"):
         groupcheck.check(two_phase_commit(2), **options)

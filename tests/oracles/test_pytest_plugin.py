@@ -62,9 +62,25 @@ def test_a_mistake_is_an_error_of_its_own(groupcheck):
 
 
 def run_pytest(directory: Path, *arguments: str) -> str:
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "--rootdir", str(directory), *arguments, str(directory)]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-q",
+        "--rootdir",
+        str(directory),
+        *arguments,
+        str(directory),
+    ]
     done = subprocess.run(
-        command, cwd=directory, env={"PYTHONPATH": str(EXAMPLES), "PATH": "", "COLUMNS": "150"}, capture_output=True, text=True, timeout=60
+        command,
+        cwd=directory,
+        env={"PYTHONPATH": str(EXAMPLES), "PATH": "", "COLUMNS": "150"},
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     return done.stdout + done.stderr
 
@@ -79,7 +95,9 @@ def test_a_suite_passes_where_the_promises_hold_and_fails_with_the_story_where_n
     assert "consistent is broken by manager 0 and manager 1" in shown
     assert "key gc1-0." in shown
     assert "stopped at the limit of 10 states" in shown
-    assert "pytest_plugin.py" not in shown.partition("short test summary")[0]  # the traceback ends in the user's own line
+    assert (
+        "pytest_plugin.py" not in shown.partition("short test summary")[0]
+    )  # the traceback ends in the user's own line
     pictures = sorted(path.name for path in (tmp_path / "pictures").iterdir())
     assert {"test_own.py-test_unknown.html", "test_own.py-test_violated.html"} <= set(pictures)
 
@@ -108,7 +126,9 @@ def test_a_picture_of_a_test_with_a_strange_name_stays_in_its_directory(tmp_path
 def test_a_picture_that_cannot_be_kept_does_not_cost_the_counterexample(tmp_path):
     (tmp_path / "file").write_text("")
     for place in (tmp_path / "file", tmp_path / "file" / "pictures"):
-        with pytest.raises(AssertionError, match=r"(?s)consistent breaks after 7 steps.*picture: none, .*file"):
+        with pytest.raises(
+            AssertionError, match=r"(?s)consistent breaks after 7 steps.*picture: none, .*file"
+        ):
             Checker("test", place).check("twophase", mutation="hasty", engine="reference")
 
 

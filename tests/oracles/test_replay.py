@@ -36,7 +36,11 @@ def document(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[in
 def test_a_log_that_holds_exits_with_0_and_one_document(capsys: pytest.CaptureFixture[str]) -> None:
     code, told = document(capsys, SCALE)
     assert code == 0
-    assert (told["schema"], told["format"], told["verdict"]) == ("groupcheck.replay/1", "broker-java", "holds")
+    assert (told["schema"], told["format"], told["verdict"]) == (
+        "groupcheck.replay/1",
+        "broker-java",
+        "holds",
+    )
     assert (told["lines"], told["lines_understood"], told["lines_not_understood"]) == (46, 46, 0)
     assert [(g["group"], g["verdict"], g["unexplained"]) for g in told["groups"]] == [
         ("multi-partition-group", "holds", 0),
@@ -45,13 +49,18 @@ def test_a_log_that_holds_exits_with_0_and_one_document(capsys: pytest.CaptureFi
     first = told["groups"][1]["rebalances"][0]
     assert (first["from_generation"], first["to_generation"], first["cause"]) == (6, 7, "leave")
     assert first["member"] == "console-consumer-20537d22-adb5-416f-8ecd-1de67d3579be"
-    assert (first["started"], first["ended"]) == ("2025-11-21 16:13:45.860", "2025-11-21 16:13:48.779")
+    assert (first["started"], first["ended"]) == (
+        "2025-11-21 16:13:45.860",
+        "2025-11-21 16:13:48.779",
+    )
     assert first["duration_ms"] == 2919 and first["held_up_by"] == []
     left = [m for m in told["groups"][1]["members"] if m["gone"] == "left"]
     assert len(left) == 3 and left[0]["client"] == "console-consumer"
 
 
-def test_a_log_that_no_coordinator_wrote_exits_with_1(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_log_that_no_coordinator_wrote_exits_with_1(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     broken = tmp_path / "broken.log"
     broken.write_text(SCALE.read_text().replace("generation 9 with", "generation 8 with"))
     code, told = document(capsys, broken)
@@ -69,7 +78,9 @@ def test_what_is_not_modelled_yet_exits_with_3(capsys: pytest.CaptureFixture[str
         assert (code, told["verdict"]) == (3, "unknown")
 
 
-def test_several_files_are_one_document_and_the_worst_decides(capsys: pytest.CaptureFixture[str]) -> None:
+def test_several_files_are_one_document_and_the_worst_decides(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     code, told = document(capsys, SCALE, DATA / "live-kip848.log")
     assert code == 3
     assert [f["verdict"] for f in told["files"]] == ["holds", "unknown"]
@@ -80,18 +91,32 @@ def test_several_files_are_one_document_and_the_worst_decides(capsys: pytest.Cap
 def test_the_document_is_the_same_in_pieces_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
     reports = [replay_file(str(SCALE)), replay_file(str(DATA / "classic-eager-scaleup.log"))]
     for some in (reports, reports[1:]):
-        assert json.loads("".join(replay_text(some))) == json.loads(json.dumps(replay_document(some)))
+        assert json.loads("".join(replay_text(some))) == json.loads(
+            json.dumps(replay_document(some))
+        )
 
 
-def test_of_many_groups_the_text_shows_those_that_stand_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_of_many_groups_the_text_shows_those_that_stand_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     path = tmp_path / "many.log"
-    lines = [line for line in SCALE.read_text().splitlines(keepends=True) if "multi-partition-group" in line]
-    copies = [line.replace("multi-partition-group", f"group-{k}") for k in range(40) for line in lines]
+    lines = [
+        line
+        for line in SCALE.read_text().splitlines(keepends=True)
+        if "multi-partition-group" in line
+    ]
+    copies = [
+        line.replace("multi-partition-group", f"group-{k}") for k in range(40) for line in lines
+    ]
     copies[5] = copies[5].replace("generation 1", "generation 7")
     path.write_text("".join(copies))
     call("replay", path)
     text = capsys.readouterr().out
-    assert "40 groups; here are the 12" in text and "group group-0 " in text and "group group-39 " not in text
+    assert (
+        "40 groups; here are the 12" in text
+        and "group group-0 " in text
+        and "group group-39 " not in text
+    )
 
 
 def test_one_group_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,7 +136,9 @@ def test_one_group_alone(capsys: pytest.CaptureFixture[str]) -> None:
         ([str(SCALE), "--html", "/no/such/place.html"], "--html"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
     assert call("replay", *arguments) == 2
     shown = capsys.readouterr()
     assert shown.out == "" and shown.err.count("\n") == 1 and words in shown.err
@@ -120,7 +147,13 @@ def test_bad_input_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str
 def test_the_text_tells_who_held_up_whom(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("replay", DATA / "t2-two-groups-failed-members.log") == 3
     text = capsys.readouterr().out
-    for words in ("group group1", "blocked_by_departed_member", "2621.5 s in join phases", "gone, until the session", "missing_lines"):
+    for words in (
+        "group group1",
+        "blocked_by_departed_member",
+        "2621.5 s in join phases",
+        "gone, until the session",
+        "missing_lines",
+    ):
         assert words in text
     assert max(map(len, text.splitlines())) <= 110
 
@@ -133,7 +166,9 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.seen.add(tag)
-        self.sources += [value or "" for name, value in attributes if name in ("src", "href", "xlink:href")]
+        self.sources += [
+            value or "" for name, value in attributes if name in ("src", "href", "xlink:href")
+        ]
 
 
 def test_nothing_escapes_into_the_page(tmp_path: Path) -> None:
@@ -171,7 +206,9 @@ words = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(st.lists(st.one_of(words, st.text(max_size=20)), min_size=1, max_size=60))
 def test_arbitrary_text_never_crashes_and_is_never_green(tmp_path: Path, pieces: list[str]) -> None:
     path = tmp_path / "any.log"
@@ -180,14 +217,20 @@ def test_arbitrary_text_never_crashes_and_is_never_green(tmp_path: Path, pieces:
     assert code in (1, 2, 3) or (code == 0 and replay_file(str(path)).groups)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(st.data())
 def test_a_real_log_with_damaged_lines_never_crashes(tmp_path: Path, data: st.DataObject) -> None:
     lines = SCALE.read_text().splitlines()
     for _ in range(data.draw(st.integers(1, 6))):
         k = data.draw(st.integers(0, len(lines) - 1))
         at = data.draw(st.integers(0, len(lines[k])))
-        lines[k] = lines[k][:at] + data.draw(st.text(max_size=5)) + lines[k][at + data.draw(st.integers(0, 30)) :]
+        lines[k] = (
+            lines[k][:at]
+            + data.draw(st.text(max_size=5))
+            + lines[k][at + data.draw(st.integers(0, 30)) :]
+        )
     path = tmp_path / "damaged.log"
     path.write_text("\n".join(lines), errors="replace")
     assert call("replay", path) in (0, 1, 2, 3)
@@ -203,15 +246,23 @@ def test_on_a_phone_each_cell_says_what_it_is(tmp_path: Path) -> None:
     assert "attr(data-name)" in html[: html.index("</style>")]
 
 
-def test_a_log_with_lines_that_were_not_followed_does_not_hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_log_with_lines_that_were_not_followed_does_not_hold(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     path = tmp_path / "f.log"
     whole = SCALE.read_text()
     path.write_text(whole)
     assert replay_file(str(path)).verdict == "holds"
-    strange = whole.splitlines()[0].partition("] ")[0] + "] INFO [GroupCoordinator id=1] The group g does what no version prints.\n"
+    strange = (
+        whole.splitlines()[0].partition("] ")[0]
+        + "] INFO [GroupCoordinator id=1] The group g does what no version prints.\n"
+    )
     path.write_text(whole + strange)
     told = replay_file(str(path))
-    assert (told.verdict, told.strange) == ("unknown", 1) and "1 of the coordinator's lines" in told.reason
+    assert (told.verdict, told.strange) == (
+        "unknown",
+        1,
+    ) and "1 of the coordinator's lines" in told.reason
     path.write_text(whole)
     monkeypatch.setattr("groupcheck.traces.replay.GROUPS_KEPT", 1)
     assert replay_file(str(path)).verdict == "unknown"

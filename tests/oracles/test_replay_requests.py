@@ -26,19 +26,35 @@ def document(capsys: pytest.CaptureFixture[str], *given: str) -> tuple[int, dict
     return code, found
 
 
-def test_the_document_names_the_zombie_and_tells_the_facts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_document_names_the_zombie_and_tells_the_facts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     code, found = document(capsys, str(ZOMBIE))
     (g,) = found["groups"]
-    assert (code, found["schema"], found["format"], found["verdict"]) == (0, "groupcheck.replay/1", "request-log", "holds")
-    assert (found["lines"], found["lines_understood"], found["answers_judged"], g["unexplained"]) == (77, 77, 72, 0)
+    assert (code, found["schema"], found["format"], found["verdict"]) == (
+        0,
+        "groupcheck.replay/1",
+        "request-log",
+        "holds",
+    )
+    assert (
+        found["lines"],
+        found["lines_understood"],
+        found["answers_judged"],
+        g["unexplained"],
+    ) == (77, 77, 72, 0)
     assert [a["kind"] for a in g["anomalies"]] == ["zombie"] and g["anomalies"][0]["line"] == 42
-    assert found["facts"] == g["facts"] and found["facts"]["error_answers"]["OFFSET_COMMIT 25"] == {"a": 1}
+    assert found["facts"] == g["facts"] and found["facts"]["error_answers"]["OFFSET_COMMIT 25"] == {
+        "a": 1
+    }
     assert [(x["from_generation"], x["cause"], x["held_up_by"][:1] and x["held_up_by"][0][0]) for x in g["rebalances"]][:3] == [
         (0, "join", []), (1, "join", "a"), (2, "session_expired", "b"),
     ]  # fmt: skip
 
 
-def test_a_changed_answer_is_a_violation_that_names_line_and_promise(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_changed_answer_is_a_violation_that_names_line_and_promise(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     lines = gzip.decompress(ZOMBIE.read_bytes()).decode().splitlines()
     assert '"errorCode":25' in lines[41] and "OFFSET_COMMIT" in lines[41]
     lines[41] = lines[41].replace('"errorCode":25', '"errorCode":0')
@@ -47,7 +63,10 @@ def test_a_changed_answer_is_a_violation_that_names_line_and_promise(capsys: pyt
     code, found = document(capsys, str(file))
     (g,) = found["groups"]
     assert (code, found["verdict"]) == (1, "violated")
-    assert g["reason"].startswith("line 42: OFFSET_COMMIT of a-5e59de63") and "commit_fenced" in g["reason"]
+    assert (
+        g["reason"].startswith("line 42: OFFSET_COMMIT of a-5e59de63")
+        and "commit_fenced" in g["reason"]
+    )
     assert {"unexplained_line", "zombie_commit_accepted"} <= {a["kind"] for a in g["anomalies"]}
 
 
@@ -55,29 +74,51 @@ def test_the_screen_shows_requests_and_the_zombie(capsys: pytest.CaptureFixture[
     code, out = replay(capsys, str(ZOMBIE))
     shown = " ".join(out.split())
     assert code == 0 and "JOIN_GROUP 10" in shown and "72 answers" in shown
-    assert "a tried to commit orders-0, orders-1, orders-2 in generation 2, 3.0 s after they had been given to b" in shown
+    assert (
+        "a tried to commit orders-0, orders-1, orders-2 in generation 2, 3.0 s after they had been given to b"
+        in shown
+    )
 
 
-def test_one_group_can_be_chosen_and_a_page_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_one_group_can_be_chosen_and_a_page_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     page = tmp_path / "page.html"
-    code, found = document(capsys, str(DATA / "live-broker_restart.log.gz"), "--group", "g1", "--html", str(page))
+    code, found = document(
+        capsys, str(DATA / "live-broker_restart.log.gz"), "--group", "g1", "--html", str(page)
+    )
     assert (code, [g["group"] for g in found["groups"]]) == (0, ["g1"])
     assert "OFFSET_FETCH" in page.read_text()
     code, found = document(capsys, str(DATA / "live-broker_restart.log.gz"), "--group", "nobody")
     assert (code, found["verdict"], found["groups"]) == (3, "unknown", [])
 
 
-def test_a_group_of_another_protocol_is_unknown_and_says_which(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_group_of_another_protocol_is_unknown_and_says_which(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     code, found = document(capsys, str(DATA / "live-kip848.log.gz"))
-    assert (code, found["groups"][0]["protocol"], found["lines_not_understood"]) == (3, "consumer", 0)
+    assert (code, found["groups"][0]["protocol"], found["lines_not_understood"]) == (
+        3,
+        "consumer",
+        0,
+    )
     assert "the consumer protocol is not modelled yet" in found["reason"]
-    assert [e["epoch"] for e in found["facts"]["epochs"]] == [2, 3, 4, 5, 6, 7][: len(found["facts"]["epochs"])] != []
+    assert (
+        [e["epoch"] for e in found["facts"]["epochs"]]
+        == [2, 3, 4, 5, 6, 7][: len(found["facts"]["epochs"])]
+        != []
+    )
 
 
-def test_a_plan_that_gives_a_partition_twice_is_a_violation(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_plan_that_gives_a_partition_twice_is_a_violation(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     """The leader's SyncGroup for two members is changed so that both get what the first one gets, and both are told so."""
     text = gzip.decompress(ZOMBIE.read_bytes()).decode()
-    first, second = "AAAAAAABAAZvcmRlcnMAAAADAAAAAAAAAAEAAAACAAAAAA==", "AAAAAAABAAZvcmRlcnMAAAADAAAAAwAAAAQAAAAFAAAAAA=="
+    first, second = (
+        "AAAAAAABAAZvcmRlcnMAAAADAAAAAAAAAAEAAAACAAAAAA==",
+        "AAAAAAABAAZvcmRlcnMAAAADAAAAAwAAAAQAAAAFAAAAAA==",
+    )
     assert text.count(second) > 1
     file = tmp_path / "twice.log"
     file.write_text(text.replace(second, first))

@@ -54,26 +54,42 @@ def test_a_search_that_was_cut_off_does_not_list_what_it_had_no_time_for():
 def test_many_goals_are_folded_into_one_line():
     result = check(two_phase_commit(2), engine="reference")
     goals = {f"goal_{k}": k for k in range(40)} | {"unmet": None}
-    assert dict(facts(evolve(result, verdict=evolve(result.verdict, goals=goals))))["goals met"] == "40 of 41, the deepest at 39"
+    assert (
+        dict(facts(evolve(result, verdict=evolve(result.verdict, goals=goals))))["goals met"]
+        == "40 of 41, the deepest at 39"
+    )
 
 
 @pytest.mark.parametrize(
-    ("verdict", "words"), [("holds", "1 of 1 hold"), ("unknown", "1 of 1 unbroken so far"), ("violated", "1 of 1 unbroken")]
+    ("verdict", "words"),
+    [
+        ("holds", "1 of 1 hold"),
+        ("unknown", "1 of 1 unbroken so far"),
+        ("violated", "1 of 1 unbroken"),
+    ],
 )
 def test_invariants_hold_only_where_everything_was_explored(verdict, words):
     result = check(two_phase_commit(2), engine="reference")
-    assert dict(facts(evolve(result, verdict=evolve(result.verdict, verdict=verdict))))["invariants"] == words
+    assert (
+        dict(facts(evolve(result, verdict=evolve(result.verdict, verdict=verdict))))["invariants"]
+        == words
+    )
 
 
 def test_speed_memory_and_rule_calls_are_shown_where_they_were_measured():
     result = check(two_phase_commit(2), engine="reference")
-    measured: Verdict = evolve(result.verdict, seconds=2.0, states=100_000, rule_calls=77, bytes_per_state=15.25)
+    measured: Verdict = evolve(
+        result.verdict, seconds=2.0, states=100_000, rule_calls=77, bytes_per_state=15.25
+    )
     shown = dict(facts(CheckResult(result.subject, measured)))
     assert shown["run"] == "2.00 s, 50,000 states/s, 77 rule calls, 15.2 bytes a state"
 
 
 def test_a_long_reason_is_cut_in_the_headline_only():
     result = check(two_phase_commit(2), engine="reference")
-    long = evolve(result, verdict=evolve(result.verdict, verdict="unknown", reason="never fired: " + "x, " * 200))
+    long = evolve(
+        result,
+        verdict=evolve(result.verdict, verdict="unknown", reason="never fired: " + "x, " * 200),
+    )
     assert len(report(long).reason) == 160
     assert len(long.document()["reason"]) > 600

@@ -15,14 +15,27 @@ def shell(after: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """`groupcheck replay SCALE` with what a shell would write after it."""
     command = '"$@" ' + after
     whole = ["/bin/sh", "-c", command, "sh", *PROGRAM, "replay", str(SCALE)]
-    return subprocess.run(whole, capture_output=True, encoding="utf-8", env={**os.environ, **environment}, timeout=60, check=False)
+    return subprocess.run(
+        whole,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+        timeout=60,
+        check=False,
+    )
 
 
 def test_a_reader_that_goes_away_leaves_no_verdict_of_violated():
     reading, writing = os.pipe()
     os.close(reading)
     try:
-        ended = subprocess.run([*PROGRAM, "replay", str(SCALE), "--json"], stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
+        ended = subprocess.run(
+            [*PROGRAM, "replay", str(SCALE), "--json"],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
     finally:
         os.close(writing)
     assert ended.returncode == 3
@@ -40,21 +53,32 @@ def test_a_full_disk_is_one_line_and_no_verdict():
         return
     ended = shell("> /dev/full")
     assert ended.returncode == 3
-    assert "No space left" in ended.stderr and ended.stderr.count("\n") == 1 and "mistake of groupcheck" not in ended.stderr
+    assert (
+        "No space left" in ended.stderr
+        and ended.stderr.count("\n") == 1
+        and "mistake of groupcheck" not in ended.stderr
+    )
 
 
 def exit_code(*arguments: object, stdout: int = subprocess.DEVNULL, stderr: int) -> int:
     """Of the program; its streams hold back what is written, as they do by themselves."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     command = [*PROGRAM, *map(str, arguments)]
-    return subprocess.run(command, stdout=stdout, stderr=stderr, env=environment, timeout=60, check=False).returncode
+    return subprocess.run(
+        command, stdout=stdout, stderr=stderr, env=environment, timeout=60, check=False
+    ).returncode
 
 
 def ends_with_its_own_code(stderr: int, page: Path) -> None:
     assert exit_code("check", "clasic", stderr=stderr) == 2
     assert exit_code("check", "--membres", stderr=stderr) == 2
     assert exit_code(stderr=stderr) == 2
-    assert exit_code("check", "classic", "--members", 1, "--generations", 1, "--html", page, stderr=stderr) == 0
+    assert (
+        exit_code(
+            "check", "classic", "--members", 1, "--generations", 1, "--html", page, stderr=stderr
+        )
+        == 0
+    )
     assert exit_code("check", "classic", "--max-states", 3, stderr=stderr) == 3
     assert page.read_text().endswith("</html>")
 

@@ -30,7 +30,11 @@ def told(tale: Story, word: str = "broken") -> Report:
 
 def x_of(tale: Story, lane: str) -> float:
     shapes = draw(tale).shapes
-    return next(s.x for s in shapes if s.kind == "text" and s.style == "title" and s.text == tale.lane(lane).title)
+    return next(
+        s.x
+        for s in shapes
+        if s.kind == "text" and s.style == "title" and s.text == tale.lane(lane).title
+    )
 
 
 def arrows(tale: Story) -> list:
@@ -57,15 +61,21 @@ def test_a_lost_message_has_no_head_and_does_not_arrive():
 
 
 def test_a_late_message_arrives_in_its_step():
-    tale = story(events=[Message(1, "a", "c", "JoinGroup", until=3), Note(2, "b", "crashes", "fault")])
+    tale = story(
+        events=[Message(1, "a", "c", "JoinGroup", until=3), Note(2, "b", "crashes", "fault")]
+    )
     [line] = arrows(tale)
     numbers = {s.text: s.y for s in draw(tale).shapes if s.style == "number"}
     assert line.y < numbers["2"] < line.y2 < numbers["3"]
 
 
 def test_ownership_is_a_bar_from_its_first_to_its_last_step():
-    tale = story(spans=[Span("a", 1, 2, "p0"), Span("b", 2, None, "p0"), Span("a", 2, None, "p0", "stale")])
-    bars = [s for s in draw(tale).shapes if s.kind == "box" and s.style.split()[0] in ("owns", "stale")]
+    tale = story(
+        spans=[Span("a", 1, 2, "p0"), Span("b", 2, None, "p0"), Span("a", 2, None, "p0", "stale")]
+    )
+    bars = [
+        s for s in draw(tale).shapes if s.kind == "box" and s.style.split()[0] in ("owns", "stale")
+    ]
     first, second, stale = bars
     assert first.y + first.y2 == pytest.approx(second.y) == pytest.approx(stale.y)
     assert second.y + second.y2 > draw(tale).height - 60
@@ -83,7 +93,9 @@ def test_the_broken_step_is_marked_across_the_picture_and_in_its_lanes():
     tale = story(marks=[Mark(3, ("a", "b"), "one_owner is broken")])
     shapes = draw(tale).shapes
     [box] = [s for s in shapes if s.style == "broken"]
-    assert box.y < next(s.y for s in shapes if s.style == "number" and s.text == "3") < box.y + box.y2
+    assert (
+        box.y < next(s.y for s in shapes if s.style == "number" and s.text == "3") < box.y + box.y2
+    )
     assert [s.x for s in shapes if s.style == "cross"] == [x_of(tale, "a"), x_of(tale, "b")]
     assert any(s.style == "fact" and s.text == "one_owner is broken" for s in shapes)
 
@@ -92,7 +104,10 @@ def test_everything_stands_inside_the_picture():
     tale = story(
         steps=25,
         events=[
-            *(Message(k, "a", "c", "a text that is rather long for an arrow " * 3) for k in range(1, 26)),
+            *(
+                Message(k, "a", "c", "a text that is rather long for an arrow " * 3)
+                for k in range(1, 26)
+            ),
             Note(9, "b", "x" * 300, "fault"),
         ],
         spans=[Span("b", 3, None, f"p{p}") for p in range(40)],
@@ -110,7 +125,9 @@ def test_everything_stands_inside_the_picture():
 
 def test_a_text_that_was_cut_says_it_in_whole_when_pointed_at():
     text = "OffsetCommit of everything that was ever processed"
-    [said] = [s for s in draw(story(events=[Message(1, "a", "c", text)])).shapes if s.style == "said"]
+    [said] = [
+        s for s in draw(story(events=[Message(1, "a", "c", text)])).shapes if s.style == "said"
+    ]
     assert said.text.endswith("…")
     assert said.full == text
 
@@ -164,7 +181,11 @@ def test_a_hostile_text_stays_a_text():
     for text in (page(hostile()), fragment(hostile())):
         reader = read(text)
         assert not {"script", "img", "iframe", "link", "object", "a"} & set(reader.tags)
-        assert not [name for name, _ in reader.attributes if name.startswith("on") or name in ("src", "href", "style")]
+        assert not [
+            name
+            for name, _ in reader.attributes
+            if name.startswith("on") or name in ("src", "href", "style")
+        ]
         assert "<script>alert(1)</script>" in reader.words
         assert not set("\x1b\u202e\ud800") & set(text)
 

@@ -196,16 +196,24 @@ def check(event: e.Event, kind: type[e.Event], fields: dict[str, Any]) -> None:
         assert getattr(event, name) == value, name
 
 
-@pytest.mark.parametrize(("sentence", "kind", "fields"), SCALA_LINES, ids=lambda x: x[:60] if isinstance(x, str) else "")
-def test_a_line_of_the_old_coordinator(sentence: str, kind: type[e.Event], fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("sentence", "kind", "fields"), SCALA_LINES, ids=lambda x: x[:60] if isinstance(x, str) else ""
+)
+def test_a_line_of_the_old_coordinator(
+    sentence: str, kind: type[e.Event], fields: dict[str, Any]
+) -> None:
     line = f"[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: {sentence} (kafka.coordinator.group.GroupCoordinator)"
     event = read(line)
     check(event, kind, fields)
     assert (event.broker, event.time) == (3, 1729877116582)
 
 
-@pytest.mark.parametrize(("sentence", "kind", "fields"), JAVA_LINES, ids=lambda x: x[:60] if isinstance(x, str) else "")
-def test_a_line_of_the_new_coordinator(sentence: str, kind: type[e.Event], fields: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("sentence", "kind", "fields"), JAVA_LINES, ids=lambda x: x[:60] if isinstance(x, str) else ""
+)
+def test_a_line_of_the_new_coordinator(
+    sentence: str, kind: type[e.Event], fields: dict[str, Any]
+) -> None:
     before = "[2024-10-25 17:25:16,582] DEBUG [GroupCoordinator id=3 topic=__consumer_offsets partition=7] "
     event = read(f"{before}{sentence} (org.apache.kafka.coordinator.group.GroupMetadataManager)")
     check(event, kind, fields)
@@ -248,16 +256,27 @@ REASONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "cause", "members", "client"), REASONS, ids=lambda x: x[:50] if isinstance(x, str) else "")
-def test_a_reason_names_its_cause_and_its_members(text: str, cause: e.Cause, members: tuple[str, ...], client: str | None) -> None:
+@pytest.mark.parametrize(
+    ("text", "cause", "members", "client"),
+    REASONS,
+    ids=lambda x: x[:50] if isinstance(x, str) else "",
+)
+def test_a_reason_names_its_cause_and_its_members(
+    text: str, cause: e.Cause, members: tuple[str, ...], client: str | None
+) -> None:
     reason = parse_reason(text)
     assert (reason.cause, reason.members, reason.client) == (cause, members, client)
 
 
 def test_the_life_of_a_coordinator_is_told_without_a_group() -> None:
-    assert isinstance(read("[GroupCoordinator 1]: Starting up. (kafka.coordinator.group.GroupCoordinator)"), e.CoordinatorStarted)
+    assert isinstance(
+        read("[GroupCoordinator 1]: Starting up. (kafka.coordinator.group.GroupCoordinator)"),
+        e.CoordinatorStarted,
+    )
     assert isinstance(read("[GroupCoordinator id=1] Shutting down."), e.CoordinatorStopped)
-    taken = read("[GroupMetadataManager brokerId=1] Scheduling loading of offsets and group metadata from __consumer_offsets-9 for epoch 3")
+    taken = read(
+        "[GroupMetadataManager brokerId=1] Scheduling loading of offsets and group metadata from __consumer_offsets-9 for epoch 3"
+    )
     assert isinstance(taken, e.PartitionTaken) and taken.partition == 9
     deleted = read(
         "[GroupCoordinator id=1 topic=__consumer_offsets partition=9] The following groups were deleted: a, b. A total of 4 offsets were removed."

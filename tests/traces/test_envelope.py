@@ -53,22 +53,36 @@ def test_a_line_without_a_time_has_none() -> None:
 
 def test_lines_of_the_group_metadata_class_have_no_marker_and_are_found() -> None:
     said = "Group leader [member.id: a, group.instance.id: None] failed to join before rebalance timeout, while new leader b was elected."
-    sentence = coordinator_sentence(f"[2024-10-25 17:25:16,582] INFO {said} (kafka.coordinator.group.GroupMetadata)")
+    sentence = coordinator_sentence(
+        f"[2024-10-25 17:25:16,582] INFO {said} (kafka.coordinator.group.GroupMetadata)"
+    )
     assert sentence is not None and sentence.text == said and sentence.broker is None
 
 
 def test_other_lines_are_not_taken_for_the_coordinators() -> None:
-    assert coordinator_sentence("[2024-10-25 17:25:16,582] INFO [Consumer clientId=a, groupId=g] Joined (x)") is None
+    assert (
+        coordinator_sentence(
+            "[2024-10-25 17:25:16,582] INFO [Consumer clientId=a, groupId=g] Joined (x)"
+        )
+        is None
+    )
     assert coordinator_sentence('{"message": {"text": 5}}') is None
     assert coordinator_sentence("") is None
 
 
 def test_a_number_is_seconds_or_a_fraction_of_them_by_its_size() -> None:
-    assert [from_number(n) for n in (1729877116, 1729877116582, 1729877116582000, 1.729877116582e18)][:3] == [1729877116000, AT, AT]
-    assert from_number(5) is None and from_number(float("nan")) is None and from_number(1e300) is None
+    assert [
+        from_number(n) for n in (1729877116, 1729877116582, 1729877116582000, 1.729877116582e18)
+    ][:3] == [1729877116000, AT, AT]
+    assert (
+        from_number(5) is None and from_number(float("nan")) is None and from_number(1e300) is None
+    )
 
 
-@pytest.mark.parametrize("text", ["2024-13-45 17:25:16", "2024-10-25 99:99:99", "Foo 25 17:25:16", "31 Feb 2024 10:00:00,000"])
+@pytest.mark.parametrize(
+    "text",
+    ["2024-13-45 17:25:16", "2024-10-25 99:99:99", "Foo 25 17:25:16", "31 Feb 2024 10:00:00,000"],
+)
 def test_impossible_dates_are_no_dates(text: str) -> None:
     assert parse_time(text) in (None, 62716000)  # a time of day may be left
 

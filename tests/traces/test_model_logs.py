@@ -55,7 +55,11 @@ def test_every_run_of_the_model_is_explained(scope: str, style: Style, tmp_path:
             continue
         group = replayed(lines, tmp_path)
         assert group is not None
-        assert group.unexplained_count == 0 and group.assumed_count == 0, (seed, group.unexplained, "\n".join(lines))
+        assert group.unexplained_count == 0 and group.assumed_count == 0, (
+            seed,
+            group.unexplained,
+            "\n".join(lines),
+        )
         assert len(group.timeline.rounds) == sum("Preparing to rebalance" in line for line in lines)
         rounds += len(group.timeline.rounds)
     assert rounds > 20
@@ -63,16 +67,28 @@ def test_every_run_of_the_model_is_explained(scope: str, style: Style, tmp_path:
 
 @pytest.mark.parametrize("style", OLD_STYLES, ids=lambda s: s.name)
 @pytest.mark.parametrize("scope", ["three members", "ids in one step"])
-def test_an_old_coordinator_tells_less_and_is_explained(scope: str, style: Style, tmp_path: Path) -> None:
-    faults = {name: n for name, n in FAULTS.items() if name != "sync_timeout"}  # there is no such timer before 3.0
-    found = small(3, faults={**faults, "fail_over": 1}, two_step=scope == "three members" and style.old != "1.1")
+def test_an_old_coordinator_tells_less_and_is_explained(
+    scope: str, style: Style, tmp_path: Path
+) -> None:
+    faults = {
+        name: n for name, n in FAULTS.items() if name != "sync_timeout"
+    }  # there is no such timer before 3.0
+    found = small(
+        3,
+        faults={**faults, "fail_over": 1},
+        two_step=scope == "three members" and style.old != "1.1",
+    )
     rounds = 0
     for seed in SEEDS:
         lines = printed_run(seed, style, found, STEPS)
         for part in (lines, lines[len(lines) // 2 :]):
             group = replayed(part, tmp_path) if part else None
             if group is not None:
-                assert group.unexplained_count == 0 and group.assumed_count == 0, (seed, group.unexplained, "\n".join(part))
+                assert group.unexplained_count == 0 and group.assumed_count == 0, (
+                    seed,
+                    group.unexplained,
+                    "\n".join(part),
+                )
                 rounds += len(group.timeline.rounds)
     assert rounds > 20
 
@@ -85,10 +101,17 @@ def test_a_run_cut_at_any_place_is_explained(scope: str, style: Style, tmp_path:
         cut = random.Random(seed).randrange(len(lines)) if lines else 0
         group = replayed(lines[cut:], tmp_path) if lines[cut:] else None
         if group is not None:
-            assert group.unexplained_count == 0 and group.assumed_count == 0, (seed, cut, group.unexplained, "\n".join(lines[cut:]))
+            assert group.unexplained_count == 0 and group.assumed_count == 0, (
+                seed,
+                cut,
+                group.unexplained,
+                "\n".join(lines[cut:]),
+            )
 
 
-GENERATION = re.compile(r"(Stabilized group g generation |with old generation |for generation )(\d+)")
+GENERATION = re.compile(
+    r"(Stabilized group g generation |with old generation |for generation )(\d+)"
+)
 
 
 def runs_with(pattern: str, style: Style) -> Iterator[tuple[Sequence[str], int]]:
@@ -107,7 +130,9 @@ def runs_with(pattern: str, style: Style) -> Iterator[tuple[Sequence[str], int]]
 
 @pytest.mark.parametrize("style", STYLES, ids=lambda s: s.name)
 @pytest.mark.parametrize("by", [1, 5])
-def test_a_generation_that_is_changed_anywhere_is_noticed(style: Style, by: int, tmp_path: Path) -> None:
+def test_a_generation_that_is_changed_anywhere_is_noticed(
+    style: Style, by: int, tmp_path: Path
+) -> None:
     for lines, k in runs_with(GENERATION.pattern, style):
         changed = [*lines]
         changed[k] = GENERATION.sub(lambda m: m[1] + str(int(m[2]) + by), lines[k])

@@ -30,7 +30,14 @@ def read(path: Path, needles: tuple[bytes, ...] = ()) -> tuple[list[tuple[int, s
 
 @pytest.mark.parametrize(
     "content",
-    [b"", bytes(range(256)) * 50, b"PK\x03\x04zip", b"\xfd7zXZ\x00xz", b"\x1f\x8bnot gzip at all", b"\x1f\x8b"],
+    [
+        b"",
+        bytes(range(256)) * 50,
+        b"PK\x03\x04zip",
+        b"\xfd7zXZ\x00xz",
+        b"\x1f\x8bnot gzip at all",
+        b"\x1f\x8b",
+    ],
     ids=["empty", "binary", "zip", "xz", "bad gzip", "cut gzip"],
 )
 def test_what_is_no_text_is_refused_with_a_reason(tmp_path: Path, content: bytes) -> None:
@@ -68,23 +75,38 @@ def test_an_empty_gzip_is_empty(tmp_path: Path) -> None:
         replay_file(str(path))
 
 
-def test_a_gzip_bomb_is_read_no_further_than_a_log_would_unpack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gzip_bomb_is_read_no_further_than_a_log_would_unpack(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(reading, "MOST_UNPACKED", 1 << 20)
     path = tmp_path / "f.gz"
     path.write_bytes(gzip.compress((LINE + "x" * (64 << 20)).encode()))
     report = replay_file(str(path))
-    assert report.understood == 1 and any("unpacks to far more than any log" in note for note in report.notes)
+    assert report.understood == 1 and any(
+        "unpacks to far more than any log" in note for note in report.notes
+    )
     monkeypatch.undo()
     assert not any("unpacks" in note for note in replay_file(str(path)).notes)
 
 
-@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n\x00"), max_size=50), min_size=1, max_size=30), st.booleans())
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8", exclude_characters="\r\n\x00"), max_size=50),
+        min_size=1,
+        max_size=30,
+    ),
+    st.booleans(),
+)
 def test_lines_come_out_as_they_are_plain_or_packed(lines: list[str], packed: bool) -> None:
     import io
 
     raw = ("\n".join(lines) + "\n").encode()
     notes = Notes()
-    stream = io.BufferedReader(gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(raw)))) if packed else io.BufferedReader(io.BytesIO(raw))  # type: ignore[type-var]
+    stream = (
+        io.BufferedReader(gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(raw))))
+        if packed
+        else io.BufferedReader(io.BytesIO(raw))
+    )  # type: ignore[type-var]
     found = list(read_lines(stream, notes))
     expected = [line.removeprefix("﻿") if k == 0 else line for k, line in enumerate(lines)]
     assert found == list(enumerate(expected, 1))
@@ -136,14 +158,31 @@ PACKED = gzip.compress("".join(LINE.replace("5 (", f"{k} (") for k in range(3000
     [
         (PACKED + b"junk", "", "4 bytes after the end of the gzip data are left out"),
         (PACKED + bytes(100_000), "", ""),
-        (PACKED + b"no member, but long enough for one", "from line 3001 on if not before: its gzip data is corrupt", ""),
+        (
+            PACKED + b"no member, but long enough for one",
+            "from line 3001 on if not before: its gzip data is corrupt",
+            "",
+        ),
         (PACKED + PACKED[:12], "ends early, after line 3000: its gzip data is cut off", ""),
         (PACKED[:-3], "ends early, after line 3000: its gzip data is cut off", ""),
-        (PACKED[:-8] + bytes(8), "from line 3001 on if not before: its gzip data is corrupt (incorrect data check)", ""),
+        (
+            PACKED[:-8] + bytes(8),
+            "from line 3001 on if not before: its gzip data is corrupt (incorrect data check)",
+            "",
+        ),
     ],
-    ids=["junk", "padding", "a member's remains", "a member's beginning", "cut trailer", "wrong checksum"],
+    ids=[
+        "junk",
+        "padding",
+        "a member's remains",
+        "a member's beginning",
+        "cut trailer",
+        "wrong checksum",
+    ],
 )
-def test_all_lines_before_damage_are_read_and_it_is_told(tmp_path: Path, content: bytes, torn: str, beyond: str) -> None:
+def test_all_lines_before_damage_are_read_and_it_is_told(
+    tmp_path: Path, content: bytes, torn: str, beyond: str
+) -> None:
     path = tmp_path / "f.log.gz"
     path.write_bytes(content)
     lines, notes = read(path)
@@ -165,16 +204,28 @@ def test_no_line_is_lost_before_a_cut_and_none_is_cut_short(tmp_path: Path) -> N
         path.write_bytes(PACKED[:at])
         unpacked = zlib.decompressobj(31).decompress(PACKED[:at])
         lines, notes = read(path)
-        assert whole.startswith(unpacked) and [text for _, text in lines] == unpacked[: unpacked.rfind(b"\n") + 1].decode().splitlines()
+        assert (
+            whole.startswith(unpacked)
+            and [text for _, text in lines]
+            == unpacked[: unpacked.rfind(b"\n") + 1].decode().splitlines()
+        )
         assert notes.lines == len(lines)
 
 
 def test_what_unpacks_before_a_wrong_byte_is_read(tmp_path: Path) -> None:
-    header, stored, of_no_kind = gzip.compress(b"")[:10], b"\x00\x04\x00\xfb\xff" + b"x\ny\n", b"\x07" * 40
+    header, stored, of_no_kind = (
+        gzip.compress(b"")[:10],
+        b"\x00\x04\x00\xfb\xff" + b"x\ny\n",
+        b"\x07" * 40,
+    )
     path = tmp_path / "f.log.gz"
     path.write_bytes(header + stored + of_no_kind)
     lines, notes = read(path)
-    assert [text for _, text in lines] == ["x", "y"] and "its gzip data is corrupt" in notes.torn and notes.altered
+    assert (
+        [text for _, text in lines] == ["x", "y"]
+        and "its gzip data is corrupt" in notes.torn
+        and notes.altered
+    )
 
 
 @pytest.mark.parametrize(
@@ -221,7 +272,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         path = tmp_path / f"{rounds}.log.gz"
         with gzip.open(path, "wt", compresslevel=1) as f:
             for k in range(rounds):
-                f.write(f"[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: Loading group metadata for g{k % 50} with generation {k}\n")
+                f.write(
+                    f"[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: Loading group metadata for g{k % 50} with generation {k}\n"
+                )
                 f.write("[2024-10-25 17:25:16,582] INFO something else (kafka.log.Log)\n" * 20)
         tracemalloc.start()
         replay_file(str(path))
@@ -233,7 +286,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     assert peak(2000) < peak(200) + 3_000_000
 
 
-def test_memory_is_bounded_however_many_members_and_rebalances_a_file_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_bounded_however_many_members_and_rebalances_a_file_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(replay_module, "SWEEP_LINES", 300)
     monkeypatch.setattr(replay_module, "NAMES_KEPT", 200)
 
@@ -243,13 +298,19 @@ def test_memory_is_bounded_however_many_members_and_rebalances_a_file_names(tmp_
         with path.open("w") as f:
             for k in range(rounds):
                 member = f"m-{k:08x}-0000-0000-0000-000000000000"
-                f.write(f"{before} Dynamic Member with unknown member id joins group g in Stable state. Created a new member id {member}")
+                f.write(
+                    f"{before} Dynamic Member with unknown member id joins group g in Stable state. Created a new member id {member}"
+                )
                 f.write(" for this member and add to the group.\n")
                 f.write(
                     f"{before} Preparing to rebalance group g in state PreparingRebalance with old generation {k} (__consumer_offsets-7)"
                 )
-                f.write(f" (reason: Adding new member {member} with group instance id None; client reason: x)\n")
-                f.write(f"{before} Stabilized group g generation {k + 7} (__consumer_offsets-7) with 999999 members\n")
+                f.write(
+                    f" (reason: Adding new member {member} with group instance id None; client reason: x)\n"
+                )
+                f.write(
+                    f"{before} Stabilized group g generation {k + 7} (__consumer_offsets-7) with 999999 members\n"
+                )
         tracemalloc.start()
         (group,) = replay_file(str(path)).groups
         _, most = tracemalloc.get_traced_memory()

@@ -48,17 +48,30 @@ def anomaly(g: GroupReport, kind: str) -> str:
 )
 def test_a_correct_coordinators_log_holds(name: str) -> None:
     report = replay(name)
-    assert (report.verdict, [g.unexplained_count for g in report.groups]) == ("holds", [0] * len(report.groups))
+    assert (report.verdict, [g.unexplained_count for g in report.groups]) == (
+        "holds",
+        [0] * len(report.groups),
+    )
     assert report.understood + report.foreign == report.lines
 
 
 def test_kafka_go_members_that_miss_the_join_window_are_the_cause_of_a_storm() -> None:
     g = group("msk-kafkago-rebalance-storm.log.gz", "test-consumer-group")
     t = g.timeline
-    assert (t.lowest, t.highest, t.counts["rebalances"], t.counts["not_rejoined"], t.counts["joined"]) == (0, 39, 39, 221, 266)
+    assert (
+        t.lowest,
+        t.highest,
+        t.counts["rebalances"],
+        t.counts["not_rejoined"],
+        t.counts["joined"],
+    ) == (0, 39, 39, 221, 266)
     assert "expired" not in t.counts and "left" not in t.counts
     text = anomaly(g, "join_window_missed")
-    assert "38 rebalances ended by the rebalance timeout; 221 members" in text and "lasted 5.0 s" in text and "5 members a round" in text
+    assert (
+        "38 rebalances ended by the rebalance timeout; 221 members" in text
+        and "lasted 5.0 s" in text
+        and "5 members a round" in text
+    )
     storm = anomaly(g, "rebalance_storm")
     assert "a rebalance every 10.1 s" in storm and "causes: join 39" in storm
     assert 0.45 < t.preparing_ms / 384_772 < 0.52
@@ -69,7 +82,10 @@ def test_ghost_members_are_ids_that_expire_in_bulk() -> None:
     assert g.timeline.largest == 232
     text = anomaly(g, "ghost_members")
     assert text.startswith("239 members expired in bulk")
-    assert "228 of them joined in this log and never led" in text and "230 ids joined in one round" in text
+    assert (
+        "228 of them joined in this log and never led" in text
+        and "230 ids joined in one round" in text
+    )
     assert "waited 136.2 s" in anomaly(g, "blocked_by_departed_member")
 
 
@@ -82,9 +98,16 @@ def test_churn_is_ranked_by_cause() -> None:
 def test_members_that_vanish_keep_the_others_waiting_and_filtered_lines_are_noticed() -> None:
     report = replay("t2-two-groups-failed-members.log")
     groups = {g.group: g for g in report.groups}
-    assert [round(groups[g].timeline.preparing_ms / 1000) for g in ("group1", "mygroup1")] == [2621, 1186]
+    assert [round(groups[g].timeline.preparing_ms / 1000) for g in ("group1", "mygroup1")] == [
+        2621,
+        1186,
+    ]
     assert [groups[g].timeline.counts["expired"] for g in ("group1", "mygroup1")] == [12, 11]
-    assert [groups[g].verdict for g in ("group1", "my-group", "mygroup1")] == ["unknown", "holds", "unknown"]
+    assert [groups[g].verdict for g in ("group1", "my-group", "mygroup1")] == [
+        "unknown",
+        "holds",
+        "unknown",
+    ]
     assert [groups[g].unexplained_count for g in groups] == [0, 0, 0]
     for g in (groups["group1"], groups["mygroup1"]):
         lost = [a.text for a in g.anomalies if a.kind == "missing_lines"]
@@ -119,16 +142,28 @@ def test_two_groups_of_one_application_are_followed_apart() -> None:
     report = replay("kafka40-two-groups-expire.log.gz")
     assert [g.group for g in report.groups] == ["adhocGroupId", "rainfallGroupId"]
     for g in report.groups:
-        assert (g.timeline.counts["left"], g.timeline.counts["expired"], g.timeline.counts["pending_expired"]) == (8, 2, 1)
+        assert (
+            g.timeline.counts["left"],
+            g.timeline.counts["expired"],
+            g.timeline.counts["pending_expired"],
+        ) == (8, 2, 1)
         assert "1 id handed out and never used" in anomaly(g, "ids_never_used")
 
 
 def test_a_consumer_that_is_closed_right_after_its_first_assignment_costs_two_generations() -> None:
     g = group("kraft-group-35-rebalances.log.gz", "kraft-group")
     t = g.timeline
-    assert (t.lowest, t.highest, t.counts["joined"], t.counts["left"], t.counts.get("expired", 0)) == (102, 166, 32, 32, 0)
+    assert (
+        t.lowest,
+        t.highest,
+        t.counts["joined"],
+        t.counts["left"],
+        t.counts.get("expired", 0),
+    ) == (102, 166, 32, 32, 0)
     assert "short_lived_members" in {a.kind for a in g.anomalies}
-    delays = [r for r in t.rounds if r.waited_for == "the initial delay" and r.outcome == "assigned"]
+    delays = [
+        r for r in t.rounds if r.waited_for == "the initial delay" and r.outcome == "assigned"
+    ]
     assert len(delays) >= 25
 
 
@@ -143,12 +178,21 @@ def test_a_group_of_a_protocol_not_modelled_yet_has_a_timeline_and_an_honest_unk
         (2, "join", 1, "assigned"), (3, "join", 2, "assigned"), (4, "join", 3, "assigned"),
         (5, "leave", 2, "assigned"), (6, "session_expired", 1, "assigned"), (7, "leave", 0, "emptied"),
     ]  # fmt: skip
-    assert (live.timeline.counts["joined"], live.timeline.counts["left"], live.timeline.counts["expired"]) == (3, 2, 1)
+    assert (
+        live.timeline.counts["joined"],
+        live.timeline.counts["left"],
+        live.timeline.counts["expired"],
+    ) == (3, 2, 1)
 
 
 def test_a_clients_log_is_named_and_not_guessed_at() -> None:
     report = replay("classic-eager-scaleup.log")
-    assert (report.format, report.verdict, report.lines, report.groups) == ("java-client", "unknown", 23, ())
+    assert (report.format, report.verdict, report.lines, report.groups) == (
+        "java-client",
+        "unknown",
+        23,
+        (),
+    )
     assert "not replayed yet" in report.reason
 
 
@@ -156,7 +200,12 @@ def test_an_orderly_restart_is_no_rebalance() -> None:
     report = replay("live-broker_restart.log")
     g1 = next(g for g in report.groups if g.group == "g1")
     assert g1.verdict == "holds"
-    assert [(r.from_generation, r.cause.value) for r in g1.timeline.rounds] == [(0, "join"), (1, "join"), (2, "leave"), (3, "leave")]
+    assert [(r.from_generation, r.cause.value) for r in g1.timeline.rounds] == [
+        (0, "join"),
+        (1, "join"),
+        (2, "leave"),
+        (3, "leave"),
+    ]
     assert {"group_unloaded", "group_loaded"} <= {a.kind for a in g1.anomalies}
     assert "generation_reset" not in {a.kind for a in g1.anomalies}
     assert [a.kind for a in report.anomalies] == ["coordinator_stopped", "coordinator_started"]
@@ -164,13 +213,26 @@ def test_an_orderly_restart_is_no_rebalance() -> None:
 
 # What the recorder of the live runs saw from outside: (generation, leader, the last to join), by client id.
 ZOMBIE = [(1, "a", None), (2, "a", "a"), (3, "b", None), (4, "b", "b"), (5, "b", "b")]
-COOPERATIVE = [(1, "a", None), (2, "a", "a"), (3, "a", "b"), (4, "a", "b"), (5, "a", "c"), (6, "c", "b")]
+COOPERATIVE = [
+    (1, "a", None),
+    (2, "a", "a"),
+    (3, "a", "b"),
+    (4, "a", "b"),
+    (5, "a", "c"),
+    (6, "c", "b"),
+]
 
 
-@pytest.mark.parametrize(("name", "truth"), [("live-zombie.log", ZOMBIE), ("live-coop_join_kill.log", COOPERATIVE)])
-def test_leaders_and_late_comers_are_those_that_a_witness_saw(name: str, truth: list[tuple[int, str, str | None]]) -> None:
+@pytest.mark.parametrize(
+    ("name", "truth"), [("live-zombie.log", ZOMBIE), ("live-coop_join_kill.log", COOPERATIVE)]
+)
+def test_leaders_and_late_comers_are_those_that_a_witness_saw(
+    name: str, truth: list[tuple[int, str, str | None]]
+) -> None:
     rounds = [r for r in group(name, "g1").timeline.rounds if r.outcome == "assigned"]
-    assert [(r.to_generation, r.leader and r.leader[0]) for r in rounds] == [(generation, leader) for generation, leader, _ in truth]
+    assert [(r.to_generation, r.leader and r.leader[0]) for r in rounds] == [
+        (generation, leader) for generation, leader, _ in truth
+    ]
     for r, (_, _, last) in zip(rounds, truth, strict=True):
         if r.held_up_by and last is not None:
             assert last in {id[0] for id in r.held_up_by}

@@ -18,7 +18,14 @@ SCALE = "replay/kafka41-console-group-scale.log"
 EXPIRY = "replay/kafka40-two-groups-expire.log.gz"
 KRAFT = "replay/kraft-group-35-rebalances.log.gz"
 ZOMBIE = "requests/live-zombie.log.gz"
-LOGS = [SCALE, EXPIRY, KRAFT, "replay/live-zombie.log", ZOMBIE, "requests/live-broker_restart.log.gz"]
+LOGS = [
+    SCALE,
+    EXPIRY,
+    KRAFT,
+    "replay/live-zombie.log",
+    ZOMBIE,
+    "requests/live-broker_restart.log.gz",
+]
 
 
 def lines_of(name: str) -> list[str]:
@@ -34,8 +41,22 @@ def replay(path: Path, lines: Iterable[str]) -> FileReport:
 
 def told(report: FileReport) -> list[object]:
     """All that is said of groups, but line numbers."""
-    verdicts = [(g.group, g.verdict, g.unexplained_count, g.lines, dict(g.timeline.counts), len(g.timeline.rounds)) for g in report.groups]
-    return [report.verdict, [[(a.kind, a.text.partition(": ")[2]) for a in g.anomalies] for g in report.groups], verdicts]
+    verdicts = [
+        (
+            g.group,
+            g.verdict,
+            g.unexplained_count,
+            g.lines,
+            dict(g.timeline.counts),
+            len(g.timeline.rounds),
+        )
+        for g in report.groups
+    ]
+    return [
+        report.verdict,
+        [[(a.kind, a.text.partition(": ")[2]) for a in g.anomalies] for g in report.groups],
+        verdicts,
+    ]
 
 
 def one_by_one(lines: Sequence[str]) -> list[str]:
@@ -47,17 +68,26 @@ def in_blocks(lines: Sequence[str]) -> list[str]:
 
 
 def by_two_threads(lines: Sequence[str]) -> list[str]:
-    return [line for k in range(0, len(lines), 2) for line in (*lines[k : k + 2], *reversed(lines[k : k + 2]))]
+    return [
+        line
+        for k in range(0, len(lines), 2)
+        for line in (*lines[k : k + 2], *reversed(lines[k : k + 2]))
+    ]
 
 
 @pytest.mark.parametrize("twice", [one_by_one, in_blocks, by_two_threads])
 @pytest.mark.parametrize("name", LOGS)
-def test_what_two_appenders_write_is_judged_as_if_one_did(tmp_path: Path, name: str, twice: Callable[[Sequence[str]], list[str]]) -> None:
+def test_what_two_appenders_write_is_judged_as_if_one_did(
+    tmp_path: Path, name: str, twice: Callable[[Sequence[str]], list[str]]
+) -> None:
     lines = lines_of(name)
     once, doubled = replay(tmp_path, lines), replay(tmp_path, twice(lines))
     assert told(doubled) == told(once)
     assert (doubled.lines, doubled.understood) == (2 * once.lines, 2 * once.understood)
-    assert f"{once.understood} lines stand twice, as where two appenders write to one file: taken once" in doubled.notes
+    assert (
+        f"{once.understood} lines stand twice, as where two appenders write to one file: taken once"
+        in doubled.notes
+    )
     assert not any("stand twice" in note for note in once.notes)
 
 
@@ -77,9 +107,15 @@ def test_a_line_that_stands_once_in_a_doubled_log_ends_nothing(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("name", "change"), [(SCALE, ("generation 9 with", "generation 8 with")), (ZOMBIE, ('"errorCode":27', '"errorCode":0'))]
+    ("name", "change"),
+    [
+        (SCALE, ("generation 9 with", "generation 8 with")),
+        (ZOMBIE, ('"errorCode":27', '"errorCode":0')),
+    ],
 )
-def test_a_violation_stays_one_when_it_stands_twice(tmp_path: Path, name: str, change: tuple[str, str]) -> None:
+def test_a_violation_stays_one_when_it_stands_twice(
+    tmp_path: Path, name: str, change: tuple[str, str]
+) -> None:
     lines = [line.replace(*change) for line in lines_of(name)]
     once = replay(tmp_path, lines)
     assert once.verdict == "violated" and told(replay(tmp_path, one_by_one(lines))) == told(once)
@@ -91,7 +127,10 @@ def test_what_happened_twice_in_one_millisecond_is_not_swallowed(tmp_path: Path)
     again = [*lines[: k + 1], *lines[k:]]
     once = replay(tmp_path, again)
     (failed,) = [g for g in once.groups if g.group in lines[k] and g.timeline.counts["expired"]][:1]
-    assert failed.lines == next(g.lines for g in replay(tmp_path, lines).groups if g.group == failed.group) + 1
+    assert (
+        failed.lines
+        == next(g.lines for g in replay(tmp_path, lines).groups if g.group == failed.group) + 1
+    )
     assert told(replay(tmp_path, one_by_one(again))) == told(once)
 
 
@@ -105,18 +144,26 @@ def test_what_happened_twice_in_one_millisecond_is_not_swallowed(tmp_path: Path)
         (SCALE, "Created a new member id", "holds"),
     ],
 )
-def test_one_line_that_stands_twice_accuses_nobody(tmp_path: Path, name: str, said: str, verdict: str) -> None:
+def test_one_line_that_stands_twice_accuses_nobody(
+    tmp_path: Path, name: str, said: str, verdict: str
+) -> None:
     lines = lines_of(name)
     places = [k for k, line in enumerate(lines) if said in line]
     reports = [replay(tmp_path, [*lines[: k + 1], *lines[k:]]) for k in places]
-    assert {report.verdict for report in reports} == {verdict} and not any(g.unexplained_count for report in reports for g in report.groups)
+    assert {report.verdict for report in reports} == {verdict} and not any(
+        g.unexplained_count for report in reports for g in report.groups
+    )
     if verdict == "unknown":
         assert f"line {places[0] + 2} repeats the one before it" in reports[0].reason
 
 
 def test_the_same_line_a_millisecond_later_is_a_second_event(tmp_path: Path) -> None:
     lines = lines_of(EXPIRY)
-    k = next(k for k, line in enumerate(lines) if "Adding to the group now" in line and line[:24] < lines[k + 1][:24])
+    k = next(
+        k
+        for k, line in enumerate(lines)
+        if "Adding to the group now" in line and line[:24] < lines[k + 1][:24]
+    )
     later = re.sub(r",(\d{3})\]", lambda m: f",{int(m[1]) + 1:03}]", lines[k])
     assert replay(tmp_path, [*lines[: k + 1], later, *lines[k + 1 :]]).verdict == "violated"
 
@@ -132,7 +179,9 @@ def test_a_burst_of_one_kind_of_line_told_twice_is_no_second_appender() -> None:
 def test_a_few_pairs_prove_nothing(pairs: int, left_out: int) -> None:
     once: Once[str] = Once()
     lines = [Line(f"{k}", k, f"kind {k % 3}", 1) for k in range(pairs) for _ in range(2)]
-    given = list(once.of([Line("before", "before", "x", 1), *lines, Line("after", "after", "x", 1)]))
+    given = list(
+        once.of([Line("before", "before", "x", 1), *lines, Line("after", "after", "x", 1)])
+    )
     assert once.left_out == left_out and len(given) == 2 + 2 * pairs - left_out
 
 
@@ -153,10 +202,15 @@ def test_few_lines_are_held_back(size: int, copies: int) -> None:
         assert taken - given <= most
 
 
-def test_no_broker_is_accused_where_it_is_not_clear_which_lines_were_doubled(tmp_path: Path) -> None:
+def test_no_broker_is_accused_where_it_is_not_clear_which_lines_were_doubled(
+    tmp_path: Path,
+) -> None:
     lines = [line.replace("generation 9 with", "generation 8 with") for line in lines_of(SCALE)]
     wrong = next(k for k, line in enumerate(lines) if "generation 8 with" in line)
     clear = lines[: wrong + 4] + one_by_one(lines[wrong + 4 :])
     assert replay(tmp_path, clear).verdict == "violated"
     report = replay(tmp_path, [lines[0], *clear])
-    assert report.verdict == "unknown" and "it is not clear whether two appenders wrote them" in report.reason
+    assert (
+        report.verdict == "unknown"
+        and "it is not clear whether two appenders wrote them" in report.reason
+    )

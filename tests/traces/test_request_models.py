@@ -43,20 +43,28 @@ def replayed(lines: Sequence[str], path: Path) -> GroupReport:
 
 
 @pytest.mark.parametrize(
-    ("found", "seeds"), [(QUIET, range(3)), (BUSY, range(2)), (OLD, range(1))], ids=["quiet", "busy", "ids in one step"]
+    ("found", "seeds"),
+    [(QUIET, range(3)), (BUSY, range(2)), (OLD, range(1))],
+    ids=["quiet", "busy", "ids in one step"],
 )
 def test_every_run_of_the_model_holds(found: Scope, seeds: range, tmp_path: Path) -> None:
     rounds = 0
     for seed in seeds:
         lines = printed_requests(seed, found, STEPS)
         group = replayed(lines, tmp_path)
-        assert (group.verdict, group.unexplained_count) == ("holds", 0), (seed, group.reason, group.unexplained)
+        assert (group.verdict, group.unexplained_count) == ("holds", 0), (
+            seed,
+            group.reason,
+            group.unexplained,
+        )
         rounds += len(group.timeline.rounds)
     assert rounds >= len(seeds)
 
 
 def test_a_run_with_requests_that_no_line_shows_is_never_called_wrong(tmp_path: Path) -> None:
-    verdicts = [replayed(printed_requests(seed, BROKEN, STEPS), tmp_path).verdict for seed in range(2)]
+    verdicts = [
+        replayed(printed_requests(seed, BROKEN, STEPS), tmp_path).verdict for seed in range(2)
+    ]
     assert "violated" not in verdicts and "holds" in verdicts
 
 
@@ -82,7 +90,11 @@ def changed(lines: Sequence[str], api: str, change: Change, seed: int) -> Iterat
         head, mark, rest = lines[k].partition("Completed request:")
         record, end = json.JSONDecoder().raw_decode(rest)
         if change(record["request"], record["response"]):
-            yield [*lines[:k], head + mark + json.dumps(record, separators=(",", ":")) + rest[end:], *lines[k + 1 :]]
+            yield [
+                *lines[:k],
+                head + mark + json.dumps(record, separators=(",", ":")) + rest[end:],
+                *lines[k + 1 :],
+            ]
             done += 1
         if done == 2:
             return
@@ -155,10 +167,23 @@ def test_an_answer_to_a_request_that_should_wait_is_found(tmp_path: Path) -> Non
     for k in later[1:]:
         head, mark, rest = lines[k].partition("Completed request:")
         record, end = json.JSONDecoder().raw_decode(rest)
-        response = {"errorCode": 0, "generationId": 1, "protocolName": "range", "leader": record["response"]["memberId"], "members": []}
+        response = {
+            "errorCode": 0,
+            "generationId": 1,
+            "protocolName": "range",
+            "leader": record["response"]["memberId"],
+            "members": [],
+        }
         record["response"] |= response
         record["requestHeader"]["requestApiVersion"] = 3
-        group = replayed([*lines[:k], head + mark + json.dumps(record, separators=(",", ":")) + rest[end:], *lines[k + 1 :]], tmp_path)
+        group = replayed(
+            [
+                *lines[:k],
+                head + mark + json.dumps(record, separators=(",", ":")) + rest[end:],
+                *lines[k + 1 :],
+            ],
+            tmp_path,
+        )
         assert group.verdict == "violated"
         found += 1
     assert found >= 2

@@ -19,7 +19,9 @@ CLASSIC = ("zombie", "poll_timeout", "broker_restart")
 
 def replay(name: str) -> FileReport:
     report = replay_file(str(DATA / f"live-{name}.log.gz"))
-    assert (report.format, report.strange, report.understood) == ("request-log", 0, report.lines), report.samples
+    assert (report.format, report.strange, report.understood) == ("request-log", 0, report.lines), (
+        report.samples
+    )
     return report
 
 
@@ -35,7 +37,11 @@ def kinds(g: GroupReport) -> dict[str, str]:
 @pytest.mark.parametrize("name", CLASSIC)
 def test_every_answer_to_a_classic_eager_group_is_one_that_the_model_allows(name: str) -> None:
     g = group(name)
-    judged = sum(n for api, n in g.requests.facts.requests.items() if api != "OFFSET_FETCH") if g.requests else 0
+    judged = (
+        sum(n for api, n in g.requests.facts.requests.items() if api != "OFFSET_FETCH")
+        if g.requests
+        else 0
+    )
     assert (g.verdict, g.protocol, g.unexplained_count) == ("holds", "classic", 0)
     assert g.requests is not None and g.requests.judged == judged > 50
 
@@ -46,20 +52,36 @@ def test_the_facts_are_those_that_the_witness_saw(name: str) -> None:
     assert facts is not None
     assert facts["requests"] == seen["requests"]
     assert facts["error_answers"] == seen["error_answers"]
-    told = ("group", "generation", "protocol", "leader", "slowest", "joins", "joined_without_rebalance")
+    told = (
+        "group",
+        "generation",
+        "protocol",
+        "leader",
+        "slowest",
+        "joins",
+        "joined_without_rebalance",
+    )
     assert [{k: g[k] for k in told if k in g} for g in facts["generations"]] == seen["generations"]
-    assert [{k: e[k] for k in ("group", "epoch", "slowest")} for e in facts["epochs"]] == seen["epochs"]
+    assert [{k: e[k] for k in ("group", "epoch", "slowest")} for e in facts["epochs"]] == seen[
+        "epochs"
+    ]
     assert facts["committed_offset_went_back"] == facts["commit_accepted_from_non_owner"] == []
 
 
 @pytest.mark.parametrize("name", CLASSIC)
 def test_rebalances_begin_when_the_broker_said_so(name: str) -> None:
     """The broker's own log names each with its time; ours are told from the requests alone, session ends included."""
-    started = [(x.started.time, x.from_generation) for x in group(name).timeline.rounds if x.started]
-    seen = [(t, generation) for t, id, generation in WITNESSED[name]["rebalance_starts"] if id == "g1"]
+    started = [
+        (x.started.time, x.from_generation) for x in group(name).timeline.rounds if x.started
+    ]
+    seen = [
+        (t, generation) for t, id, generation in WITNESSED[name]["rebalance_starts"] if id == "g1"
+    ]
     for (ours, from_generation), (theirs, old) in zip(started, seen, strict=False):
         assert from_generation == old and ours is not None and abs(ours - theirs) <= 10
-    assert len(seen) <= len(started) <= len(seen) + 1  # the recording may end before the last line of the broker's log
+    assert (
+        len(seen) <= len(started) <= len(seen) + 1
+    )  # the recording may end before the last line of the broker's log
 
 
 def test_the_frozen_member_is_the_zombie() -> None:
@@ -79,7 +101,9 @@ def test_two_owners_at_once_are_those_that_the_programs_saw(name: str) -> None:
     assert facts is not None
     ours = [(o["partition"], o["earlier_owner"], o["later_owner"]) for o in facts["two_owners"]]
     assert ours == [(p, a, b) for p, a, b, _, _ in WITNESSED[name]["two_owners"]] != []
-    for o, (_, _, _, t, until) in zip(facts["two_owners"], WITNESSED[name]["two_owners"], strict=True):
+    for o, (_, _, _, t, until) in zip(
+        facts["two_owners"], WITNESSED[name]["two_owners"], strict=True
+    ):
         assert abs(o["t"] - t) <= 5 and abs(o["until"] - until) <= 5
 
 
@@ -96,11 +120,19 @@ def test_a_broker_restart_is_an_interruption_and_no_rebalance() -> None:
     report = replay("broker_restart")
     g1, g2 = report.groups
     assert (g1.verdict, g2.verdict, report.verdict) == ("holds", "unknown", "unknown")
-    assert [(x.from_generation, x.cause.value) for x in g1.timeline.rounds] == [(0, "join"), (1, "join"), (2, "leave"), (3, "leave")]
+    assert [(x.from_generation, x.cause.value) for x in g1.timeline.rounds] == [
+        (0, "join"),
+        (1, "join"),
+        (2, "leave"),
+        (3, "leave"),
+    ]
     assert kinds(g1).keys() == {"coordinator_away"}
 
 
-@pytest.mark.parametrize(("name", "protocol"), [("coop_join_kill", "cooperative"), ("static_bounce", "static"), ("kip848", "consumer")])
+@pytest.mark.parametrize(
+    ("name", "protocol"),
+    [("coop_join_kill", "cooperative"), ("static_bounce", "static"), ("kip848", "consumer")],
+)
 def test_what_is_not_modelled_yet_is_read_in_full_and_unknown(name: str, protocol: str) -> None:
     g = group(name)
     assert (g.verdict, g.protocol, g.lines) == ("unknown", protocol, replay(name).lines)
@@ -110,4 +142,11 @@ def test_what_is_not_modelled_yet_is_read_in_full_and_unknown(name: str, protoco
 def test_a_cooperative_groups_answers_are_those_of_the_classic_coordinator() -> None:
     g = group("coop_join_kill")
     assert "every answer is one of the classic coordinator" in g.reason and g.unexplained_count == 0
-    assert [x.cause.value for x in g.timeline.rounds][:6] == ["join", "join", "leader_rejoin", "join", "leader_rejoin", "session_expired"]
+    assert [x.cause.value for x in g.timeline.rounds][:6] == [
+        "join",
+        "join",
+        "leader_rejoin",
+        "join",
+        "leader_rejoin",
+        "session_expired",
+    ]

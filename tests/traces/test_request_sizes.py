@@ -14,7 +14,9 @@ from groupcheck.traces.replay import replay_file
 TWELVE = Scope(members=12, generations=60, records=1, partitions=12, faults={"close": 3})
 
 
-def test_twelve_members_are_followed_in_few_worlds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_twelve_members_are_followed_in_few_worlds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     most = []
     judge = request_follow.Follower._judge
 
@@ -30,7 +32,9 @@ def test_twelve_members_are_followed_in_few_worlds(tmp_path: Path, monkeypatch: 
     assert max(most) <= 40
 
 
-def test_a_group_with_too_many_ids_is_unknown_and_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_with_too_many_ids_is_unknown_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(request_follow, "SIZES", (4, 8))
     file = tmp_path / "requests.log"
     file.write_text("".join(line + "\n" for line in printed_requests(2, TWELVE, 200)))

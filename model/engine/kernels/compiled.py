@@ -27,7 +27,17 @@ from attrs import frozen
 
 Kernel = Callable[[int], None]
 Objects = list[tuple[str, bytes]]  # symbol and object code of each kernel
-_SOURCES = ("building.py", "compiled.py", "firing.py", "index.py", "intrinsics.py", "lookup.py", "packing.py", "registers.py", "search.py")
+_SOURCES = (
+    "building.py",
+    "compiled.py",
+    "firing.py",
+    "index.py",
+    "intrinsics.py",
+    "lookup.py",
+    "packing.py",
+    "registers.py",
+    "search.py",
+)
 _PACKING = ("write_rows", "dump_rows", "repack_log", "repack_outcomes", "respread", "deal")
 _MAGIC = b"groupcheck object 1\n"
 _loaded: dict[str, dict[str, Kernel]] = {}
@@ -53,19 +63,27 @@ PACKING = Unit(0)
 def cache_directory() -> Path | None:
     """Where object code is kept; None if there is no directory that belongs to this user alone. Code from elsewhere would be executed."""
     chosen = os.environ.get("GROUPCHECK_CACHE_DIR")
-    base = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "groupcheck"
+    base = (
+        Path(chosen)
+        if chosen
+        else Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "groupcheck"
+    )
     try:
         base.mkdir(parents=True, exist_ok=True, mode=0o700)
         status = base.stat()
     except (OSError, RuntimeError):
         return None
-    if hasattr(os, "getuid") and (status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o022):
+    if hasattr(os, "getuid") and (
+        status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o022
+    ):
         return None
     return base
 
 
 def _sources() -> bytes:
-    read = [pkgutil.get_data(__package__, name) or b"" for name in _SOURCES]  # from a folder or out of a zip
+    read = [
+        pkgutil.get_data(__package__, name) or b"" for name in _SOURCES
+    ]  # from a folder or out of a zip
     assert all(read), "the sources of the kernels cannot be read"
     return hashlib.blake2b(b"\0".join(read)).digest()
 
@@ -80,7 +98,12 @@ def _dependencies() -> bytes:
         if numba is None or numba.origin is None:
             raise ModuleNotFoundError("numba is not installed", name="numba")
         version = (Path(numba.origin).parent / "_version.py").read_bytes()
-        machine = (llvmlite.__version__, llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), *sys.version_info[:2])
+        machine = (
+            llvmlite.__version__,
+            llvm.get_host_cpu_name(),
+            llvm.get_host_cpu_features().flatten(),
+            *sys.version_info[:2],
+        )
         parts = [_SOURCES_AT_START, version, repr(machine).encode()]
         _identity.append(hashlib.blake2b(b"\0".join(parts), digest_size=16).digest())
     return _identity[0]
@@ -99,7 +122,10 @@ def _read(file: Path) -> Objects | None:
     except OSError:
         return None
     head, _, body = data.removeprefix(_MAGIC).partition(b"\n")
-    if not data.startswith(_MAGIC) or hashlib.blake2b(body, digest_size=16).hexdigest().encode() != head:
+    if (
+        not data.startswith(_MAGIC)
+        or hashlib.blake2b(body, digest_size=16).hexdigest().encode() != head
+    ):
         return None
     table, _, code = body.partition(b"\n")
     objects: Objects = []
@@ -112,11 +138,17 @@ def _read(file: Path) -> Objects | None:
 
 def _write(file: Path, objects: Objects) -> None:
     """Atomically; a full or read-only disk costs the cache, not the run."""
-    body = " ".join(f"{symbol}:{len(code)}" for symbol, code in objects).encode() + b"\n" + b"".join(code for _, code in objects)
+    body = (
+        " ".join(f"{symbol}:{len(code)}" for symbol, code in objects).encode()
+        + b"\n"
+        + b"".join(code for _, code in objects)
+    )
     with contextlib.suppress(OSError):
         handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".o")
         with os.fdopen(handle, "wb") as out:
-            out.write(_MAGIC + hashlib.blake2b(body, digest_size=16).hexdigest().encode() + b"\n" + body)
+            out.write(
+                _MAGIC + hashlib.blake2b(body, digest_size=16).hexdigest().encode() + b"\n" + body
+            )
         Path(temporary).replace(file)
 
 
@@ -124,14 +156,20 @@ def _compile(unit: Unit) -> Objects:
     """Object code of a unit, from numba."""
     from groupcheck.model.engine.kernels import building
 
-    return building.build_search(unit.words, unit.urgent) if unit.words else building.build_packing(_PACKING)
+    return (
+        building.build_search(unit.words, unit.urgent)
+        if unit.words
+        else building.build_packing(_PACKING)
+    )
 
 
 def _link(objects: Objects) -> list[Kernel]:
     if not _engines:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), llvm.Target.from_default_triple().create_target_machine())
+    engine = llvm.create_mcjit_compiler(
+        llvm.parse_assembly(""), llvm.Target.from_default_triple().create_target_machine()
+    )
     for _, code in objects:
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
@@ -141,7 +179,9 @@ def _link(objects: Objects) -> list[Kernel]:
 
 def _callable(address: int) -> Kernel:
     """numba's convention: (where to put the result, where to put an exception, arguments) -> status. Releases the interpreter's lock."""
-    native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(address)
+    native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
+        address
+    )
     result, error = ctypes.c_uint64(), ctypes.c_uint64()
 
     def kernel(registers: int) -> None:
@@ -168,5 +208,7 @@ def load(unit: Unit) -> dict[str, Kernel]:
             objects = _compile(unit)
             if file and _sources() == _SOURCES_AT_START:  # else this code is of neither version
                 _write(file, objects)
-        _loaded[unit.name] = dict(zip(("search",) if unit.words else _PACKING, _link(objects), strict=True))
+        _loaded[unit.name] = dict(
+            zip(("search",) if unit.words else _PACKING, _link(objects), strict=True)
+        )
     return _loaded[unit.name]

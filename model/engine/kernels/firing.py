@@ -10,7 +10,14 @@ from numpy import uint64 as U
 
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.kernels.index import hashed
-from groupcheck.model.engine.kernels.intrinsics import ONE, alone, inside, quarters, trailing_zeros, words
+from groupcheck.model.engine.kernels.intrinsics import (
+    ONE,
+    alone,
+    inside,
+    quarters,
+    trailing_zeros,
+    words,
+)
 from groupcheck.model.engine.kernels.lookup import look, open_of
 
 ZERO, TWO, THREE, FOUR = U(0), U(2), U(3), U(4)
@@ -22,7 +29,12 @@ def enabled(wide, ctx, cells, masks, shifts, bases, current, possible, place):
     """The first urgent table with outcomes in the state `current`: (row or 0, table, what may still be possible, a row is missing)."""
     groups = words(ctx[r.URGENT_FIRST])
     possible &= words(ctx[r.URGENT_UNGUARDED])[0] | open_of(
-        current, ZERO, words(ctx[r.GUARDS]), words(ctx[r.GUARD_BITS]), ctx[r.URGENT_GUARDS], ctx[r.URGENT_GUARDS_END]
+        current,
+        ZERO,
+        words(ctx[r.GUARDS]),
+        words(ctx[r.GUARD_BITS]),
+        ctx[r.URGENT_GUARDS],
+        ctx[r.URGENT_GUARDS_END],
     )
     while possible != ZERO:
         g = trailing_zeros(possible)
@@ -42,7 +54,12 @@ def enabled(wide, ctx, cells, masks, shifts, bases, current, possible, place):
 def chain(wide, ctx, cells, masks, shifts, bases, sp, k, done, place):
     """Runs urgent rules from the states on the stack to rest: (successors, kinds noted, complete)."""
     W = U(len(wide))
-    stack, current, path, note = words(ctx[r.STACK]), words(ctx[r.CURRENT]), quarters(ctx[r.CHAIN]), quarters(ctx[r.DONE])
+    stack, current, path, note = (
+        words(ctx[r.STACK]),
+        words(ctx[r.CURRENT]),
+        quarters(ctx[r.CHAIN]),
+        quarters(ctx[r.DONE]),
+    )
     outcomes, kinds = words(ctx[r.OUTCOMES]), quarters(ctx[r.OUTCOMES])
     buffer, hashes, needs = words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS])
     complete = True
@@ -54,7 +71,9 @@ def chain(wide, ctx, cells, masks, shifts, bases, sp, k, done, place):
         need = stack[o + W + ONE]
         length = stack[o + W + TWO]
         path[length] = stack[o + W + THREE]
-        e, table, possible, missing = enabled(wide, ctx, cells, masks, shifts, bases, current, stack[o + W], place)
+        e, table, possible, missing = enabled(
+            wide, ctx, cells, masks, shifts, bases, current, stack[o + W], place
+        )
         if missing:
             complete = False
         elif e == ZERO:
@@ -85,7 +104,9 @@ def chain(wide, ctx, cells, masks, shifts, bases, sp, k, done, place):
                 kind = U(kinds[e * FOUR + ONE + j])
                 o = sp * (W + FOUR)
                 for w in range(len(wide)):
-                    stack[o + U(w)] = (current[w] & ~masks[table * W + U(w)]) | outcomes[first + j * W + U(w)]
+                    stack[o + U(w)] = (current[w] & ~masks[table * W + U(w)]) | outcomes[
+                        first + j * W + U(w)
+                    ]
                 stack[o + W] = possible | words(ctx[r.KIND_URGENT])[kind]
                 stack[o + W + ONE] = need | words(ctx[r.KIND_NEEDS])[kind]
                 stack[o + W + TWO] = length + ONE
@@ -99,8 +120,17 @@ def chain(wide, ctx, cells, masks, shifts, bases, sp, k, done, place):
 def fire_chained(wide, ctx, cells, masks, shifts, bases, x, at, table, e, k, place):
     """All outcomes of a row with their chains: (successors so far, complete). Counts nothing unless complete."""
     W = U(len(wide))
-    outcomes, kinds, urgent_after = words(ctx[r.OUTCOMES]), quarters(ctx[r.OUTCOMES]), words(ctx[r.KIND_URGENT])
-    buffer, hashes, needs, stack = words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS]), words(ctx[r.STACK])
+    outcomes, kinds, urgent_after = (
+        words(ctx[r.OUTCOMES]),
+        quarters(ctx[r.OUTCOMES]),
+        words(ctx[r.KIND_URGENT]),
+    )
+    buffer, hashes, needs, stack = (
+        words(ctx[r.BUFFER]),
+        words(ctx[r.HASHES]),
+        words(ctx[r.NEEDS]),
+        words(ctx[r.STACK]),
+    )
     note, fired = quarters(ctx[r.DONE]), words(ctx[r.FIRED])
     c = U(kinds[e * FOUR])
     first = e + ((c + FOUR) >> TWO)
@@ -114,7 +144,9 @@ def fire_chained(wide, ctx, cells, masks, shifts, bases, x, at, table, e, k, pla
         possible = urgent_after[kind]
         if possible == ZERO:
             for w in range(len(wide)):
-                buffer[k * W + U(w)] = (x[at + U(w)] & ~masks[table * W + U(w)]) | outcomes[first + j * W + U(w)]
+                buffer[k * W + U(w)] = (x[at + U(w)] & ~masks[table * W + U(w)]) | outcomes[
+                    first + j * W + U(w)
+                ]
             needs[k] = words(ctx[r.KIND_NEEDS])[kind]
             hashed(wide, ctx, buffer, hashes, k)
             k += ONE
@@ -122,7 +154,9 @@ def fire_chained(wide, ctx, cells, masks, shifts, bases, x, at, table, e, k, pla
             done += ONE
         else:
             for w in range(len(wide)):
-                stack[w] = (x[at + U(w)] & ~masks[table * W + U(w)]) | outcomes[first + j * W + U(w)]
+                stack[w] = (x[at + U(w)] & ~masks[table * W + U(w)]) | outcomes[
+                    first + j * W + U(w)
+                ]
             stack[W] = possible
             stack[W + ONE] = words(ctx[r.KIND_NEEDS])[kind]
             stack[W + TWO] = ZERO
@@ -157,7 +191,9 @@ def fire_plain(wide, ctx, cells, masks, shifts, bases, x, at, table, e, k, place
         kind = U(kinds[e * FOUR + ONE + j])
         fired[kind] += ONE
         for w in range(len(wide)):
-            buffer[k * W + U(w)] = (x[at + U(w)] & ~masks[table * W + U(w)]) | outcomes[first + j * W + U(w)]
+            buffer[k * W + U(w)] = (x[at + U(w)] & ~masks[table * W + U(w)]) | outcomes[
+                first + j * W + U(w)
+            ]
         needs[k] = kind_needs[kind]
         hashed(wide, ctx, buffer, hashes, k)
         k += ONE

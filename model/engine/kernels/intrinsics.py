@@ -9,7 +9,12 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy import uint64
 
-_OPTIONS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy", "nogil": True}
+_OPTIONS = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "error_model": "numpy",
+    "nogil": True,
+}
 _INSIDE = {**_OPTIONS, "forceinline": True}
 ONE, FULL, ALL = uint64(1), uint64(0xFFFFFFFF), uint64(0xFFFFFFFFFFFFFFFF)
 _WORD = ir.IntType(64)
@@ -36,7 +41,11 @@ def _pointer(bits, numba_type):
     return intrinsic(made)
 
 
-words, halves, quarters = _pointer(64, types.uint64), _pointer(32, types.uint32), _pointer(16, types.uint16)
+words, halves, quarters = (
+    _pointer(64, types.uint64),
+    _pointer(32, types.uint32),
+    _pointer(16, types.uint16),
+)
 
 
 @intrinsic
@@ -97,7 +106,9 @@ def trailing_zeros(typingctx, x):
 @intrinsic
 def _pext(typingctx, x, mask):
     def generate(context, builder, signature, args):
-        instruction = cgutils.get_or_insert_function(builder.module, ir.FunctionType(_WORD, [_WORD, _WORD]), "llvm.x86.bmi.pext.64")
+        instruction = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_WORD, [_WORD, _WORD]), "llvm.x86.bmi.pext.64"
+        )
         return builder.call(instruction, args)
 
     return types.uint64(types.uint64, types.uint64), generate
@@ -130,7 +141,10 @@ def _gather_by_instruction(x, mask):
 def _has_quick_pext() -> bool:
     """BMI2, where it is not emulated by microcode (AMD before Zen 3)."""
     slow = {"znver1", "znver2", "bdver4"}
-    return llvmlite.binding.get_host_cpu_features().get("bmi2", False) and llvmlite.binding.get_host_cpu_name() not in slow
+    return (
+        llvmlite.binding.get_host_cpu_features().get("bmi2", False)
+        and llvmlite.binding.get_host_cpu_name() not in slow
+    )
 
 
 gather = _gather_by_instruction if _has_quick_pext() else _gather_by_runs

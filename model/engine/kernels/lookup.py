@@ -9,7 +9,18 @@ from __future__ import annotations
 from numpy import uint64 as U
 
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.kernels.intrinsics import ALL, FULL, ONE, alone, gather, halves, home, inside, mix, words
+from groupcheck.model.engine.kernels.intrinsics import (
+    ALL,
+    FULL,
+    ONE,
+    alone,
+    gather,
+    halves,
+    home,
+    inside,
+    mix,
+    words,
+)
 
 ZERO, TWO, THREE, FOUR, HALF = U(0), U(2), U(3), U(4), U(32)
 HASH_BASE, ASKED_FOR = U(r.HASHED), U(r.ASKED_FOR)
@@ -30,7 +41,11 @@ def ask(wide, ctx, x, at, table, place, views):
         asked[o + U(w)] = x[at + U(w)] & masks[table * W + U(w)]
     v = ZERO
     while v < extra:
-        asked[o + W + v] = words(ctx[r.VIEW_VALUES])[v] & words(ctx[r.VIEW_MASKS])[table * extra + v] if views else ZERO
+        asked[o + W + v] = (
+            words(ctx[r.VIEW_VALUES])[v] & words(ctx[r.VIEW_MASKS])[table * extra + v]
+            if views
+            else ZERO
+        )
         v += ONE
     asked[o + W + extra] = table
     asked[o + W + extra + ONE] = place
@@ -109,7 +124,10 @@ def look_viewed(wide, ctx, x, at, table, place):
     if cell == HASH_BASE:
         return find(wide, ctx, x, at, table, place, True)
     for w in range(len(wide)):
-        cell += gather(x[at + U(w)], words(ctx[r.MASKS])[table * W + U(w)]) << words(ctx[r.SHIFTS])[table * W + U(w)]
+        cell += (
+            gather(x[at + U(w)], words(ctx[r.MASKS])[table * W + U(w)])
+            << words(ctx[r.SHIFTS])[table * W + U(w)]
+        )
     extra = ctx[r.VIEW_WORDS]
     v = ZERO
     while v < extra:

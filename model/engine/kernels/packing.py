@@ -5,7 +5,16 @@ from __future__ import annotations
 from numpy import uint64 as U
 
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.kernels.intrinsics import FULL, ONE, alone, halves, home, mix, quarters, words
+from groupcheck.model.engine.kernels.intrinsics import (
+    FULL,
+    ONE,
+    alone,
+    halves,
+    home,
+    mix,
+    quarters,
+    words,
+)
 
 ZERO, TWO, FOUR, FIVE, SIX = U(0), U(2), U(4), U(5), U(6)
 START, NOTHING, HASH_BASE = U(r.OUTCOMES_START), U(r.NOTHING), U(r.HASHED)
@@ -20,7 +29,11 @@ def key_words(ctx, table):
 @alone
 def put(ctx, table, ids, value):
     """Sets the cell of a table for the ids of its inputs."""
-    inputs, firsts, base = words(ctx[r.INPUTS]), words(ctx[r.INPUT_FIRST]), words(ctx[r.BASES])[table]
+    inputs, firsts, base = (
+        words(ctx[r.INPUTS]),
+        words(ctx[r.INPUT_FIRST]),
+        words(ctx[r.BASES])[table],
+    )
     first, count = firsts[table], firsts[table + ONE] - firsts[table]
     i = ZERO
     if base != HASH_BASE:
@@ -72,7 +85,11 @@ def write_rows(ctx):
     The kind says the label and which inputs changed (bit i % 6 for input i).
     """
     tape, tape_end, labels = words(ctx[r.TAPE]), ctx[r.TAPE_LENGTH], ctx[r.LABELS]
-    outcomes, kinds, kind_bases = words(ctx[r.OUTCOMES]), quarters(ctx[r.OUTCOMES]), words(ctx[r.KIND_BASES])
+    outcomes, kinds, kind_bases = (
+        words(ctx[r.OUTCOMES]),
+        quarters(ctx[r.OUTCOMES]),
+        words(ctx[r.KIND_BASES]),
+    )
     inputs, firsts, n_words = words(ctx[r.INPUTS]), words(ctx[r.INPUT_FIRST]), ctx[r.WORDS]
     at = ctx[r.OUTCOMES_USED]
     t = ZERO
@@ -122,7 +139,9 @@ def move_fields(source, at, target, to, fields, count, n_words, scratch):
     i = ZERO
     while i < count:
         f = i * FIVE
-        scratch[fields[f + U(3)]] |= ((source[at + fields[f]] >> fields[f + ONE]) & fields[f + TWO]) << fields[f + FOUR]
+        scratch[fields[f + U(3)]] |= (
+            (source[at + fields[f]] >> fields[f + ONE]) & fields[f + TWO]
+        ) << fields[f + FOUR]
         i += ONE
     w = ZERO
     while w < n_words:
@@ -143,7 +162,11 @@ def repack_log(ctx):
 def repack_outcomes(ctx):
     """All rows of outcomes from SOURCE to OUTCOMES (which may be the same memory); MOVED_TO[old start] = new start."""
     source, source_kinds = words(ctx[r.SOURCE]), quarters(ctx[r.SOURCE])
-    target, target_kinds, moved = words(ctx[r.OUTCOMES]), quarters(ctx[r.OUTCOMES]), halves(ctx[r.MOVED_TO])
+    target, target_kinds, moved = (
+        words(ctx[r.OUTCOMES]),
+        quarters(ctx[r.OUTCOMES]),
+        halves(ctx[r.MOVED_TO]),
+    )
     fields, scratch, count = words(ctx[r.FIELDS]), words(ctx[r.SCRATCH]), ctx[r.FIELD_COUNT]
     old, new, end = ctx[r.OLD_WORDS], ctx[r.WORDS], ctx[r.OUTCOMES_USED]
     at, to = START, START
@@ -169,12 +192,18 @@ def repack_outcomes(ctx):
 
 @alone
 def moved_value(ctx, value):
-    return U(halves(ctx[r.MOVED_TO])[value]) if value >= START and ctx[r.MOVED_TO] != ZERO else value
+    return (
+        U(halves(ctx[r.MOVED_TO])[value]) if value >= START and ctx[r.MOVED_TO] != ZERO else value
+    )
 
 
 def respread(ctx):
     """All filled cells of the old tables into the new ones; cells only asked for are dropped. TABLES counts the tables with outcomes."""
-    cells, bases, inputs = halves(ctx[r.OLD_CELLS]), words(ctx[r.OLD_BASES]), words(ctx[r.OLD_INPUTS])
+    cells, bases, inputs = (
+        halves(ctx[r.OLD_CELLS]),
+        words(ctx[r.OLD_BASES]),
+        words(ctx[r.OLD_INPUTS]),
+    )
     firsts, ids = words(ctx[r.INPUT_FIRST]), words(ctx[r.SCRATCH] + U(8) * ctx[r.KEY_WORDS])
     table = ZERO
     while table < ctx[r.TO]:
@@ -206,7 +235,9 @@ def respread(ctx):
             first, i = firsts[table], ZERO
             while first + i < firsts[table + ONE]:
                 o = (first + i) * FOUR
-                ids[i] = (rows[slot * stride + ONE + inputs[o]] >> inputs[o + ONE]) & inputs[o + TWO]
+                ids[i] = (rows[slot * stride + ONE + inputs[o]] >> inputs[o + ONE]) & inputs[
+                    o + TWO
+                ]
                 i += ONE
             put(ctx, table, ids, moved_value(ctx, value) if table < ctx[r.FROM] else value)
         slot += ONE
@@ -216,7 +247,11 @@ def respread(ctx):
 def dump_row(ctx, table, ids, value, to):
     """One row onto the tape: where the next one goes."""
     tape, inputs, firsts = words(ctx[r.TAPE]), words(ctx[r.INPUTS]), words(ctx[r.INPUT_FIRST])
-    outcomes, kinds, labels = words(ctx[r.OUTCOMES]), quarters(ctx[r.OUTCOMES]), words(ctx[r.KIND_LABELS])
+    outcomes, kinds, labels = (
+        words(ctx[r.OUTCOMES]),
+        quarters(ctx[r.OUTCOMES]),
+        words(ctx[r.KIND_LABELS]),
+    )
     first, width = firsts[table], firsts[table + ONE] - firsts[table]
     count = U(kinds[value * FOUR]) if value >= START else ZERO
     tape[to], tape[to + ONE] = table, count
@@ -273,7 +308,9 @@ def dump_rows(ctx):
             i = ZERO
             while firsts[table] + i < firsts[table + ONE]:
                 o = (firsts[table] + i) * FOUR
-                ids[i] = (rows[slot * stride + ONE + inputs[o]] >> inputs[o + ONE]) & inputs[o + TWO]
+                ids[i] = (rows[slot * stride + ONE + inputs[o]] >> inputs[o + ONE]) & inputs[
+                    o + TWO
+                ]
                 i += ONE
             to = dump_row(ctx, table, ids, value, to)
         slot += ONE
@@ -285,8 +322,19 @@ def deal(ctx):
 
     A state's shard depends on the numbers of its values alone, not on where their fields stand: fields grow wider during a search.
     """
-    source, target, fields, n_fields = words(ctx[r.SOURCE]), words(ctx[r.LOG]), words(ctx[r.FIELDS]), ctx[r.FIELD_COUNT]
-    counts, shards, owners, n_words, n = words(ctx[r.LIST]), ctx[r.INDEX_SLOTS], halves(ctx[r.INDEX]), ctx[r.WORDS], ctx[r.TO]
+    source, target, fields, n_fields = (
+        words(ctx[r.SOURCE]),
+        words(ctx[r.LOG]),
+        words(ctx[r.FIELDS]),
+        ctx[r.FIELD_COUNT],
+    )
+    counts, shards, owners, n_words, n = (
+        words(ctx[r.LIST]),
+        ctx[r.INDEX_SLOTS],
+        halves(ctx[r.INDEX]),
+        ctx[r.WORDS],
+        ctx[r.TO],
+    )
     i = ZERO
     while i < n:
         h = ZERO

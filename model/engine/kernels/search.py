@@ -25,20 +25,45 @@ from groupcheck.model.engine.kernels.index import (
     sift,
     take_slot,
 )
-from groupcheck.model.engine.kernels.intrinsics import ALL, ONE, alone, halves, inside, mix, trailing_zeros, words
+from groupcheck.model.engine.kernels.intrinsics import (
+    ALL,
+    ONE,
+    alone,
+    halves,
+    inside,
+    mix,
+    trailing_zeros,
+    words,
+)
 from groupcheck.model.engine.kernels.lookup import look, look_viewed, open_of
 
 ZERO, TWO, SIX, SIXTY_THREE = U(0), U(2), U(6), U(63)
 NOTHING = U(r.NOTHING)
-RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN = U(r.RETRY), U(r.CHECK), U(r.BACKWARD), U(r.RECHECK), U(r.REINDEX), U(r.TAKE_IN)
+RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN = (
+    U(r.RETRY),
+    U(r.CHECK),
+    U(r.BACKWARD),
+    U(r.RECHECK),
+    U(r.REINDEX),
+    U(r.TAKE_IN),
+)
 
 
 @alone
 def view_values(wide, ctx, x, at, need, place):
     """Looks up the views that the predicates in `need` read; False where a row is missing."""
-    view_needs, first, values = words(ctx[r.VIEW_NEEDS]), ctx[r.VIEW_FIRST], words(ctx[r.VIEW_VALUES])
+    view_needs, first, values = (
+        words(ctx[r.VIEW_NEEDS]),
+        ctx[r.VIEW_FIRST],
+        words(ctx[r.VIEW_VALUES]),
+    )
     places = words(ctx[r.VIEW_PLACES])
-    cells, masks, shifts, bases = halves(ctx[r.CELLS]), words(ctx[r.MASKS]), words(ctx[r.SHIFTS]), words(ctx[r.BASES])
+    cells, masks, shifts, bases = (
+        halves(ctx[r.CELLS]),
+        words(ctx[r.MASKS]),
+        words(ctx[r.SHIFTS]),
+        words(ctx[r.BASES]),
+    )
     wanted = ZERO
     while need != ZERO:
         wanted |= view_needs[trailing_zeros(need)]
@@ -65,7 +90,12 @@ def examine(wide, ctx, x, place, need):
     """Looks the predicates in `need` up for a stored state, so that combinations not seen before are asked for."""
     W = U(len(wide))
     at = place * W
-    cells, masks, shifts, bases = halves(ctx[r.CELLS]), words(ctx[r.MASKS]), words(ctx[r.SHIFTS]), words(ctx[r.BASES])
+    cells, masks, shifts, bases = (
+        halves(ctx[r.CELLS]),
+        words(ctx[r.MASKS]),
+        words(ctx[r.SHIFTS]),
+        words(ctx[r.BASES]),
+    )
     firsts = words(ctx[r.PREDICATE_FIRST])
     complete = ctx[r.VIEW_COUNT] == ZERO or view_values(wide, ctx, x, at, need, place)
     left = need if complete else ZERO
@@ -168,9 +198,13 @@ def expand(wide, chained, ctx, log, cells, masks, shifts, bases, place, chunk, o
         complete = e > NOTHING
         if complete:
             if len(chained) == 0:
-                k, complete = fire_plain(wide, ctx, cells, masks, shifts, bases, log, at, table, e, k, place)
+                k, complete = fire_plain(
+                    wide, ctx, cells, masks, shifts, bases, log, at, table, e, k, place
+                )
             else:
-                k, complete = fire_chained(wide, ctx, cells, masks, shifts, bases, log, at, table, e, k, place)
+                k, complete = fire_chained(
+                    wide, ctx, cells, masks, shifts, bases, log, at, table, e, k, place
+                )
         if not complete:
             n = ctx[r.DEFERRED_COUNT]
             deferred[n * TWO] = place
@@ -211,11 +245,27 @@ def block(wide, chained, ctx, s, hi, mode):
     guards, bits = words(ctx[r.GUARDS]), words(ctx[r.GUARD_BITS])
     limit, tables, chunks = ctx[r.BLOCK], ctx[r.TABLES], ctx[r.CHUNKS]
     k = ZERO
-    while s < hi and k < limit and ctx[r.DEFERRED_COUNT] + tables < ctx[r.DEFERRED_SIZE] and ctx[r.QUIET_COUNT] < ctx[r.QUIET_SIZE]:
+    while (
+        s < hi
+        and k < limit
+        and ctx[r.DEFERRED_COUNT] + tables < ctx[r.DEFERRED_SIZE]
+        and ctx[r.QUIET_COUNT] < ctx[r.QUIET_SIZE]
+    ):
         if mode == RETRY:
             table = listed[s * TWO + ONE]
             k, _ = expand(
-                wide, chained, ctx, log, cells, masks, shifts, bases, listed[s * TWO], table >> SIX, ONE << (table & SIXTY_THREE), k
+                wide,
+                chained,
+                ctx,
+                log,
+                cells,
+                masks,
+                shifts,
+                bases,
+                listed[s * TWO],
+                table >> SIX,
+                ONE << (table & SIXTY_THREE),
+                k,
             )
         else:
             place = listed[s] if mode == CHECK else s
@@ -223,8 +273,12 @@ def block(wide, chained, ctx, s, hi, mode):
             put_off = ZERO
             chunk = ZERO
             while chunk < chunks:
-                open_ = unguarded[chunk] | open_of(log, place * W, guards, bits, chunk_guards[chunk], chunk_guards[chunk + ONE])
-                k, more = expand(wide, chained, ctx, log, cells, masks, shifts, bases, place, chunk, open_, k)
+                open_ = unguarded[chunk] | open_of(
+                    log, place * W, guards, bits, chunk_guards[chunk], chunk_guards[chunk + ONE]
+                )
+                k, more = expand(
+                    wide, chained, ctx, log, cells, masks, shifts, bases, place, chunk, open_, k
+                )
                 put_off += more
                 chunk += ONE
             if not differs(wide, log, place * W, buffer, begun, k) and mode != BACKWARD:
@@ -256,7 +310,12 @@ def received(wide, ctx, s, hi):
     """States from a list into the buffer, with the predicates to be looked at from another (SOURCE): (next, states)."""
     W = U(len(wide))
     listed_needs = words(ctx[r.SOURCE])
-    listed, buffer, hashes, needs = words(ctx[r.LIST]), words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS])
+    listed, buffer, hashes, needs = (
+        words(ctx[r.LIST]),
+        words(ctx[r.BUFFER]),
+        words(ctx[r.HASHES]),
+        words(ctx[r.NEEDS]),
+    )
     k = ZERO
     while s < hi and k < ctx[r.BLOCK]:
         for w in range(len(wide)):
@@ -283,9 +342,19 @@ def search(wide, chained, ctx):
             s += ONE
         return
     size = ctx[r.BUFFER_SIZE]
-    room, crowded_room, put_off_room = ctx[r.ROOM] - size, ctx[r.CROWDED_ROOM] - size, ctx[r.PUT_OFF_SIZE] - size
+    room, crowded_room, put_off_room = (
+        ctx[r.ROOM] - size,
+        ctx[r.CROWDED_ROOM] - size,
+        ctx[r.PUT_OFF_SIZE] - size,
+    )
     ctx[r.FOUND_AT] = ALL
-    while s < hi and n < room and ctx[r.CROWDED] < crowded_room and ctx[r.PUT_OFF_COUNT] < put_off_room and ctx[r.ENDLESS] == ZERO:
+    while (
+        s < hi
+        and n < room
+        and ctx[r.CROWDED] < crowded_room
+        and ctx[r.PUT_OFF_COUNT] < put_off_room
+        and ctx[r.ENDLESS] == ZERO
+    ):
         before = s
         if mode == TAKE_IN:
             s, k = received(wide, ctx, s, hi)

@@ -11,7 +11,13 @@ from attrs import evolve
 
 from groupcheck.model.engine.checkpoint import MISFITS, numbers_of, same_model
 from groupcheck.model.engine.errors import CheckpointError, UserError
-from groupcheck.model.engine.explore import Run, StoppedError, interrupts, verdict_of, without_collection
+from groupcheck.model.engine.explore import (
+    Run,
+    StoppedError,
+    interrupts,
+    verdict_of,
+    without_collection,
+)
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.search import Kept, Search
 from groupcheck.model.engine.shards.owned import Piece
@@ -24,7 +30,9 @@ from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.store import resident_bytes
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
-OURS = re.compile(r"(?:level-\d{5}/(?:states|dealt|left)|updates/\d{5})-[\w.-]+", re.ASCII)  # names that a search gives
+OURS = re.compile(
+    r"(?:level-\d{5}/(?:states|dealt|left)|updates/\d{5})-[\w.-]+", re.ASCII
+)  # names that a search gives
 HANDED = 16_384  # states that a shard hands to the driver at once
 WIDEST = 100_000  # a level of so many states is handed over (docs/spark.md has what was measured)
 
@@ -63,10 +71,16 @@ def distribute(
             if run.reason or search.findings.wrong or search.log.levels[-1] == search.log.states:
                 note = f"no level had {widest:,} states: this process did it alone, the executors had nothing to do"
                 found = verdict_of(run)
-                return evolve(found, notes=(*found.notes, note), distribution={"shards": 0, "handed_over_at_level": None, "levels": []})
+                return evolve(
+                    found,
+                    notes=(*found.notes, note),
+                    distribution={"shards": 0, "handed_over_at_level": None, "levels": []},
+                )
             spread = _handed_over(run, where, cluster, shards or cluster.shards, most)
         elif shards not in (None, spread.shards):
-            raise UserError(f"was begun with {spread.shards} shards", where=store, do="leave out --shards")
+            raise UserError(
+                f"was begun with {spread.shards} shards", where=store, do="leave out --shards"
+            )
         return _finished(spread, lasting)
 
 
@@ -90,7 +104,11 @@ def _handed_over(run: Run, store: Store, cluster: Cluster, shards: int, most: in
     """The search of one process, dealt to shards."""
     s = run.search
     if MANIFEST in store.names():
-        raise UserError("holds a search already", where=store.uri, do="go on with it (--resume), or choose another --store")
+        raise UserError(
+            "holds a search already",
+            where=store.uri,
+            do="go on with it (--resume), or choose another --store",
+        )
     write_shape(store, s.packed.shape)
     pieces: list[list[Piece]] = [[] for _ in range(shards)]
     ends = [*s.log.levels[1:], s.log.states]
@@ -98,34 +116,69 @@ def _handed_over(run: Run, store: Store, cluster: Cluster, shards: int, most: in
     for level, (first, end) in enumerate(zip(s.log.levels, ends)):
         for shard, part in enumerate(dealt(s.packed, s.log.packed_states(first, end), shards)):
             if len(part):
-                piece = Piece(f"level-{level:05}/states-{shard:03}-{uuid.uuid4().hex[:12]}", level, len(part))
+                piece = Piece(
+                    f"level-{level:05}/states-{shard:03}-{uuid.uuid4().hex[:12]}", level, len(part)
+                )
                 store.write(piece.name, {"widths": widths}, [part.reshape(-1)])
                 pieces[shard].append(piece)
     states, level = s.log.states, len(s.log.levels) - 1
     s.log = scratch_log(s.packed)
     name = uuid.uuid4().hex[:12]
-    spread = Spread(s, store, cluster, Telling(s, store), name, shards, most, run.limits, run.progress, run.began, level, states, pieces)
+    spread = Spread(
+        s,
+        store,
+        cluster,
+        Telling(s, store),
+        name,
+        shards,
+        most,
+        run.limits,
+        run.progress,
+        run.began,
+        level,
+        states,
+        pieces,
+    )
     spread.keep()
     return spread
 
 
-def _resumed(spec: Spec, store: Store, cluster: Cluster, limits: Limits, progress: Callable[[Progress], None] | None, most: int) -> Spread:
+def _resumed(
+    spec: Spec,
+    store: Store,
+    cluster: Cluster,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    most: int,
+) -> Spread:
     """The search in a store, at the end of its last complete level."""
     from cattrs import BaseValidationError, structure
 
     told = store.read_document(MANIFEST)
     try:
         if told["format"] != FORMAT:
-            raise CheckpointError("is of another version of groupcheck", where=store.uri, do="start anew with an empty --store")
+            raise CheckpointError(
+                "is of another version of groupcheck",
+                where=store.uri,
+                do="start anew with an empty --store",
+            )
         m = structure(told, Manifest)
         same_model(m.identity, spec, store.uri)
         return _restored(spec, m, store, cluster, limits, progress, most)
     except (*MISFITS, BaseValidationError) as error:
-        raise CheckpointError(f"does not fit this model: {type(error).__name__}: {error}", where=store.uri) from error
+        raise CheckpointError(
+            f"does not fit this model: {type(error).__name__}: {error}", where=store.uri
+        ) from error
 
 
 def _restored(
-    spec: Spec, m: Manifest, store: Store, cluster: Cluster, limits: Limits, progress: Callable[[Progress], None] | None, most: int
+    spec: Spec,
+    m: Manifest,
+    store: Store,
+    cluster: Cluster,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    most: int,
 ) -> Spread:
     """The search that a manifest describes."""
     belong = {*m.updates, *(m.incoming or ()), *(p.name for shard in m.pieces for p in shard)}
@@ -134,7 +187,12 @@ def _restored(
     telling = relearned(search, store, m.updates)
     search.log = scratch_log(search.packed)
     f = search.findings
-    f.goals, f.wrong, f.depth, f.news = {g.name: m.goals[g.name] for g in spec.goals}, m.wrong, m.depth, True
+    f.goals, f.wrong, f.depth, f.news = (
+        {g.name: m.goals[g.name] for g in spec.goals},
+        m.wrong,
+        m.depth,
+        True,
+    )
     search.predicates.refresh()
     search.extra = {name: m.fired[name] for name in search.extra}
     search.registers[r.TRANSITIONS] = m.transitions
@@ -143,5 +201,7 @@ def _restored(
         search, store, cluster, telling, m.run, m.shards, most, limits, progress, time.perf_counter() - m.seconds, m.level, m.states, m.pieces,
         m.incoming, m.witness, m.costs, m.memory, finished=m.finished,
     )  # fmt: skip
-    store.delete([name for name in store.names() if OURS.fullmatch(name) and name not in belong])  # of a level that was not completed
+    store.delete(
+        [name for name in store.names() if OURS.fullmatch(name) and name not in belong]
+    )  # of a level that was not completed
     return spread

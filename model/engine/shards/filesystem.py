@@ -16,7 +16,9 @@ def filesystem_of(uri: str) -> tuple[Any, str]:
     try:
         from pyarrow import fs
     except ImportError:
-        raise UserError("pyarrow is not installed", where="--spark", do="pip install 'groupcheck[spark]'") from None
+        raise UserError(
+            "pyarrow is not installed", where="--spark", do="pip install 'groupcheck[spark]'"
+        ) from None
     if "://" not in uri and not uri.startswith("file:"):
         return fs.LocalFileSystem(), str(Path(uri).absolute())
     try:

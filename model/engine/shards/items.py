@@ -41,7 +41,13 @@ class Items:
             return np.column_stack([number[kept[:, 0]], kept[:, 1]]) if len(kept) else pairs([])
 
         rests = number[self.rests]
-        return Items(self.states[places], chosen(self.examinations), chosen(self.firings), rests[rests < len(places)], self.widths)
+        return Items(
+            self.states[places],
+            chosen(self.examinations),
+            chosen(self.firings),
+            rests[rests < len(places)],
+            self.widths,
+        )
 
     def parted(self, first: Words, most: int) -> tuple[Items, Items]:
         """(at most so many states, the rest). States whose places are in `first` are taken first."""
@@ -65,7 +71,13 @@ class Items:
     def of(sections: Sequence[Words], words: int, widths: Sequence[int]) -> Items:
         """From sections of a block."""
         states, examinations, firings, rests = sections
-        return Items(states.reshape(-1, words), examinations.reshape(-1, 2), firings.reshape(-1, 2), rests, tuple(widths))
+        return Items(
+            states.reshape(-1, words),
+            examinations.reshape(-1, 2),
+            firings.reshape(-1, 2),
+            rests,
+            tuple(widths),
+        )
 
 
 def pairs(rows: Sequence[Words]) -> Words:

@@ -60,8 +60,17 @@ class Owned:
 
     def keep(self, replica: Replica, pieces: Sequence[Piece], states: int) -> None:
         """Says that the files now hold these blocks' states."""
-        index = {"size": self.log.size, "slots": self.log.slots, "crowded": replica.packed.get(r.CROWDED)}
-        document = {"pieces": [p.name for p in pieces], "states": states, "widths": replica.widths, "index": index}
+        index = {
+            "size": self.log.size,
+            "slots": self.log.slots,
+            "crowded": replica.packed.get(r.CROWDED),
+        }
+        document = {
+            "pieces": [p.name for p in pieces],
+            "states": states,
+            "widths": replica.widths,
+            "index": index,
+        }
         temporary = self.folder / f"{MARKER}.new"
         temporary.write_text(json.dumps(document))
         temporary.replace(self.folder / MARKER)
@@ -96,13 +105,19 @@ def _locked(folder: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def owned(replica: Replica, store: Store, run: str, shard: int, pieces: Sequence[Piece]) -> Iterator[Owned]:
+def owned(
+    replica: Replica, store: Store, run: str, shard: int, pieces: Sequence[Piece]
+) -> Iterator[Owned]:
     """The log of a shard with the states of these blocks, in their order, in hand; from the cache where it holds them."""
     with _locked(local_folder() / f"groupcheck-{run}" / f"shard-{shard}") as folder:
         states = sum(p.states for p in pieces)
         held = _held(folder, replica, [p.name for p in pieces], states)
         (folder / MARKER).unlink(missing_ok=True)
-        log = Log(replica.packed, Reserved(FIRST_WORDS, folder / "log"), lambda size: _index_in(folder, size))
+        log = Log(
+            replica.packed,
+            Reserved(FIRST_WORDS, folder / "log"),
+            lambda size: _index_in(folder, size),
+        )
         replica.log = log
         replica.registers[r.CROWDED] = 0
         replica.registers[r.LOG], replica.registers[r.STATES] = log.memory.address, states
@@ -117,13 +132,24 @@ def owned(replica: Replica, store: Store, run: str, shard: int, pieces: Sequence
         yield Owned(log, folder, states, held is None)
 
 
-def _held(folder: Path, replica: Replica, names: list[str], states: int) -> tuple[int, int, int, int] | None:
+def _held(
+    folder: Path, replica: Replica, names: list[str], states: int
+) -> tuple[int, int, int, int] | None:
     """What the files hold, if they begin with these blocks' states in today's layout: states, and of their index size, slots, states crowded out."""
     try:
         told = json.loads((folder / MARKER).read_text())
-        if told["widths"] == replica.widths and told["pieces"][: len(names)] == names and told["states"] >= states:
+        if (
+            told["widths"] == replica.widths
+            and told["pieces"][: len(names)] == names
+            and told["states"] >= states
+        ):
             of_index = told["index"]
-            return int(told["states"]), int(of_index["size"]), int(of_index["slots"]), int(of_index["crowded"])
+            return (
+                int(told["states"]),
+                int(of_index["size"]),
+                int(of_index["slots"]),
+                int(of_index["crowded"]),
+            )
     except (OSError, ValueError, KeyError, TypeError):
         pass
     return None
@@ -133,7 +159,12 @@ def _fits(log: Log, folder: Path, size: int, slots: int, crowded: int) -> bool:
     """Is there a file that can be this index?"""
     file = folder / f"index-{size}"
     is_whole = file.is_file() and file.stat().st_size == 4 * size
-    return is_whole and FIRST_SLOTS <= slots <= size and 0 <= crowded <= size - slots and (slots < size) == log.holds_remainders(slots)
+    return (
+        is_whole
+        and FIRST_SLOTS <= slots <= size
+        and 0 <= crowded <= size - slots
+        and (slots < size) == log.holds_remainders(slots)
+    )
 
 
 def _fill(log: Log, replica: Replica, store: Store, pieces: Sequence[Piece]) -> None:
@@ -142,7 +173,9 @@ def _fill(log: Log, replica: Replica, store: Store, pieces: Sequence[Piece]) -> 
     at = 0
     for piece in pieces:
         states = states_in(store, piece, replica)
-        assert len(states) == piece.states, f"{piece.name} holds {len(states)} states, not {piece.states}"
+        assert len(states) == piece.states, (
+            f"{piece.name} holds {len(states)} states, not {piece.states}"
+        )
         log.memory.ensure((at + len(states) + 1) * w)
         log.memory.words[at * w : (at + len(states)) * w] = states.reshape(-1)
         at += len(states)

@@ -47,7 +47,16 @@ class Update:
             "opened": [len(bits) for bits in self.opened],
             "rows": self.rows,
         }
-        store.write(name, header, [self.origins, self.rules, self.looks, np.concatenate([np.zeros(0, np.uint64), *self.opened])])
+        store.write(
+            name,
+            header,
+            [
+                self.origins,
+                self.rules,
+                self.looks,
+                np.concatenate([np.zeros(0, np.uint64), *self.opened]),
+            ],
+        )
 
     @staticmethod
     def read(block: Block) -> Update:
@@ -55,7 +64,9 @@ class Update:
         h = block.header
         origins, rules, looks, opened = block.sections
         columns = np.split(opened, np.cumsum(h["opened"])[:-1]) if h["opened"] else []
-        return Update(h["counts"], columns, h["filled"], h["most"], origins, rules, looks, tuple(h["rows"]))
+        return Update(
+            h["counts"], columns, h["filled"], h["most"], origins, rules, looks, tuple(h["rows"])
+        )
 
 
 class Sent:
@@ -80,7 +91,10 @@ class Sent:
     def learn(self, update: Update) -> None:
         """Takes in what is new."""
         self._counts = update.counts
-        self._open = [np.concatenate([known, new]) for known, new in zip(self._open, update.opened, strict=True)]
+        self._open = [
+            np.concatenate([known, new])
+            for known, new in zip(self._open, update.opened, strict=True)
+        ]
 
 
 def widths_of(packed: Packed) -> list[int]:
@@ -101,14 +115,20 @@ def found_in(block: Block, section: int, packed: Packed) -> tuple[Words, Words]:
     """(states x words in today's layout, the predicates to be looked at) of a section of what `found` gave."""
     n_words, _ = arrange(block.header["widths"])
     rows = block.sections[section].reshape(-1, n_words + 1)
-    return in_layout(rows[:, :-1].reshape(-1), block.header["widths"], packed), np.ascontiguousarray(rows[:, -1])
+    return in_layout(
+        rows[:, :-1].reshape(-1), block.header["widths"], packed
+    ), np.ascontiguousarray(rows[:, -1])
 
 
 def in_layout(words: Words, widths: Sequence[int], packed: Packed) -> Words:
     """Packed states of any layout, as states x words of today's."""
     n_words, fields = arrange(widths)
     states = words.reshape(-1, n_words)
-    return states if list(widths) == widths_of(packed) else moved(states, fields, packed.fields[: packed.shape.places], packed.words)
+    return (
+        states
+        if list(widths) == widths_of(packed)
+        else moved(states, fields, packed.fields[: packed.shape.places], packed.words)
+    )
 
 
 def scratch_log(packed: Packed) -> Log:
@@ -125,12 +145,30 @@ def dealt(packed: Packed, states: Words, shards: int) -> list[Words]:
     """States, dealt to the shards that own them. `states`: states x words, or more columns."""
     n, w = states.shape
     states = np.ascontiguousarray(states)
-    out, counts, owners = np.zeros((n, w), np.uint64), np.zeros(2 * shards, np.uint64), np.zeros(max(1, n), np.uint32)
-    fields = np.array([x for f in packed.fields[: packed.shape.places] for x in (f.word, f.shift, f.mask, 0, 0)], np.uint64)
+    out, counts, owners = (
+        np.zeros((n, w), np.uint64),
+        np.zeros(2 * shards, np.uint64),
+        np.zeros(max(1, n), np.uint32),
+    )
+    fields = np.array(
+        [x for f in packed.fields[: packed.shape.places] for x in (f.word, f.shift, f.mask, 0, 0)],
+        np.uint64,
+    )
     registers = np.zeros(r.COUNT, np.uint64)
-    for register, array in ((r.SOURCE, states), (r.LOG, out), (r.FIELDS, fields), (r.LIST, counts), (r.INDEX, owners)):
+    for register, array in (
+        (r.SOURCE, states),
+        (r.LOG, out),
+        (r.FIELDS, fields),
+        (r.LIST, counts),
+        (r.INDEX, owners),
+    ):
         registers[register] = address(array) if array.size else 0
-    registers[r.FIELD_COUNT], registers[r.INDEX_SLOTS], registers[r.WORDS], registers[r.TO] = packed.shape.places, shards, w, n
+    registers[r.FIELD_COUNT], registers[r.INDEX_SLOTS], registers[r.WORDS], registers[r.TO] = (
+        packed.shape.places,
+        shards,
+        w,
+        n,
+    )
     load(PACKING)["deal"](address(registers))
     return np.split(out, np.cumsum(counts[:shards].astype(np.int64))[:-1])
 
@@ -152,7 +190,9 @@ class Replica(Loop):
         super().__init__(packed, scratch_log(packed))
         self.scratch = self.log
         self.applied: list[str] = []
-        self._unanswered: list[list[int]] = []  # rows of a tape that makes what was asked for unknown again
+        self._unanswered: list[
+            list[int]
+        ] = []  # rows of a tape that makes what was asked for unknown again
 
     def apply(self, name: str, update: Update) -> None:
         """Takes an update into the tables. Between two tasks only: what lies in logs is not moved."""
@@ -174,7 +214,9 @@ class Replica(Loop):
         asked = self.taken(r.ASKED, r.ASKED_COUNT, stride).reshape(-1, stride)
         for row in asked.tolist():
             fields = [p.fields[k] for k in p.shape.inputs[row[-2]]]
-            self._unanswered.append([row[-2], DIRECT | r.UNKNOWN, *((row[f.word] >> f.shift) & f.mask for f in fields)])
+            self._unanswered.append(
+                [row[-2], DIRECT | r.UNKNOWN, *((row[f.word] >> f.shift) & f.mask for f in fields)]
+            )
         places: Words = asked[:, -1]
         return places
 
@@ -186,7 +228,15 @@ class Replica(Loop):
         self.asked()
         self.packed.write([n for row in self._unanswered for n in row], len(self._unanswered))
         self._unanswered = []
-        for count in (r.TRANSITIONS, r.DEFERRED_COUNT, r.QUIET_COUNT, r.UNSURE_COUNT, r.PUT_OFF_COUNT, r.OVERFLOW, r.ENDLESS):
+        for count in (
+            r.TRANSITIONS,
+            r.DEFERRED_COUNT,
+            r.QUIET_COUNT,
+            r.UNSURE_COUNT,
+            r.PUT_OFF_COUNT,
+            r.OVERFLOW,
+            r.ENDLESS,
+        ):
             self.registers[count] = 0
         self.packed.arrays[r.FIRED][:] = 0
 

@@ -51,7 +51,9 @@ class Cluster(Protocol):
     @property
     def retries(self) -> int: ...
 
-    def run(self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]) -> list[T | None]: ...
+    def run(
+        self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]
+    ) -> list[T | None]: ...
 
 
 @frozen
@@ -118,7 +120,9 @@ class Spread:
     reported: float = 0.0
     read: int = 0  # bytes of the level in hand
     written: int = 0
-    out: list[tuple[Words, list[int]]] = field(factory=list)  # successors that the driver found, and the layout then
+    out: list[tuple[Words, list[int]]] = field(
+        factory=list
+    )  # successors that the driver found, and the layout then
     finished: bool = False
     identity: dict[str, str] = field(init=False)
 
@@ -160,12 +164,18 @@ class Spread:
         seconds = time.perf_counter() - began
         rebuilt = sum(x.rebuilt for x in reports)
         skew = widest * self.shards / new if new else 1.0
-        self.costs.append(LevelCost(self.level, new, seconds, skew, self.read, self.written, rounds, rebuilt))
+        self.costs.append(
+            LevelCost(self.level, new, seconds, skew, self.read, self.written, rounds, rebuilt)
+        )
         self.finished = not going
         if going:
             self.level += 1
         self.keep()
-        self.store.delete(used if going else [*used, *(name for x in reports for name in (x.dealt, x.firings.left) if name)])
+        self.store.delete(
+            used
+            if going
+            else [*used, *(name for x in reports for name in (x.dealt, x.firings.left) if name)]
+        )
         self.report(new)
 
     def _advance(self, works: Sequence[Work | None]) -> list[Report]:
@@ -175,10 +185,17 @@ class Spread:
         self.written += sum(x.bytes[1] for x in answers)
         return answers
 
-    def _asked(self, function: Callable[[Work], T | None], works: Sequence[Work | None], pulse: Callable[[], None]) -> list[T]:
+    def _asked(
+        self,
+        function: Callable[[Work], T | None],
+        works: Sequence[Work | None],
+        pulse: Callable[[], None],
+    ) -> list[T]:
         """The cluster's answers. A work without one would be states that nobody looked at."""
         answers = self.cluster.run(function, works, pulse)
-        assert [x is None for x in answers] == [w is None for w in works], "a work that the cluster did not do"
+        assert [x is None for x in answers] == [w is None for w in works], (
+            "a work that the cluster did not do"
+        )
         return [x for x in answers if x is not None]
 
     def _work(self) -> list[Work]:
@@ -192,7 +209,13 @@ class Spread:
             for shard in range(self.shards)
         ]  # fmt: skip
 
-    def _rounds(self, reports: list[Report], use: Callable[[Items], None], what: str, incoming: list[str] | None = None) -> int:
+    def _rounds(
+        self,
+        reports: list[Report],
+        use: Callable[[Items], None],
+        what: str,
+        incoming: list[str] | None = None,
+    ) -> int:
         """Uses what was handed over, and has executors go on with what was left, until nothing is. Returns how many rounds it took."""
         rounds, base = 0, self._work()
         while True:
@@ -255,7 +278,11 @@ class Spread:
             with self._witnessed():
                 s.requeue(np.ascontiguousarray(items.firings).reshape(-1))
                 s.settle()
-                quiet = s.without_successors(np.ascontiguousarray(items.rests)) if len(items.rests) else items.rests
+                quiet = (
+                    s.without_successors(np.ascontiguousarray(items.rests))
+                    if len(items.rests)
+                    else items.rests
+                )
         finally:
             s.registers[r.LIVE] = live
         if len(quiet) and DEADLOCK not in s.findings.wrong:
@@ -283,7 +310,10 @@ class Spread:
     def _own_successors(self) -> list[str]:
         """The block of successors that the driver found itself."""
         p = self.search.packed
-        parts = [np.column_stack([in_layout(rows[:, :-1].reshape(-1), widths, p), rows[:, -1]]) for rows, widths in self.out]
+        parts = [
+            np.column_stack([in_layout(rows[:, :-1].reshape(-1), widths, p), rows[:, -1]])
+            for rows, widths in self.out
+        ]
         self.out.clear()
         if not parts:
             return []
@@ -318,11 +348,30 @@ class Spread:
                 evolve(work, level=before) if any(p.level == before for p in pieces) else None
                 for work, pieces in zip(self._work(), self.pieces)
             ]
-            found = next((x for x in self._asked(_Back(target, tuple(widths_of(s.packed))), works, lambda: None) if x), None)
+            found = next(
+                (
+                    x
+                    for x in self._asked(
+                        _Back(target, tuple(widths_of(s.packed))), works, lambda: None
+                    )
+                    if x
+                ),
+                None,
+            )
             if found is None:
-                raise RuleError("?", f"no state of level {before} leads to one of level {before + 1}: a rule is not deterministic", {})
+                raise RuleError(
+                    "?",
+                    f"no state of level {before} leads to one of level {before + 1}: a rule is not deterministic",
+                    {},
+                )
             states.append(found)
-        return path_through(s.see, [tuple(pool.values[n] for pool, n in zip(s.pools, state)) for state in reversed(states)])
+        return path_through(
+            s.see,
+            [
+                tuple(pool.values[n] for pool, n in zip(s.pools, state))
+                for state in reversed(states)
+            ],
+        )
 
     def key_of(self, place: int) -> str:
         """The key of a path to a state of the log in hand, for a rule at fault; empty if there is none."""
@@ -345,13 +394,29 @@ class Spread:
         if self.limits.seconds is not None and self.seconds > self.limits.seconds:
             raise StoppedError(f"stopped at the limit of {self.limits.seconds:g} seconds {at}")
         if time.perf_counter() - self.reported > 0.5:
-            self.report(sum(p.states for pieces in self.pieces for p in pieces[-1:] if p.level == self.level - 1))
+            self.report(
+                sum(
+                    p.states
+                    for pieces in self.pieces
+                    for p in pieces[-1:]
+                    if p.level == self.level - 1
+                )
+            )
 
     def report(self, frontier: int) -> None:
         """Tells the listener where the search is."""
         self.reported = time.perf_counter()
         if self.progress:
-            self.progress(Progress(self.states, self.search.transitions, self.level, frontier, self.seconds, self.memory))
+            self.progress(
+                Progress(
+                    self.states,
+                    self.search.transitions,
+                    self.level,
+                    frontier,
+                    self.seconds,
+                    self.memory,
+                )
+            )
 
     def keep(self) -> None:
         """The manifest: all that `resumed` needs."""
@@ -368,12 +433,28 @@ class Spread:
         """The answer."""
         s = self.search
         violations = []
-        for name, (at, _, kind) in sorted(s.findings.wrong.items(), key=lambda item: (item[1][0], item[0])):
-            violations.append(violation(s, name, at, path_of(s.see, name, self.path_to(*self.witness[name]), kind)))
+        for name, (at, _, kind) in sorted(
+            s.findings.wrong.items(), key=lambda item: (item[1][0], item[0])
+        ):
+            violations.append(
+                violation(
+                    s, name, at, path_of(s.see, name, self.path_to(*self.witness[name]), kind)
+                )
+            )
         notes = [*s.notes, self.told()]
         if self.states < WORTH:
-            notes.append(f"{self.states:,} states: below some {WORTH:,} one process is quicker than two cores over Spark (docs/spark.md)")
-        told = answer(s, reason, violations, self.states, self.seconds, self.memory / max(1, self.states), notes)
+            notes.append(
+                f"{self.states:,} states: below some {WORTH:,} one process is quicker than two cores over Spark (docs/spark.md)"
+            )
+        told = answer(
+            s,
+            reason,
+            violations,
+            self.states,
+            self.seconds,
+            self.memory / max(1, self.states),
+            notes,
+        )
         return evolve(told, distribution=self.distribution())
 
     def told(self) -> str:

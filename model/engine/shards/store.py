@@ -60,9 +60,19 @@ class Store:
 
     def write(self, name: str, header: Mapping[str, Any], sections: Sequence[Words]) -> int:
         """Writes a block under a name that is its own; returns its bytes."""
-        parts = [np.ascontiguousarray(section).view(np.uint8).reshape(-1).data for section in sections]
+        parts = [
+            np.ascontiguousarray(section).view(np.uint8).reshape(-1).data for section in sections
+        ]
         text = (
-            json.dumps({**header, "name": name, "sizes": [len(p) for p in parts], "digests": [_digest(p) for p in parts]}).encode() + b"\n"
+            json.dumps(
+                {
+                    **header,
+                    "name": name,
+                    "sizes": [len(p) for p in parts],
+                    "digests": [_digest(p) for p in parts],
+                }
+            ).encode()
+            + b"\n"
         )
         head = MAGIC + text
         self._write(name, [head, _digest(head).encode() + b"\n", *parts])
@@ -74,7 +84,9 @@ class Store:
             header, begin = self._header(file, name)
             if header["name"] != name:
                 raise StoreError(
-                    f"{name} holds what was written as {header['name'][:80]}", where=self.uri, do="start anew with an empty --store"
+                    f"{name} holds what was written as {header['name'][:80]}",
+                    where=self.uri,
+                    do="start anew with an empty --store",
                 )
             sizes, digests = header["sizes"], header["digests"]
             sections = []
@@ -100,14 +112,20 @@ class Store:
         return json.loads(start[len(MAGIC) : end]), end + 2 * DIGEST + 1
 
     def _torn(self, name: str) -> StoreError:
-        return StoreError(f"{name} is torn or no block of this version", where=self.uri, do="start anew with an empty --store")
+        return StoreError(
+            f"{name} is torn or no block of this version",
+            where=self.uri,
+            do="start anew with an empty --store",
+        )
 
     # -- documents
 
     def write_document(self, name: str, document: Mapping[str, Any]) -> None:
         """Writes JSON in one piece, in the place of what was there."""
         text = json.dumps(document).encode()
-        self._write(name, [json.dumps({"name": name, "digest": _digest(text)}).encode() + b"\n", text])
+        self._write(
+            name, [json.dumps({"name": name, "digest": _digest(text)}).encode() + b"\n", text]
+        )
 
     def read_document(self, name: str) -> dict[str, Any]:
         """Reads what `write_document` wrote."""
@@ -135,7 +153,9 @@ class Store:
             with self._files.open_input_file(self._path(name)) as file:
                 yield file
         except FileNotFoundError:
-            raise StoreError(f"{name} is missing", where=self.uri, do="start anew with an empty --store") from None
+            raise StoreError(
+                f"{name} is missing", where=self.uri, do="start anew with an empty --store"
+            ) from None
         except (OSError, ValueError) as error:
             raise StoreError(f"{name} cannot be read: {plainly(error)}", where=self.uri) from None
 
@@ -150,14 +170,20 @@ class Store:
         except (OSError, ValueError) as error:
             with contextlib.suppress(OSError):
                 self._files.delete_file(temporary)
-            raise StoreError(f"{name} cannot be written: {plainly(error)}", where=self.uri, do="make room there, then --resume") from None
+            raise StoreError(
+                f"{name} cannot be written: {plainly(error)}",
+                where=self.uri,
+                do="make room there, then --resume",
+            ) from None
 
     def names(self) -> list[str]:
         """All files in the store."""
         from pyarrow import fs
 
         try:
-            found = self._files.get_file_info(fs.FileSelector(self._root, recursive=True, allow_not_found=True))
+            found = self._files.get_file_info(
+                fs.FileSelector(self._root, recursive=True, allow_not_found=True)
+            )
         except (OSError, ValueError) as error:
             raise StoreError(f"cannot be listed: {plainly(error)}", where=self.uri) from None
         return sorted(f.path[len(self._root) + 1 :] for f in found if f.type == fs.FileType.File)

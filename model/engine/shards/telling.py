@@ -33,7 +33,12 @@ class Telling:
         """Writes what is new, if anything is."""
         s = self.search
         assert s.kept is not None
-        if self.names and not s.kept.rules and not s.kept.looks and self._origins == len(s.rows.origins):
+        if (
+            self.names
+            and not s.kept.rules
+            and not s.kept.looks
+            and self._origins == len(s.rows.origins)
+        ):
             return
         update = Update(
             s.packed.values.counts(), self._opened(), list(s.packed.filled), list(s.packed.most),
@@ -53,7 +58,10 @@ class Telling:
         """Guards for values that are new since the last update."""
         values = self.search.packed.values
         values.refresh()
-        opened = [np.array(values.open_tables(n, first), np.uint64) for n, first in enumerate(self._guards)]
+        opened = [
+            np.array(values.open_tables(n, first), np.uint64)
+            for n, first in enumerate(self._guards)
+        ]
         self._guards = [first + len(bits) for first, bits in zip(self._guards, opened)]
         return opened
 

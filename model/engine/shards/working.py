@@ -20,7 +20,15 @@ from groupcheck.model.engine.search import STRETCH
 from groupcheck.model.engine.shape import Shape
 from groupcheck.model.engine.shards.items import Items, joined, pairs
 from groupcheck.model.engine.shards.owned import Owned, Piece, owned, states_in
-from groupcheck.model.engine.shards.replica import EndlessError, Replica, Update, dealt, found, found_in, in_layout
+from groupcheck.model.engine.shards.replica import (
+    EndlessError,
+    Replica,
+    Update,
+    dealt,
+    found,
+    found_in,
+    in_layout,
+)
 from groupcheck.model.engine.shards.store import Store
 from groupcheck.model.engine.store import Words, address
 
@@ -91,7 +99,10 @@ def replica_for(run: str, store: Store, updates: Sequence[str]) -> Replica:
 
 def warm() -> None:
     """Loads the kernels that most models run on, as far as they are compiled already; other ones are loaded, or compiled, by the first task."""
-    for unit in (PACKING, *(Unit(words, urgent) for words in (1, 2, 3) for urgent in (False, True))):
+    for unit in (
+        PACKING,
+        *(Unit(words, urgent) for words in (1, 2, 3) for urgent in (False, True)),
+    ):
         if is_ready(unit):
             load(unit)
 
@@ -116,7 +127,9 @@ class _Shift:
     store: Store
     replica: Replica
     frontier: Words  # states x words
-    examinations: list[Words] = field(factory=list)  # of what could not be finished; places are those of the frontier
+    examinations: list[Words] = field(
+        factory=list
+    )  # of what could not be finished; places are those of the frontier
     firings: list[Words] = field(factory=list)
     rests: list[Words] = field(factory=list)
     quiet: list[Words] = field(factory=list)
@@ -144,7 +157,9 @@ class _Shift:
         self.frontier = log.packed_states(there.states, log.states).copy()
         if len(self.frontier):
             self.piece = Piece(self.name("states"), self.work.level, len(self.frontier))
-            self.written += self.store.write(self.piece.name, {"widths": self.replica.widths}, [self.frontier.reshape(-1)])
+            self.written += self.store.write(
+                self.piece.name, {"widths": self.replica.widths}, [self.frontier.reshape(-1)]
+            )
             there.keep(self.replica, [*self.work.pieces, self.piece], log.states)
         else:
             there.keep(self.replica, self.work.pieces, log.states)
@@ -157,7 +172,10 @@ class _Shift:
         while first < len(states):
             self.replica.run(r.TAKE_IN, first, min(len(states), first + EXAMINED), states)
             if int(registers[r.FROM]) == first:
-                raise UserError(f"shard {self.work.shard} cannot hold more than {self.replica.log.states:,} states", do="use more --shards")
+                raise UserError(
+                    f"shard {self.work.shard} cannot hold more than {self.replica.log.states:,} states",
+                    do="use more --shards",
+                )
             first = int(registers[r.FROM])
             self._note_examinations(there.states)
 
@@ -235,13 +253,23 @@ class _Shift:
         if not len(successors):
             return None
         name = self.name("dealt")
-        sections = [part.reshape(-1) for part in dealt(self.replica.packed, successors, self.work.shards)]
+        sections = [
+            part.reshape(-1) for part in dealt(self.replica.packed, successors, self.work.shards)
+        ]
         self.written += self.store.write(name, {"widths": self.replica.widths}, sections)
         return name
 
-    def hand_over(self, examinations: list[Words], firings: list[Words], rests: list[Words]) -> Handed:
+    def hand_over(
+        self, examinations: list[Words], firings: list[Words], rests: list[Words]
+    ) -> Handed:
         """What could not be finished, to the driver."""
-        items = Items(self.frontier, pairs(examinations), pairs(firings), joined(rests), tuple(self.replica.widths))
+        items = Items(
+            self.frontier,
+            pairs(examinations),
+            pairs(firings),
+            joined(rests),
+            tuple(self.replica.widths),
+        )
         handed, rest = items.parted(joined(self.askers), self.work.most)
         if not len(rest):
             return Handed(handed, None)
@@ -273,11 +301,18 @@ def advance(work: Work) -> Report:
         block = store.read(work.left)
         items = Items.of(block.sections, arrange(block.header["widths"])[0], block.header["widths"])
         with shift.noting_endless():
-            shift.retry(items.moved_to(in_layout(items.states, block.header["widths"], replica.packed), replica.widths))
+            shift.retry(
+                items.moved_to(
+                    in_layout(items.states, block.header["widths"], replica.packed), replica.widths
+                )
+            )
     else:
         if work.incoming is None:
             shift.frontier = np.concatenate(
-                [np.zeros((0, p.words), np.uint64), *(states_in(store, x, replica) for x in work.pieces if x.level == work.level)]
+                [
+                    np.zeros((0, p.words), np.uint64),
+                    *(states_in(store, x, replica) for x in work.pieces if x.level == work.level),
+                ]
             )
         else:
             with owned(replica, store, work.run, work.shard, work.pieces) as there:
@@ -304,7 +339,9 @@ def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> list[int]
     replica = replica_for(work.run, store, work.updates)
     p, registers = replica.packed, replica.registers
     none = np.zeros((0, p.words), np.uint64)
-    states = np.concatenate([none, *(states_in(store, x, replica) for x in work.pieces if x.level == work.level)])
+    states = np.concatenate(
+        [none, *(states_in(store, x, replica) for x in work.pieces if x.level == work.level)]
+    )
     n = len(states)
     replica.scratch_with(np.concatenate([states, in_layout(target, widths, p)]))
     registers[r.TARGET], registers[r.BLOCK] = n, 1

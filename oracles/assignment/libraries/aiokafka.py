@@ -8,7 +8,14 @@ from typing import Any
 
 from groupcheck.model.assignors import Group, Member, Partitions
 from groupcheck.oracles.assignment.libraries.in_process import CLUSTER, Cluster, quiet
-from groupcheck.oracles.assignment.offered import Claim, Claims, Library, Offered, assigned, by_topic
+from groupcheck.oracles.assignment.offered import (
+    Claim,
+    Claims,
+    Library,
+    Offered,
+    assigned,
+    by_topic,
+)
 from groupcheck.oracles.assignment.validity import Assigned
 
 MODULES = {
@@ -16,7 +23,10 @@ MODULES = {
     "roundrobin": ("aiokafka.coordinator.assignors.roundrobin", "RoundRobinPartitionAssignor"),
     "sticky": ("aiokafka.coordinator.assignors.sticky.sticky_assignor", "StickyPartitionAssignor"),
 }
-NEW = {"member_assignment": None, "generation": -1}  # the state of the sticky class before anything was assigned
+NEW = {
+    "member_assignment": None,
+    "generation": -1,
+}  # the state of the sticky class before anything was assigned
 CODE = '''from {module} import {name} as Assignor
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
 
@@ -43,8 +53,17 @@ def library() -> Library:
     quiet("aiokafka")
     offered = []
     for name, (module, class_name) in MODULES.items():
-        assignor = _Assignor(getattr(importlib.import_module(module), class_name), CODE.format(module=module, name=class_name))
-        claims = Claims(assignor.told, assignor.of_a_newcomer, assignor.told_code, assignor.newcomer_code) if name == "sticky" else None
+        assignor = _Assignor(
+            getattr(importlib.import_module(module), class_name),
+            CODE.format(module=module, name=class_name),
+        )
+        claims = (
+            Claims(
+                assignor.told, assignor.of_a_newcomer, assignor.told_code, assignor.newcomer_code
+            )
+            if name == "sticky"
+            else None
+        )
         offered.append(Offered(name, name, assignor.solve, assignor.code, claims))
     return Library("aiokafka", metadata.version("aiokafka"), tuple(offered))
 
@@ -65,7 +84,9 @@ class _Assignor:
     def was_assigned(self, assignor: Any, owned: Partitions, generation: int) -> Any:
         from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
 
-        assignor.on_assignment(ConsumerProtocolMemberAssignment(0, list(by_topic(owned).items()), b""))
+        assignor.on_assignment(
+            ConsumerProtocolMemberAssignment(0, list(by_topic(owned).items()), b"")
+        )
         assignor.on_generation_assignment(generation)
         return assignor
 
@@ -77,20 +98,33 @@ class _Assignor:
     def solve(self, group: Group) -> Assigned:
         members = {}
         for m in group.members:
-            assignor = self.was_assigned(self.own(), m.owned, m.generation) if self.keeps(m) else self.own()
+            assignor = (
+                self.was_assigned(self.own(), m.owned, m.generation)
+                if self.keeps(m)
+                else self.own()
+            )
             members[m.id] = self.sent(assignor, sorted(m.topics))
         answer = self.own().assign(Cluster(dict(group.topics)), members)
-        return assigned({member: [(topic, p) for topic, numbers in given.assignment for p in numbers] for member, given in answer.items()})
+        return assigned(
+            {
+                member: [(topic, p) for topic, numbers in given.assignment for p in numbers]
+                for member, given in answer.items()
+            }
+        )
 
     def read(self, assignor: Any, topics: list[str]) -> Claim:
         claim = self.assignor.parse_member_metadata(self.sent(assignor, topics))
         return frozenset(map(tuple, claim.partitions)), claim.generation
 
     def told(self, owned: Partitions, generation: int) -> Claim:
-        return self.read(self.was_assigned(self.own(), owned, generation), sorted({topic for topic, _ in owned}))
+        return self.read(
+            self.was_assigned(self.own(), owned, generation), sorted({topic for topic, _ in owned})
+        )
 
     def of_a_newcomer(self, owned: Partitions, generation: int) -> Claim:
-        process = self.own()  # stands for the library's class in a process: both consumers are given the same one
+        process = (
+            self.own()
+        )  # stands for the library's class in a process: both consumers are given the same one
         self.was_assigned(process, owned, generation)
         return self.read(process, ["t"])
 
@@ -99,9 +133,7 @@ class _Assignor:
         for m in group.members:
             claim = f"{by_topic(m.owned)!r}, {m.generation}" if self.keeps(m) else ""
             lines.append(f"    {m.id!r}: sent(consumer({claim}), {sorted(m.topics)!r}),\n")
-        asked = (
-            f"members = {{\n{''.join(lines)}}}\nfor member, given in Assignor.assign(Cluster({dict(group.topics)!r}), members).items():\n"
-        )
+        asked = f"members = {{\n{''.join(lines)}}}\nfor member, given in Assignor.assign(Cluster({dict(group.topics)!r}), members).items():\n"
         return f"{self.start}{CLUSTER}{asked}    print(member, given.assignment)\n"
 
     def told_code(self, owned: Partitions, generation: int) -> str:

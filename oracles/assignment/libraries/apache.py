@@ -31,11 +31,19 @@ def library(version: str) -> Library:
     @contextmanager
     def running() -> Iterator[None]:
         with driver:
-            next(solve(driver, [Problem("range", FIRST)]))  # what is built and started is not waited for by a question that is timed
+            next(
+                solve(driver, [Problem("range", FIRST)])
+            )  # what is built and started is not waited for by a question that is timed
             yield
 
     offered = (
-        Offered(name, name, partial(_solve, driver, name), partial(_code, driver.version, name), reads_told="sticky" in name)
+        Offered(
+            name,
+            name,
+            partial(_solve, driver, name),
+            partial(_code, driver.version, name),
+            reads_told="sticky" in name,
+        )
         for name in ASSIGNORS
     )
     return Library("Apache Kafka", driver.version, tuple(offered), running, of_kafka=True)

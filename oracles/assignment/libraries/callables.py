@@ -33,7 +33,9 @@ def imported(name: str) -> Function:
             found = getattr(found, part)
     except Exception as error:  # whatever somebody's module raises
         raise UserError(
-            f"cannot import it: {type(error).__name__}: {error}", where=f"--against {name}", do="name it module:function"
+            f"cannot import it: {type(error).__name__}: {error}",
+            where=f"--against {name}",
+            do="name it module:function",
         ) from None
     if not callable(found):
         raise UserError(f"{path} is no function", where=f"--against {name}")

@@ -60,9 +60,13 @@ def library(command: str, like: str | None) -> Library:
     try:
         arguments = shlex.split(command)
     except ValueError as error:
-        raise UserError(f"the command cannot be split: {error}", where="--against program:") from None
+        raise UserError(
+            f"the command cannot be split: {error}", where="--against program:"
+        ) from None
     if not arguments:
-        raise UserError("no command", where="--against program:", do='write --against "program: COMMAND"')
+        raise UserError(
+            "no command", where="--against program:", do='write --against "program: COMMAND"'
+        )
     program = Program(arguments)
 
     @contextmanager
@@ -73,9 +77,16 @@ def library(command: str, like: str | None) -> Library:
             program.stop()
 
     def code(group: Group) -> str:
-        return f"printf '%s\\n' {shlex.quote(json.dumps(question(group)))} | {shlex.join(arguments)}\n"
+        return (
+            f"printf '%s\\n' {shlex.quote(json.dumps(question(group)))} | {shlex.join(arguments)}\n"
+        )
 
-    return Library(arguments[0], "", (Offered(arguments[0], like, program.solve, code, ask_again=True),), running)
+    return Library(
+        arguments[0],
+        "",
+        (Offered(arguments[0], like, program.solve, code, ask_again=True),),
+        running,
+    )
 
 
 @define
@@ -102,9 +113,17 @@ class Program:
     def _answer(self, line: bytes) -> bytes:
         if self.running is None:
             try:
-                self.running = subprocess.Popen(self.arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                self.running = subprocess.Popen(
+                    self.arguments,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                )
             except OSError as error:
-                raise UserError(f"cannot start {self.arguments[0]}: {error.strerror}", where="--against program:") from None
+                raise UserError(
+                    f"cannot start {self.arguments[0]}: {error.strerror}",
+                    where="--against program:",
+                ) from None
         assert self.running.stdin is not None and self.running.stdout is not None
         try:
             self.running.stdin.write(line)

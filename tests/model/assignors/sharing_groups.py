@@ -14,13 +14,24 @@ RACKS = ("r1", "r2")
 
 def told(assignment: Assignment) -> dict[str, str]:
     """{"A": "t-0 t-1"}."""
-    return {member: " ".join(f"{topic}-{number}" for topic, number in sorted(given)) for member, given in assignment.items()}
+    return {
+        member: " ".join(f"{topic}-{number}" for topic, number in sorted(given))
+        for member, given in assignment.items()
+    }
 
 
 def claiming(group: Group, assignment: Mapping[str, Partitions], generation: int) -> Group:
     """The next round: everybody claims what it was given, and is of that generation."""
     members = [
-        Member(m.id, m.topics, assignment.get(m.id, frozenset()), generation, instance=m.instance, rack=m.rack) for m in group.members
+        Member(
+            m.id,
+            m.topics,
+            assignment.get(m.id, frozenset()),
+            generation,
+            instance=m.instance,
+            rack=m.rack,
+        )
+        for m in group.members
     ]
     return Group(group.topics, members, group.racks)
 
@@ -34,19 +45,37 @@ def words(violations: Iterable[Violation]) -> list[str]:
 
 
 @st.composite
-def groups(draw: st.DrawFn, *, equal: bool = False, racks: bool = False, claims: bool = False) -> Group:
+def groups(
+    draw: st.DrawFn, *, equal: bool = False, racks: bool = False, claims: bool = False
+) -> Group:
     """Up to 6 members and 4 topics; everybody subscribes to something; with `claims` everything owned is one member's, of generation 1."""
     sizes = {name: draw(st.integers(1, 7)) for name in "tuvw"[: draw(st.integers(1, 4))]}
-    ids = draw(st.lists(st.text("abcXYZ019-", min_size=1, max_size=6), min_size=1, max_size=6, unique=True))
+    ids = draw(
+        st.lists(st.text("abcXYZ019-", min_size=1, max_size=6), min_size=1, max_size=6, unique=True)
+    )
     some_topics = st.frozensets(st.sampled_from(sorted(sizes)), min_size=1)
     common = draw(some_topics)
     subscribed = {name: common if equal else draw(some_topics) for name in ids}
-    owners = {p: draw(st.sampled_from([None, *ids])) for t, size in sizes.items() for p in ((t, n) for n in range(size))} if claims else {}
+    owners = (
+        {
+            p: draw(st.sampled_from([None, *ids]))
+            for t, size in sizes.items()
+            for p in ((t, n) for n in range(size))
+        }
+        if claims
+        else {}
+    )
     members = []
     for number, name in enumerate(ids):
         owned = partitions([p for p, owner in owners.items() if owner == name])
         instance = f"i{number}" if draw(st.booleans()) else None
         rack = draw(st.sampled_from((None, *RACKS))) if racks else None
-        members.append(Member(name, subscribed[name], owned, 1 if claims else -1, instance=instance, rack=rack))
+        members.append(
+            Member(name, subscribed[name], owned, 1 if claims else -1, instance=instance, rack=rack)
+        )
     somewhere = st.frozensets(st.sampled_from(RACKS))
-    return Group(sizes, members, {t: [draw(somewhere) for _ in range(size)] for t, size in sizes.items()} if racks else {})
+    return Group(
+        sizes,
+        members,
+        {t: [draw(somewhere) for _ in range(size)] for t, size in sizes.items()} if racks else {},
+    )

@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from groupcheck.model.assignors.hash_order import buckets_for, by_text, copied, in_hash_order, number_hash, partition_hash, text_hash
+from groupcheck.model.assignors.hash_order import (
+    buckets_for,
+    by_text,
+    copied,
+    in_hash_order,
+    number_hash,
+    partition_hash,
+    text_hash,
+)
 
 
 def test_hash_codes_are_those_of_java():
-    assert [text_hash(text) for text in ("", "a", "Aa", "BB", "hello")] == [0, 97, 2112, 2112, 99162322]
+    assert [text_hash(text) for text in ("", "a", "Aa", "BB", "hello")] == [
+        0,
+        97,
+        2112,
+        2112,
+        99162322,
+    ]
     assert text_hash("polygenelubricants") == 0x80000000  # the one that is Integer.MIN_VALUE
     assert text_hash("😀") == 0xD83D * 31 + 0xDE00
     assert partition_hash(("t", 0)) == 31 * 31 + ord("t")
@@ -14,7 +28,11 @@ def test_hash_codes_are_those_of_java():
 
 def test_short_names_come_in_the_order_of_the_alphabet_and_long_ones_do_not():
     assert by_text(["C", "A", "B"]) == ("A", "B", "C")
-    assert by_text(["consumer-1", "consumer-2", "consumer-10"]) != ("consumer-1", "consumer-10", "consumer-2")
+    assert by_text(["consumer-1", "consumer-2", "consumer-10"]) != (
+        "consumer-1",
+        "consumer-10",
+        "consumer-2",
+    )
 
 
 def test_what_falls_into_one_bucket_stays_in_order_of_insertion():

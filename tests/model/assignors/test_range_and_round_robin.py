@@ -9,7 +9,9 @@ from sharing_groups import groups, told, without
 from groupcheck.model.assignors import Group, Member, range_, round_robin, server_range
 from groupcheck.oracles.assignment import balanced_in_topics, complete, level, valid
 
-SHOP = Group({"Order": 7, "Stock": 5}, [Member(name, ("Order", "Stock")) for name in ("C1", "C2", "C3")])
+SHOP = Group(
+    {"Order": 7, "Stock": 5}, [Member(name, ("Order", "Stock")) for name in ("C1", "C2", "C3")]
+)
 RANGES = (range_, server_range)
 
 
@@ -36,17 +38,29 @@ def test_the_pointer_of_round_robin_goes_on_from_topic_to_topic():
 
 def test_round_robin_passes_over_who_does_not_subscribe_and_may_be_uneven():
     members = [Member("A", ("t",)), Member("B", ("t", "u")), Member("C", ("t", "u", "v"))]
-    assert told(round_robin(Group({"t": 1, "u": 2, "v": 3}, members))) == {"A": "t-0", "B": "u-0", "C": "u-1 v-0 v-1 v-2"}
+    assert told(round_robin(Group({"t": 1, "u": 2, "v": 3}, members))) == {
+        "A": "t-0",
+        "B": "u-0",
+        "C": "u-1 v-0 v-1 v-2",
+    }
 
 
 @pytest.mark.parametrize("assignor", (*RANGES, round_robin))
 def test_static_members_come_first_by_instance_id(assignor):
-    members = [Member("A", ("t",)), Member("B", ("t",), instance="z"), Member("C", ("t",), instance="y")]
+    members = [
+        Member("A", ("t",)),
+        Member("B", ("t",), instance="z"),
+        Member("C", ("t",), instance="y"),
+    ]
     assert told(assignor(Group({"t": 3}, members))) == {"A": "t-2", "B": "t-1", "C": "t-0"}
 
 
 def test_range_gives_partitions_to_members_in_their_racks_where_it_can():
-    members = [Member("A", ("t",), rack="r2"), Member("B", ("t",), rack="r1"), Member("C", ("t",), rack="r3")]
+    members = [
+        Member("A", ("t",), rack="r2"),
+        Member("B", ("t",), rack="r1"),
+        Member("C", ("t",), rack="r3"),
+    ]
     nearby = Group({"t": 3}, members, {"t": [["r1"], ["r2"], ["r1"]]})
     assert told(range_(nearby)) == {"A": "t-1", "B": "t-0", "C": "t-2"}
     everywhere = Group({"t": 3}, members, {"t": [["r1", "r2"]] * 3})
@@ -66,7 +80,11 @@ def test_range_keeps_topics_of_one_size_together_even_where_one_of_them_is_far()
 def test_range_is_valid_complete_and_even_in_every_topic(group):
     for assignor in RANGES:
         shared = assignor(group)
-        assert [*valid(group, shared), *complete(group, shared), *balanced_in_topics(group, shared)] == []
+        assert [
+            *valid(group, shared),
+            *complete(group, shared),
+            *balanced_in_topics(group, shared),
+        ] == []
 
 
 @settings(max_examples=40, deadline=None, derandomize=True)
@@ -87,5 +105,7 @@ def test_the_order_of_the_members_means_nothing_to_them(group):
 
 @pytest.mark.parametrize("assignor", (*RANGES, round_robin))
 def test_topics_that_do_not_exist_and_members_without_any_get_nothing(assignor):
-    group = Group({"t": 1, "other": 2}, [Member("A", ("t", "gone")), Member("B", ()), Member("C", ("gone",))])
+    group = Group(
+        {"t": 1, "other": 2}, [Member("A", ("t", "gone")), Member("B", ()), Member("C", ("gone",))]
+    )
     assert told(assignor(group)) == {"A": "t-0", "B": "", "C": ""}

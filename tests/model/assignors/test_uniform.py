@@ -12,7 +12,11 @@ from groupcheck.oracles.assignment import complete, level, moves, valid
 def test_new_members_fill_up_one_after_the_other_in_hash_order_and_the_last_have_one_more():
     group = Group({"t": 3, "u": 4}, [Member(name, ("t", "u")) for name in ("B", "A", "C")])
     assert told(uniform(group)) == {"A": "u-0 u-1", "B": "u-2 u-3", "C": "t-0 t-1 t-2"}
-    assert told(uniform(group, gives_up_the_extra=False)) == {"A": "u-0 u-1 u-2", "B": "t-0 u-3", "C": "t-1 t-2"}
+    assert told(uniform(group, gives_up_the_extra=False)) == {
+        "A": "u-0 u-1 u-2",
+        "B": "t-0 u-3",
+        "C": "t-1 t-2",
+    }
 
 
 def test_a_member_keeps_its_target_up_to_its_quota():
@@ -28,7 +32,11 @@ def test_since_4_1_a_member_leaves_the_larger_quota_that_it_does_not_fill_to_ano
 
 def test_where_subscriptions_differ_the_least_loaded_subscriber_comes_first():
     members = [Member("A", ("t",)), Member("B", ("t", "u")), Member("C", ("u",))]
-    assert told(uniform(Group({"t": 2, "u": 4}, members))) == {"A": "t-0 t-1", "B": "u-0 u-2", "C": "u-1 u-3"}
+    assert told(uniform(Group({"t": 2, "u": 4}, members))) == {
+        "A": "t-0 t-1",
+        "B": "u-0 u-2",
+        "C": "u-1 u-3",
+    }
 
 
 def test_where_subscriptions_differ_partitions_go_from_the_most_to_the_least_loaded():

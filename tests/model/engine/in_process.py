@@ -19,7 +19,9 @@ class InProcess:
         self.calls = 0
         self._chance = random.Random(seed)
 
-    def run(self, function: Callable[[Any], Any], arguments: Sequence[Any], pulse: Callable[[], None]) -> list[Any]:
+    def run(
+        self, function: Callable[[Any], Any], arguments: Sequence[Any], pulse: Callable[[], None]
+    ) -> list[Any]:
         answers: list[Any] = [None] * len(arguments)
         order = [k for k, argument in enumerate(arguments) if argument is not None]
         self._chance.shuffle(order)

@@ -23,7 +23,9 @@ def number(value):
 
 
 def like(value, n):
-    return Cell(n, f"t{n % 3}") if isinstance(value, Cell) else (n,) if isinstance(value, tuple) else n
+    return (
+        Cell(n, f"t{n % 3}") if isinstance(value, Cell) else (n,) if isinstance(value, tuple) else n
+    )
 
 
 def dice(*what):
@@ -72,7 +74,10 @@ def make_rule(seed, k, shape, ranges):
 
 def make_predicate(seed, name, places, chance):
     def call(*values):
-        return dice(seed, name, [number(v) if not isinstance(v, bool) else v for v in values]) % 1000 >= chance
+        return (
+            dice(seed, name, [number(v) if not isinstance(v, bool) else v for v in values]) % 1000
+            >= chance
+        )
 
     return Predicate(name, call, places, False, name)
 
@@ -84,16 +89,33 @@ def random_spec(seed):
     singles = [f"s{k}" for k in range(rng.randint(1, 2))]
     arrays = [f"a{k}" for k in range(rng.randint(0, 2))]
     ranges = {name: rng.choice([2, 3, 5, 9, 17, 40]) for name in (*singles, *arrays)}
-    slots = {name: Slot(rng.choice([Cell(1, "t1"), (1,), 1]), size if name in arrays else None) for name in (*singles, *arrays)}
+    slots = {
+        name: Slot(rng.choice([Cell(1, "t1"), (1,), 1]), size if name in arrays else None)
+        for name in (*singles, *arrays)
+    }
     rules = []
     for k in range(rng.randint(2, 7)):
         chosen = tuple(rng.sample([*singles, *arrays], rng.randint(1, min(3, len(slots)))))
         takes_me = rng.random() < 0.5 and bool({*chosen} & {*arrays})
-        shape = Shape(chosen, takes_me, rng.randint(0, 2), rng.randint(5, 60), rng.random() < 0.3, rng.choice([None, rng.choice(chosen)]))
+        shape = Shape(
+            chosen,
+            takes_me,
+            rng.randint(0, 2),
+            rng.randint(5, 60),
+            rng.random() < 0.3,
+            rng.choice([None, rng.choice(chosen)]),
+        )
         rules.append(make_rule(seed, k, shape, ranges))
     if rng.random() < 0.2:
         add_ballast(rng.choice([5, 30, 70]), slots, rules)
-    return Spec("random", slots, rules, seed, *predicates(rng, seed, singles, arrays, rules), initial=starts(rng, slots, ranges))
+    return Spec(
+        "random",
+        slots,
+        rules,
+        seed,
+        *predicates(rng, seed, singles, arrays, rules),
+        initial=starts(rng, slots, ranges),
+    )
 
 
 def add_ballast(count, slots, rules):
@@ -132,7 +154,11 @@ def predicates(rng, seed, singles, arrays, rules):
     if arrays:
         views = [make_predicate(seed, "seen", ((singles[0], None), (arrays[0], "i")), 400)]
         invariants.append(make_predicate(seed, "pair", ((arrays[0], "i"), (arrays[-1], "j")), rare))
-        invariants.append(make_predicate(seed, "viewed", (("seen", "i"), ("seen", "j"), (singles[-1], None)), rare))
+        invariants.append(
+            make_predicate(
+                seed, "viewed", (("seen", "i"), ("seen", "j"), (singles[-1], None)), rare
+            )
+        )
         goals.append(make_predicate(seed, "each", ((arrays[-1], "i"), ("seen", "i")), 900))
     ends = [make_predicate(seed, "rest", ((singles[0], None),), rng.choice([0, 0, 0, 300, 1000]))]
     if arrays and rng.random() < 0.5:
@@ -144,7 +170,9 @@ def predicates(rng, seed, singles, arrays, rules):
             return dice(seed, "grows", pair) % 1000 >= rare
 
         if any(singles[0] in r.slots for r in rules):
-            invariants.append(StepInvariant("grows", grows, (singles[0],), (), False, False, "grows"))
+            invariants.append(
+                StepInvariant("grows", grows, (singles[0],), (), False, False, "grows")
+            )
     if rng.random() < 0.2:
 
         def whole(state):

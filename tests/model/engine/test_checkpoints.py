@@ -44,7 +44,9 @@ def test_a_search_may_stop_and_continue_many_times(tmp_path, whole):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_search_that_is_stopped_while_rules_are_called_continues(tmp_path, monkeypatch, whole, workers):
+def test_a_search_that_is_stopped_while_rules_are_called_continues(
+    tmp_path, monkeypatch, whole, workers
+):
     """Also where the values of the batch that was given up need wider fields than the states have."""
     wider = []
     for batch in range(0, 60, 3):
@@ -64,7 +66,9 @@ def test_a_search_that_is_stopped_while_rules_are_called_continues(tmp_path, mon
                 save(run)
 
             patch.setattr(explore.Run, "save", saving)
-            assert explore.explore(SPEC, checkpoint=tmp_path, workers=workers).reason.startswith("enough")
+            assert explore.explore(SPEC, checkpoint=tmp_path, workers=workers).reason.startswith(
+                "enough"
+            )
         assert answer(explore.explore(SPEC, resume=tmp_path, workers=workers)) == whole
     assert 2 < sum(wider) < len(wider)
 
@@ -79,7 +83,9 @@ def test_nothing_is_lost_by_control_c(tmp_path, whole):
     assert answer(explore.explore(SPEC, resume=tmp_path)) == whole
 
 
-@pytest.mark.parametrize("seed", [0, 17, 38, 54, 60, 86, 92, 111, 113, 125, 187, 226, 288, 318, 371])
+@pytest.mark.parametrize(
+    "seed", [0, 17, 38, 54, 60, 86, 92, 111, 113, 125, 187, 226, 288, 318, 371]
+)
 def test_random_protocols_continue_to_the_same_answer(tmp_path, seed):
     spec = random_spec(seed)
     explore.explore(spec, Limits(states=20), checkpoint=tmp_path)
@@ -88,7 +94,9 @@ def test_random_protocols_continue_to_the_same_answer(tmp_path, seed):
     resumed = explore.explore(spec, resume=tmp_path)
     ours, theirs = ([(v.invariant, v.depth) for v in run.violations] for run in (resumed, whole))
     assert ours == theirs
-    assert attrs.evolve(answer(resumed), violations=()) == attrs.evolve(answer(whole), violations=())
+    assert attrs.evolve(answer(resumed), violations=()) == attrs.evolve(
+        answer(whole), violations=()
+    )
 
 
 def test_a_killed_run_leaves_a_checkpoint(tmp_path, whole):
@@ -127,7 +135,9 @@ def test_a_missing_checkpoint_is_refused(tmp_path):
     assert "cannot be read" in refused(tmp_path)
 
 
-@pytest.mark.parametrize("spec", [small_group(2, 2, 3, 1, 0), two_phase_commit(3)], ids=["scope", "spec"])
+@pytest.mark.parametrize(
+    "spec", [small_group(2, 2, 3, 1, 0), two_phase_commit(3)], ids=["scope", "spec"]
+)
 def test_another_scope_or_model_is_refused(tmp_path, written, spec):
     (tmp_path / FILE).write_bytes(written)
     assert "belongs to another" in refused(tmp_path, spec)
@@ -160,7 +170,9 @@ def test_a_changed_function_behind_a_rule_is_refused(tmp_path, monkeypatch):
     assert "another version of the model" in refused(tmp_path, spec)
 
 
-@pytest.mark.parametrize("damage", ["empty", "half", "bit in the header", "bit in the log", "longer", "text"])
+@pytest.mark.parametrize(
+    "damage", ["empty", "half", "bit in the header", "bit in the log", "longer", "text"]
+)
 def test_a_torn_file_is_detected(tmp_path, written, damage):
     torn = bytearray(written)
     if damage == "bit in the header":
@@ -168,7 +180,12 @@ def test_a_torn_file_is_detected(tmp_path, written, damage):
     elif damage == "bit in the log":
         torn[-2000] ^= 1
     else:
-        torn = {"empty": b"", "half": written[: len(written) // 2], "longer": written + b"x", "text": b"hello\n"}[damage]
+        torn = {
+            "empty": b"",
+            "half": written[: len(written) // 2],
+            "longer": written + b"x",
+            "text": b"hello\n",
+        }[damage]
     (tmp_path / FILE).write_bytes(torn)
     message = refused(tmp_path)
     assert any(word in message for word in ("torn", "no checkpoint", "belongs to another"))
@@ -199,4 +216,7 @@ def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path):
 
 def test_a_checkpoint_holds_no_code(written):
     assert b"pickle" not in written
-    assert Path(sys.modules["groupcheck.model.engine.checkpoint"].__file__).read_text().count("pickle") == 0
+    assert (
+        Path(sys.modules["groupcheck.model.engine.checkpoint"].__file__).read_text().count("pickle")
+        == 0
+    )

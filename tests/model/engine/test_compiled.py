@@ -19,7 +19,14 @@ def test_what_is_written_is_read_again(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "damage", [lambda b: b[:-1], lambda b: b[:30], lambda b: b"", lambda b: b[:-2] + bytes([b[-2] ^ 1]) + b[-1:], lambda b: b"x" + b]
+    "damage",
+    [
+        lambda b: b[:-1],
+        lambda b: b[:30],
+        lambda b: b"",
+        lambda b: b[:-2] + bytes([b[-2] ^ 1]) + b[-1:],
+        lambda b: b"x" + b,
+    ],
 )
 def test_a_torn_or_foreign_file_is_not_loaded(tmp_path, damage):
     file = tmp_path / "x.o"
@@ -64,7 +71,9 @@ def test_code_of_another_source_or_compiler_has_another_name(monkeypatch, change
 
 
 def test_a_run_with_compiled_code_at_hand_does_not_import_numba(monkeypatch):
-    monkeypatch.setattr(compiled, "_loaded", {})  # so that what an earlier test compiled without a cache is written
+    monkeypatch.setattr(
+        compiled, "_loaded", {}
+    )  # so that what an earlier test compiled without a cache is written
     explore.explore(small_group(1, 1, 1, 0, 0))
     code = (
         f"import sys; sys.path[:0] = {sys.path!r}\n"

@@ -82,7 +82,11 @@ def never_rests(n):
 
 
 @pytest.mark.parametrize("engine", [explore, reference])
-@pytest.mark.parametrize("faulty", [divides, two_values, wrong_label, other_type, unhashable, guarded], ids=lambda r: r.name)
+@pytest.mark.parametrize(
+    "faulty",
+    [divides, two_values, wrong_label, other_type, unhashable, guarded],
+    ids=lambda r: r.name,
+)
 def test_a_faulty_rule_is_named_with_its_arguments_and_a_key(faulty, engine):
     error = error_of(spec(faulty), engine)
     assert error.rule == faulty.name
@@ -231,7 +235,11 @@ def test_a_rule_that_yields_without_end_is_cut_off(engine, start):
 @pytest.mark.parametrize("start", [0, 200])
 def test_a_rule_that_leaves_the_program_is_a_faulty_rule(engine, start):
     error = error_of(Spec("leaving", {"n": single(start)}, (leaves,)), engine)
-    assert (error.rule, error.problem, error.arguments) == ("leaves", "raised SystemExit: 0", {"n": 200})
+    assert (error.rule, error.problem, error.arguments) == (
+        "leaves",
+        "raised SystemExit: 0",
+        {"n": 200},
+    )
 
 
 @view
@@ -300,14 +308,44 @@ class Odd:
 @pytest.mark.parametrize(
     ("more", "name", "kind", "problem"),
     [
-        ({"invariants": [forgot_all]}, "forgot_all", "invariant", "generator, which is always true"),
-        ({"goals": [forgot_to_call]}, "forgot_to_call", "goal", "builtin_function_or_method, which is always true"),
-        ({"invariants": [forgot_any]}, "forgot_any", "step invariant", "filter, which is always true"),
+        (
+            {"invariants": [forgot_all]},
+            "forgot_all",
+            "invariant",
+            "generator, which is always true",
+        ),
+        (
+            {"goals": [forgot_to_call]},
+            "forgot_to_call",
+            "goal",
+            "builtin_function_or_method, which is always true",
+        ),
+        (
+            {"invariants": [forgot_any]},
+            "forgot_any",
+            "step invariant",
+            "filter, which is always true",
+        ),
         ({"ends": [no_truth]}, "no_truth", "end", "raised ArithmeticError"),
         ({"invariants": [leaves_too]}, "leaves_too", "invariant", "raised SystemExit"),
-        ({"invariants": [over_view], "views": [raising_view]}, "raising_view", "view", "raised ZeroDivisionError"),
-        ({"invariants": [over_list], "views": [list_view]}, "list_view", "view", "gave a list, which cannot be hashed"),
-        ({"invariants": [over_lazy], "views": [lazy_view]}, "lazy_view", "view", "gave a generator, which can be read only once"),
+        (
+            {"invariants": [over_view], "views": [raising_view]},
+            "raising_view",
+            "view",
+            "raised ZeroDivisionError",
+        ),
+        (
+            {"invariants": [over_list], "views": [list_view]},
+            "list_view",
+            "view",
+            "gave a list, which cannot be hashed",
+        ),
+        (
+            {"invariants": [over_lazy], "views": [lazy_view]},
+            "lazy_view",
+            "view",
+            "gave a generator, which can be read only once",
+        ),
     ],
 )
 def test_a_faulty_predicate_is_named_by_what_it_is(engine, more, name, kind, problem):
@@ -320,7 +358,9 @@ def test_a_faulty_predicate_is_named_by_what_it_is(engine, more, name, kind, pro
 @pytest.mark.parametrize("engine", [explore, reference])
 @pytest.mark.parametrize("method", ["hash", "eq"])
 @pytest.mark.parametrize("turns", [1, 200])  # at once, and when the rule is trusted
-def test_a_value_that_raises_when_it_is_hashed_or_compared_is_the_fault_of_its_rule(engine, method, turns):
+def test_a_value_that_raises_when_it_is_hashed_or_compared_is_the_fault_of_its_rule(
+    engine, method, turns
+):
     @rule
     def turn(n, odd):
         if n < turns:
@@ -328,7 +368,10 @@ def test_a_value_that_raises_when_it_is_hashed_or_compared_is_the_fault_of_its_r
 
     error = error_of(Spec("odd", {"n": single(0), "odd": single(Odd(""))}, (turn,)), engine)
     assert error.rule == "turn"
-    assert f"yielded a Odd for odd, which raises ArithmeticError when it is {'hashed' if method == 'hash' else 'compared'}" in error.problem
+    assert (
+        f"yielded a Odd for odd, which raises ArithmeticError when it is {'hashed' if method == 'hash' else 'compared'}"
+        in error.problem
+    )
 
 
 @attrs.frozen
@@ -346,7 +389,9 @@ def test_a_value_that_is_nested_too_deeply_is_the_fault_of_its_rule(engine):
 
     error = error_of(Spec("nest", {"nested": single(Nest(None))}, (nest,)), engine)
     assert error.rule == "nest"
-    assert "yielded a Nest for nested, which raises RecursionError when it is hashed" in error.problem
+    assert (
+        "yielded a Nest for nested, which raises RecursionError when it is hashed" in error.problem
+    )
 
 
 class Twin:
@@ -373,7 +418,10 @@ def test_a_value_that_cannot_be_compared_with_itself_made_again_is_the_fault_of_
             yield Twin(twin.n + 1)
 
     error = error_of(Spec("twins", {"twin": single(Twin(0))}, (grow,)), engine)
-    assert (error.rule, error.problem) == ("grow", "yielded a value that raises AssertionError when it is compared")
+    assert (error.rule, error.problem) == (
+        "grow",
+        "yielded a value that raises AssertionError when it is compared",
+    )
 
 
 @pytest.mark.parametrize("engine", [explore, reference])
@@ -387,7 +435,9 @@ def test_a_verdict_shows_what_has_no_text(engine):
     def small(n):
         return n < 10**5000
 
-    told = repr(engine.explore(Spec("big", {"n": single(1)}, (grow,), scope=10**6000, invariants=(small,))))
+    told = repr(
+        engine.explore(Spec("big", {"n": single(1)}, (grow,), scope=10**6000, invariants=(small,)))
+    )
     assert "scope=<int of 19,932 bits>" in told
     assert "state=<tuple that cannot be shown: ValueError>" in told
 
@@ -399,7 +449,9 @@ def test_values_that_cannot_be_shown_do_not_hide_what_is_wrong(engine):
         raise ValueError("on purpose")
         yield
 
-    error = error_of(Spec("odd", {"odd": single(Odd("repr")), "big": single(10**5000)}, (fails,)), engine)
+    error = error_of(
+        Spec("odd", {"odd": single(Odd("repr")), "big": single(10**5000)}, (fails,)), engine
+    )
     shown = "odd=<Odd that cannot be shown: ArithmeticError>, big=<int of 16,610 bits>"
     assert f"rule fails({shown}): raised ValueError: on purpose" in str(error)
 
@@ -412,7 +464,10 @@ def test_two_promises_of_one_name_read_their_own_slots():
         return decorate(function)
 
     slots = {"n": single(0), "m": single(9)}
-    given = {"invariants": [apart(invariant, lambda n, m: n < m)], "goals": [apart(goal, lambda m, n: m - n == 4)]}
+    given = {
+        "invariants": [apart(invariant, lambda n, m: n < m)],
+        "goals": [apart(goal, lambda m, n: m - n == 4)],
+    }
     for engine in (explore, reference):
         verdict = engine.explore(Spec("apart", slots, (count,), ends=[anything], **given))
         assert (verdict.verdict, verdict.goals) == ("holds", {"apart": 5})

@@ -103,7 +103,10 @@ def model(monkeypatch, before="", after="", flag=True):
     text = MODEL.format(settings=name)
     assert before in text
     module = types.ModuleType("a_model")
-    exec(compile(text.replace(before, after, 1) if before else text, "a_model.py", "exec"), vars(module))
+    exec(
+        compile(text.replace(before, after, 1) if before else text, "a_model.py", "exec"),
+        vars(module),
+    )
     return module.spec
 
 
@@ -131,11 +134,16 @@ def model(monkeypatch, before="", after="", flag=True):
     ],
 )  # fmt: skip
 def test_a_change_anywhere_makes_another_model(monkeypatch, before, after):
-    assert identity(model(monkeypatch, before, after))["model"] != identity(model(monkeypatch))["model"]
+    assert (
+        identity(model(monkeypatch, before, after))["model"]
+        != identity(model(monkeypatch))["model"]
+    )
 
 
 def test_a_setting_in_another_module_makes_another_model(monkeypatch):
-    assert identity(model(monkeypatch, flag=False))["model"] != identity(model(monkeypatch))["model"]
+    assert (
+        identity(model(monkeypatch, flag=False))["model"] != identity(model(monkeypatch))["model"]
+    )
 
 
 def test_what_a_model_has_remembered_does_not(monkeypatch):

@@ -34,7 +34,9 @@ class Wide:
 
 def loop_of(*widths):
     """A search without rules over states whose places have these widths."""
-    shape = Shape("numbers", len(widths), 0, (), 0, 0, 0, 0, 0, (), (), (), (), (), (0,), ((), ()), ())
+    shape = Shape(
+        "numbers", len(widths), 0, (), 0, 0, 0, 0, 0, (), (), (), (), (), (0,), ((), ()), ()
+    )
     packed = Packed(shape, Wide(widths))
     return Loop(packed, Log(packed, Reserved(1 << 22)))
 
@@ -117,7 +119,9 @@ def test_states_that_find_their_bucket_full_are_kept_and_known_and_room_is_made_
     assert len(states) > 20 * 300 * BUCKET  # far more than these buckets hold
     take_in(loop, np.concatenate([states, states[::-1]]))
     assert sorted(s for (s,) in held(loop)) == states.tolist()
-    assert loop.packed.get(r.CROWDED) > loop.log.slots // CROWDED  # more than an index has room for, if its states do not crowd
+    assert (
+        loop.packed.get(r.CROWDED) > loop.log.slots // CROWDED
+    )  # more than an index has room for, if its states do not crowd
 
 
 def test_the_state_whose_remainder_is_zero_is_a_state_like_others():
@@ -133,7 +137,9 @@ def flip(switch):
 
 
 @pytest.mark.parametrize("least_bits", [1, log.REMAINDER_BITS[0]])
-def test_a_model_that_reaches_nearly_every_combination_of_bits_is_continued(tmp_path, monkeypatch, least_bits):
+def test_a_model_that_reaches_nearly_every_combination_of_bits_is_continued(
+    tmp_path, monkeypatch, least_bits
+):
     """Few bits remain beside the bucket's number, so that many states have the remainder 0, and an index made at once must hold them all."""
     monkeypatch.setattr(log, "REMAINDER_BITS", (least_bits, 32))
     switches = Spec("switches", {"switch": array(17, 0)}, [flip])
@@ -145,7 +151,9 @@ def test_a_model_that_reaches_nearly_every_combination_of_bits_is_continued(tmp_
 def test_an_index_that_has_just_been_made_is_not_made_again(monkeypatch):
     """Some crowded states: more than fit with a buffer beside them where they did when there were none."""
     loop, made = loop_of(20, 20), []
-    monkeypatch.setattr(loop.log, "_new_index", lambda size: made.append(size) or aligned_zeros(size, np.uint32))
+    monkeypatch.setattr(
+        loop.log, "_new_index", lambda size: made.append(size) or aligned_zeros(size, np.uint32)
+    )
     dice = np.random.default_rng(7)
     for _ in range(150):
         take_in(loop, dice.integers(0, 1 << 40, 2_300, np.uint64))

@@ -13,7 +13,12 @@ def numbers(verdict):
 
 @pytest.mark.parametrize(
     ("managers", "expected"),
-    [(3, (288, 1_145, 11)), (5, (8_832, 58_145, 17)), (7, (296_448, 2_744_705, 23)), (8, (1_745_408, 18_507_777, 26))],
+    [
+        (3, (288, 1_145, 11)),
+        (5, (8_832, 58_145, 17)),
+        (7, (296_448, 2_744_705, 23)),
+        (8, (1_745_408, 18_507_777, 26)),
+    ],
 )
 def test_two_phase_commit_has_its_known_numbers(managers, expected):
     verdict = explore.explore(two_phase_commit(managers))
@@ -36,11 +41,24 @@ def test_the_small_group_has_its_known_numbers(scope, expected):
     assert verdict.bytes_per_state < 150
 
 
-@pytest.mark.parametrize("spec", [two_phase_commit(3), two_phase_commit(5), small_group(2, 2, 2, 1, 1), small_group(3, 1, 1, 1, 0)])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        two_phase_commit(3),
+        two_phase_commit(5),
+        small_group(2, 2, 2, 1, 1),
+        small_group(3, 1, 1, 1, 0),
+    ],
+)
 def test_both_engines_count_the_same_for_every_rule(spec):
     fast, slow = explore.explore(spec), reference.explore(spec)
     assert numbers(fast) == numbers(slow)
-    assert (fast.rules, fast.goals, fast.verdict, fast.reason) == (slow.rules, slow.goals, slow.verdict, slow.reason)
+    assert (fast.rules, fast.goals, fast.verdict, fast.reason) == (
+        slow.rules,
+        slow.goals,
+        slow.verdict,
+        slow.reason,
+    )
     assert sum(fast.rules.values()) == fast.transitions
 
 

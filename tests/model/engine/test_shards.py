@@ -30,9 +30,21 @@ def local_disk(monkeypatch, tmp_path_factory):
 
 def counted(verdict):
     """All that must not depend on how a search was spread."""
-    violations = [(x.invariant, x.depth, len(x.path.steps), x.statement) for x in verdict.violations]
+    violations = [
+        (x.invariant, x.depth, len(x.path.steps), x.statement) for x in verdict.violations
+    ]
     v = verdict
-    return v.verdict, v.reason, v.states, v.transitions, v.depth, v.rules, v.goals, v.rule_calls, violations
+    return (
+        v.verdict,
+        v.reason,
+        v.states,
+        v.transitions,
+        v.depth,
+        v.rules,
+        v.goals,
+        v.rule_calls,
+        violations,
+    )
 
 
 def outcome(search):
@@ -56,14 +68,20 @@ def test_random_protocols_give_the_same_answers_over_restless_shards(tmp_path_fa
         return
     where = tmp_path_factory.mktemp("store")
     cluster = InProcess(1 + seed % 5, unrest=0.2, seed=seed)
-    found = outcome(lambda: distribute(spec, cluster, str(where), widest=seed % 3 * 4, most=(1, 5, 10_000)[seed % 7 % 3]))
+    found = outcome(
+        lambda: distribute(
+            spec, cluster, str(where), widest=seed % 3 * 4, most=(1, 5, 10_000)[seed % 7 % 3]
+        )
+    )
     assert found == outcome(lambda: explore(spec))
 
 
 @pytest.mark.parametrize("shards", [1, 2, 4, 16])
 def test_counts_are_those_of_one_process_for_any_number_of_shards(tmp_path, shards):
     spec = faulty()
-    assert counted(distribute(spec, InProcess(shards), str(tmp_path), widest=200)) == counted(explore(spec))
+    assert counted(distribute(spec, InProcess(shards), str(tmp_path), widest=200)) == counted(
+        explore(spec)
+    )
 
 
 def test_calls_that_are_repeated_and_caches_that_vanish_change_nothing(tmp_path):
@@ -81,11 +99,20 @@ def test_more_unknown_rows_than_can_be_handed_over_at_once_change_nothing(tmp_pa
 
 
 @pytest.mark.parametrize(
-    "mutation", ["keeps_partitions_when_lost", "superseded_join_answered", "commit_ignores_generation", "no_sync_deadline"]
+    "mutation",
+    [
+        "keeps_partitions_when_lost",
+        "superseded_join_answered",
+        "commit_ignores_generation",
+        "no_sync_deadline",
+    ],
 )
 def test_a_mistake_is_found_at_the_same_depth_with_a_path_that_replays(tmp_path, mutation):
     about = subject("classic", mutation=mutation)
-    alone, spread = explore(about.spec), distribute(about.spec, InProcess(3), str(tmp_path), widest=0)
+    alone, spread = (
+        explore(about.spec),
+        distribute(about.spec, InProcess(3), str(tmp_path), widest=0),
+    )
     assert counted(spread) == counted(alone) and spread.verdict == "violated"
     for violation in spread.violations:
         assert reference.Semantics(about.spec).follow(violation.key) == violation.path
@@ -110,12 +137,18 @@ def test_a_driver_that_is_killed_is_resumed_from_its_store(tmp_path, calls):
     spec = faulty()
     with pytest.raises(SystemExit):
         distribute(spec, Dies(2, calls), str(tmp_path), widest=0)
-    orphan = tmp_path / "level-00029" / "states-000-0-0123456789ab"  # of an attempt that nobody heard of
+    orphan = (
+        tmp_path / "level-00029" / "states-000-0-0123456789ab"
+    )  # of an attempt that nobody heard of
     orphan.parent.mkdir(exist_ok=True)
     orphan.write_bytes(b"half")
-    assert counted(distribute(spec, InProcess(5), str(tmp_path), resume=True)) == counted(explore(spec))
+    assert counted(distribute(spec, InProcess(5), str(tmp_path), resume=True)) == counted(
+        explore(spec)
+    )
     states = {name for name in Store(str(tmp_path)).names() if name.startswith("level-")}
-    assert all("/states-" in name for name in states)  # nothing is left of the level that was not completed, or of the exchange
+    assert all(
+        "/states-" in name for name in states
+    )  # nothing is left of the level that was not completed, or of the exchange
     assert not orphan.exists()
 
 
@@ -130,8 +163,14 @@ def test_a_search_that_is_complete_answers_again(tmp_path):
 def test_a_limit_ends_it_with_unknown_and_the_store_goes_on(tmp_path):
     spec = faulty()
     stopped = distribute(spec, InProcess(2), str(tmp_path), Limits(states=1000), widest=0)
-    assert stopped.verdict == "unknown" and "limit of 1,000 states" in stopped.reason and str(tmp_path) in stopped.reason
-    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == counted(explore(spec))
+    assert (
+        stopped.verdict == "unknown"
+        and "limit of 1,000 states" in stopped.reason
+        and str(tmp_path) in stopped.reason
+    )
+    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == counted(
+        explore(spec)
+    )
 
 
 def test_a_store_of_another_scope_or_with_a_search_in_it_is_refused(tmp_path):
@@ -146,7 +185,11 @@ def damaged(tmp_path, kind):
     """A stopped search of which a block of this kind is cut or taken away."""
     distribute(faulty(), InProcess(2), str(tmp_path), Limits(states=1000), widest=0)
     manifest = Store(str(tmp_path)).read_document(MANIFEST)
-    names = {"states": [p["name"] for p in manifest["pieces"][0]], "dealt": manifest["incoming"], "update": manifest["updates"]}
+    names = {
+        "states": [p["name"] for p in manifest["pieces"][0]],
+        "dealt": manifest["incoming"],
+        "update": manifest["updates"],
+    }
     return tmp_path / names[kind][-1]
 
 
@@ -158,7 +201,9 @@ def test_a_damaged_block_is_a_clear_error_and_never_another_verdict(tmp_path, ki
     if how == "missing":
         block.unlink()
     else:
-        block.write_bytes(data[:-9] if how == "torn" else data[:-9] + bytes([data[-9] ^ 1]) + data[-8:])
+        block.write_bytes(
+            data[:-9] if how == "torn" else data[:-9] + bytes([data[-9] ^ 1]) + data[-8:]
+        )
     spec = faulty()
     working._replicas.clear()
     shutil.rmtree(local_folder())
@@ -175,7 +220,14 @@ def test_a_hostile_manifest_runs_nothing(tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [{"updates": ["../../elsewhere"]}, {"incoming": ["/etc/hostname"]}, {"pieces": 3}, {"level": "x"}, {"goals": None}, {"witness": [1]}],
+    [
+        {"updates": ["../../elsewhere"]},
+        {"incoming": ["/etc/hostname"]},
+        {"pieces": 3},
+        {"level": "x"},
+        {"goals": None},
+        {"witness": [1]},
+    ],
 )
 def test_a_manifest_that_was_tampered_with_is_refused(tmp_path, change):
     distribute(faulty(), InProcess(2), str(tmp_path / "store"), Limits(states=1000), widest=0)
@@ -196,7 +248,9 @@ def test_a_shard_whose_files_another_process_holds_is_made_again_beside_them(tmp
     spec = faulty()
     distribute(spec, InProcess(2), str(tmp_path / "store"), Limits(states=1000), widest=0)
     manifest = Store(str(tmp_path / "store")).read_document(MANIFEST)
-    held = [local_folder() / f"groupcheck-{manifest['run']}" / f"shard-{shard}" for shard in range(2)]
+    held = [
+        local_folder() / f"groupcheck-{manifest['run']}" / f"shard-{shard}" for shard in range(2)
+    ]
     before = [(folder / "holds.json").read_bytes() for folder in held]
     with contextlib.ExitStack() as stack:
         for folder in held:
@@ -207,7 +261,9 @@ def test_a_shard_whose_files_another_process_holds_is_made_again_beside_them(tmp
     assert not [folder for folder in held[0].parent.iterdir() if folder not in held]
 
 
-@pytest.mark.parametrize("told", [{"crowded": -1}, {"slots": 0}, {"slots": 1 << 60}, {"size": 77}, {"crowded": 1 << 40}])
+@pytest.mark.parametrize(
+    "told", [{"crowded": -1}, {"slots": 0}, {"slots": 1 << 60}, {"size": 77}, {"crowded": 1 << 40}]
+)
 def test_a_marker_that_does_not_fit_its_index_has_the_index_made_again(tmp_path, told):
     spec = faulty()
     distribute(spec, InProcess(2), str(tmp_path / "store"), Limits(states=1000), widest=0)
@@ -216,10 +272,14 @@ def test_a_marker_that_does_not_fit_its_index_has_the_index_made_again(tmp_path,
         marker = local_folder() / f"groupcheck-{manifest['run']}" / f"shard-{shard}" / "holds.json"
         document = json.loads(marker.read_text())
         marker.write_text(json.dumps({**document, "index": {**document["index"], **told}}))
-    assert counted(distribute(spec, InProcess(2), str(tmp_path / "store"), resume=True)) == counted(explore(spec))
+    assert counted(distribute(spec, InProcess(2), str(tmp_path / "store"), resume=True)) == counted(
+        explore(spec)
+    )
 
 
-def test_a_store_that_fills_up_is_a_clear_error_and_goes_on_when_there_is_room(tmp_path, monkeypatch):
+def test_a_store_that_fills_up_is_a_clear_error_and_goes_on_when_there_is_room(
+    tmp_path, monkeypatch
+):
     spec, room = faulty(), [60]
     write = Store._write
 
@@ -233,7 +293,9 @@ def test_a_store_that_fills_up_is_a_clear_error_and_goes_on_when_there_is_room(t
     with pytest.raises(StoreError, match="No space left on device"):
         distribute(spec, InProcess(2), str(tmp_path), widest=0)
     room[0] = 1 << 30
-    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == counted(explore(spec))
+    assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == counted(
+        explore(spec)
+    )
 
 
 def test_a_writer_that_is_stopped_in_the_middle_leaves_no_block(tmp_path):

@@ -7,7 +7,18 @@ import shutil
 import pytest
 from in_process import InProcess
 
-from groupcheck.model.engine import Limits, RuleError, Spec, UserError, goal, invariant, rule, single, step_invariant, urgent
+from groupcheck.model.engine import (
+    Limits,
+    RuleError,
+    Spec,
+    UserError,
+    goal,
+    invariant,
+    rule,
+    single,
+    step_invariant,
+    urgent,
+)
 from groupcheck.model.engine.explore import explore
 from groupcheck.model.engine.shards import working
 from groupcheck.model.engine.shards.distribute import distribute
@@ -96,7 +107,9 @@ def test_a_limit_of_seconds_is_seen_while_the_driver_calls_rules(tmp_path, clock
             called.add(n)
             yield n + 1000
 
-    found = distribute(numbers(fan, slow), InProcess(1), str(tmp_path), Limits(seconds=100.0), widest=0)
+    found = distribute(
+        numbers(fan, slow), InProcess(1), str(tmp_path), Limits(seconds=100.0), widest=0
+    )
     assert found.verdict == "unknown" and "limit of 100 seconds" in found.reason
     assert clock.now > 100 and 0 < len(called) < 200  # seen between two calls, not after the last
 
@@ -111,7 +124,13 @@ def test_what_was_found_wrong_before_a_limit_has_its_path(tmp_path, clock):
         clock.now += 1.0
         return True
 
-    found = distribute(numbers(fan, invariants=(good, slow)), InProcess(1), str(tmp_path), Limits(seconds=100.0), widest=0)
+    found = distribute(
+        numbers(fan, invariants=(good, slow)),
+        InProcess(1),
+        str(tmp_path),
+        Limits(seconds=100.0),
+        widest=0,
+    )
     assert 100 < clock.now < 200 and "limit of 100 seconds" in found.reason
     assert found.verdict == "violated" and len(found.violations[0].path.steps) == 1
 
@@ -128,7 +147,9 @@ def test_what_was_found_wrong_before_ctrl_c_has_its_path(tmp_path):
     def grows(before, after):
         return after.n >= before.n
 
-    found = distribute(numbers(fan, back, invariants=(grows,)), InProcess(1), str(tmp_path), widest=0)
+    found = distribute(
+        numbers(fan, back, invariants=(grows,)), InProcess(1), str(tmp_path), widest=0
+    )
     assert found.verdict == "violated" and found.reason.startswith("interrupted")
     assert [(x.invariant, len(x.path.steps)) for x in found.violations] == [("grows", 2)]
 
@@ -155,7 +176,11 @@ def test_a_rule_at_fault_has_its_key_when_a_slot_has_just_become_wider(tmp_path)
         explore(spec)
     with pytest.raises(RuleError) as spread:
         distribute(spec, InProcess(1), str(tmp_path), widest=0)
-    assert (spread.value.rule, spread.value.key) == (alone.value.rule, alone.value.key) == ("broken", "gc1-0.0.0.0")
+    assert (
+        (spread.value.rule, spread.value.key)
+        == (alone.value.rule, alone.value.key)
+        == ("broken", "gc1-0.0.0.0")
+    )
 
 
 def branching():
@@ -207,7 +232,10 @@ def test_a_search_that_is_resumed_finds_that_path_too(tmp_path):
 def begun(store):
     """A search over two shards that a limit stopped."""
     spec = subject("classic", members=2, faults={"crash": 1, "session_timeout": 1}).spec
-    assert distribute(spec, InProcess(2), str(store), Limits(states=1000), widest=0).verdict == "unknown"
+    assert (
+        distribute(spec, InProcess(2), str(store), Limits(states=1000), widest=0).verdict
+        == "unknown"
+    )
     return spec
 
 
@@ -221,7 +249,11 @@ def test_another_block_in_the_place_of_one_is_refused(tmp_path):
 
 def test_files_of_others_in_the_store_stay(tmp_path):
     (tmp_path / "level-headed").mkdir()
-    others = [tmp_path / "my notes.txt", tmp_path / ".nfs0001", tmp_path / "level-headed" / "states-of-mind.tex"]
+    others = [
+        tmp_path / "my notes.txt",
+        tmp_path / ".nfs0001",
+        tmp_path / "level-headed" / "states-of-mind.tex",
+    ]
     for file in others:
         file.write_text("mine")
     spec = begun(tmp_path)
@@ -249,5 +281,7 @@ def test_a_cluster_that_leaves_work_out_is_noticed(tmp_path):
 
 def test_a_store_that_does_not_stay_is_not_said_to_go_on(tmp_path):
     spec = subject("classic", members=2, faults={"crash": 1, "session_timeout": 1}).spec
-    found = distribute(spec, InProcess(2), str(tmp_path), Limits(states=1000), widest=0, lasting=False)
+    found = distribute(
+        spec, InProcess(2), str(tmp_path), Limits(states=1000), widest=0, lasting=False
+    )
     assert "--store URI would" in found.reason and "--resume" not in found.reason

@@ -5,7 +5,19 @@ from typing import Annotated
 
 import pytest
 
-from groupcheck.model.engine import Spec, SpecError, array, end, goal, invariant, rule, single, step_invariant, urgent, view
+from groupcheck.model.engine import (
+    Spec,
+    SpecError,
+    array,
+    end,
+    goal,
+    invariant,
+    rule,
+    single,
+    step_invariant,
+    urgent,
+    view,
+)
 
 
 @rule
@@ -20,7 +32,10 @@ def stir(n, c):
 
 
 def spec(**more):
-    given = {"slots": {"n": single(0), "m": single(0), "c": array(3, 0)}, "rules": [inc, stir]} | more
+    given = {
+        "slots": {"n": single(0), "m": single(0), "c": array(3, 0)},
+        "rules": [inc, stir],
+    } | more
     return Spec("counter", **given)
 
 
@@ -36,10 +51,14 @@ async def awaits_and_yields(n):
     yield n < 1
 
 
-@pytest.mark.parametrize("decorate", [invariant, invariant(source="s"), goal, goal(source="s"), end, view])
+@pytest.mark.parametrize(
+    "decorate", [invariant, invariant(source="s"), goal, goal(source="s"), end, view]
+)
 @pytest.mark.parametrize("function", [yields, awaits, awaits_and_yields])
 def test_a_predicate_that_yields_or_is_async_would_always_be_true(decorate, function):
-    with pytest.raises(SpecError, match=rf"(invariant|goal|end|view) {function.__name__}: (yields|is async)"):
+    with pytest.raises(
+        SpecError, match=rf"(invariant|goal|end|view) {function.__name__}: (yields|is async)"
+    ):
         decorate(function)
 
 
@@ -60,7 +79,9 @@ def test_no_rule_is_async(decorate, function):
         decorate(function)
 
 
-@pytest.mark.parametrize("decorate", [rule, urgent, invariant, goal, end, view, step_invariant("n")])
+@pytest.mark.parametrize(
+    "decorate", [rule, urgent, invariant, goal, end, view, step_invariant("n")]
+)
 def test_what_has_no_name_or_no_parameters_to_read_is_refused(decorate):
     with pytest.raises(SpecError, match=r"a partial is no .* it has no name"):
         decorate(functools.partial(lambda n: [n]))
@@ -104,7 +125,9 @@ def test_a_step_invariant_names_slots_and_takes_its_parameters_in_order():
         def bare(before, after):
             return True
 
-    with pytest.raises(SpecError, match="step invariant swapped: parameters are: before, after, label"):
+    with pytest.raises(
+        SpecError, match="step invariant swapped: parameters are: before, after, label"
+    ):
 
         @step_invariant("n")
         def swapped(before, after, scope, label):
@@ -165,12 +188,18 @@ def indexed(name, **places):
 @pytest.mark.parametrize(
     ("more", "problem"),
     [
-        ({"initial": [{"typo": 1}]}, "initial of spec counter: 'typo' is no slot; slots are n, m, c"),
+        (
+            {"initial": [{"typo": 1}]},
+            "initial of spec counter: 'typo' is no slot; slots are n, m, c",
+        ),
         ({"initial": []}, "there is no initial state"),
         ({"initial": {"n": 1}}, "a dict is given where a list belongs"),
         ({"initial": [("n", 1)]}, "a mapping of slot to value, not a tuple"),
         ({"initial": [{"n": [1]}]}, "slot n: the initial value is a list, which cannot be hashed"),
-        ({"slots": {"n": single(iter(()))}}, "slot n: the initial value is a tuple_iterator, which can be read only once"),
+        (
+            {"slots": {"n": single(iter(()))}},
+            "slot n: the initial value is a tuple_iterator, which can be read only once",
+        ),
         ({"slots": {}}, "at least one slot"),
         ({"slots": ["n", "c"]}, "slots are a mapping"),
         ({"slots": {"n": 0}}, r"slot n: a int is no slot \(write single"),
@@ -187,13 +216,28 @@ def indexed(name, **places):
         ({"goals": [grows]}, "goals: StepInvariant grows is no predicate"),
         ({"views": [renamed(view, "n", "n")]}, "view n: is called like a slot"),
         ({"views": [renamed(view, "v", "v")]}, "view v: reads itself"),
-        ({"views": [renamed(view, "v", "w"), renamed(view, "w", "v", "n")]}, "view v: reads itself"),
+        (
+            {"views": [renamed(view, "v", "w"), renamed(view, "w", "v", "n")]},
+            "view v: reads itself",
+        ),
         ({"views": [indexed("v", a="c[i]", b="c[j]")]}, "view v: has more than one index variable"),
-        ({"invariants": [indexed("p", a="n[i]", b="c[j]")]}, "predicate p: 'n' is single, it has no index 'i'"),
-        ({"goals": [indexed("p", a="n_of[i]", b="c[j]")], "views": [n_of]}, "predicate p: 'n_of' is single"),
+        (
+            {"invariants": [indexed("p", a="n[i]", b="c[j]")]},
+            "predicate p: 'n' is single, it has no index 'i'",
+        ),
+        (
+            {"goals": [indexed("p", a="n_of[i]", b="c[j]")], "views": [n_of]},
+            "predicate p: 'n_of' is single",
+        ),
         ({"views": [n_of, n_of]}, "two views are called 'n_of'"),
-        ({"ends": [renamed(end, "rest", "n"), renamed(end, "rest", "m")]}, "two ends are called 'rest'"),
-        ({"invariants": [renamed(invariant, "deadlock", "n")]}, "no invariant is called 'deadlock'"),
+        (
+            {"ends": [renamed(end, "rest", "n"), renamed(end, "rest", "m")]},
+            "two ends are called 'rest'",
+        ),
+        (
+            {"invariants": [renamed(invariant, "deadlock", "n")]},
+            "no invariant is called 'deadlock'",
+        ),
     ],
 )
 def test_what_does_not_fit_is_named(more, problem):
@@ -221,15 +265,22 @@ class Raises:
         return "a value" if self.method != "repr" else 1 // 0
 
 
-@pytest.mark.parametrize(("method", "problem"), [("hash", "when it is hashed"), ("eq", "when it is compared")])
+@pytest.mark.parametrize(
+    ("method", "problem"), [("hash", "when it is hashed"), ("eq", "when it is compared")]
+)
 def test_an_initial_value_can_be_hashed_and_compared(method, problem):
-    for more in ({"slots": {"n": single(Raises(method))}, "rules": []}, {"initial": [{"n": Raises(method)}]}):
+    for more in (
+        {"slots": {"n": single(Raises(method))}, "rules": []},
+        {"initial": [{"n": Raises(method)}]},
+    ):
         with pytest.raises(SpecError, match=f"which raises ZeroDivisionError {problem}"):
             spec(**more)
 
 
 def test_what_cannot_even_be_shown_is_named_by_its_type():
-    with pytest.raises(SpecError, match="<Raises that cannot be shown: ZeroDivisionError> is no rule"):
+    with pytest.raises(
+        SpecError, match="<Raises that cannot be shown: ZeroDivisionError> is no rule"
+    ):
         spec(rules=[Raises("repr")])
 
 
@@ -238,4 +289,6 @@ def test_an_array_smaller_than_the_indexes_of_a_promise_is_a_small_scope():
     def different(a: "c[i]", b: "c[j]"):
         return a != b
 
-    assert spec(slots={"n": single(0), "c": array(1, 0)}, invariants=[different]).invariants == (different,)
+    assert spec(slots={"n": single(0), "c": array(1, 0)}, invariants=[different]).invariants == (
+        different,
+    )

@@ -37,7 +37,10 @@ def test_a_shrinking_frontier_gives_an_estimate():
 
 
 def test_limits_that_are_not_reached_change_nothing():
-    assert explore.explore(SPEC, Limits(states=114_418, seconds=1000, memory=1 << 40)).verdict == "holds"
+    assert (
+        explore.explore(SPEC, Limits(states=114_418, seconds=1000, memory=1 << 40)).verdict
+        == "holds"
+    )
 
 
 @rule

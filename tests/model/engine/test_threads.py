@@ -119,7 +119,9 @@ def test_the_group_protocol_with_urgent_rules_and_predicates_does_not_either(sha
 
 
 def test_a_violation_found_by_threads_has_a_path_of_the_shortest_length(shared):
-    spec = subject("classic", members=2, faults={"session_timeout": 1}, mutation="commit_ahead_of_processing").spec
+    spec = subject(
+        "classic", members=2, faults={"session_timeout": 1}, mutation="commit_ahead_of_processing"
+    ).spec
     alone, theirs = answer(spec, 1), answer(spec, 2)
     assert alone[1]
     assert theirs == alone
@@ -174,7 +176,9 @@ both_forms = pytest.mark.parametrize("least_bits", [1, 20], ids=["remainders", "
 
 
 @both_forms
-def test_more_successors_than_threads_have_room_for_are_found_by_one(shared, monkeypatch, least_bits):
+def test_more_successors_than_threads_have_room_for_are_found_by_one(
+    shared, monkeypatch, least_bits
+):
     monkeypatch.setattr(log, "REMAINDER_BITS", (least_bits, 32))
     alone = answer(columns(), 1)
     assert alone[0].states == 1 + 199 + 2 * 198 + 199 * 299
@@ -183,7 +187,9 @@ def test_more_successors_than_threads_have_room_for_are_found_by_one(shared, mon
 
 
 @both_forms
-def test_every_thread_s_violations_are_told_with_the_state_that_breaks_them(shared, monkeypatch, least_bits):
+def test_every_thread_s_violations_are_told_with_the_state_that_breaks_them(
+    shared, monkeypatch, least_bits
+):
     monkeypatch.setattr(log, "REMAINDER_BITS", (least_bits, 32))
     tops = [below_the_top_of(column) for column in range(5, 200, 12)]
     verdict = explore.explore(columns(*tops), workers=2)
@@ -233,7 +239,12 @@ def is_waiting(thread):
 
 def test_nobody_leaves_before_every_thread_has_ended():
     """An interrupt while the caller waits for another thread, which still writes into memory that would be given back."""
-    caller, interrupted, left, ended = threading.main_thread(), threading.Event(), threading.Event(), []
+    caller, interrupted, left, ended = (
+        threading.main_thread(),
+        threading.Event(),
+        threading.Event(),
+        [],
+    )
 
     def interrupt(number, frame):
         interrupted.set()
@@ -243,7 +254,9 @@ def test_nobody_leaves_before_every_thread_has_ended():
         if mine[0] == 1:
             until = time.monotonic() + BOUND_S
             while not interrupted.wait(0.01) and time.monotonic() < until:
-                if is_waiting(caller):  # one that comes just before it sleeps is heard only when something wakes it
+                if is_waiting(
+                    caller
+                ):  # one that comes just before it sleeps is heard only when something wakes it
                     signal.pthread_kill(caller.ident, signal.SIGINT)
         if mine[0]:
             interrupted.wait(BOUND_S)

@@ -4,7 +4,20 @@ from itertools import product
 
 import pytest
 
-from groupcheck.model.engine import Spec, array, end, explore, goal, invariant, packed, reference, rule, single, urgent, view
+from groupcheck.model.engine import (
+    Spec,
+    array,
+    end,
+    explore,
+    goal,
+    invariant,
+    packed,
+    reference,
+    rule,
+    single,
+    urgent,
+    view,
+)
 from groupcheck.model.engine.layout import Field, arrange, width_of
 
 
@@ -12,7 +25,9 @@ def same(spec):
     fast, slow = explore.explore(spec), reference.explore(spec)
     for name in ("verdict", "reason", "states", "transitions", "depth", "rules", "goals"):
         assert getattr(fast, name) == getattr(slow, name), name
-    assert [(v.invariant, v.depth) for v in fast.violations] == [(v.invariant, v.depth) for v in slow.violations]
+    assert [(v.invariant, v.depth) for v in fast.violations] == [
+        (v.invariant, v.depth) for v in slow.violations
+    ]
     return fast
 
 
@@ -35,13 +50,17 @@ def few(a: "lamp[i]", b: "lamp[j]"):
 @pytest.mark.parametrize("lamps", [1, 31, 32, 70])
 def test_states_of_any_number_of_words_are_exact(lamps):
     """Lamps that share a fuse for two switchings: from one word to three, on both sides of a boundary."""
-    verdict = same(Spec("lamps", {"fuse": single(2), "lamp": array(lamps, 0)}, [mark], goals=[spent]))
+    verdict = same(
+        Spec("lamps", {"fuse": single(2), "lamp": array(lamps, 0)}, [mark], goals=[spent])
+    )
     assert verdict.states == 1 + lamps + lamps * (lamps + 1) // 2
 
 
 def test_predicates_over_many_pairs_share_their_bits():
     """30 members make 870 ordered pairs, more than a word of bits."""
-    verdict = same(Spec("pairs", {"fuse": single(4), "lamp": array(12, 0)}, [mark], invariants=[few]))
+    verdict = same(
+        Spec("pairs", {"fuse": single(4), "lamp": array(12, 0)}, [mark], invariants=[few])
+    )
     assert [(v.invariant, v.depth) for v in verdict.violations] == [("few", 4)]
 
 
@@ -64,7 +83,9 @@ def high(height):
 
 def test_fields_grow_with_their_values():
     """One slot takes 701 values: ten bits, begun with one."""
-    verdict = same(Spec("climb", {"height": single(0), "other": single(0)}, [climb, leap], ends=[high]))
+    verdict = same(
+        Spec("climb", {"height": single(0), "other": single(0)}, [climb, leap], ends=[high])
+    )
     assert verdict.states > 1_000
 
 
@@ -125,7 +146,12 @@ def split(load):
 def test_chains_with_thousands_of_branches_are_counted_one_by_one():
     """One step, 4,096 ways to come to rest: more than the memory that chains begin with."""
     verdict = same(Spec("split", {"load": single(0)}, [start, split]))
-    assert (verdict.states, verdict.transitions, verdict.rules["start"], verdict.rules["split"]) == (4_097, 4_096, 4_096, 4_096 * 12)
+    assert (
+        verdict.states,
+        verdict.transitions,
+        verdict.rules["start"],
+        verdict.rules["split"],
+    ) == (4_097, 4_096, 4_096, 4_096 * 12)
 
 
 def test_a_row_may_have_thousands_of_outcomes():

@@ -35,7 +35,15 @@ from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.protocol.walks import WALK_RULES
 from groupcheck.model.variants.classic import spec
 
-COORDINATOR = (*TIMER_RULES, fail_over, *QUEUE_RULES, *WALK_RULES, close_books, store_offset, *REQUEST_RULES)
+COORDINATOR = (
+    *TIMER_RULES,
+    fail_over,
+    *QUEUE_RULES,
+    *WALK_RULES,
+    close_books,
+    store_offset,
+    *REQUEST_RULES,
+)
 
 
 @attrs.frozen
@@ -71,9 +79,13 @@ class Group:
 
     def __init__(self, members: int = 2, fail_over: bool = False, **scope: object) -> None:
         faults = {name: 50 for name in CLASSIC_FAULTS if name != "fail_over" or fail_over}
-        self.scope = Scope(members=members, **{"generations": 50, "faults": faults, "assignor": "range", **scope})  # type: ignore[arg-type]
+        self.scope = Scope(
+            members=members, **{"generations": 50, "faults": faults, "assignor": "range", **scope}
+        )  # type: ignore[arg-type]
         whole = spec(self.scope)
-        self.see = Semantics(attrs.evolve(whole, rules=[r for r in whole.rules if r in COORDINATOR], ends=()))
+        self.see = Semantics(
+            attrs.evolve(whole, rules=[r for r in whole.rules if r in COORDINATOR], ends=())
+        )
         self.now = self._world((), {}, self.see.starts()[0][2])
         self.worlds: tuple[World, ...] = (self.now,)
 
@@ -111,36 +123,93 @@ class Group:
 
     # -- requests; `elsewhere`: over a connection that is gone, so that nobody reads the answer and nothing waits before it
 
-    def send(self, member: int, request: Request, elsewhere: bool = False, pick: Pick | None = None) -> World:
+    def send(
+        self, member: int, request: Request, elsewhere: bool = False, pick: Pick | None = None
+    ) -> World:
         link = self.link(member)
         after = but(link, request=request, live=False) if elsewhere else send(link, request)
         where = self.see.at["link", member]
-        return self._follow([((), (*self.now.state[:where], after, *self.now.state[where + 1 :]))], pick)
+        return self._follow(
+            [((), (*self.now.state[:where], after, *self.now.state[where + 1 :]))], pick
+        )
 
-    def join(self, member: int, id: int = NO_ID, claimed: int = NO_GENERATION, elsewhere: bool = False, pick: Pick | None = None) -> World:
+    def join(
+        self,
+        member: int,
+        id: int = NO_ID,
+        claimed: int = NO_GENERATION,
+        elsewhere: bool = False,
+        pick: Pick | None = None,
+    ) -> World:
         return self.send(member, JoinGroup(id, claimed), elsewhere, pick)
 
-    def sync(self, member: int, generation: int | None = None, id: int = 0, elsewhere: bool = False, pick: Pick | None = None) -> World:
-        return self.send(member, SyncGroup(id, self.core.generation if generation is None else generation), elsewhere, pick)
+    def sync(
+        self,
+        member: int,
+        generation: int | None = None,
+        id: int = 0,
+        elsewhere: bool = False,
+        pick: Pick | None = None,
+    ) -> World:
+        return self.send(
+            member,
+            SyncGroup(id, self.core.generation if generation is None else generation),
+            elsewhere,
+            pick,
+        )
 
-    def heartbeat(self, member: int, generation: int | None = None, id: int = 0, elsewhere: bool = False) -> World:
-        return self.send(member, Heartbeat(id, self.core.generation if generation is None else generation), elsewhere)
+    def heartbeat(
+        self, member: int, generation: int | None = None, id: int = 0, elsewhere: bool = False
+    ) -> World:
+        return self.send(
+            member,
+            Heartbeat(id, self.core.generation if generation is None else generation),
+            elsewhere,
+        )
 
-    def leave(self, member: int, id: int = 0, elsewhere: bool = False, pick: Pick | None = None) -> World:
+    def leave(
+        self, member: int, id: int = 0, elsewhere: bool = False, pick: Pick | None = None
+    ) -> World:
         return self.send(member, LeaveGroup(id), elsewhere, pick)
 
-    def commit(self, member: int, offset: int = 1, generation: int | None = None, id: int = 0, elsewhere: bool = False) -> World:
-        return self.send(member, OffsetCommit(id, self.core.generation if generation is None else generation, offset), elsewhere)
+    def commit(
+        self,
+        member: int,
+        offset: int = 1,
+        generation: int | None = None,
+        id: int = 0,
+        elsewhere: bool = False,
+    ) -> World:
+        return self.send(
+            member,
+            OffsetCommit(id, self.core.generation if generation is None else generation, offset),
+            elsewhere,
+        )
 
     # -- what the coordinator does by itself
 
-    def fire(self, rule: str, member: int | None = None, pick: Pick | None = None, among: Pick | None = None) -> World:
+    def fire(
+        self,
+        rule: str,
+        member: int | None = None,
+        pick: Pick | None = None,
+        among: Pick | None = None,
+    ) -> World:
         """A timer or an append; `among` restricts what is meant. `AssertionError` if it cannot happen now."""
         instance = self.see.by_name[rule, 0 if member is None else member]
-        return self._follow([((f.name,), after) for f, after, _ in self.see.firings(instance, self.now.state)], pick, among)
+        return self._follow(
+            [((f.name,), after) for f, after, _ in self.see.firings(instance, self.now.state)],
+            pick,
+            among,
+        )
 
     def can(self, rule: str, member: int | None = None) -> bool:
-        return any(True for _ in self.see.firings(self.see.by_name[rule, 0 if member is None else member], self.now.state))
+        return any(
+            True
+            for _ in self.see.firings(
+                self.see.by_name[rule, 0 if member is None else member], self.now.state
+            )
+        )
 
     def append_commits(self, pick: Pick | None = None) -> World:
         return self.fire("append_committed", pick=pick)
@@ -173,7 +242,9 @@ class Group:
     def reconnects(self, member: int) -> None:
         """The member gives its connection up and has a new one; the coordinator does not notice."""
         where = self.see.at["link", member]
-        self.now = self._world((), {}, (*self.now.state[:where], Link(), *self.now.state[where + 1 :]))
+        self.now = self._world(
+            (), {}, (*self.now.state[:where], Link(), *self.now.state[where + 1 :])
+        )
 
     # -- common beginnings
 
@@ -199,9 +270,16 @@ class Group:
 
     def _world(self, labels: tuple[str, ...], answers: dict[int, Answer], state: State) -> World:
         named = self.see.named(state)
-        return World(labels, answers, named["core"], named["seats"], named["link"], named["offsets"], state)
+        return World(
+            labels, answers, named["core"], named["seats"], named["link"], named["offsets"], state
+        )
 
-    def _follow(self, begun: list[tuple[tuple[str, ...], State]], pick: Pick | None, among: Pick | None = None) -> World:
+    def _follow(
+        self,
+        begun: list[tuple[tuple[str, ...], State]],
+        pick: Pick | None,
+        among: Pick | None = None,
+    ) -> World:
         worlds = []
         for labels, state in begun:
             for chain, rest, _ in self.see.settle(state):
@@ -211,7 +289,9 @@ class Group:
                     if link.answer is not None:
                         answers[i] = link.answer
                         kept[self.see.at["link", i]] = but(link, answer=None)
-                worlds.append(self._world((*labels, *(f.name for f in chain)), answers, tuple(kept)))
+                worlds.append(
+                    self._world((*labels, *(f.name for f in chain)), answers, tuple(kept))
+                )
         self.worlds = tuple(w for w in worlds if among is None or among(w))
         picked = [w for w in self.worlds if pick is None or pick(w)]
         assert picked, "this cannot happen now"

@@ -35,7 +35,13 @@ from groupcheck.model.protocol.client_faults import (
 )
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, Budget
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.messages import Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, SyncGroup
+from groupcheck.model.protocol.messages import (
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    SyncGroup,
+)
 from groupcheck.model.protocol.offsets import Offsets, fetch_offset, process_record
 from groupcheck.model.protocol.scope import Scope
 
@@ -48,9 +54,17 @@ BUSY = Link(parked=JoinGroup(0, 1))
 ALL = Budget(tuple((name, 1) for name in CLASSIC_FAULTS))
 
 
-def outcomes(rule: Rule, client: Client, link: Link = Link(), **scope: object) -> list[tuple[Any, ...]]:
+def outcomes(
+    rule: Rule, client: Client, link: Link = Link(), **scope: object
+) -> list[tuple[Any, ...]]:
     """Everything that a member's rule may do, as it is called by an engine: nothing where its guard says no."""
-    given = {"client": client, "link": link, "budget": ALL, "offsets": Offsets(), "scope": Scope(**scope)}  # type: ignore[arg-type]
+    given = {
+        "client": client,
+        "link": link,
+        "budget": ALL,
+        "offsets": Offsets(),
+        "scope": Scope(**scope),
+    }  # type: ignore[arg-type]
     if rule.guard is not None and not rule.guard.allows(0, given[rule.guard.slot]):
         return []
     args = [given[slot] for slot in rule.slots] + ([given["scope"]] if rule.takes_scope else [])
@@ -60,15 +74,29 @@ def outcomes(rule: Rule, client: Client, link: Link = Link(), **scope: object) -
 # -- joining
 
 
-@pytest.mark.parametrize("client", [FRESH, SYNCING, TOLD, Client(Member.PREPARING, 1, 0, Prepare.DONE)], ids=lambda c: str(c.state))
+@pytest.mark.parametrize(
+    "client",
+    [FRESH, SYNCING, TOLD, Client(Member.PREPARING, 1, 0, Prepare.DONE)],
+    ids=lambda c: str(c.state),
+)
 def test_a_member_that_is_not_stable_or_was_told_to_joins(client: Client) -> None:
     ((label, after, link),) = outcomes(send_join, client)
     assert (label, link.request) == ("sent", JoinGroup(client.id, client.generation))
     assert (after.state, after.prepare) == (Member.PREPARING, Prepare.DONE)
 
 
-@pytest.mark.parametrize("client", [STABLE, but(SYNCING, prepare=Prepare.SYNC), Client(failed=81), but(STABLE, granted=1, rejoin=True)])
-def test_a_member_that_is_stable_stopped_or_between_answer_and_next_step_does_not_join(client: Client) -> None:
+@pytest.mark.parametrize(
+    "client",
+    [
+        STABLE,
+        but(SYNCING, prepare=Prepare.SYNC),
+        Client(failed=81),
+        but(STABLE, granted=1, rejoin=True),
+    ],
+)
+def test_a_member_that_is_stable_stopped_or_between_answer_and_next_step_does_not_join(
+    client: Client,
+) -> None:
     assert outcomes(send_join, client) == []
 
 
@@ -95,11 +123,15 @@ def test_without_auto_commit_it_just_gives_them_up() -> None:
 
 
 def test_a_member_that_was_reset_loses_its_partitions_without_a_commit() -> None:
-    ((label, after, link),) = outcomes(send_join, but(DIRTY, state=Member.UNJOINED, generation=-1, id=-1))
+    ((label, after, link),) = outcomes(
+        send_join, but(DIRTY, state=Member.UNJOINED, generation=-1, id=-1)
+    )
     assert (label, link.request, after.owned) == ("sent", JoinGroup(-1, -1), 0)
 
 
-def test_a_member_whose_sync_was_sent_back_claims_the_generation_that_it_never_had_partitions_in() -> None:  # 2.8
+def test_a_member_whose_sync_was_sent_back_claims_the_generation_that_it_never_had_partitions_in() -> (
+    None
+):  # 2.8
     ((_, _, link),) = outcomes(send_join, SYNCING)
     assert link.request == JoinGroup(0, 2)
 
@@ -123,15 +155,25 @@ def test_heartbeats_are_sent_from_the_join_answer_on(client: Client) -> None:
     assert (after, link.request) == (client, Heartbeat(0, 2))
 
 
-@pytest.mark.parametrize("client", [FRESH, Client(Member.PREPARING, 1, 0, Prepare.DONE), but(SYNCING, prepare=Prepare.SYNC)])
-def test_no_heartbeat_without_a_generation_while_joining_or_ahead_of_the_sync(client: Client) -> None:
+@pytest.mark.parametrize(
+    "client",
+    [FRESH, Client(Member.PREPARING, 1, 0, Prepare.DONE), but(SYNCING, prepare=Prepare.SYNC)],
+)
+def test_no_heartbeat_without_a_generation_while_joining_or_ahead_of_the_sync(
+    client: Client,
+) -> None:
     assert outcomes(send_heartbeat, client) == []
 
 
 def test_only_a_stable_member_commits_and_only_what_is_not_committed_yet() -> None:
     ((after, link),) = outcomes(send_commit, DIRTY)
     assert (after, link.request) == (STABLE, OffsetCommit(0, 2, 1))
-    for client in (STABLE, but(DIRTY, state=Member.UNJOINED), but(DIRTY, state=Member.COMPLETING), but(DIRTY, prepare=Prepare.COMMITTED)):
+    for client in (
+        STABLE,
+        but(DIRTY, state=Member.UNJOINED),
+        but(DIRTY, state=Member.COMPLETING),
+        but(DIRTY, prepare=Prepare.COMMITTED),
+    ):
         assert outcomes(send_commit, client) == []
 
 
@@ -147,7 +189,9 @@ def test_a_member_that_was_reset_goes_on_processing_until_it_polls() -> None:
 def test_a_new_partition_starts_at_the_committed_offset() -> None:
     ((after, _),) = outcomes(fetch_offset, but(STABLE, position=-1))
     assert (after.position, after.dirty) == (0, False)
-    assert outcomes(fetch_offset, but(STABLE, owned=0b10, position=-1)) == [], "the watched partition is another's"
+    assert outcomes(fetch_offset, but(STABLE, owned=0b10, position=-1)) == [], (
+        "the watched partition is another's"
+    )
 
 
 # -- faults
@@ -156,7 +200,13 @@ def test_a_new_partition_starts_at_the_committed_offset() -> None:
 def test_poll_timeout_leaves_once_forgets_all_and_keeps_the_partitions() -> None:
     (label, after, link, left), (lost, kept, nothing, _) = outcomes(poll_timeout, DIRTY)
     assert (label, link.request) == ("heard", LeaveGroup(0))
-    assert (after.state, after.id, after.generation, after.owned, after.position) == (Member.UNJOINED, -1, -1, 1, 1)
+    assert (after.state, after.id, after.generation, after.owned, after.position) == (
+        Member.UNJOINED,
+        -1,
+        -1,
+        1,
+        1,
+    )
     assert not left.allows("poll_timeout")
     assert (lost, kept, nothing) == ("unheard", after, Link())
 
@@ -173,10 +223,20 @@ def test_behind_a_parked_sync_the_leave_waits() -> None:
 
 def test_a_member_that_closes_leaves_and_behind_a_parked_request_it_may_not_be_heard() -> None:
     heard, lost = outcomes(close, STABLE)
-    assert (heard[0], heard[1], heard[2].request, heard[2].live) == ("heard", FRESH, LeaveGroup(0), False)
+    assert (heard[0], heard[1], heard[2].request, heard[2].live) == (
+        "heard",
+        FRESH,
+        LeaveGroup(0),
+        False,
+    )
     assert (lost[0], lost[1], lost[2]) == ("unheard", FRESH, Link())
     behind, lost = outcomes(close, Client(Member.PREPARING, 1, 0, Prepare.DONE), BUSY)
-    assert (behind[0], behind[1].closing, behind[2].parked, behind[2].queue) == ("behind", True, BUSY.parked, (LeaveGroup(0),))
+    assert (behind[0], behind[1].closing, behind[2].parked, behind[2].queue) == (
+        "behind",
+        True,
+        BUSY.parked,
+        (LeaveGroup(0),),
+    )
     assert (lost[0], lost[1], lost[2]) == ("unheard", FRESH, Link())
 
 
@@ -195,10 +255,16 @@ def test_a_crash_forgets_the_process_and_its_connection() -> None:
 
 @pytest.mark.parametrize(
     ("client", "request_"),
-    [(FRESH, JoinGroup(-1)), (but(SYNCING, prepare=Prepare.SYNC), SyncGroup(0, 2)), (but(TOLD, dirty=True), OffsetCommit(0, 2, 1))],
+    [
+        (FRESH, JoinGroup(-1)),
+        (but(SYNCING, prepare=Prepare.SYNC), SyncGroup(0, 2)),
+        (but(TOLD, dirty=True), OffsetCommit(0, 2, 1)),
+    ],
     ids=["join", "sync", "commit"],
 )
-def test_a_lost_response_is_a_request_handled_over_a_connection_that_is_gone(client: Client, request_: object) -> None:
+def test_a_lost_response_is_a_request_handled_over_a_connection_that_is_gone(
+    client: Client, request_: object
+) -> None:
     _, link, _ = outcomes(lose_response, client)[0]
     assert (link.request, link.live) == (request_, False)
 
@@ -206,7 +272,9 @@ def test_a_lost_response_is_a_request_handled_over_a_connection_that_is_gone(cli
 def test_with_the_answer_of_a_parked_request_what_stands_behind_it_may_be_lost() -> None:
     behind = Link(queue=(LeaveGroup(0),))
     assert [y[:2] for y in outcomes(lose_response, FRESH, behind)] == [(FRESH, Link())]
-    assert outcomes(lose_response, FRESH, but(behind, parked=SyncGroup(0, 2))) == [], "that is a disconnect"
+    assert outcomes(lose_response, FRESH, but(behind, parked=SyncGroup(0, 2))) == [], (
+        "that is a disconnect"
+    )
 
 
 def test_poll_timeout_between_join_answer_and_sync_is_heard_by_nobody() -> None:
@@ -232,7 +300,9 @@ def test_a_delayed_request_is_kept_for_later_and_the_member_goes_on_over_a_new_c
 
 
 def test_a_disconnect_leaves_the_parked_request_with_the_coordinator() -> None:
-    ((after, link, _),) = outcomes(disconnect, SYNCING, Link(parked=SyncGroup(0, 2), queue=(LeaveGroup(0),)))
+    ((after, link, _),) = outcomes(
+        disconnect, SYNCING, Link(parked=SyncGroup(0, 2), queue=(LeaveGroup(0),))
+    )
     assert (after, link) == (SYNCING, Link())
     assert outcomes(disconnect, SYNCING) == []
 
@@ -243,5 +313,9 @@ def test_a_commit_after_the_join_waits_behind_it() -> None:
 
 
 def test_a_request_that_is_never_answered_times_out_and_the_member_connects_anew() -> None:
-    assert outcomes(request_timeout, SYNCING, Link(parked=SyncGroup(0, 2), orphaned=True, queue=(Heartbeat(0, 2),))) == [(SYNCING, Link())]
+    assert outcomes(
+        request_timeout,
+        SYNCING,
+        Link(parked=SyncGroup(0, 2), orphaned=True, queue=(Heartbeat(0, 2),)),
+    ) == [(SYNCING, Link())]
     assert outcomes(request_timeout, SYNCING, Link(parked=SyncGroup(0, 2))) == []

@@ -84,10 +84,15 @@ def test_join_0_is_adopted_and_calls_for_the_sync() -> None:
 
 
 def test_join_0_of_a_member_that_has_left_meanwhile_is_ignored() -> None:
-    assert told(join_answer, RESET, Answer(JoinGroup(0, 1), NONE, id=0, generation=2)) == ("ignored", RESET)
+    assert told(join_answer, RESET, Answer(JoinGroup(0, 1), NONE, id=0, generation=2)) == (
+        "ignored",
+        RESET,
+    )
 
 
-@pytest.mark.parametrize("code", [COORDINATOR_LOAD_IN_PROGRESS, *UNAVAILABLE, REBALANCE_IN_PROGRESS])
+@pytest.mark.parametrize(
+    "code", [COORDINATOR_LOAD_IN_PROGRESS, *UNAVAILABLE, REBALANCE_IN_PROGRESS]
+)
 def test_join_is_tried_again_with_the_same_ids_and_without_preparing_again(code: int) -> None:
     label, after = told(join_answer, JOINING, Answer(JoinGroup(0, 1), code))
     assert (label, after) == ("retry", JOINING)
@@ -96,11 +101,23 @@ def test_join_is_tried_again_with_the_same_ids_and_without_preparing_again(code:
 
 
 def test_join_25_of_the_same_generation_forgets_everything() -> None:
-    assert told(join_answer, JOINING, Answer(JoinGroup(0, 1), UNKNOWN_MEMBER_ID)) == ("refused", RESET)
+    assert told(join_answer, JOINING, Answer(JoinGroup(0, 1), UNKNOWN_MEMBER_ID)) == (
+        "refused",
+        RESET,
+    )
 
 
-def test_join_25_to_a_member_that_joins_in_one_step_and_does_not_know_its_id_forgets_everything() -> None:
-    assert told(join_answer, but(RESET, state=Member.PREPARING, prepare=Prepare.DONE), Answer(JoinGroup(3), UNKNOWN_MEMBER_ID))[1] == RESET
+def test_join_25_to_a_member_that_joins_in_one_step_and_does_not_know_its_id_forgets_everything() -> (
+    None
+):
+    assert (
+        told(
+            join_answer,
+            but(RESET, state=Member.PREPARING, prepare=Prepare.DONE),
+            Answer(JoinGroup(3), UNKNOWN_MEMBER_ID),
+        )[1]
+        == RESET
+    )
 
 
 @pytest.mark.parametrize("request_", [JoinGroup(0, 0), JoinGroup(1, 1)], ids=["generation", "id"])
@@ -128,27 +145,45 @@ def test_join_ends_the_member_on_a_fatal_or_unexpected_code(code: int) -> None:
 
 def test_sync_0_installs_the_share() -> None:
     label, after = told(sync_answer, SYNCING, Answer(SyncGroup(0, 2), NONE, 0, 2, share=0b101))
-    assert (label, after.state, after.owned, after.position, after.prepare) == ("assigned", Member.STABLE, 0b101, -1, Prepare.NEEDED)
+    assert (label, after.state, after.owned, after.position, after.prepare) == (
+        "assigned",
+        Member.STABLE,
+        0b101,
+        -1,
+        Prepare.NEEDED,
+    )
     assert not wants_to_join(after)
 
 
 def test_sync_0_waits_for_on_join_complete_where_that_is_a_step_of_its_own() -> None:
-    _, after = told(sync_answer, SYNCING, Answer(SyncGroup(0, 2), NONE, 0, 2, share=0b101), atomic_complete=False)
+    _, after = told(
+        sync_answer,
+        SYNCING,
+        Answer(SyncGroup(0, 2), NONE, 0, 2, share=0b101),
+        atomic_complete=False,
+    )
     assert (after.state, after.owned, after.granted) == (Member.STABLE, 0, 0b101)
 
 
 def test_sync_0_to_a_member_that_was_reset_meanwhile_is_dropped() -> None:
-    assert told(sync_answer, RESET, Answer(SyncGroup(0, 2), NONE, 0, 2, share=1)) == ("ignored", RESET)
+    assert told(sync_answer, RESET, Answer(SyncGroup(0, 2), NONE, 0, 2, share=1)) == (
+        "ignored",
+        RESET,
+    )
 
 
 @pytest.mark.parametrize("code", [*UNAVAILABLE, REBALANCE_IN_PROGRESS])
-def test_sync_that_is_sent_back_joins_again_with_its_ids_and_without_preparing_again(code: int) -> None:
+def test_sync_that_is_sent_back_joins_again_with_its_ids_and_without_preparing_again(
+    code: int,
+) -> None:
     label, after = told(sync_answer, SYNCING, Answer(SyncGroup(0, 2), code))
     assert (label, after) == ("retry", SYNCING)
     assert wants_to_join(after)
 
 
-@pytest.mark.parametrize(("code", "after"), [(ILLEGAL_GENERATION, KEEPS_ID), (UNKNOWN_MEMBER_ID, RESET)])
+@pytest.mark.parametrize(
+    ("code", "after"), [(ILLEGAL_GENERATION, KEEPS_ID), (UNKNOWN_MEMBER_ID, RESET)]
+)
 def test_sync_22_forgets_the_generation_and_25_the_id_too(code: int, after: Client) -> None:
     assert told(sync_answer, SYNCING, Answer(SyncGroup(0, 2), code)) == ("refused", after)
 
@@ -178,7 +213,10 @@ def test_heartbeat_27_asks_a_stable_member_to_join_again_and_takes_nothing_from_
 
 @pytest.mark.parametrize("client", [SYNCING, JOINING, RESET], ids=lambda c: str(c.state))
 def test_heartbeat_27_is_ignored_in_other_states(client: Client) -> None:
-    assert told(heartbeat_answer, client, Answer(Heartbeat(0, 2), REBALANCE_IN_PROGRESS)) == ("ignored", client)
+    assert told(heartbeat_answer, client, Answer(Heartbeat(0, 2), REBALANCE_IN_PROGRESS)) == (
+        "ignored",
+        client,
+    )
 
 
 @pytest.mark.parametrize("client", [SYNCING, STABLE], ids=lambda c: str(c.state))
@@ -187,7 +225,12 @@ def test_heartbeat_22_forgets_the_generation_25_the_id_too_and_the_partitions_st
     client: Client, code: int, id: int
 ) -> None:
     label, after = told(heartbeat_answer, client, Answer(Heartbeat(0, 2), code))
-    assert (label, after.state, after.generation, after.id) == ("refused", Member.UNJOINED, NO_GENERATION, id)
+    assert (label, after.state, after.generation, after.id) == (
+        "refused",
+        Member.UNJOINED,
+        NO_GENERATION,
+        id,
+    )
     assert (after.owned, after.position) == (client.owned, client.position)
 
 
@@ -196,7 +239,9 @@ def test_heartbeat_refused_in_another_generation_is_ignored(code: int) -> None:
     assert told(heartbeat_answer, STABLE, Answer(Heartbeat(0, 1), code)) == ("ignored", STABLE)
 
 
-@pytest.mark.parametrize("code", codes_but(NONE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS))
+@pytest.mark.parametrize(
+    "code", codes_but(NONE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS)
+)
 def test_heartbeat_other_codes_are_a_failed_heartbeat_and_no_more(code: int) -> None:
     assert told(heartbeat_answer, STABLE, Answer(Heartbeat(0, 2), code)) == ("ignored", STABLE)
 
@@ -215,28 +260,46 @@ def test_commit_0_is_done(request_: OffsetCommit | Store) -> None:
 @pytest.mark.parametrize("code", [COORDINATOR_LOAD_IN_PROGRESS, *UNAVAILABLE])
 def test_commit_is_tried_again_before_the_partitions_are_given_up(code: int) -> None:
     before = but(STABLE, rejoin=True, prepare=Prepare.COMMITTED)
-    assert told(commit_answer, before, Answer(COMMIT, code)) == ("retry", but(STABLE, rejoin=True, dirty=True))
+    assert told(commit_answer, before, Answer(COMMIT, code)) == (
+        "retry",
+        but(STABLE, rejoin=True, dirty=True),
+    )
 
 
 def test_commit_27_asks_to_join_again_and_resets_nothing() -> None:
-    assert told(commit_answer, STABLE, Answer(COMMIT, REBALANCE_IN_PROGRESS)) == ("rebalancing", but(STABLE, rejoin=True, dirty=True))
+    assert told(commit_answer, STABLE, Answer(COMMIT, REBALANCE_IN_PROGRESS)) == (
+        "rebalancing",
+        but(STABLE, rejoin=True, dirty=True),
+    )
 
 
 @pytest.mark.parametrize(("code", "id"), [(ILLEGAL_GENERATION, 0), (UNKNOWN_MEMBER_ID, NO_ID)])
 def test_commit_22_forgets_the_generation_and_25_the_id_too(code: int, id: int) -> None:
     label, after = told(commit_answer, STABLE, Answer(COMMIT, code))
-    assert (label, after.state, after.generation, after.id, after.owned) == ("refused", Member.UNJOINED, NO_GENERATION, id, 1)
+    assert (label, after.state, after.generation, after.id, after.owned) == (
+        "refused",
+        Member.UNJOINED,
+        NO_GENERATION,
+        id,
+        1,
+    )
 
 
 @pytest.mark.parametrize("code", [ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID])
-def test_commit_of_an_older_generation_refused_is_harmless_while_the_member_waits_for_its_join(code: int) -> None:
+def test_commit_of_an_older_generation_refused_is_harmless_while_the_member_waits_for_its_join(
+    code: int,
+) -> None:
     client = but(JOINING, generation=3)
     assert told(commit_answer, client, Answer(COMMIT, code)) == ("ignored", client)
 
 
-@pytest.mark.parametrize("client", [but(SYNCING, generation=3), but(STABLE, generation=3)], ids=lambda c: str(c.state))
+@pytest.mark.parametrize(
+    "client", [but(SYNCING, generation=3), but(STABLE, generation=3)], ids=lambda c: str(c.state)
+)
 @pytest.mark.parametrize("code", [ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID])
-def test_commit_of_an_older_generation_refused_later_resets_the_new_generation_too(client: Client, code: int) -> None:
+def test_commit_of_an_older_generation_refused_later_resets_the_new_generation_too(
+    client: Client, code: int
+) -> None:
     label, after = told(commit_answer, client, Answer(COMMIT, code))
     assert (label, after.state, after.generation) == ("refused", Member.UNJOINED, NO_GENERATION)
 
@@ -249,7 +312,9 @@ def test_leave_is_one_shot_whatever_the_answer(code: int) -> None:
     assert told(leave_answer, RESET, Answer(LeaveGroup(0), code)) == ("", RESET)
 
 
-def test_a_reset_between_the_sync_answer_and_on_join_complete_drops_the_assignment_and_the_id() -> None:
+def test_a_reset_between_the_sync_answer_and_on_join_complete_drops_the_assignment_and_the_id() -> (
+    None
+):
     granted = but(SYNCING, state=Member.STABLE, granted=1)
     assert reset(granted, everything=False) == RESET
     assert reset(granted, everything=True).granted == NOTHING

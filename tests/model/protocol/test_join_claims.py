@@ -70,7 +70,10 @@ def test_in_a_running_round_a_known_member_that_comes_after_the_cap_is_filled_is
     group.leave(1)
     group.enter(1)
     group.enter(2)
-    assert group.join(0, 0, claimed=1, pick=lambda w: w.leader == (2, 0)).code(0) == GROUP_MAX_SIZE_REACHED
+    assert (
+        group.join(0, 0, claimed=1, pick=lambda w: w.leader == (2, 0)).code(0)
+        == GROUP_MAX_SIZE_REACHED
+    )
     assert group.seat(0) is None
     assert (group.phase, group.core.all_joined) == (Phase.PREPARING, True)
     assert group.rebalance_timeout().codes == {1: NONE, 2: NONE}
@@ -103,13 +106,19 @@ def test_the_leader_that_is_dropped_for_the_cap_is_followed_by_one_who_is_there(
 
 
 @pytest.mark.parametrize("phase", ALL)
-def test_a_newcomer_without_an_id_is_given_one_and_nothing_else_changes(phase: Phase) -> None:  # [J1]
+def test_a_newcomer_without_an_id_is_given_one_and_nothing_else_changes(
+    phase: Phase,
+) -> None:  # [J1]
     group = in_phase(phase)
     before = group.core
     answer = group.join(2)
     assert answer.code(2) == MEMBER_ID_REQUIRED
     assert group.is_pending(2, answer.answers[2].id)
-    assert (group.phase, group.core.members, group.core.generation) == (before.phase, before.members, before.generation)
+    assert (group.phase, group.core.members, group.core.generation) == (
+        before.phase,
+        before.members,
+        before.generation,
+    )
     assert group.core.pending == before.pending + 1
     assert group.can("session_timeout", 2), "the id's own timer runs"
 
@@ -150,7 +159,9 @@ def test_in_one_step_a_join_completes_a_round_that_waits_for_nobody_else() -> No
     assert group.initial_delay().codes == {2: NONE}
 
 
-def test_in_one_step_every_retry_makes_another_member_that_nobody_will_ever_be() -> None:  # KIP-394's reason
+def test_in_one_step_every_retry_makes_another_member_that_nobody_will_ever_be() -> (
+    None
+):  # KIP-394's reason
     group = Group(1, two_step=False)
     group.join(0)
     group.reconnects(0)
@@ -199,12 +210,18 @@ def test_an_unchanged_join_in_completing_rebalance_is_answered_at_once(member: i
     group = round_of(2)
     before = group.now.state
     told = group.join(member, 0)
-    assert (told.code(member), told.answers[member].generation, told.answers[member].id) == (NONE, 1, 0)
+    assert (told.code(member), told.answers[member].generation, told.answers[member].id) == (
+        NONE,
+        1,
+        0,
+    )
     assert group.now.state == before
 
 
 @pytest.mark.parametrize("member", [0, 1])
-def test_a_changed_join_in_completing_rebalance_starts_a_round_and_sends_the_others_back(member: int) -> None:  # [J5]
+def test_a_changed_join_in_completing_rebalance_starts_a_round_and_sends_the_others_back(
+    member: int,
+) -> None:  # [J5]
     group = round_of(2)
     other = 1 - member
     group.sync(other)
@@ -231,7 +248,9 @@ def test_a_changed_follower_of_a_stable_group_starts_a_round() -> None:  # [J6]
     assert (group.phase, group.core.parked) == (Phase.PREPARING, 1)
 
 
-def test_a_second_join_of_a_parked_member_takes_the_place_of_the_first_which_is_never_answered() -> None:  # [K11]
+def test_a_second_join_of_a_parked_member_takes_the_place_of_the_first_which_is_never_answered() -> (
+    None
+):  # [K11]
     group = in_phase(Phase.PREPARING)
     group.join(0, 0, claimed=1)
     group.join(0, 0, claimed=1, elsewhere=True)
@@ -262,7 +281,9 @@ def test_numbers_of_ids_are_used_again_only_when_nobody_can_mean_the_old_one() -
     assert group.join(0).answers[0].id == 0, "no seat, message or record carries it"
     ghost = group.join(0, elsewhere=True).core
     assert ghost.pending == 2
-    assert [id for id, _ in group.now.seats[0]] == [0, 100], "an id that nobody was told has a number of its own"
+    assert [id for id, _ in group.now.seats[0]] == [0, 100], (
+        "an id that nobody was told has a number of its own"
+    )
 
 
 # -- the protocol rule and the vote

@@ -100,7 +100,12 @@ def test_a_new_round_forgets_assignments_and_who_was_due() -> None:
     group.append_commits()
     assert group.core.due == 1
     group.join(0, 0, claimed=1)
-    assert (group.core.due, group.core.deadline, group.seat(0).share, group.seat(1).share) == (0, False, 0, 0)
+    assert (group.core.due, group.core.deadline, group.seat(0).share, group.seat(1).share) == (
+        0,
+        False,
+        0,
+        0,
+    )
 
 
 def test_when_the_round_times_out_members_that_have_not_joined_are_removed() -> None:  # [T2]
@@ -169,7 +174,9 @@ def test_the_last_one_missing_expires_and_the_round_completes() -> None:
 
 
 @pytest.mark.parametrize("begin", [round_of, preparing])
-def test_a_member_whose_join_or_sync_is_parked_does_not_expire(begin: Callable[..., Group]) -> None:  # [T8]
+def test_a_member_whose_join_or_sync_is_parked_does_not_expire(
+    begin: Callable[..., Group],
+) -> None:  # [T8]
     group = begin(2)
     if group.phase == Phase.COMPLETING:
         group.sync(0)
@@ -182,7 +189,9 @@ def test_a_member_can_expire_again_once_its_sync_is_answered() -> None:  # [T8]
 
 
 @pytest.mark.parametrize("begin", [round_of, stable])
-def test_a_pending_id_that_expires_is_forgotten_without_a_round(begin: Callable[..., Group]) -> None:
+def test_a_pending_id_that_expires_is_forgotten_without_a_round(
+    begin: Callable[..., Group],
+) -> None:
     group = begin(3, 2)
     id = group.join(2).answers[2].id
     before = group.phase

@@ -22,7 +22,9 @@ def test_a_truth_value_is_true_or_false(field: str, value: Any) -> None:
 
 
 def test_any_refuses_more_assignments_than_a_rule_may_choose_between() -> None:
-    with pytest.raises(ScopeError, match="between 1,073,741,824 shares of 30 partitions, more than 65,535"):
+    with pytest.raises(
+        ScopeError, match="between 1,073,741,824 shares of 30 partitions, more than 65,535"
+    ):
         Scope(members=3, partitions=30, assignor="any")
     with pytest.raises(ScopeError, match="65,536 shares"):
         Scope(members=2, partitions=16, assignor="any")
@@ -32,7 +34,10 @@ def test_any_refuses_more_assignments_than_a_rule_may_choose_between() -> None:
 
 @pytest.mark.parametrize("scope", [{"members": 1}, {"max_size": 1}, {"protocols": "a|b"}])
 def test_any_takes_every_partition_where_no_two_members_meet(scope: dict[str, Any]) -> None:
-    one, many = (reference.explore(spec(Scope(partitions=n, assignor="any", generations=1, **scope))) for n in (1, 30))
+    one, many = (
+        reference.explore(spec(Scope(partitions=n, assignor="any", generations=1, **scope)))
+        for n in (1, 30)
+    )
     assert one.states == many.states > 1
 
 
@@ -41,11 +46,15 @@ def shared_out(left: int, partitions: int) -> tuple[list[Any], list[Any]]:
     scope = Scope(members=3, partitions=partitions, assignor="any")
     walk = Walk(Pass.ASSIGN, 0, 3, left=left, free=(1 << partitions) - 1)
     seats = Seats(((0, Seat(True)), (1, Seat(True))))
-    return list(answer_syncs.call(walk, seats, Link(), scope)), list(record_plan.call(walk, seats, scope))
+    return list(answer_syncs.call(walk, seats, Link(), scope)), list(
+        record_plan.call(walk, seats, scope)
+    )
 
 
 @pytest.mark.parametrize(("left", "each"), [(2, 2), (3, 3)])
-def test_the_shares_of_a_process_with_two_members_are_counted_before_they_are_made(left: int, each: int) -> None:
+def test_the_shares_of_a_process_with_two_members_are_counted_before_they_are_made(
+    left: int, each: int
+) -> None:
     assert [len(plans) for plans in shared_out(left, 5)] == [each**5] * 2
     if each == 3:
         with pytest.raises(ScopeError, match="between 531,441 shares of 12 partitions"):

@@ -41,7 +41,9 @@ RUNNING = [name for name in BEGUN if name != "Empty"]
 
 
 @pytest.mark.parametrize("phase", BEGUN)
-def test_a_sync_of_an_id_that_is_no_member_is_refused_whatever_its_generation(phase: str) -> None:  # [Y1]
+def test_a_sync_of_an_id_that_is_no_member_is_refused_whatever_its_generation(
+    phase: str,
+) -> None:  # [Y1]
     group = BEGUN[phase]()
     member, id = group.scope.members - 1, 9
     for generation in (0, 1, 7):
@@ -91,7 +93,12 @@ def test_under_any_assignor_every_complete_assignment_is_possible() -> None:
     group = round_of(2, assignor="any", partitions=2)
     group.sync(0)
     group.append_commits(pick=lambda w: w.seats[0][0].share == 0b11)
-    assert {(w.seats[0][0].share, w.seats[1][0].share) for w in group.worlds} == {(0, 3), (1, 2), (2, 1), (3, 0)}
+    assert {(w.seats[0][0].share, w.seats[1][0].share) for w in group.worlds} == {
+        (0, 3),
+        (1, 2),
+        (2, 1),
+        (3, 0),
+    }
 
 
 def test_in_a_stable_group_a_sync_is_answered_at_once_with_the_stored_share() -> None:  # [Y4]
@@ -105,8 +112,16 @@ def test_when_the_append_fails_everybody_is_told_and_a_round_starts() -> None:  
     group = round_of(2)
     group.sync(0)
     group.sync(1)
-    assert group.append_fails().codes == {0: COORDINATOR_NOT_AVAILABLE, 1: COORDINATOR_NOT_AVAILABLE}
-    assert (group.phase, group.core.parked, group.seat(0).share, group.seat(1).share) == (Phase.PREPARING, 0, 0, 0)
+    assert group.append_fails().codes == {
+        0: COORDINATOR_NOT_AVAILABLE,
+        1: COORDINATOR_NOT_AVAILABLE,
+    }
+    assert (group.phase, group.core.parked, group.seat(0).share, group.seat(1).share) == (
+        Phase.PREPARING,
+        0,
+        0,
+        0,
+    )
 
 
 def test_an_append_that_a_new_round_overtakes_changes_nothing() -> None:  # [Y5]
@@ -117,7 +132,9 @@ def test_an_append_that_a_new_round_overtakes_changes_nothing() -> None:  # [Y5]
     assert group.phase == Phase.PREPARING
 
 
-def test_a_second_sync_of_a_parked_member_takes_the_place_of_the_first_which_is_never_answered() -> None:  # [K11]
+def test_a_second_sync_of_a_parked_member_takes_the_place_of_the_first_which_is_never_answered() -> (
+    None
+):  # [K11]
     group = round_of(2)
     group.sync(1)
     group.sync(1, elsewhere=True)
@@ -166,9 +183,16 @@ def test_a_heartbeat_of_another_generation_is_refused(phase: str) -> None:  # [H
 
 
 @pytest.mark.parametrize(
-    ("phase", "code"), [("CompletingRebalance", NONE), ("Stable", NONE), ("PreparingRebalance", REBALANCE_IN_PROGRESS)]
+    ("phase", "code"),
+    [
+        ("CompletingRebalance", NONE),
+        ("Stable", NONE),
+        ("PreparingRebalance", REBALANCE_IN_PROGRESS),
+    ],
 )
-def test_a_heartbeat_of_a_member_hears_only_of_a_running_round(phase: str, code: int) -> None:  # [H1]
+def test_a_heartbeat_of_a_member_hears_only_of_a_running_round(
+    phase: str, code: int
+) -> None:  # [H1]
     group = BEGUN[phase]()
     before = group.core
     assert group.heartbeat(1).code(1) == code
@@ -179,7 +203,9 @@ def test_a_heartbeat_of_a_member_hears_only_of_a_running_round(phase: str, code:
 
 
 @pytest.mark.parametrize("phase", BEGUN)
-def test_the_leaving_of_an_id_that_nobody_knows_is_refused_and_changes_nothing(phase: str) -> None:  # [L1]
+def test_the_leaving_of_an_id_that_nobody_knows_is_refused_and_changes_nothing(
+    phase: str,
+) -> None:  # [L1]
     group = BEGUN[phase]()
     member, before = group.scope.members - 1, group.core
     assert group.leave(member, 9).code(member) == UNKNOWN_MEMBER_ID
@@ -187,7 +213,9 @@ def test_the_leaving_of_an_id_that_nobody_knows_is_refused_and_changes_nothing(p
 
 
 @pytest.mark.parametrize("begin", [round_of, stable])
-def test_a_member_that_leaves_is_removed_and_a_round_starts(begin: Callable[..., Group]) -> None:  # [L1]
+def test_a_member_that_leaves_is_removed_and_a_round_starts(
+    begin: Callable[..., Group],
+) -> None:  # [L1]
     group = begin(3)
     assert group.leave(1).code(1) == NONE
     assert (group.phase, group.core.members, group.seat(1)) == (Phase.PREPARING, 2, None)
@@ -200,7 +228,9 @@ def test_the_last_one_missing_leaves_and_the_round_completes() -> None:
 
 
 @pytest.mark.parametrize("begin", [round_of, stable])
-def test_a_leave_of_a_pending_id_starts_a_round_in_a_group_that_runs(begin: Callable[..., Group]) -> None:  # [L2]
+def test_a_leave_of_a_pending_id_starts_a_round_in_a_group_that_runs(
+    begin: Callable[..., Group],
+) -> None:  # [L2]
     group = begin(3, 2)
     id = group.join(2).answers[2].id
     assert group.leave(2, id).code(2) == NONE
@@ -232,7 +262,9 @@ def test_a_leave_of_a_pending_id_leaves_an_empty_group_empty() -> None:
 
 def test_the_parked_join_of_a_member_that_leaves_is_answered() -> None:  # [L3]
     group = preparing(3)
-    assert group.leave(0, elsewhere=True, pick=lambda w: w.leader == (1, 0)).codes == {0: UNKNOWN_MEMBER_ID}
+    assert group.leave(0, elsewhere=True, pick=lambda w: w.leader == (1, 0)).codes == {
+        0: UNKNOWN_MEMBER_ID
+    }
     assert group.core.parked == 0
 
 

@@ -44,11 +44,22 @@ class Space:
     def __attrs_post_init__(self) -> None:
         tables: dict[tuple[str, int | None], Table] = {}
         self._urgent, self._ordinary = _Agenda(self.values), _Agenda(self.values)
-        for agenda, instances in ((self._urgent, self.see.urgent), (self._ordinary, self.see.ordinary)):
+        for agenda, instances in (
+            (self._urgent, self.see.urgent),
+            (self._ordinary, self.see.ordinary),
+        ):
             for r, me, where in instances:
                 indexed = r.takes_me or (r.guard is not None and r.guard.takes_me)
                 guarded = where[r.slots.index(r.guard.slot)] if r.guard else None
-                agenda.add(Instance(r, me, where, guarded, tables.setdefault((r.name, me if indexed else None), {})))
+                agenda.add(
+                    Instance(
+                        r,
+                        me,
+                        where,
+                        guarded,
+                        tables.setdefault((r.name, me if indexed else None), {}),
+                    )
+                )
 
     def number(self, value: Any) -> int:
         key = (type(value), value)  # True and 1 are different values
@@ -61,14 +72,19 @@ class Space:
     def seen(self, *names: str) -> set[tuple[Any, ...]]:
         """Every combination of values that these slots have in some state."""
         at = [k for k, (name, _) in enumerate(self.see.places) if name in names]
-        return {tuple(self.values[n] for n in part) for part in {tuple([state[k] for k in at]) for state in self.states}}
+        return {
+            tuple(self.values[n] for n in part)
+            for part in {tuple([state[k] for k in at]) for state in self.states}
+        }
 
     def outcomes(self, i: Instance, state: Numbers) -> Iterator[tuple[str, Numbers]]:
         args = tuple([state[k] for k in i.where])
         found = i.table.get(args)
         if found is None:
             called = self.see.call(i.rule, i.me, tuple(self.values[n] for n in args))
-            found = i.table[args] = [(name, tuple(self.number(v) for v in after)) for name, after in called]
+            found = i.table[args] = [
+                (name, tuple(self.number(v) for v in after)) for name, after in called
+            ]
         for name, after in found:
             changed = list(state)
             for k, n in zip(i.where, after):
@@ -119,7 +135,11 @@ class _Agenda:
             allowed = passed.get(value)
             if allowed is None:
                 readers = [(n, self.every[n]) for n in self.readers[place]]
-                allowed = passed[value] = [n for n, i in readers if i.rule.guard and i.rule.guard.allows(i.me, self.values[value])]
+                allowed = passed[value] = [
+                    n
+                    for n, i in readers
+                    if i.rule.guard and i.rule.guard.allows(i.me, self.values[value])
+                ]
             if allowed:
                 found += allowed
         found.sort()

@@ -26,7 +26,17 @@ from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.forgetting import close_books
 from groupcheck.model.protocol.group import Seats, Walk
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.messages import NO_ID, Answer, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, Request, Store, SyncGroup
+from groupcheck.model.protocol.messages import (
+    NO_ID,
+    Answer,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Request,
+    Store,
+    SyncGroup,
+)
 from groupcheck.model.protocol.offsets import OFFSET_RULES
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
@@ -42,12 +52,22 @@ class Wire:
 
 
 def _kind(request: Request) -> type:
-    return OffsetCommit if isinstance(request, Store) else SyncGroup if isinstance(request, JoinGroup) else type(request)
+    return (
+        OffsetCommit
+        if isinstance(request, Store)
+        else SyncGroup
+        if isinstance(request, JoinGroup)
+        else type(request)
+    )
 
 
 def outstanding(link: Link, wire: Wire) -> set[type]:
     """The kinds of requests that the member has not been answered; JoinGroup and SyncGroup are one kind."""
-    requests = [*link.queue, *([link.parked] if link.parked else []), *(a.request for a in wire.answers)]
+    requests = [
+        *link.queue,
+        *([link.parked] if link.parked else []),
+        *(a.request for a in wire.answers),
+    ]
     return {_kind(r) for r in requests}
 
 
@@ -59,7 +79,11 @@ def sent(link: Link, request: Request | None) -> Link:
 def cut_off(client: Client, link: Link, wire: Wire) -> Client:
     """The member when its connection breaks: what it had committed without an answer it holds for uncommitted, and tries again."""
     if OffsetCommit in outstanding(link, wire):
-        client = but(client, dirty=client.position >= 0, prepare=Prepare.NEEDED if client.prepare == Prepare.COMMITTED else client.prepare)
+        client = but(
+            client,
+            dirty=client.position >= 0,
+            prepare=Prepare.NEEDED if client.prepare == Prepare.COMMITTED else client.prepare,
+        )
     return client
 
 
@@ -81,7 +105,9 @@ def _sends(original: Rule, kinds: set[type]) -> Rule:
     def call(client: Client, link: Link, wire: Wire, scope: Scope) -> Iterator[Any]:
         if busy(client, link, wire, kinds):
             return
-        for *label, after, way in original.call(client, Link(), *([scope] if original.takes_scope else [])):
+        for *label, after, way in original.call(
+            client, Link(), *([scope] if original.takes_scope else [])
+        ):
             yield *label, after, sent(link, way.request), wire
 
     call.__name__ = original.name
@@ -129,7 +155,9 @@ def _receives(original: Rule) -> Rule:
         assert original.guard is not None
         if original.guard.allows(0, link):
             rest = but(wire, answers=wire.answers[1:])
-            for *label, after, _ in original.call(client, link, *([scope] if original.takes_scope else [])):
+            for *label, after, _ in original.call(
+                client, link, *([scope] if original.takes_scope else [])
+            ):
                 yield *label, after, rest
 
     call.__name__ = original.name
@@ -144,7 +172,9 @@ def _breaks(original: Rule, allowed: Callable[[Client, Link, Wire], bool]) -> Ru
 
     def call(client: Client, link: Link, wire: Wire, budget: Budget, scope: Scope) -> Iterator[Any]:
         if allowed(client, link, wire):
-            for *label, after, way, left in original.call(client, link, budget, *([scope] if original.takes_scope else [])):
+            for *label, after, way, left in original.call(
+                client, link, budget, *([scope] if original.takes_scope else [])
+            ):
                 yield *label, after, way, Wire(), left
 
     call.__name__ = original.name
@@ -175,12 +205,21 @@ def close(client: Client, link: Link, wire: Wire, budget: Budget) -> Iterator[An
 
 @rule("heard", "unheard", when=lambda budget: budget.allows("poll_timeout"))
 def poll_timeout(client: Client, link: Link, wire: Wire, budget: Budget) -> Iterator[Any]:
-    if client.state not in (Member.COMPLETING, Member.STABLE) or client.prepare == Prepare.SYNC or client.failed:
+    if (
+        client.state not in (Member.COMPLETING, Member.STABLE)
+        or client.prepare == Prepare.SYNC
+        or client.failed
+    ):
         return
     spent = budget.spend("poll_timeout")
     yield "heard", member.reset(client, True), sent(link, LeaveGroup(client.id)), wire, spent
     if spent.allows("lose_request"):
-        yield "unheard", member.reset(cut_off(client, link, wire), True), *anew(link), spent.spend("lose_request")
+        yield (
+            "unheard",
+            member.reset(cut_off(client, link, wire), True),
+            *anew(link),
+            spent.spend("lose_request"),
+        )
 
 
 @rule("commit", "sync", when=lambda budget: budget.allows("lose_request"))
@@ -190,7 +229,12 @@ def lose_request(client: Client, link: Link, wire: Wire, budget: Budget) -> Iter
         after = cut_off(client, link, wire)
         yield "sync", after, *anew(link), budget.spend("lose_request")
         if client.prepare == Prepare.COMMITTED and OffsetCommit in outstanding(link, wire):
-            yield "commit", but(after, prepare=Prepare.COMMITTED), *anew(link), budget.spend("lose_request")
+            yield (
+                "commit",
+                but(after, prepare=Prepare.COMMITTED),
+                *anew(link),
+                budget.spend("lose_request"),
+            )
 
 
 @rule(when=lambda budget: budget.allows("lose_response"))
@@ -217,7 +261,9 @@ def delay_request(client: Client, link: Link, wire: Wire, budget: Budget) -> Ite
 
 
 @rule(when=lambda budget: budget.allows("late_commit"))
-def late_commit(client: Client, link: Link, wire: Wire, budget: Budget, scope: Scope) -> Iterator[Any]:
+def late_commit(
+    client: Client, link: Link, wire: Wire, budget: Budget, scope: Scope
+) -> Iterator[Any]:
     if not busy(client, link, wire, {SyncGroup, OffsetCommit}):
         for after, way, left in faulty.late_commit.call(client, Link(), budget, scope):
             yield after, but(link, queue=(*link.queue, way.request, *way.queue)), wire, left
@@ -227,7 +273,9 @@ def late_commit(client: Client, link: Link, wire: Wire, budget: Budget, scope: S
 
 
 @urgent(when=reload.guard.call if reload.guard else None)
-def reload_and_notice(walk: Walk, seats: Seats, link: Link, client: Client, wire: Wire, scope: Scope) -> Iterator[Any]:
+def reload_and_notice(
+    walk: Walk, seats: Seats, link: Link, client: Client, wire: Wire, scope: Scope
+) -> Iterator[Any]:
     for after, loaded, fresh in reload.call(walk, seats, link, scope):
         yield after, loaded, fresh, cut_off(client, link, wire), Wire()
 
@@ -244,9 +292,21 @@ def spec(scope: Scope) -> Spec:
         send_heartbeat,
         request_timeout,
     )
-    breaking = (_breaks(faulty.crash, lambda client, link, wire: True), close, poll_timeout, lose_request, lose_response, disconnect)
+    breaking = (
+        _breaks(faulty.crash, lambda client, link, wire: True),
+        close,
+        poll_timeout,
+        lose_request,
+        lose_response,
+        disconnect,
+    )
     rules = (
         *TIMER_RULES, fail_over, *sending, member.join_complete, *OFFSET_RULES[1:], *breaking, delay_request, late_commit, *QUEUE_RULES,
         *(_receives(r) for r in member.ANSWER_RULES if r.name != "closed"), *urgents,
     )  # fmt: skip
-    return attrs.evolve(there, name="classic, queued", slots={**there.slots, "wire": array(scope.members, Wire())}, rules=rules)
+    return attrs.evolve(
+        there,
+        name="classic, queued",
+        slots={**there.slots, "wire": array(scope.members, Wire())},
+        rules=rules,
+    )

@@ -52,20 +52,33 @@ def name(value: Any) -> str:
     default = Scope()
     if not isinstance(value, Scope):
         return str(value)
-    return ",".join(f"{k}={getattr(value, k)}" for k in Scope.__annotations__ if getattr(value, k) != getattr(default, k)) or "default"
+    return (
+        ",".join(
+            f"{k}={getattr(value, k)}"
+            for k in Scope.__annotations__
+            if getattr(value, k) != getattr(default, k)
+        )
+        or "default"
+    )
 
 
 @pytest.mark.parametrize(("scope", "states", "transitions", "levels"), SIZES, ids=name)
-def test_a_small_scope_has_its_states_in_both_engines_and_nobody_is_stuck(scope: Scope, states: int, transitions: int, levels: int) -> None:
+def test_a_small_scope_has_its_states_in_both_engines_and_nobody_is_stuck(
+    scope: Scope, states: int, transitions: int, levels: int
+) -> None:
     slow, fast = reference.explore(spec(scope)), explore(spec(scope))
     assert (slow.states, slow.transitions, slow.depth) == (states, transitions, levels)
     assert (fast.states, fast.transitions, fast.depth) == (states, transitions, levels)
     assert slow.rules == fast.rules
-    assert slow.violations == fast.violations == (), "no invariants: a deadlock would be the only one"
+    assert slow.violations == fast.violations == (), (
+        "no invariants: a deadlock would be the only one"
+    )
 
 
 @pytest.mark.parametrize(("scope", "states", "transitions", "levels"), LARGER, ids=name)
-def test_a_larger_scope_has_its_states_and_nobody_is_stuck(scope: Scope, states: int, transitions: int, levels: int) -> None:
+def test_a_larger_scope_has_its_states_and_nobody_is_stuck(
+    scope: Scope, states: int, transitions: int, levels: int
+) -> None:
     fast = explore(spec(scope))
     assert (fast.states, fast.transitions, fast.depth) == (states, transitions, levels)
     assert fast.violations == ()
@@ -73,21 +86,38 @@ def test_a_larger_scope_has_its_states_and_nobody_is_stuck(scope: Scope, states:
 
 def two_owners(*faults: str) -> set[tuple[Any, ...]]:
     """Beliefs in which both members own the partition, without the offsets."""
-    return {(a[2:], b[2:]) for _, _, _, a, b in beliefs(explore_all(spec(at(*faults, generations=2)))) if a[0] & b[0]}
+    return {
+        (a[2:], b[2:])
+        for _, _, _, a, b in beliefs(explore_all(spec(at(*faults, generations=2))))
+        if a[0] & b[0]
+    }
 
 
 CURRENT, OUTDATED, REMOVED = (True, True), (True, False), (False, False)
 
 
 @pytest.mark.parametrize("fault", ["session_timeout", "rebalance_timeout", "poll_timeout"])
-def test_a_member_that_was_removed_believes_in_its_partition_while_the_new_owner_has_it(fault: str) -> None:
+def test_a_member_that_was_removed_believes_in_its_partition_while_the_new_owner_has_it(
+    fault: str,
+) -> None:
     assert two_owners(fault) == {(CURRENT, REMOVED), (REMOVED, CURRENT)}
 
 
 @pytest.mark.parametrize(
-    "faults", [(), ("crash",), ("lose_response",), ("disconnect",), ("late_commit",), ("append_failure",), ("fail_over",)]
+    "faults",
+    [
+        (),
+        ("crash",),
+        ("lose_response",),
+        ("disconnect",),
+        ("late_commit",),
+        ("append_failure",),
+        ("fail_over",),
+    ],
 )
-def test_without_a_removal_that_a_member_does_not_hear_of_nobody_believes_in_anothers_partition(faults: tuple[str, ...]) -> None:
+def test_without_a_removal_that_a_member_does_not_hear_of_nobody_believes_in_anothers_partition(
+    faults: tuple[str, ...],
+) -> None:
     assert two_owners(*faults) == set()
 
 
@@ -101,11 +131,24 @@ def test_a_late_join_keeps_a_member_in_the_group_that_has_not_revoked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("faults", "twice"), [((), False), (("late_commit",), True), (("session_timeout",), True), (("crash", "session_timeout"), True)]
+    ("faults", "twice"),
+    [
+        ((), False),
+        (("late_commit",), True),
+        (("session_timeout",), True),
+        (("crash", "session_timeout"), True),
+    ],
 )
-def test_records_are_processed_twice_when_the_commit_before_the_hand_over_is_missing(faults: tuple[str, ...], twice: bool) -> None:
+def test_records_are_processed_twice_when_the_commit_before_the_hand_over_is_missing(
+    faults: tuple[str, ...], twice: bool
+) -> None:
     """A new owner starts below what has been processed: never lost, sometimes twice."""
     found = beliefs(explore_all(spec(at(*faults, generations=2))))
-    below = [b for b in found for owned, position, *standing in b[3:] if owned and standing == [True, True] and 0 <= position < b[2]]
+    below = [
+        b
+        for b in found
+        for owned, position, *standing in b[3:]
+        if owned and standing == [True, True] and 0 <= position < b[2]
+    ]
     assert bool(below) == twice
     assert all(committed <= processed for _, committed, processed, *_ in found)

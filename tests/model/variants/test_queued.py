@@ -23,7 +23,9 @@ from groupcheck.model.variants.classic import spec
 
 GENERATIONS = 2
 QUEUES = {"read_next", "post"}  # everything is read from a queue, everything is posted
-OVERTAKEN = {"join_answer:ignored"}  # a refused Heartbeat, sent ahead of the JoinGroup, has reset the member before its answer comes
+OVERTAKEN = {
+    "join_answer:ignored"
+}  # a refused Heartbeat, sent ahead of the JoinGroup, has reset the member before its answer comes
 ONLY_QUEUED = {
     "session_timeout": OVERTAKEN,
     "rebalance_timeout": OVERTAKEN,
@@ -45,11 +47,18 @@ def both(*faults: str) -> tuple[Space, Space]:
 
 
 SETS = [(), *((fault,) for fault in CLASSIC_FAULTS), ("session_timeout", "rebalance_timeout")]
-PAIRS = [("poll_timeout", "lose_request"), ("poll_timeout", "lose_response"), ("close", "late_commit"), ("close", "lose_response")]
+PAIRS = [
+    ("poll_timeout", "lose_request"),
+    ("poll_timeout", "lose_response"),
+    ("close", "late_commit"),
+    ("close", "lose_response"),
+]
 
 
 @pytest.mark.parametrize("faults", SETS, ids=lambda f: "+".join(f) or "none")
-def test_the_queued_model_has_the_same_coordinator_memories_and_beliefs_and_the_atomic_one_adds_none(faults: tuple[str, ...]) -> None:
+def test_the_queued_model_has_the_same_coordinator_memories_and_beliefs_and_the_atomic_one_adds_none(
+    faults: tuple[str, ...],
+) -> None:
     once, queue = both(*faults)
     assert len(queue.states) > 4 * len(once.states)
     assert beliefs(queue) == beliefs(once)
@@ -75,10 +84,14 @@ def test_the_needless_round_after_a_fail_over_is_that_of_a_delayed_request() -> 
 
 
 @pytest.mark.parametrize("faults", SETS, ids=lambda f: "+".join(f) or "none")
-def test_the_queued_model_fires_the_same_rules_and_those_that_only_a_queue_can_fire(faults: tuple[str, ...]) -> None:
+def test_the_queued_model_fires_the_same_rules_and_those_that_only_a_queue_can_fire(
+    faults: tuple[str, ...],
+) -> None:
     once, queue = both(*faults)
     expected = {ALIKE.get(name, name) for name in fired(once)}
-    assert fired(queue) == expected | QUEUES | (ONLY_QUEUED.get(faults[0], set()) if faults else set())
+    assert fired(queue) == expected | QUEUES | (
+        ONLY_QUEUED.get(faults[0], set()) if faults else set()
+    )
 
 
 @pytest.mark.parametrize("faults", SETS, ids=lambda f: "+".join(f) or "none")

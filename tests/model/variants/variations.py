@@ -31,7 +31,9 @@ def rewritten(original: Rule, call: Callable[..., Outcomes], *slots: str, **chan
     return attrs.evolve(original, call=call, slots=slots or original.slots, **changes)
 
 
-def outcomes_changed(original: Rule, change: Callable[[dict[str, Any], str, dict[str, Any]], dict[str, Any] | None]) -> Rule:
+def outcomes_changed(
+    original: Rule, change: Callable[[dict[str, Any], str, dict[str, Any]], dict[str, Any] | None]
+) -> Rule:
     """The same rule with every outcome changed (or dropped: None); `change` sees the values before, the label and the values after, by slot."""
 
     def call(*args: Any) -> Outcomes:
@@ -42,7 +44,10 @@ def outcomes_changed(original: Rule, change: Callable[[dict[str, Any], str, dict
             label, values = (values[0], values[1:]) if original.labels else ("", values)
             after = change(before, label, dict(zip(original.slots, values, strict=True)))
             if after is not None:
-                outcome = (*([label] if original.labels else []), *(after[slot] for slot in original.slots))
+                outcome = (
+                    *([label] if original.labels else []),
+                    *(after[slot] for slot in original.slots),
+                )
                 yield outcome if len(outcome) > 1 else outcome[0]
 
     return rewritten(original, call)
@@ -51,7 +56,11 @@ def outcomes_changed(original: Rule, change: Callable[[dict[str, Any], str, dict
 def rebuilt(base: Spec, rules: Sequence[Rule], more: Sequence[Rule] = (), **slots: Any) -> Spec:
     """The spec with some of its rules replaced by name, some added, some slots added or replaced."""
     new = {r.name: r for r in rules}
-    return attrs.evolve(base, slots={**base.slots, **slots}, rules=[*(new.get(r.name, r) for r in base.rules), *more])
+    return attrs.evolve(
+        base,
+        slots={**base.slots, **slots},
+        rules=[*(new.get(r.name, r) for r in base.rules), *more],
+    )
 
 
 def with_ids_never_used_again(scope: Scope) -> Spec:
@@ -78,7 +87,11 @@ def with_nothing_forgotten(scope: Scope) -> Spec:
         yield core, but(budget, closing=False)
 
     base = spec(scope)
-    return rebuilt(base, [rewritten(close_books, call)], core=single(but(base.slots["core"].initial, keeps=REMEMBERED)))
+    return rebuilt(
+        base,
+        [rewritten(close_books, call)],
+        core=single(but(base.slots["core"].initial, keeps=REMEMBERED)),
+    )
 
 
 def with_an_early_plan(scope: Scope) -> Spec:
@@ -99,7 +112,14 @@ def with_a_leaking_flag(scope: Scope) -> Spec:
         return {**after, "core": but(after["core"], extended=True)}
 
     base = spec(scope)
-    return rebuilt(base, [outcomes_changed(r, change) for r in base.rules if "core" in r.slots and r.name != "fail_over"])
+    return rebuilt(
+        base,
+        [
+            outcomes_changed(r, change)
+            for r in base.rules
+            if "core" in r.slots and r.name != "fail_over"
+        ],
+    )
 
 
 def with_old_assignments_kept(scope: Scope) -> Spec:
@@ -107,7 +127,10 @@ def with_old_assignments_kept(scope: Scope) -> Spec:
 
     def change(before: dict[str, Any], label: str, after: dict[str, Any]) -> dict[str, Any]:
         old = before["seats"]
-        kept = [(id, but(s, share=old[id].share, claimed=old[id].claimed) if s.member else s) for id, s in after["seats"]]
+        kept = [
+            (id, but(s, share=old[id].share, claimed=old[id].claimed) if s.member else s)
+            for id, s in after["seats"]
+        ]
         return {**after, "seats": after["seats"].now(tuple(kept))}
 
     return rebuilt(spec(scope), [outcomes_changed(send_back, change)])
@@ -129,7 +152,9 @@ def with_processes_that_are_down(scope: Scope) -> Spec:
         if client.failed == DOWN:
             yield Client()
 
-    return rebuilt(spec(scope), [outcomes_changed(r, change) for r in (crash, close, closed)], [start])
+    return rebuilt(
+        spec(scope), [outcomes_changed(r, change) for r in (crash, close, closed)], [start]
+    )
 
 
 def with_commits_of_what_is_committed(scope: Scope) -> Spec:
@@ -165,15 +190,29 @@ def with_all_partitions(scope: Scope) -> Spec:
 
     def fetch(client: Client, offsets: Offsets) -> Outcomes:
         for p in range(scope.partition_count):
-            if client.owned >> p & 1 and not digit(client.position, p) and client.prepare != Prepare.COMMITTED:
-                yield but(client, position=plus(client.position, p, digit(offsets.committed, p) + 1)), offsets
+            if (
+                client.owned >> p & 1
+                and not digit(client.position, p)
+                and client.prepare != Prepare.COMMITTED
+            ):
+                yield (
+                    but(client, position=plus(client.position, p, digit(offsets.committed, p) + 1)),
+                    offsets,
+                )
 
     def process(client: Client, offsets: Offsets, scope: Scope) -> Outcomes:
         for p in range(scope.partition_count):
             if 0 < digit(client.position, p) <= scope.records:
                 position = plus(client.position, p, 1)
                 gain = max(digit(position, p) - 1 - digit(offsets.processed, p), 0)
-                yield but(client, position=position, dirty=True), but(offsets, processed=plus(offsets.processed, p, gain))
+                yield (
+                    but(client, position=position, dirty=True),
+                    but(offsets, processed=plus(offsets.processed, p, gain)),
+                )
 
-    rules = [rewritten(store_offset, store), rewritten(fetch_offset, fetch, guard=None), rewritten(process_record, process)]
+    rules = [
+        rewritten(store_offset, store),
+        rewritten(fetch_offset, fetch, guard=None),
+        rewritten(process_record, process),
+    ]
     return attrs.evolve(rebuilt(spec(scope), rules), initial=[{}])

@@ -16,10 +16,16 @@ def renumbered(core: Core, seats: tuple[Seats, ...]) -> tuple[Any, ...]:
     new = []
     for known in seats:
         written = {id: rest for id, *rest in known.durable}
-        order = sorted(known, key=lambda pair: (repr(pair[1]), pair[0] == known.leader, str(written.get(pair[0]))))
+        order = sorted(
+            known,
+            key=lambda pair: (repr(pair[1]), pair[0] == known.leader, str(written.get(pair[0]))),
+        )
         names = {id: k for k, (id, _) in enumerate(order)}
         durable = sorted((names.get(id, -1), *rest) for id, rest in written.items())
-        leaders = (known.leader is not None and names[known.leader], known.durable_leader is not None)
+        leaders = (
+            known.leader is not None and names[known.leader],
+            known.durable_leader is not None,
+        )
         new.append((tuple(seat for _, seat in order), tuple(durable), leaders))
     return (core, *new)
 
@@ -34,7 +40,11 @@ def _alive(core: Core, seat: Seat) -> Seat:
     seat = but(seat, new=False, due=seat.due and core.phase != Phase.STABLE)
     if core.phase in (Phase.PREPARING, Phase.COMPLETING):
         seat = but(seat, share=0)
-    return but(seat, claimed=NO_GENERATION) if core.phase == Phase.PREPARING and not seat.join else seat
+    return (
+        but(seat, claimed=NO_GENERATION)
+        if core.phase == Phase.PREPARING and not seat.join
+        else seat
+    )
 
 
 def live_memories(space: Space) -> set[tuple[Any, ...]]:
@@ -44,7 +54,15 @@ def live_memories(space: Space) -> set[tuple[Any, ...]]:
         bare = but(core, keeps=(), durable=(0, False, None), recorded=False, extended=False)
         if core.phase == Phase.STABLE:
             bare = but(bare, due=0, deadline=False)
-        found.add(renumbered(bare, tuple(Seats(tuple((id, _alive(core, seat)) for id, seat in known), known.leader) for known in seats)))
+        found.add(
+            renumbered(
+                bare,
+                tuple(
+                    Seats(tuple((id, _alive(core, seat)) for id, seat in known), known.leader)
+                    for known in seats
+                ),
+            )
+        )
     return found
 
 

@@ -30,11 +30,16 @@ def in_process(uri: str) -> Any:
 def table(archive: Path, name: str) -> Table:
     """A table's rows, in an order that is the same in every archive of the same logs."""
     rows = dataset.dataset(archive / name, format="parquet").to_table().to_pylist()
-    return sorted(rows, key=lambda row: [(v is not None, str(v)) for k, v in row.items() if k != "modified"])
+    return sorted(
+        rows, key=lambda row: [(v is not None, str(v)) for k, v in row.items() if k != "modified"]
+    )
 
 
 def tables(archive: Path) -> dict[str, Table]:
-    return {name: table(archive, name) for name in ("events", "rebalances", "anomalies", "members", "verdicts", "files")}
+    return {
+        name: table(archive, name)
+        for name in ("events", "rebalances", "anomalies", "members", "verdicts", "files")
+    }
 
 
 def shown(moment: datetime | None) -> str | None:
@@ -43,7 +48,9 @@ def shown(moment: datetime | None) -> str | None:
 
 def _told(row: dict[str, Any], *without: str) -> dict[str, Any]:
     """A row as the JSON document writes it."""
-    return {k: shown(v) if isinstance(v, datetime) else v for k, v in row.items() if k not in without}
+    return {
+        k: shown(v) if isinstance(v, datetime) else v for k, v in row.items() if k not in without
+    }
 
 
 def documents(archive: Path) -> dict[tuple[str, str, int | None], dict[str, Any]]:
@@ -69,7 +76,10 @@ def documents(archive: Path) -> dict[tuple[str, str, int | None], dict[str, Any]
             )
         }
         told["time"] = time
-        told["generations"] = {"lowest": told.pop("lowest_generation"), "highest": told.pop("highest_generation")}
+        told["generations"] = {
+            "lowest": told.pop("lowest_generation"),
+            "highest": told.pop("highest_generation"),
+        }
         told["causes"], told["counts"] = dict(told["causes"]), dict(told["counts"])
         told["epochs"] = [_told(epoch) for epoch in told["epochs"]]
         told |= {"rebalances": [], "members": [], "anomalies": []}
@@ -77,7 +87,9 @@ def documents(archive: Path) -> dict[tuple[str, str, int | None], dict[str, Any]
         found[row["file"], row["group"], row["coordinator"]] = told
     of = ("file", "group", "coordinator")
     for row in sorted(table(archive, "rebalances"), key=lambda row: row["number"]):
-        found[row["file"], row["group"], row["coordinator"]]["rebalances"].append(_told(row, *of, "number"))
+        found[row["file"], row["group"], row["coordinator"]]["rebalances"].append(
+            _told(row, *of, "number")
+        )
     for name in ("members", "anomalies"):
         for row in table(archive, name):
             if row["group"] is not None:
@@ -94,13 +106,18 @@ def one_process(paths: Sequence[Path]) -> dict[tuple[str, str, int | None], dict
         except TraceError:
             continue
         for g in report.groups:
-            found[speakable(report.path), speakable(g.group), g.coordinator] = _dated(group_document(g, report))
+            found[speakable(report.path), speakable(g.group), g.coordinator] = _dated(
+                group_document(g, report)
+            )
     return found
 
 
 def _dated(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: _date(v) if k in _TIMES and isinstance(v, str) else _dated(v) for k, v in value.items()}
+        return {
+            k: _date(v) if k in _TIMES and isinstance(v, str) else _dated(v)
+            for k, v in value.items()
+        }
     if isinstance(value, list):
         return [_dated(v) for v in value]
     return speakable(value) if isinstance(value, str) else value
@@ -110,7 +127,9 @@ _TIMES = {"first", "last", "time", "started", "joined", "ended", "first_seen", "
 
 
 def _date(text: str) -> str | None:
-    return None if text == "-" else f"1970-01-01 {text}" if len(text) == len("17:25:16.582") else text
+    return (
+        None if text == "-" else f"1970-01-01 {text}" if len(text) == len("17:25:16.582") else text
+    )
 
 
 def compared(archive: Path, paths: Sequence[Path]) -> int:

@@ -37,7 +37,18 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("generated")
     brokers = tuple(name for name in DIALECTS if name != "requests")
     generate(folder / "plain", Order(groups=24, size=3 << 20, files=12, dialects=brokers, runs=1))
-    generate(folder / "packed", Order(groups=2, size=200_000, files=2, dialects=("requests", "java-4"), seed=1, packed=True, runs=1))
+    generate(
+        folder / "packed",
+        Order(
+            groups=2,
+            size=200_000,
+            files=2,
+            dialects=("requests", "java-4"),
+            seed=1,
+            packed=True,
+            runs=1,
+        ),
+    )
     return folder
 
 
@@ -53,12 +64,20 @@ def test_the_command_gives_the_rows_of_the_one_process_replay_and_a_second_time_
     assert cli.run(command) == 3
     first = json.loads(capsys.readouterr().out)
     paths = [*sorted((ROOT / "tests/data/replay").iterdir()), Path(given[1])]
-    assert compared(tmp_path / "a", paths) == sum(first["groups"].values()) == first["rows_added"]["verdicts"]
+    assert (
+        compared(tmp_path / "a", paths)
+        == sum(first["groups"].values())
+        == first["rows_added"]["verdicts"]
+    )
     assert first["files"]["new"] == first["files"]["found"] == len(paths)
     assert cli.run(command) == 3
     second = json.loads(capsys.readouterr().out)
     assert second["files"]["new"] == 0 and set(second["rows_added"].values()) == {0}
-    assert (second["groups"], second["verdict"], second["reason"]) == (first["groups"], first["verdict"], first["reason"])
+    assert (second["groups"], second["verdict"], second["reason"]) == (
+        first["groups"],
+        first["verdict"],
+        first["reason"],
+    )
     assert cli.run([*command[:5], given[1]]) == 0  # the worst of what was asked for
     assert "1 known before" in capsys.readouterr().out
 
@@ -77,7 +96,9 @@ def archive(spark: OnDemand, generated: Path, tmp_path_factory: pytest.TempPathF
     return folder
 
 
-def test_generated_logs_of_every_dialect_have_the_rows_of_the_one_process_replay(archive: Path, generated: Path) -> None:
+def test_generated_logs_of_every_dialect_have_the_rows_of_the_one_process_replay(
+    archive: Path, generated: Path
+) -> None:
     assert compared(archive, logs(generated)) == 26
 
 
@@ -86,7 +107,10 @@ def family(root: int) -> dict[int, tuple[int, str]]:
     told: dict[int, tuple[int, str]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
-            told[int(stat.parent.name)] = (int(stat.read_text().rpartition(")")[2].split()[1]), (stat.parent / "cmdline").read_text())
+            told[int(stat.parent.name)] = (
+                int(stat.read_text().rpartition(")")[2].split()[1]),
+                (stat.parent / "cmdline").read_text(),
+            )
     found = [root]
     for pid in found:
         found += [child for child, (parent, _) in told.items() if parent == pid]
@@ -96,12 +120,16 @@ def family(root: int) -> dict[int, tuple[int, str]]:
 def workers() -> list[int]:
     """Python workers of Spark: processes that were forked from a daemon of ours."""
     mine = family(os.getpid())
-    daemons = {pid for pid, (_, command) in mine.items() if "groupcheck.oracles.spark.daemon" in command}
+    daemons = {
+        pid for pid, (_, command) in mine.items() if "groupcheck.oracles.spark.daemon" in command
+    }
     return [pid for pid, (parent, _) in mine.items() if parent in daemons]
 
 
 def unfinished(folder: Path) -> list[Path]:
-    return list((folder / "_unfinished").glob("events-*")) if (folder / "_unfinished").is_dir() else []
+    return (
+        list((folder / "_unfinished").glob("events-*")) if (folder / "_unfinished").is_dir() else []
+    )
 
 
 def wait_for(there: Callable[[], object], has_ended: Callable[[], bool]) -> None:
@@ -116,11 +144,18 @@ def wait_for(there: Callable[[], object], has_ended: Callable[[], bool]) -> None
 def failed_tasks(spark: OnDemand) -> int:
     """Tasks of all jobs so far that were not carried out to their end."""
     tracker = spark.session().sparkContext.statusTracker()
-    stages = [stage for job in tracker.getJobIdsForGroup(None) if (info := tracker.getJobInfo(job)) for stage in info.stageIds]
+    stages = [
+        stage
+        for job in tracker.getJobIdsForGroup(None)
+        if (info := tracker.getJobInfo(job))
+        for stage in info.stageIds
+    ]
     return sum(info.numFailedTasks for stage in stages if (info := tracker.getStageInfo(stage)))
 
 
-def test_killed_workers_cost_nothing_but_time(spark: OnDemand, archive: Path, generated: Path, tmp_path: Path) -> None:
+def test_killed_workers_cost_nothing_but_time(
+    spark: OnDemand, archive: Path, generated: Path, tmp_path: Path
+) -> None:
     before, over, problems = failed_tasks(spark), threading.Event(), []
 
     def kill() -> None:
@@ -152,8 +187,20 @@ def test_killed_workers_cost_nothing_but_time(spark: OnDemand, archive: Path, ge
 def driver(archive: Path, logs: Path) -> Iterator[subprocess.Popen[str]]:
     """The command, which commits every three packs, in a process group of its own, killed at the end."""
     script = "import sys; from groupcheck.oracles.archive import pipeline; pipeline.WAVE_PACKS = 3; from groupcheck.oracles.cli import main; main()"
-    command = [sys.executable, "-c", script, "replay", "--spark", "local[2]", "--out", str(archive), str(logs)]
-    process = subprocess.Popen(command, start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    command = [
+        sys.executable,
+        "-c",
+        script,
+        "replay",
+        "--spark",
+        "local[2]",
+        "--out",
+        str(archive),
+        str(logs),
+    ]
+    process = subprocess.Popen(
+        command, start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     try:
         yield process
     finally:
@@ -172,17 +219,25 @@ def wait_for_wave(folder: Path, process: subprocess.Popen[str]) -> None:
     wait_for_parts(folder, process)
 
 
-def test_a_killed_driver_is_taken_up_by_the_next_run(spark: OnDemand, archive: Path, generated: Path, tmp_path: Path) -> None:
+def test_a_killed_driver_is_taken_up_by_the_next_run(
+    spark: OnDemand, archive: Path, generated: Path, tmp_path: Path
+) -> None:
     with driver(tmp_path / "a", generated) as process:
         wait_for_wave(tmp_path / "a", process)
     before = tables(tmp_path / "a")
     there = {row["file"] for row in before["files"]}
     complete = {str(path) for path in logs(generated)} & there
     assert 0 < len(complete) < len(logs(generated))
-    assert {row["file"] for row in before["verdicts"]} == {row["file"] for row in before["events"]} == complete
+    assert (
+        {row["file"] for row in before["verdicts"]}
+        == {row["file"] for row in before["events"]}
+        == complete
+    )
     outcome = update(str(tmp_path / "a"), [generated], replay_on(spark, str(tmp_path / "a")))
     assert 0 < outcome.new < len(outcome.known)
-    assert tables(tmp_path / "a") == tables(archive)  # a task that outlived its driver may still write aside; nobody reads that
+    assert tables(tmp_path / "a") == tables(
+        archive
+    )  # a task that outlived its driver may still write aside; nobody reads that
 
 
 def test_ctrl_c_in_the_middle_of_a_job_is_one_line(generated: Path, tmp_path: Path) -> None:
@@ -191,28 +246,44 @@ def test_ctrl_c_in_the_middle_of_a_job_is_one_line(generated: Path, tmp_path: Pa
         os.killpg(process.pid, signal.SIGINT)  # a terminal sends it to everybody
         out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (3, "")
-    assert re.fullmatch(r"groupcheck: interrupted: \d+ of \d+ tasks are in the archive; the same command goes on\n", err)
+    assert re.fullmatch(
+        r"groupcheck: interrupted: \d+ of \d+ tasks are in the archive; the same command goes on\n",
+        err,
+    )
 
 
 def test_a_jvm_that_dies_is_no_fault_of_the_logs(generated: Path, tmp_path: Path) -> None:
     with driver(tmp_path / "a", generated) as process:
         wait_for_parts(tmp_path / "a", process)
-        (jvm,) = [pid for pid, (parent, command) in family(process.pid).items() if parent == process.pid and "SparkSubmit" in command]
+        (jvm,) = [
+            pid
+            for pid, (parent, command) in family(process.pid).items()
+            if parent == process.pid and "SparkSubmit" in command
+        ]
         os.kill(jvm, signal.SIGKILL)
         out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (2, ""), err
-    assert re.fullmatch(r"groupcheck: error: --spark: Spark has gone away: .* \(run it again; what was committed stays\)\n", err), err
+    assert re.fullmatch(
+        r"groupcheck: error: --spark: Spark has gone away: .* \(run it again; what was committed stays\)\n",
+        err,
+    ), err
 
 
-def test_the_questions_of_the_document_are_answered(spark: OnDemand, archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_questions_of_the_document_are_answered(
+    spark: OnDemand, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     session = spark.session()
     session.conf.set("spark.sql.shuffle.partitions", "2")
     for name in TABLES:
         session.read.parquet(str(archive / name)).createOrReplaceTempView(name)
-    storms, settings = (session.sql(query).toPandas() for query in re.findall(r"```sql\n(.*?)```", DOCUMENT, re.S))
+    storms, settings = (
+        session.sql(query).toPandas() for query in re.findall(r"```sql\n(.*?)```", DOCUMENT, re.S)
+    )
     rows = table(archive, "rebalances")
     assert storms["group"][0] in {row["group"] for row in rows} and storms["rebalances"].min() >= 10
-    assert {"session.timeout.ms", "group.instance.id"} <= set(settings["setting"]) and settings["rebalances"].sum() == len(rows)
+    assert {"session.timeout.ms", "group.instance.id"} <= set(settings["setting"]) and settings[
+        "rebalances"
+    ].sum() == len(rows)
     (code,) = re.findall(r"```python\n(.*?)```", DOCUMENT, re.S)
     monkeypatch.chdir(archive.parent)
     found: dict[str, pandas.DataFrame] = {}

@@ -32,21 +32,31 @@ for line in sys.stdin:
 
 
 def all_to_all(group):
-    return {m.id: {topic: range(size) for topic, size in group.topics if topic in m.topics} for m in group.members}
+    return {
+        m.id: {topic: range(size) for topic, size in group.topics if topic in m.topics}
+        for m in group.members
+    }
 
 
 def program(tmp_path, body, like=None):
     (tmp_path / "assignor.py").write_text(PROGRAM.replace("BODY", body))
-    return programs.library(f"{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'assignor.py'))}", like)
+    return programs.library(
+        f"{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'assignor.py'))}", like
+    )
 
 
 def test_a_function_that_is_right_has_no_findings():
-    assert findings(callables.library("own:round_robin", round_robin, "roundrobin"), EXAMPLES).findings == ()
+    assert (
+        findings(callables.library("own:round_robin", round_robin, "roundrobin"), EXAMPLES).findings
+        == ()
+    )
     assert findings(callables.library("own:sticky", sticky, "range"), EXAMPLES).findings != ()
 
 
 def test_the_smallest_example_of_a_function_is_code_that_shows_it(tmp_path, monkeypatch, capsys):
-    (tmp_path / "gives_all.py").write_text("def mine(group):\n    return {m.id: [('t', 0)] for m in group.members}\n")
+    (tmp_path / "gives_all.py").write_text(
+        "def mine(group):\n    return {m.id: [('t', 0)] for m in group.members}\n"
+    )
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     result = findings(library_of("gives_all:mine"), EXAMPLES)
@@ -76,7 +86,10 @@ def test_what_an_assignor_raises_is_its_answer_and_so_is_that_it_does_not_end():
         while True:
             pass
 
-    for function, why in ((forever, "no answer: none within 0.05 s"), (lambda group: 1 / 0, "ZeroDivisionError: division by zero")):
+    for function, why in (
+        (forever, "no answer: none within 0.05 s"),
+        (lambda group: 1 / 0, "ZeroDivisionError: division by zero"),
+    ):
         assert str(answer_of(Offered("own", None, function, offered.group_code), PAIR, 0.05)) == why
 
 
@@ -89,30 +102,51 @@ def test_an_assignor_that_hangs_is_waited_for_a_few_times_and_then_not_asked_any
         while True:
             pass
 
-    result = findings(Library("own", "", (Offered("own", None, hangs, offered.group_code),)), EXAMPLES)
-    assert len(asked_for) == asked.MOST_HUNG and result.given_up == ("own",) and result.document()["given_up"] == ["own"]
-    assert [f.promise for f in result.findings] == ["answers"] and "none within" in result.findings[0].words
-    assert "not asked any more, because it gave no answer (in time) too often: own" in " ".join("".join(told(result)).split())
+    result = findings(
+        Library("own", "", (Offered("own", None, hangs, offered.group_code),)), EXAMPLES
+    )
+    assert (
+        len(asked_for) == asked.MOST_HUNG
+        and result.given_up == ("own",)
+        and result.document()["given_up"] == ["own"]
+    )
+    assert [f.promise for f in result.findings] == ["answers"] and "none within" in result.findings[
+        0
+    ].words
+    assert "not asked any more, because it gave no answer (in time) too often: own" in " ".join(
+        "".join(told(result)).split()
+    )
 
 
 def test_a_program_that_breaks_down_each_time_is_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(asked, "MOST_BROKEN", 5)
     result = findings(program(tmp_path, "sys.exit(3)"), EXAMPLES)
-    assert [f.words for f in result.findings] == ["no answer: it ended with exit code 3"] and len(result.given_up) == 1
+    assert [f.words for f in result.findings] == ["no answer: it ended with exit code 3"] and len(
+        result.given_up
+    ) == 1
 
 
 def test_a_program_is_asked_in_lines_of_json(tmp_path):
-    library = program(tmp_path, '{"assignment": {ids[0]: {"t": [0]}, ids[1]: {"t": [asked["members"][1]["owned"]["t"][0] + 1]}}}')
+    library = program(
+        tmp_path,
+        '{"assignment": {ids[0]: {"t": [0]}, ids[1]: {"t": [asked["members"][1]["owned"]["t"][0] + 1]}}}',
+    )
     with library.open():
         assert library.assignors[0].solve(PAIR) == {"A": {("t", 0)}, "B": {("t", 1)}}
 
 
 def test_the_smallest_example_of_a_program_is_a_shell_command_that_shows_it(tmp_path):
     result = findings(
-        program(tmp_path, '{"assignment": {i: {t: list(range(n)) for t, n in asked["topics"].items()} for i in ids}}'), EXAMPLES
+        program(
+            tmp_path,
+            '{"assignment": {i: {t: list(range(n)) for t, n in asked["topics"].items()} for i in ids}}',
+        ),
+        EXAMPLES,
     )
     smallest = next(f for f in result.findings if f.words == "t-0 is given to both A and B")
-    shown = subprocess.run(["/bin/sh", "-c", smallest.code], capture_output=True, timeout=30, check=True).stdout
+    shown = subprocess.run(
+        ["/bin/sh", "-c", smallest.code], capture_output=True, timeout=30, check=True
+    ).stdout
     assert json.loads(shown) == {"assignment": {"A": {"t": [0]}, "B": {"t": [0]}}}
 
 
@@ -142,7 +176,10 @@ def test_a_program_that_has_no_answer_is_told_and_started_anew(tmp_path, monkeyp
     ("arguments", "told"),
     [
         (["--against", "kafka-pyton"], "did you mean kafka-python?"),
-        (["--against", "kafka-python", "--like", "range"], "the assignors of a library have names of their own"),
+        (
+            ["--against", "kafka-python", "--like", "range"],
+            "the assignors of a library have names of their own",
+        ),
         (["--against", "x:y", "--like", "rnage"], "did you mean range"),
         (["--against", "aiokafka", "--kafka", "4.3.0"], "Kafka's own classes are not asked"),
         (["--against", "apache", "--kafka", "1.0"], "no driver for Kafka '1.0'"),
@@ -165,14 +202,22 @@ def test_what_cannot_be_asked_is_refused_in_one_line(arguments, told, capsys):
 
 def test_without_hypothesis_or_the_library_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "hypothesis", None)
-    with pytest.raises(UserError, match=r"needs hypothesis, which is not installed \(pip install 'groupcheck\[proof\]'\)"):
+    with pytest.raises(
+        UserError,
+        match=r"needs hypothesis, which is not installed \(pip install 'groupcheck\[proof\]'\)",
+    ):
         findings(Library("own", "", ()))
     monkeypatch.setitem(sys.modules, "aiokafka.coordinator.assignors.range", None)
-    with pytest.raises(UserError, match=r"aiokafka is not installed or too old: .*groupcheck\[kafka\]"):
+    with pytest.raises(
+        UserError, match=r"aiokafka is not installed or too old: .*groupcheck\[kafka\]"
+    ):
         library_of("aiokafka")
 
 
-@pytest.mark.parametrize(("as_json", "told"), [(False, "of math:sqrt, answers: TypeError:"), (True, '"schema": "groupcheck.against/1"')])
+@pytest.mark.parametrize(
+    ("as_json", "told"),
+    [(False, "of math:sqrt, answers: TypeError:"), (True, '"schema": "groupcheck.against/1"')],
+)
 def test_the_command_exits_with_1_where_there_are_findings(capsys, as_json, told):
     assert run(["assign", "--against", "math:sqrt", "--examples", "5", *["--json"][:as_json]]) == 1
     assert told in capsys.readouterr().out

@@ -17,14 +17,20 @@ WRONG = {
     "weights": "c2 (weight 1) has 3, best would be 2; c1 (weight 2) has 3, best would be 4",
 }
 MOVED = "5 partitions move (orders-2 from c1 to c2, orders-5 from c2 to c1, stock-0 from c1 to c3, stock-1 from c1 to c3, and 1 more) where 3 would do"
-FILES = sorted(p.stem for p in DATA.glob("*.json") if not p.stem.startswith(("printed", "constraints", "sequence")))
+FILES = sorted(
+    p.stem
+    for p in DATA.glob("*.json")
+    if not p.stem.startswith(("printed", "constraints", "sequence"))
+)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_an_example_is_judged_as_the_document_says(capsys, name):
     code = cli.run(["assign", str(DATA / f"{name}.json"), "--json"])
     told = json.loads(capsys.readouterr().out)
-    assert code == (name in WRONG) and [v["words"] for v in told["violations"]][:1] == ([WRONG[name]] if name in WRONG else [])
+    assert code == (name in WRONG) and [v["words"] for v in told["violations"]][:1] == (
+        [WRONG[name]] if name in WRONG else []
+    )
     assert cli.run(["assign", str(DATA / f"{name}.json")]) == code
     shown = capsys.readouterr().out
     assert shown.startswith(told["verdict"]) and told["about"] in shown
@@ -34,7 +40,11 @@ def test_every_assignor_has_an_example_and_every_promise_field_and_file_is_in_th
     assert set(FILES) >= set(ASSIGNORS)
     cli.run(["assign", str(DATA / "sticky.json"), "--json"])
     fields = set(json.loads(capsys.readouterr().out)) - {"schema"}
-    assert [name for name in {*PROMISES, *fields, *(f"{file}.json" for file in FILES)} if f"`{name}`" not in DOCUMENT] == []
+    assert [
+        name
+        for name in {*PROMISES, *fields, *(f"{file}.json" for file in FILES)}
+        if f"`{name}`" not in DOCUMENT
+    ] == []
 
 
 def test_the_fewest_moves_are_told_where_more_are_made(capsys, tmp_path):
@@ -51,7 +61,9 @@ def test_the_fewest_moves_are_told_where_more_are_made(capsys, tmp_path):
     assert [v["words"] for v in told["violations"]] == [MOVED] and len(told["moves"]) == 5
 
 
-def test_more_moves_than_needed_are_told_but_not_wrong_where_kafkas_sticky_promises_no_optimum(capsys, tmp_path):
+def test_more_moves_than_needed_are_told_but_not_wrong_where_kafkas_sticky_promises_no_optimum(
+    capsys, tmp_path
+):
     """Kafka's own answer, where subscriptions differ."""
     document = {
         "topics": {"t": 2, "u": 1, "v": 1},
@@ -67,8 +79,15 @@ def test_more_moves_than_needed_are_told_but_not_wrong_where_kafkas_sticky_promi
     assert cli.run(["assign", str(path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert len(told["moves"]) == 2 and told["optimum"]["moves"] == 1
-    assert [note.partition(":")[0] for note in told["notes"]] == ["2 moves where 1 would do is not wrong"]
-    path.write_text(json.dumps(document | {"promises": ["valid", "complete", "balanced", "fewest moves"]}), "utf-8")
+    assert [note.partition(":")[0] for note in told["notes"]] == [
+        "2 moves where 1 would do is not wrong"
+    ]
+    path.write_text(
+        json.dumps(document | {"promises": ["valid", "complete", "balanced", "fewest moves"]}),
+        "utf-8",
+    )
     assert cli.run(["assign", str(path), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
-    assert [v["promise"] for v in told["violations"]] == ["fewest moves"] and told["right"] is not None
+    assert [v["promise"] for v in told["violations"]] == ["fewest moves"] and told[
+        "right"
+    ] is not None

@@ -14,7 +14,10 @@ from groupcheck.oracles.assignment import strict_json
 
 FINE = {
     "topics": {"t": 2},
-    "members": {"c1": {"subscribes": ["t"], "claims": ["t-0"], "generation": 1}, "c2": {"subscribes": ["t"]}},
+    "members": {
+        "c1": {"subscribes": ["t"], "claims": ["t-0"], "generation": 1},
+        "c2": {"subscribes": ["t"]},
+    },
     "assignment": {"c1": ["t-0"], "c2": {"t": [1]}},
 }
 MISSING = object()
@@ -23,7 +26,11 @@ MISSING = object()
 def complaint(capsys, path):
     assert cli.run(["assign", str(path)]) == 2
     shown = capsys.readouterr()
-    assert shown.out == "" and shown.err.count("\n") == 1 and shown.err.startswith("groupcheck: error: ")
+    assert (
+        shown.out == ""
+        and shown.err.count("\n") == 1
+        and shown.err.startswith("groupcheck: error: ")
+    )
     return shown.err.removeprefix("groupcheck: error: ").strip()
 
 
@@ -59,9 +66,21 @@ def test_the_unchanged_document_is_right(capsys, tmp_path):
         ("assignment/c1", ["t--1"], 'assignment.c1: "t--1" has a negative number'),
         ("assignment/c1", ["t"], 'assignment.c1: "t" is no partition (write it as orders-0)'),
         ("assignment/c1", ["t-1", "t-1"], 'assignment.c1: "t-1" is listed twice'),
-        ("assignment/c1", {"t": [0.5]}, "assignment.c1.t: a number with a fraction stands where a whole number should"),
-        ("assignment/c1", {"t": [True]}, "assignment.c1.t: true or false stands where a whole number should"),
-        ("assignment/c1", {"t": [10**30]}, "assignment.c1.t: a number of 31 digits is not from 0 to 2147483647"),
+        (
+            "assignment/c1",
+            {"t": [0.5]},
+            "assignment.c1.t: a number with a fraction stands where a whole number should",
+        ),
+        (
+            "assignment/c1",
+            {"t": [True]},
+            "assignment.c1.t: true or false stands where a whole number should",
+        ),
+        (
+            "assignment/c1",
+            {"t": [10**30]},
+            "assignment.c1.t: a number of 31 digits is not from 0 to 2147483647",
+        ),
         ("assignment/c1", None, "assignment.c1: null stands where an array should"),
         ("assignment", MISSING, "neither an assignment nor an assignor to judge"),
         ("topics", [], "topics: an array stands where an object should"),
@@ -71,12 +90,24 @@ def test_the_unchanged_document_is_right(capsys, tmp_path):
         ("topics/", 1, "topics: a name has 1 to 249 characters, this one 0"),
         ("members", {}, "members: 0 members are not from 1 to 10000"),
         ("members/c1/subscribes", MISSING, "members.c1: what does it subscribe to?"),
-        ("members/c1/subscribes", "t", "members.c1.subscribes: a text stands where an array should"),
-        ("members/c1/subscribes", [1], "members.c1.subscribes: a number stands where a name should"),
+        (
+            "members/c1/subscribes",
+            "t",
+            "members.c1.subscribes: a text stands where an array should",
+        ),
+        (
+            "members/c1/subscribes",
+            [1],
+            "members.c1.subscribes: a number stands where a name should",
+        ),
         ("members/c1/generation", -2, "members.c1.generation: -2 is not from -1 to 2147483647"),
         ("members/c1/wieght", 2, 'members.c1: unknown key "wieght" (known: claims, generation'),
         ("members/c1/weight", 0, "members.c1.weight: a weight is above 0 and at most 1000000"),
-        ("members/c1/weight", 10**400, "members.c1.weight: a weight is above 0 and at most 1000000"),
+        (
+            "members/c1/weight",
+            10**400,
+            "members.c1.weight: a weight is above 0 and at most 1000000",
+        ),
         ("members/c1/weight", "2", "members.c1.weight: a text stands where a number should"),
         ("members/c1/rack", "\ud800", "members.c1.rack:"),
         ("racks", {"u": []}, "racks.u: there is no such topic"),
@@ -84,13 +115,37 @@ def test_the_unchanged_document_is_right(capsys, tmp_path):
         ("assignor", "rang", "unknown assignor of Kafka's 'rang' (did you mean range?)"),
         ("promises", ["fair"], "unknown promise 'fair'"),
         ("constraints", [{}], "unknown kind of constraint 'nothing'"),
-        ("constraints", [{"kind": "stays", "partitions": ["t-0"]}], 'constraints[0]: stays needs "member"'),
-        ("constraints", [{"kind": "stays", "partitions": ["t-2"], "member": "c1"}], 'constraints[0]: "t-2" does not exist'),
-        ("constraints", [{"kind": "stays", "partitions": ["t-0"], "member": "c3"}], 'constraints[0]: unknown member "c3"'),
+        (
+            "constraints",
+            [{"kind": "stays", "partitions": ["t-0"]}],
+            'constraints[0]: stays needs "member"',
+        ),
+        (
+            "constraints",
+            [{"kind": "stays", "partitions": ["t-2"], "member": "c1"}],
+            'constraints[0]: "t-2" does not exist',
+        ),
+        (
+            "constraints",
+            [{"kind": "stays", "partitions": ["t-0"], "member": "c3"}],
+            'constraints[0]: unknown member "c3"',
+        ),
         ("constraints", [{"kind": "apart", "partitions": []}], "constraints[0]: no partitions"),
-        ("constraints", [{"kind": "at_most", "most": 1, "topic": "u"}], 'constraints[0]: there is no topic "u"'),
-        ("constraints", [{"kind": "capacity", "most": 1, "weights": {"t": -1}}], "constraints[0].weights.t: a weight is above 0"),
-        ("constraints", [{"kind": "racks_at_most", "most": 0}], "constraints[0].most: 0 is not from 1 to 1000000"),
+        (
+            "constraints",
+            [{"kind": "at_most", "most": 1, "topic": "u"}],
+            'constraints[0]: there is no topic "u"',
+        ),
+        (
+            "constraints",
+            [{"kind": "capacity", "most": 1, "weights": {"t": -1}}],
+            "constraints[0].weights.t: a weight is above 0",
+        ),
+        (
+            "constraints",
+            [{"kind": "racks_at_most", "most": 0}],
+            "constraints[0].most: 0 is not from 1 to 1000000",
+        ),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else type(value).__name__,
 )
@@ -113,7 +168,10 @@ def test_a_mistake_in_the_document_is_named_with_its_place(capsys, tmp_path, pla
         (b'{"topics": {"t": NaN}}', "NaN is no number of JSON's"),
         (b'{"topics": {"t": -Infinity}}', "-Infinity is no number of JSON's"),
         (b'{"topics": {"t": ' + b"9" * 5000 + b"}}", "a number has too many digits"),
-        (b'{"topics": {"t": 1}, "members": {"c": {"subscribes": [], "weight": 1e999}}}', "a weight is above 0"),
+        (
+            b'{"topics": {"t": 1}, "members": {"c": {"subscribes": [], "weight": 1e999}}}',
+            "a weight is above 0",
+        ),
         (b"[" * 200_000, "nested too deeply"),
         (b'{"topics": ' + b'{"a":' * 200_000, "nested too deeply"),
         (b'{"\\u001b[31m": 1}', 'the document: unknown key "\\u001b[31m"'),
@@ -125,7 +183,9 @@ def test_a_file_that_is_no_document_is_refused(capsys, tmp_path, data, told):
 
 
 def test_a_file_that_is_not_there_or_is_a_directory_is_refused(capsys, tmp_path):
-    assert complaint(capsys, tmp_path / "none.json").endswith("none.json: cannot be read: No such file or directory")
+    assert complaint(capsys, tmp_path / "none.json").endswith(
+        "none.json: cannot be read: No such file or directory"
+    )
     assert complaint(capsys, tmp_path).endswith("cannot be read: Is a directory")
 
 

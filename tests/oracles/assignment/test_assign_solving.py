@@ -24,7 +24,16 @@ from groupcheck.oracles.assignment.question import question
 from groupcheck.oracles.assignment.solving import by_z3
 
 DATA = Path(__file__).parents[2] / "data" / "assign"
-PROMISED = ["level", "balanced in topics", "locally balanced", "balanced", "fewest moves", "handed over", "pointer", "ranges"]
+PROMISED = [
+    "level",
+    "balanced in topics",
+    "locally balanced",
+    "balanced",
+    "fewest moves",
+    "handed over",
+    "pointer",
+    "ranges",
+]
 COOPERATIVE = ["handed over", "balanced at rest"]
 
 
@@ -43,16 +52,44 @@ def constrained(draw):
     }  # fmt: skip
     some = st.lists(st.sampled_from(there), min_size=1, max_size=2, unique=True)
     kinds = st.one_of(
-        st.fixed_dictionaries({"kind": st.sampled_from(["stays", "never"]), "partitions": some, "member": st.sampled_from(names)}),
+        st.fixed_dictionaries(
+            {
+                "kind": st.sampled_from(["stays", "never"]),
+                "partitions": some,
+                "member": st.sampled_from(names),
+            }
+        ),
         st.fixed_dictionaries({"kind": st.sampled_from(["together", "apart"]), "partitions": some}),
-        st.fixed_dictionaries({"kind": st.just("at_most"), "most": st.integers(0, 2)}, optional={"topic": st.sampled_from("tu")}),
-        st.fixed_dictionaries({"kind": st.just("capacity"), "most": st.sampled_from([2, 3.5]), "weights": st.just({"t": 1.5, "u": 0.75})}),
-        st.fixed_dictionaries({"kind": st.just("racks_at_most"), "most": st.integers(1, 2)}, optional={"topic": st.sampled_from("tu")}),
+        st.fixed_dictionaries(
+            {"kind": st.just("at_most"), "most": st.integers(0, 2)},
+            optional={"topic": st.sampled_from("tu")},
+        ),
+        st.fixed_dictionaries(
+            {
+                "kind": st.just("capacity"),
+                "most": st.sampled_from([2, 3.5]),
+                "weights": st.just({"t": 1.5, "u": 0.75}),
+            }
+        ),
+        st.fixed_dictionaries(
+            {"kind": st.just("racks_at_most"), "most": st.integers(1, 2)},
+            optional={"topic": st.sampled_from("tu")},
+        ),
     )
-    base, more = draw(st.sampled_from([("complete", PROMISED), ("complete", PROMISED), ("complete later", COOPERATIVE)]))
+    base, more = draw(
+        st.sampled_from(
+            [("complete", PROMISED), ("complete", PROMISED), ("complete later", COOPERATIVE)]
+        )
+    )
     promises = ["valid", base, *draw(st.lists(st.sampled_from(more), unique=True, max_size=2))]
     given = draw(st.lists(kinds, min_size=1, max_size=3, unique_by=json.dumps))
-    return {"topics": topics, "members": members, "assignment": {}, "promises": promises, "constraints": given}
+    return {
+        "topics": topics,
+        "members": members,
+        "assignment": {},
+        "promises": promises,
+        "constraints": given,
+    }
 
 
 def kept(group, assigned):
@@ -63,13 +100,23 @@ def kept(group, assigned):
 def all_right(document):
     """How much every assignment keeps that breaks nothing, by trying all; what is claimed may wait where it is complete later."""
     asked = question(document)
-    claimed = {p for m in asked.group.members for p in m.owned} if "complete" not in asked.promises else ()
+    claimed = (
+        {p for m in asked.group.members for p in m.owned}
+        if "complete" not in asked.promises
+        else ()
+    )
     every = every_partition(subscribed_sizes(asked.group))
     case = Case(asked.group, {})
     found = []
-    able = ([m.id for m in asked.group.members if p[0] in m.topics] + [None] * (p in claimed) for p in every)
+    able = (
+        [m.id for m in asked.group.members if p[0] in m.topics] + [None] * (p in claimed)
+        for p in every
+    )
     for owners in product(*able):
-        assigned = {m.id: frozenset(p for p, owner in zip(every, owners) if owner == m.id) for m in asked.group.members}
+        assigned = {
+            m.id: frozenset(p for p, owner in zip(every, owners) if owner == m.id)
+            for m in asked.group.members
+        }
         tried = Case(asked.group, assigned, known=case.best)
         if next(broken(asked, tried, asked.promises, []), None) is None:
             found.append(kept(asked.group, assigned))
@@ -127,27 +174,50 @@ def test_constraints_that_can_be_kept_are_and_those_that_are_broken_are_told(cap
         "orders-3 stays on c1: orders-3 is on c4",
         "the owners of stock are in at most 1 rack: they are in north, west",
     ]
-    assert document["origin"] == "found by HiGHS, with the fewest moves" and 3 in document["right"]["c1"]["orders"]
-    assert told(capsys, changed(tmp_path, "constraints.json", lambda d: d.update(assignment=document["right"])))[0] == 0
+    assert (
+        document["origin"] == "found by HiGHS, with the fewest moves"
+        and 3 in document["right"]["c1"]["orders"]
+    )
+    assert (
+        told(
+            capsys,
+            changed(tmp_path, "constraints.json", lambda d: d.update(assignment=document["right"])),
+        )[0]
+        == 0
+    )
 
 
 def test_of_constraints_that_exclude_each_other_the_core_is_told_and_nothing_else(capsys, tmp_path):
-    core = ["balanced: The sum of size² / weight is as small as it can be.", "c1 bears at most 5 (2.5 for each of orders)"]
+    core = [
+        "balanced: The sum of size² / weight is as small as it can be.",
+        "c1 bears at most 5 (2.5 for each of orders)",
+    ]
     code, document = told(capsys, DATA / "constraints-impossible.json")
     assert (code, document["right"], document["core"]) == (1, None, core)
-    for number, name in enumerate(("promises", "constraints")):  # without either of the two there is an assignment
+    for number, name in enumerate(
+        ("promises", "constraints")
+    ):  # without either of the two there is an assignment
 
         def change(d, number=number):
-            d["promises"] = ["valid", "complete"] if number == 0 else ["valid", "complete", "balanced"]
-            d["constraints"] = [c for c in d["constraints"] if number == 0 or c["kind"] != "capacity"]
+            d["promises"] = (
+                ["valid", "complete"] if number == 0 else ["valid", "complete", "balanced"]
+            )
+            d["constraints"] = [
+                c for c in d["constraints"] if number == 0 or c["kind"] != "capacity"
+            ]
 
-        assert told(capsys, changed(tmp_path, "constraints-impossible.json", change))[1]["right"], name
+        assert told(capsys, changed(tmp_path, "constraints-impossible.json", change))[1]["right"], (
+            name
+        )
 
 
 def test_a_constraint_on_what_a_member_does_not_subscribe_to_is_a_core_of_its_own(capsys, tmp_path):
     def change(d):
         d["members"]["c2"]["subscribes"] = []
-        d["constraints"] = [{"kind": "stays", "partitions": ["orders-3"], "member": "c2"}, {"kind": "together", "partitions": ["orders-0"]}]
+        d["constraints"] = [
+            {"kind": "stays", "partitions": ["orders-3"], "member": "c2"},
+            {"kind": "together", "partitions": ["orders-0"]},
+        ]
 
     _, document = told(capsys, changed(tmp_path, "constraints-impossible.json", change))
     assert document["core"] == ["orders-3 stays on c2"]
@@ -162,10 +232,20 @@ def test_under_cooperation_what_has_to_be_let_go_of_waits_whatever_the_constrain
 
 
 @pytest.mark.parametrize("overlap", [0, 1])
-def test_a_hundred_members_with_a_thousand_partitions_have_an_assignment_that_keeps_constraints(capsys, monkeypatch, tmp_path, overlap):
+def test_a_hundred_members_with_a_thousand_partitions_have_an_assignment_that_keeps_constraints(
+    capsys, monkeypatch, tmp_path, overlap
+):
     """Where subscriptions overlap in many ways, one that is balanced, which is more, is taken for locally balanced."""
     topics = [f"t{k}" for k in range(5)]
-    members = {f"c{m}": {"subscribes": topics[m % 2 * overlap :], "rack": "xyz"[m % 3], "generation": 1, "claims": []} for m in range(100)}
+    members = {
+        f"c{m}": {
+            "subscribes": topics[m % 2 * overlap :],
+            "rack": "xyz"[m % 3],
+            "generation": 1,
+            "claims": [],
+        }
+        for m in range(100)
+    }
     for k in range(1000):
         members[f"c{k % 40 * 2}"]["claims"].append(f"t{k % 5}-{k // 5}")
     constraints = [
@@ -174,7 +254,12 @@ def test_a_hundred_members_with_a_thousand_partitions_have_an_assignment_that_ke
         {"kind": "racks_at_most", "most": 2, "topic": "t2"},
         {"kind": "capacity", "most": 20, "weights": {"t1": 2.5, "t3": 1}},
     ]
-    asked = {"topics": dict.fromkeys(topics, 200), "members": members, "assignor": "sticky", "constraints": constraints}
+    asked = {
+        "topics": dict.fromkeys(topics, 200),
+        "members": members,
+        "assignor": "sticky",
+        "constraints": constraints,
+    }
     path = tmp_path / "hundred.json"
     path.write_text(json.dumps(asked), "utf-8")
     programs = []
@@ -186,8 +271,14 @@ def test_a_hundred_members_with_a_thousand_partitions_have_an_assignment_that_ke
 
     monkeypatch.setattr(optimize, "milp", solving)
     code, document = told(capsys, path)
-    assert programs and all(columns < 2_000 and nodes < 1_000 for columns, nodes in programs)  # not a hundred times a thousand
-    assert code == 1 and document["origin"] == f"found by HiGHS, {'fewer moves may do' if overlap else 'with the fewest moves'}"
+    assert programs and all(
+        columns < 2_000 and nodes < 1_000 for columns, nodes in programs
+    )  # not a hundred times a thousand
+    assert (
+        code == 1
+        and document["origin"]
+        == f"found by HiGHS, {'fewer moves may do' if overlap else 'with the fewest moves'}"
+    )
     path.write_text(json.dumps(asked | {"assignment": document["right"]}), "utf-8")
     assert told(capsys, path)[0] == 0
 
@@ -218,6 +309,10 @@ def test_constraints_without_a_solver_say_what_to_install(capsys, monkeypatch, m
 @pytest.mark.parametrize("most", [0.000001, 1_000_000])
 def test_weights_that_cannot_be_added_up_exactly_are_refused(capsys, tmp_path, most):
     weights = {"kind": "capacity", "weights": {"orders": 999999.000001}, "most": most}
-    path = changed(tmp_path, "constraints-impossible.json", lambda d: d.update(constraints=[weights]))
+    path = changed(
+        tmp_path, "constraints-impossible.json", lambda d: d.update(constraints=[weights])
+    )
     assert cli.run(["assign", str(path)]) == 2
-    assert capsys.readouterr().err.startswith("groupcheck: error: constraints[0]: the weights have too many digits")
+    assert capsys.readouterr().err.startswith(
+        "groupcheck: error: constraints[0]: the weights have too many digits"
+    )

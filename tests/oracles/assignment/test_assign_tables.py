@@ -17,8 +17,14 @@ EXPECTED = {
     "range-after": [
         ("valid", "C1 gets Stock-5, which does not exist (Stock has 5 partitions)"),
         ("valid", "C1 gets Stock-6, which does not exist (Stock has 5 partitions)"),
-        *(("valid", f"{p} is given to both C1 and C2") for p in ("Order-0", "Order-1", "Order-2", "Stock-4")),
-        *(("complete", f"{p} {NOBODY}") for p in ("Order-4", "Order-5", "Order-6", "Stock-0", "Stock-1", "Stock-2")),
+        *(
+            ("valid", f"{p} is given to both C1 and C2")
+            for p in ("Order-0", "Order-1", "Order-2", "Stock-4")
+        ),
+        *(
+            ("complete", f"{p} {NOBODY}")
+            for p in ("Order-4", "Order-5", "Order-6", "Stock-0", "Stock-1", "Stock-2")
+        ),
     ],
     "roundrobin-before": [("level", "C1 has 5 partitions and C3 has 3"), ("pointer", BACK)],
     "roundrobin-after": [("level", "C1 has 7 partitions and C2 has 5"), ("pointer", BACK)],
@@ -28,19 +34,34 @@ EXPECTED = {
     ],
     "sticky-after": [
         ("valid", "C1 gets Stock-5, which does not exist (Stock has 5 partitions)"),
-        *(("valid", f"{p} is given to both C1 and C2") for p in ("Order-0", "Order-2", "Order-3", "Stock-1", "Stock-4")),
-        *(("complete", f"{p} {NOBODY}") for p in ("Order-1", "Order-4", "Order-5", "Stock-0", "Stock-2", "Stock-3")),
+        *(
+            ("valid", f"{p} is given to both C1 and C2")
+            for p in ("Order-0", "Order-2", "Order-3", "Stock-1", "Stock-4")
+        ),
+        *(
+            ("complete", f"{p} {NOBODY}")
+            for p in ("Order-1", "Order-4", "Order-5", "Stock-0", "Stock-2", "Stock-3")
+        ),
     ],
 }
 RIGHT = {
-    "range-after": {"C1": {"Order": [0, 1, 2, 3], "Stock": [0, 1, 2]}, "C2": {"Order": [4, 5, 6], "Stock": [3, 4]}},
-    "roundrobin-after": {"C1": {"Order": [0, 2, 4, 6], "Stock": [1, 3]}, "C2": {"Order": [1, 3, 5], "Stock": [0, 2, 4]}},
+    "range-after": {
+        "C1": {"Order": [0, 1, 2, 3], "Stock": [0, 1, 2]},
+        "C2": {"Order": [4, 5, 6], "Stock": [3, 4]},
+    },
+    "roundrobin-after": {
+        "C1": {"Order": [0, 2, 4, 6], "Stock": [1, 3]},
+        "C2": {"Order": [1, 3, 5], "Stock": [0, 2, 4]},
+    },
     "roundrobin-before": {
         "C1": {"Order": [0, 3, 6], "Stock": [2]},
         "C2": {"Order": [1, 4], "Stock": [0, 3]},
         "C3": {"Order": [2, 5], "Stock": [1, 4]},
     },
-    "sticky-after": {"C1": {"Order": [0, 2, 3, 6], "Stock": [0, 3]}, "C2": {"Order": [1, 4, 5], "Stock": [1, 2, 4]}},
+    "sticky-after": {
+        "C1": {"Order": [0, 2, 3, 6], "Stock": [0, 3]},
+        "C2": {"Order": [1, 4, 5], "Stock": [1, 2, 4]},
+    },
 }
 
 

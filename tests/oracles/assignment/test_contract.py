@@ -44,7 +44,10 @@ def test_a_library_runs_one_test_for_each_promise(suite):
 
 
 def test_a_failure_shows_the_smallest_group_and_code_that_asks_again(suite):
-    assert "first_takes_all of test_mine:first_takes_all, balanced in topics: of t, A has 2 and B has 0" in suite
+    assert (
+        "first_takes_all of test_mine:first_takes_all, balanced in topics: of t, A has 2 and B has 0"
+        in suite
+    )
     assert (
         "print(first_takes_all(Group(\n        {'t': 2},\n        [\n            Member('A', ['t']),\n            Member('B', ['t']),"
         in suite
@@ -53,7 +56,9 @@ def test_a_failure_shows_the_smallest_group_and_code_that_asks_again(suite):
 
 
 test_range_of_groupcheck = groupcheck.assignor_contract(range_, like="range", examples=25)
-test_round_robin_of_groupcheck = groupcheck.assignor_contract(round_robin, like="roundrobin", examples=25)
+test_round_robin_of_groupcheck = groupcheck.assignor_contract(
+    round_robin, like="roundrobin", examples=25
+)
 test_no_assignor_of_kafkas = groupcheck.assignor_contract(round_robin, examples=25)
 
 
@@ -97,10 +102,14 @@ def test_a_cooperative_assignor_that_never_comes_to_rest_is_found_in_a_sequence(
         free = sorted(frozenset().union(*range_(group).values()) - claimed)
         return {m.id: free[:1] if m is group.members[0] and free else () for m in group.members}
 
-    assert "not at rest after 5 rounds" in failure(always_another, "sequence", like="cooperative-sticky")
+    assert "not at rest after 5 rounds" in failure(
+        always_another, "sequence", like="cooperative-sticky"
+    )
 
 
-@pytest.mark.parametrize(("assignor", "like"), [(sticky, "sticky"), (cooperative_sticky, "cooperative-sticky")])
+@pytest.mark.parametrize(
+    ("assignor", "like"), [(sticky, "sticky"), (cooperative_sticky, "cooperative-sticky")]
+)
 def test_kafkas_sticky_assignors_keep_their_promises_over_a_sequence(assignor, like):
     assert groupcheck.assignor_contract(assignor, like=like, examples=60)("sequence") is None
 
@@ -125,8 +134,12 @@ def best(group):
 
 
 test_of_the_optimum = groupcheck.assignor_contract(best, like="sticky", examples=40)
-test_of_kafkas_sticky = groupcheck.assignor_contract(sticky, like="sticky", examples=40, no_worse=True)
-test_of_kafkas_cooperative = groupcheck.assignor_contract(cooperative_sticky, like="cooperative-sticky", examples=40, no_worse=True)
+test_of_kafkas_sticky = groupcheck.assignor_contract(
+    sticky, like="sticky", examples=40, no_worse=True
+)
+test_of_kafkas_cooperative = groupcheck.assignor_contract(
+    cooperative_sticky, like="cooperative-sticky", examples=40, no_worse=True
+)
 
 
 def test_where_claims_are_older_kafkas_own_sticky_breaks_a_promise_and_that_it_does_is_told():
@@ -141,7 +154,10 @@ def test_of_an_assignor_that_hangs_no_promise_counts_as_kept(monkeypatch):
             pass
 
     contract = groupcheck.assignor_contract(hangs, examples=20)
-    for promise, told in (("answers", "none within"), ("valid", "is not asked any more: it gave no answer (in time) too often")):
+    for promise, told in (
+        ("answers", "none within"),
+        ("valid", "is not asked any more: it gave no answer (in time) too often"),
+    ):
         with pytest.raises(pytest.fail.Exception) as failed:
             contract(promise)
         assert told in " ".join(str(failed.value).split())

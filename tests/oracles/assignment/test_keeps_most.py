@@ -15,7 +15,11 @@ from groupcheck.oracles.assignment.promises import keeps_most
 def drawn(random, broken):
     sizes = {t: random.randint(1, 5) for t in "tuv"[: random.randint(1, 3)]}
     names, wanted = "ABCDE"[: random.randint(2, 5)], sorted(sizes)[: random.randint(1, len(sizes))]
-    there = [(t, p) for t, size in sizes.items() for p in range(size + (broken == "a claim to what there is not"))]
+    there = [
+        (t, p)
+        for t, size in sizes.items()
+        for p in range(size + (broken == "a claim to what there is not"))
+    ]
     generations = {name: random.choice([1, 2]) for name in names}
     owned = {name: set() for name in names}
     for partition in there:
@@ -24,12 +28,34 @@ def drawn(random, broken):
             if able and random.random() < 0.6:
                 owned[random.choice(able)].add(partition)
     racks = {name: random.choice("xy") if broken == "racks" else None for name in names}
-    told = {name: random.choice([None, -1]) if broken == "a generation is not told" else None for name in names}
-    topics = {name: sorted(sizes) if broken == "subscriptions differ" and random.random() < 0.5 else wanted for name in names}
+    told = {
+        name: random.choice([None, -1]) if broken == "a generation is not told" else None
+        for name in names
+    }
+    topics = {
+        name: sorted(sizes)
+        if broken == "subscriptions differ" and random.random() < 0.5
+        else wanted
+        for name in names
+    }
     members = [
-        Member(n, topics[n], owned[n], generations[n] if owned[n] else -1, told=told[n] if owned[n] else None, rack=racks[n]) for n in names
+        Member(
+            n,
+            topics[n],
+            owned[n],
+            generations[n] if owned[n] else -1,
+            told=told[n] if owned[n] else None,
+            rack=racks[n],
+        )
+        for n in names
     ]
-    return Group(sizes, members, {t: [[random.choice("xy")] for _ in range(n)] for t, n in sizes.items()} if broken == "racks" else {})
+    return Group(
+        sizes,
+        members,
+        {t: [[random.choice("xy")] for _ in range(n)] for t, n in sizes.items()}
+        if broken == "racks"
+        else {},
+    )
 
 
 def extra_moves(group):
@@ -46,9 +72,18 @@ def test_kafkas_sticky_makes_the_fewest_moves_where_it_is_asked_to():
 
 
 @pytest.mark.parametrize(
-    "broken", ["subscriptions differ", "racks", "claimed twice", "a claim to what there is not", "a generation is not told"]
+    "broken",
+    [
+        "subscriptions differ",
+        "racks",
+        "claimed twice",
+        "a claim to what there is not",
+        "a generation is not told",
+    ],
 )
 def test_without_any_of_the_premises_it_does_not_always(broken):
     random = Random(1)
-    extra = [group for group in (drawn(random, broken) for _ in range(400)) if extra_moves(group) > 0]
+    extra = [
+        group for group in (drawn(random, broken) for _ in range(400)) if extra_moves(group) > 0
+    ]
     assert extra and not any(map(keeps_most, extra))

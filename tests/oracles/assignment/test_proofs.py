@@ -43,14 +43,21 @@ def test_a_document_says_what_was_proved(proofs):
 
 def test_a_wrong_statement_is_refuted_with_numbers_and_one_of_impossible_premises_does_not_stand():
     wrong = prove(evolve(LEVEL, claim=lambda v, f: v["m"] > f["most"](v)))
-    assert wrong.answer == "refuted" and wrong.counterexample["m"] == -(-wrong.counterexample["P"] // wrong.counterexample["n"])
+    assert wrong.answer == "refuted" and wrong.counterexample["m"] == -(
+        -wrong.counterexample["P"] // wrong.counterexample["n"]
+    )
     nothing = prove(evolve(LEVEL, premises=lambda v, f: [v["m"] < v["m"]], mutants=[]))
     assert nothing.answer == "proved" and not nothing.stands
     assert exit_code([nothing]) == 1
 
 
 def test_a_mutant_that_changes_nothing_is_not_refuted():
-    same = prove(evolve(LEVEL, mutants=[Mutant("nothing wrong", "most", lambda v: v["q"] + z3.If(v["r"] == 0, 0, 1))]))
+    same = prove(
+        evolve(
+            LEVEL,
+            mutants=[Mutant("nothing wrong", "most", lambda v: v["q"] + z3.If(v["r"] == 0, 0, 1))],
+        )
+    )
     assert same.answer == "proved" and not same.stands
 
 
@@ -60,7 +67,10 @@ def test_the_formulas_are_what_the_assignors_do(members, partitions):
     names = [f"m{i}" for i in range(members)]
     group = Group({"t": partitions}, [Member(name, ["t"]) for name in names])
     quota, longer = divmod(partitions, members)
-    v = {name: z3.IntVal(value) for name, value in {"q": quota, "r": longer, "d": quota, "k": longer}.items()}
+    v = {
+        name: z3.IntVal(value)
+        for name, value in {"q": quota, "r": longer, "d": quota, "k": longer}.items()
+    }
 
     def number(term):
         return z3.simplify(term).as_long()
@@ -82,5 +92,8 @@ def test_the_table_names_each_statement_and_its_mutants(proofs, monkeypatch, cap
 def test_without_z3_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "z3", None)
     monkeypatch.delitem(sys.modules, "groupcheck.oracles.assignment.statements")
-    with pytest.raises(UserError, match=r"proofs need z3, which is not installed \(pip install 'groupcheck\[proof\]'\)"):
+    with pytest.raises(
+        UserError,
+        match=r"proofs need z3, which is not installed \(pip install 'groupcheck\[proof\]'\)",
+    ):
         prove_all()

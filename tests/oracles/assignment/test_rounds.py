@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from groupcheck.model.assignors import Group, Member, NoAssignment, cooperative_sticky, round_robin, sticky
+from groupcheck.model.assignors import (
+    Group,
+    Member,
+    NoAssignment,
+    cooperative_sticky,
+    round_robin,
+    sticky,
+)
 from groupcheck.oracles.assignment.rounds import Step, follow, life, restless
 
 THREE = Group({"t": 6, "u": 2}, [Member("A", "t"), Member("B", "t"), Member("C", "t")])
@@ -20,14 +27,21 @@ def test_a_life_is_joins_growth_a_new_subscription_and_a_leave():
 
 
 def test_an_eager_group_needs_one_round_for_each_change_a_cooperative_one_two_where_something_moves():
-    assert [len(change.rounds) for change in follow(sticky, life(THREE), cooperative=False)] == [1] * 6
-    rounds = {change.words: len(change.rounds) for change in follow(cooperative_sticky, life(THREE), cooperative=True)}
+    assert [len(change.rounds) for change in follow(sticky, life(THREE), cooperative=False)] == [
+        1
+    ] * 6
+    rounds = {
+        change.words: len(change.rounds)
+        for change in follow(cooperative_sticky, life(THREE), cooperative=True)
+    }
     assert rounds["A joins"] == 1 and rounds["B joins"] == rounds["C joins"] == 2
     assert max(rounds.values()) == 2
 
 
 def test_sticky_moves_what_has_to_move_and_round_robin_more():
-    of_sticky = [(change.moves, change.fewest) for change in follow(sticky, life(THREE), cooperative=False)]
+    of_sticky = [
+        (change.moves, change.fewest) for change in follow(sticky, life(THREE), cooperative=False)
+    ]
     assert of_sticky[:4] == [(0, 0), (3, 3), (2, 2), (0, 0)]
     of_round_robin = list(follow(round_robin, life(THREE), cooperative=False))
     assert sum(c.moves for c in of_round_robin) > sum(c.fewest for c in of_round_robin)
@@ -36,7 +50,12 @@ def test_sticky_moves_what_has_to_move_and_round_robin_more():
 def test_what_a_cooperative_group_moves_in_the_end_is_what_has_to_move():
     changes = list(follow(cooperative_sticky, life(THREE), cooperative=True))
     assert all(change.at_rest for change in changes)
-    assert [(change.moves, change.fewest) for change in changes][:4] == [(0, 0), (3, 3), (2, 2), (0, 0)]
+    assert [(change.moves, change.fewest) for change in changes][:4] == [
+        (0, 0),
+        (3, 3),
+        (2, 2),
+        (0, 0),
+    ]
 
 
 def test_kafkas_assignors_are_never_restless():
@@ -54,11 +73,15 @@ def test_a_sequence_ends_where_the_assignor_throws():
         return NoAssignment("Error", "no") if len(group.members) == 2 else round_robin(group)
 
     assert words(follow(throws, life(THREE), cooperative=False)) == ["A joins", "B joins"]
-    assert [v.words for v in restless(throws, THREE, cooperative=False)] == ["B joins, round 1: throws Error: no"]
+    assert [v.words for v in restless(throws, THREE, cooperative=False)] == [
+        "B joins, round 1: throws Error: no"
+    ]
 
 
 def test_what_a_newcomer_claims_is_not_looked_at():
     stray = Group({"t": 2}, [Member("A", "t", {"t": [0, 1]}, 7), Member("B", "t")])
     (change,) = follow(sticky, [Step("both join", stray)], cooperative=False)
-    assert [(m.owned, m.generation) for m in change.rounds[0].group.members] == [(frozenset(), -1)] * 2
+    assert [(m.owned, m.generation) for m in change.rounds[0].group.members] == [
+        (frozenset(), -1)
+    ] * 2
     assert (change.moves, change.fewest) == (0, 0)

@@ -30,7 +30,9 @@ def told(capsys, monkeypatch):
 
     def tell(given, *options):
         if isinstance(given, dict):
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(given).encode())))
+            monkeypatch.setattr(
+                sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(given).encode()))
+            )
             given = "-"
         code = cli.run(["assign", str(given), *(options or ["--json"])])
         shown = capsys.readouterr()
@@ -39,10 +41,19 @@ def told(capsys, monkeypatch):
     return tell
 
 
-def test_kafkas_cooperative_assignor_comes_to_rest_after_each_change_and_moves_no_more_than_it_has_to(told):
+def test_kafkas_cooperative_assignor_comes_to_rest_after_each_change_and_moves_no_more_than_it_has_to(
+    told,
+):
     code, document = told(DATA / "sequence.json")
-    assert (code, document["verdict"], document["schema"]) == (0, "right", "groupcheck.assign-sequence/1")
-    assert [(c["words"], len(c["rounds"]), c["at_rest"], c["moves"], c["fewest"]) for c in document["changes"]] == [
+    assert (code, document["verdict"], document["schema"]) == (
+        0,
+        "right",
+        "groupcheck.assign-sequence/1",
+    )
+    assert [
+        (c["words"], len(c["rounds"]), c["at_rest"], c["moves"], c["fewest"])
+        for c in document["changes"]
+    ] == [
         ("at first c1, c2", 1, True, 0, 0),
         ("c3 joins", 2, True, 3, 3),
         ("orders grows to 8 partitions", 1, True, 0, 0),
@@ -57,8 +68,14 @@ def test_kafkas_cooperative_assignor_comes_to_rest_after_each_change_and_moves_n
 
 def test_of_ones_own_assignments_each_round_is_judged_and_the_right_one_told(told):
     code, document = told(DATA / "sequence-own.json")
-    assert code == 1 and [(v["where"], v["promise"], v["words"]) for v in document["violations"]] == [
-        ("c2 leaves, round 1", "handed over", "orders-1 goes from c1 to c3 in one round: c1 has not let go of it"),
+    assert code == 1 and [
+        (v["where"], v["promise"], v["words"]) for v in document["violations"]
+    ] == [
+        (
+            "c2 leaves, round 1",
+            "handed over",
+            "orders-1 goes from c1 to c3 in one round: c1 has not let go of it",
+        ),
         ("c2 leaves", "at rest", "not at rest after 1 round"),
     ]
     assert document["moves"] == 2 and document["fewest"] == 1
@@ -83,9 +100,18 @@ def test_the_terminal_says_where_violations_are_not_told_whole(told):
     """Nobody gets any of 1,030 partitions: a thousand of them are told."""
     members = {"c1": {"subscribes": ["t"]}, "c2": {"subscribes": ["t"]}}
     changes = [{"leaves": ["c1"], "assignments": [{"c2": {"t": []}}]}]
-    large = {"topics": {"t": 1_030}, "members": members, "promises": ["valid", "complete"], "changes": changes}
+    large = {
+        "topics": {"t": 1_030},
+        "members": members,
+        "promises": ["valid", "complete"],
+        "changes": changes,
+    }
     code, shown = told(large, "--")
-    assert code == 1 and "is broken in more than 1,000 ways; the first of them are told" in " ".join(shown.split())
+    assert (
+        code == 1
+        and "is broken in more than 1,000 ways; the first of them are told"
+        in " ".join(shown.split())
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,13 +122,25 @@ def test_the_terminal_says_where_violations_are_not_told_whole(told):
         ("changes/0", {"leaves": ["c3"]}, 'changes[0].leaves: unknown member "c3"'),
         ("changes/0", {"leaves": ["c1", "c1"]}, 'changes[0].leaves: unknown member "c1"'),
         ("changes/0", {"leaves": ["c1", "c2"]}, "changes[0]: nobody is left"),
-        ("changes/0", {"joins": {"c1": {"subscribes": []}}}, 'changes[0].joins: "c1" is a member already'),
-        ("changes/0", {"joins": {"c3": {"subscribes": [], "claims": ["t-0"]}}}, 'changes[0].joins: "c3" claims something'),
+        (
+            "changes/0",
+            {"joins": {"c1": {"subscribes": []}}},
+            'changes[0].joins: "c1" is a member already',
+        ),
+        (
+            "changes/0",
+            {"joins": {"c3": {"subscribes": [], "claims": ["t-0"]}}},
+            'changes[0].joins: "c3" claims something',
+        ),
         ("changes/0", {"joins": {"c3": {}}}, "changes[0].joins.c3: what does it subscribe to?"),
         ("changes/0", {"subscribes": {"c9": ["t"]}}, 'changes[0].subscribes: unknown member "c9"'),
         ("changes/0", {"grows": {"t": 4}}, "changes[0].grows.t: 4 is not from 5 to 200000"),
         ("changes/0", {"shrinks": {"t": 1}}, 'changes[0]: unknown key "shrinks"'),
-        ("changes/0", {"grows": {"t": 5}, "assignments": []}, "changes[0].assignments: 0 rounds are not from 1 to 20"),
+        (
+            "changes/0",
+            {"grows": {"t": 5}, "assignments": []},
+            "changes[0].assignments: 0 rounds are not from 1 to 20",
+        ),
         (
             "changes/0",
             {"grows": {"t": 5}, "assignments": [{"c3": []}]},
@@ -111,7 +149,11 @@ def test_the_terminal_says_where_violations_are_not_told_whole(told):
         ("members/c2/claims", {"t": [1]}, "members: a partition is claimed twice"),
         ("assignor", None, "neither an assignor nor promises to judge by"),
         ("assignment", {}, 'the document: unknown key "assignment"'),
-        ("changes", [{"grows": {"t": 199_000 + k}} for k in range(11)], "changes: members and partitions of all changes are 2,189,"),
+        (
+            "changes",
+            [{"grows": {"t": 199_000 + k}} for k in range(11)],
+            "changes: members and partitions of all changes are 2,189,",
+        ),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else type(value).__name__,
 )
@@ -123,7 +165,11 @@ def test_a_mistake_in_a_sequence_is_named_with_its_place(told, place, value, wor
         at = at[int(name) if isinstance(at, list) else name]
     at[int(last) if isinstance(at, list) else last] = value
     code, complaint = told(document)
-    assert code == 2 and complaint.startswith(f"groupcheck: error: {words}") and complaint.count("\n") == 1
+    assert (
+        code == 2
+        and complaint.startswith(f"groupcheck: error: {words}")
+        and complaint.count("\n") == 1
+    )
 
 
 def test_without_an_assignor_each_change_has_to_say_what_was_given(told):
@@ -135,7 +181,11 @@ def test_without_an_assignor_each_change_has_to_say_what_was_given(told):
 
 def test_where_the_assignor_throws_the_sequence_ends(told):
     """A topic claimed beyond its size: Kafka's class throws."""
-    document = {"topics": {"t": 1}, "members": {"A": {"subscribes": ["t"], "claims": ["t-1"], "generation": 1}}, "assignor": "sticky"}
+    document = {
+        "topics": {"t": 1},
+        "members": {"A": {"subscribes": ["t"], "claims": ["t-1"], "generation": 1}},
+        "assignor": "sticky",
+    }
     code, told_ = told({**document, "changes": [{"grows": {"u": 1}}, {"grows": {"u": 2}}]})
     assert code == 1 and len(told_["changes"]) == 1
     assert "IllegalStateException" in told_["violations"][0]["words"]

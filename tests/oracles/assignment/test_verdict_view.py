@@ -27,14 +27,25 @@ def told(tmp_path, capsys):
 
 def one(topic: str, partitions: int) -> dict[str, Any]:
     """A member that was given none of the partitions of a topic."""
-    return {"about": EVIL, "topics": {topic: partitions}, "members": {"a": {"subscribes": [topic]}}, "assignment": {"a": {}}}
+    return {
+        "about": EVIL,
+        "topics": {topic: partitions},
+        "members": {"a": {"subscribes": [topic]}},
+        "assignment": {"a": {}},
+    }
 
 
 def several(topic: str, partitions: int) -> dict[str, Any]:
     """The same as a sequence of one change."""
     members = {"a": {"subscribes": [topic]}, "b": {"subscribes": [topic]}}
     change = {"leaves": ["b"], "assignments": [{"a": {}}]}
-    return {"about": EVIL, "topics": {topic: partitions}, "members": members, "promises": ["complete"], "changes": [change]}
+    return {
+        "about": EVIL,
+        "topics": {topic: partitions},
+        "members": members,
+        "promises": ["complete"],
+        "changes": [change],
+    }
 
 
 either = pytest.mark.parametrize("document", (one, several))
@@ -53,5 +64,7 @@ def test_what_the_file_says_is_cut_and_cannot_steer_the_terminal(told, document)
     lines = told(document(EVIL * 41, 1))
     assert lines[0] == r"wrong  e\x1b[31m" and "\x1b" not in "".join(lines)
     begins = next(k for k, line in enumerate(lines) if line.endswith("complete:"))
-    wrong = "".join(lines[begins : lines.index("", begins)])  # it is folded where it has a space, which is lost
+    wrong = "".join(
+        lines[begins : lines.index("", begins)]
+    )  # it is folded where it has a space, which is lost
     assert wrong.endswith("…") and len(wrong) == 399

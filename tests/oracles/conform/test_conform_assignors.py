@@ -27,12 +27,22 @@ from groupcheck.oracles.conform.assignors_inputs import families, random_groups,
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 
-STEPS = {"range": 251, "sticky": 401, "cooperative-sticky": 401, "roundrobin": 41, "server-range": 41, "uniform": 41}
+STEPS = {
+    "range": 251,
+    "sticky": 401,
+    "cooperative-sticky": 401,
+    "roundrobin": 41,
+    "server-range": 41,
+    "uniform": 41,
+}
 """Of each family of inputs every so many is asked here; `groupcheck conform assignors` asks all."""
 
 
 def some_inputs(assignor: str) -> list[Inputs]:
-    thinned = [Inputs(family.bound, partial(family.groups, STEPS[assignor])) for family in families(assignor)]
+    thinned = [
+        Inputs(family.bound, partial(family.groups, STEPS[assignor]))
+        for family in families(assignor)
+    ]
     return [*thinned, Inputs("random", lambda: random_groups(assignor, 200, seed=1))]
 
 
@@ -46,47 +56,89 @@ def compared(coordinator: Driver) -> AssignorConformance:
 
 
 @pytest.mark.parametrize("number", range(len(ASSIGNORS)), ids=ASSIGNORS)
-def test_kafkas_class_and_groupchecks_function_give_the_same(compared: AssignorConformance, number: int):
+def test_kafkas_class_and_groupchecks_function_give_the_same(
+    compared: AssignorConformance, number: int
+):
     tally = compared.tallies[number]
     assert tally.differences == {} and tally.differing == 0
-    assert tally.inputs > 1_000 and tally.threw < tally.inputs // 10 and all(inputs for _, inputs in tally.bounds)
+    assert (
+        tally.inputs > 1_000
+        and tally.threw < tally.inputs // 10
+        and all(inputs for _, inputs in tally.bounds)
+    )
 
 
-def test_assignors_without_memory_and_those_of_the_coordinator_break_no_promise(compared: AssignorConformance):
+def test_assignors_without_memory_and_those_of_the_coordinator_break_no_promise(
+    compared: AssignorConformance,
+):
     found = {tally.assignor: tally.asked.found for tally in compared.tallies if tally.asked}
     assert {name for name, broken in found.items() if broken} == {"sticky", "cooperative-sticky"}
 
 
 def test_a_function_that_is_wrong_is_told_with_its_smallest_input(coordinator: Driver):
-    solvers = {**ours(coordinator.version), "sticky": lambda group: sticky(Group(group.topics, group.members[::-1]))}
-    result = compare(coordinator, ["sticky"], inputs=lambda name: first_inputs(name, 2_000), solvers=solvers)
+    solvers = {
+        **ours(coordinator.version),
+        "sticky": lambda group: sticky(Group(group.topics, group.members[::-1])),
+    }
+    result = compare(
+        coordinator, ["sticky"], inputs=lambda name: first_inputs(name, 2_000), solvers=solvers
+    )
     (tally,) = result.tallies
     assert result.exit_code == 1 and 0 < tally.differing < tally.inputs
-    smallest = min((example for _, example in tally.differences.values()), key=lambda example: size(example.group))
-    assert shown(smallest.group) == {"topics": {"t": 1}, "members": {"A": {"subscribes": []}, "B": {"subscribes": ["t"]}}}
-    assert smallest.answers == ({"A": {("t", 0)}, "B": frozenset()}, {"A": frozenset(), "B": {("t", 0)}})
+    smallest = min(
+        (example for _, example in tally.differences.values()),
+        key=lambda example: size(example.group),
+    )
+    assert shown(smallest.group) == {
+        "topics": {"t": 1},
+        "members": {"A": {"subscribes": []}, "B": {"subscribes": ["t"]}},
+    }
+    assert smallest.answers == (
+        {"A": {("t", 0)}, "B": frozenset()},
+        {"A": frozenset(), "B": {("t", 0)}},
+    )
 
 
 def test_what_changed_between_two_versions_is_found_without_a_model(coordinator: Driver):
     with Driver("4.0.0") as older:
-        result = compare(coordinator, ["roundrobin", "uniform"], inputs=lambda name: first_inputs(name, 400), older=older)
+        result = compare(
+            coordinator,
+            ["roundrobin", "uniform"],
+            inputs=lambda name: first_inputs(name, 400),
+            older=older,
+        )
     robin, uniform = result.tallies
     assert result.sides == ("Kafka 4.3.0", "Kafka 4.0.0") and result.exit_code == 1
     assert robin.differing == 0 and set(uniform.differences) == {"other numbers of partitions"}
 
 
 @pytest.mark.parametrize("assignor", ("sticky", "cooperative-sticky"))
-def test_of_the_sticky_assignors_four_causes_of_a_broken_promise_are_told_apart(coordinator: Driver, assignor: str):
+def test_of_the_sticky_assignors_four_causes_of_a_broken_promise_are_told_apart(
+    coordinator: Driver, assignor: str
+):
     causes = (
         Group({"t": 1}, [Member("A", ()), Member("B", ("t",))]),
         Group({"t": 2}, [Member("A", ("t",), {"t": [2]}, 1)]),
-        Group({"t": 2, "u": 1}, [Member("A", "u", {"t": [1]}, 1), Member("B", "tu", {"u": [0]}, 1), Member("C", "t", (), 2)]),
-        Group({"t": 2}, [Member("A", "t"), Member("B", "", {"t": [0]}, 1), Member("C", "t", {"t": [0, 1]}, 2)]),
+        Group(
+            {"t": 2, "u": 1},
+            [
+                Member("A", "u", {"t": [1]}, 1),
+                Member("B", "tu", {"u": [0]}, 1),
+                Member("C", "t", (), 2),
+            ],
+        ),
+        Group(
+            {"t": 2},
+            [Member("A", "t"), Member("B", "", {"t": [0]}, 1), Member("C", "t", {"t": [0, 1]}, 2)],
+        ),
     )
     asked = Asked(assignor)
     for group, answer in answers(coordinator, assignor, causes):
         asked.ask(group, answer)
-    words = {promise: [found.words for name, _, found in asked.least() if name == promise] for promise in ("valid", "answers")}
+    words = {
+        promise: [found.words for name, _, found in asked.least() if name == promise]
+        for promise in ("valid", "answers")
+    }
     assert sorted(words["valid"]) == [
         "A gets t-0, but does not subscribe to t",
         "A gets t-1, but does not subscribe to t",
@@ -96,24 +148,38 @@ def test_of_the_sticky_assignors_four_causes_of_a_broken_promise_are_told_apart(
 
 
 @pytest.mark.parametrize("assignor", ("sticky", "cooperative-sticky"))
-def test_after_a_topic_was_made_anew_with_fewer_partitions_one_of_another_topic_is_given_twice(coordinator: Driver, assignor: str):
+def test_after_a_topic_was_made_anew_with_fewer_partitions_one_of_another_topic_is_given_twice(
+    coordinator: Driver, assignor: str
+):
     group = Group({"t": 1, "u": 1}, [Member("A", "u"), Member("B", "tu", {"t": [1], "u": [0]}, 1)])
     ((_, answer),) = answers(coordinator, assignor, [group])
     assert answer == {"A": {("u", 0)}, "B": {("t", 0), ("t", 1), ("u", 0)}}
 
 
-def test_where_subscriptions_differ_an_older_claim_takes_a_partition_from_its_owner_in_one_cooperative_round(coordinator: Driver):
+def test_where_subscriptions_differ_an_older_claim_takes_a_partition_from_its_owner_in_one_cooperative_round(
+    coordinator: Driver,
+):
     members = [Member("A", "t", {"t": [0]}, 1), Member("B", "tu", {"t": [0, 1]}, 2)]
     ((group, answer),) = answers(coordinator, "cooperative-sticky", [Group({"t": 2}, members)])
     assert answer == {"A": {("t", 0)}, "B": {("t", 1)}}
-    assert [violation.words for violation in handed_over(group, answer)] == ["t-0 goes from B, whose claim is newer, to A in one round"]
+    assert [violation.words for violation in handed_over(group, answer)] == [
+        "t-0 goes from B, whose claim is newer, to A in one round"
+    ]
 
 
 @pytest.mark.parametrize("assignor", ("sticky", "cooperative-sticky"))
-def test_of_clients_that_do_not_tell_their_generation_the_later_claim_wins_whatever_its_generation(coordinator: Driver, assignor: str):
-    newer, older = (Member(name, "t", {"t": [0]}, generation, told=-1) for name, generation in (("A", 5), ("B", 4)))
+def test_of_clients_that_do_not_tell_their_generation_the_later_claim_wins_whatever_its_generation(
+    coordinator: Driver, assignor: str
+):
+    newer, older = (
+        Member(name, "t", {"t": [0]}, generation, told=-1)
+        for name, generation in (("A", 5), ("B", 4))
+    )
     groups = [Group({"t": 1}, members) for members in ((newer, older), (older, newer))]
-    owners = [max(answer, key=lambda member: len(answer[member])) for _, answer in answers(coordinator, assignor, groups)]
+    owners = [
+        max(answer, key=lambda member: len(answer[member]))
+        for _, answer in answers(coordinator, assignor, groups)
+    ]
     assert owners == ["B", "A"]
 
 
@@ -129,28 +195,46 @@ def test_the_random_inputs_are_those_of_the_seed():
     assert first == again != other
 
 
-def test_the_table_and_the_document_say_how_many_agree(compared: AssignorConformance, capsys, monkeypatch):
+def test_the_table_and_the_document_say_how_many_agree(
+    compared: AssignorConformance, capsys, monkeypatch
+):
     monkeypatch.setattr(assignors_command, "compare", lambda *args, **options: compared)
     assert cli.run(["conform", "assignors"]) == 0
     table = capsys.readouterr().out
-    assert table.startswith("agrees  the assignors of groupcheck and of Kafka 4.3.0") and "valid is broken by" in table
+    assert (
+        table.startswith("agrees  the assignors of groupcheck and of Kafka 4.3.0")
+        and "valid is broken by" in table
+    )
     assert cli.run(["conform", "assignors", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["verdict"] == "agrees" and [one["assignor"] for one in document["assignors"]] == list(ASSIGNORS)
-    assert all(one["agreeing"] == one["inputs"] == sum(b["inputs"] for b in one["bounds"]) for one in document["assignors"])
+    assert document["verdict"] == "agrees" and [
+        one["assignor"] for one in document["assignors"]
+    ] == list(ASSIGNORS)
+    assert all(
+        one["agreeing"] == one["inputs"] == sum(b["inputs"] for b in one["bounds"])
+        for one in document["assignors"]
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["assignors", "--members", "4"], "--members: everything there is for 4 members is too much"),
+        (
+            ["assignors", "--members", "4"],
+            "--members: everything there is for 4 members is too much",
+        ),
         (["assignors", "--assignor", "stick"], "stick"),
         (["assignors", "--fault", "crash"], "--fault: the assignors have no such thing"),
         (["assignors", "--max-rows", "7"], "--max-rows: the assignors have no such thing"),
-        (["classic", "--assignor", "range"], "--assignor: classic is compared with the coordinator"),
+        (
+            ["classic", "--assignor", "range"],
+            "--assignor: classic is compared with the coordinator",
+        ),
     ],
 )
-def test_what_the_comparison_of_assignors_does_not_have_is_refused(arguments: list[str], complaint: str, capsys):
+def test_what_the_comparison_of_assignors_does_not_have_is_refused(
+    arguments: list[str], complaint: str, capsys
+):
     assert cli.run(["conform", *arguments]) == 2
     told = capsys.readouterr().err
     assert told.startswith("groupcheck: error: ") and complaint in told and told.count("\n") == 1

@@ -35,13 +35,25 @@ def test_every_row_of_two_members_in_one_generation_agrees(coordinator: Driver):
 
 
 def test_a_group_with_a_size_limit_agrees(coordinator: Driver):
-    found = ask(coordinator, members=2, generations=1, faults={"append_failure": 0}, settings={"max_size": "1"})
+    found = ask(
+        coordinator,
+        members=2,
+        generations=1,
+        faults={"append_failure": 0},
+        settings={"max_size": "1"},
+    )
     assert found.verdict == "agrees"
 
 
 @pytest.mark.parametrize(
     "mutation",
-    ["heartbeat_ignores_generation", "commit_while_syncing", "member_without_id", "joined_twice_counted_twice", "share_never_sent"],
+    [
+        "heartbeat_ignores_generation",
+        "commit_while_syncing",
+        "member_without_id",
+        "joined_twice_counted_twice",
+        "share_never_sent",
+    ],
 )
 def test_a_mistake_in_the_models_coordinator_is_told_apart(coordinator: Driver, mutation: str):
     found = ask(coordinator, **ONE, faults={"append_failure": 0}, mutation=mutation)
@@ -56,7 +68,10 @@ def test_a_difference_is_told_with_the_schedule_that_shows_it(coordinator: Drive
     (first, *_) = found.document()["differences"]
     assert first["input"] == "member 0 sends OffsetCommit(id=0, generation=1, offset=1)"
     assert first["differs"][0] == "request 6: error is 27, in the model 0"
-    assert "  5  Fire timer=join-g  -> request 4: 0, generation 1, leader m2, members m2" in first["transcript"]
+    assert (
+        "  5  Fire timer=join-g  -> request 4: 0, generation 1, leader m2, members m2"
+        in first["transcript"]
+    )
     assert first["transcript"][5].endswith("-> 27")
     assert "real: request 6: error is 27, in the model 0" in as_plain(view(found))
 
@@ -78,7 +93,10 @@ def test_the_same_question_gives_the_same_document(coordinator: Driver):
     ("options", "said"),
     [
         (["--fault", "crash"], "unknown fault of the coordinator 'crash'"),
-        (["--mutation", "keeps_partitions_on_rejoin"], "changes the member (send_join), not the coordinator"),
+        (
+            ["--mutation", "keeps_partitions_on_rejoin"],
+            "changes the member (send_join), not the coordinator",
+        ),
         (["--kafka", "3.9.0"], "4.3.0, 4.2.0, 4.1.1, 4.0.0"),
         (["--members", "0"], "members is 0"),
         (["--set", "colour=red"], "colour"),
@@ -96,12 +114,21 @@ def test_a_strange_variant_is_named():
 
 
 def test_json_is_one_document(capsys: pytest.CaptureFixture[str]):
-    code = run(["conform", "classic", "--members", "1", "--generations", "1", "--max-rows", "10", "--json"])
+    code = run(
+        ["conform", "classic", "--members", "1", "--generations", "1", "--max-rows", "10", "--json"]
+    )
     document = json.loads(capsys.readouterr().out)
-    assert (code, document["schema"], document["rows"], document["executed"]) == (3, "groupcheck.conform/1", 10, 10)
+    assert (code, document["schema"], document["rows"], document["executed"]) == (
+        3,
+        "groupcheck.conform/1",
+        10,
+        10,
+    )
 
 
-def test_promises_that_the_real_coordinator_breaks_are_found_with_their_shortest_schedule(coordinator: Driver):
+def test_promises_that_the_real_coordinator_breaks_are_found_with_their_shortest_schedule(
+    coordinator: Driver,
+):
     found = ask(coordinator, **ONE, findings=True)
     assert found.verdict == "agrees" and found.asked is not None and found.asked > found.counts.rows
     kinds = {(f.promise, f.kind) for f in found.findings}

@@ -12,7 +12,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.mutations import all_mutations
@@ -51,7 +57,14 @@ class Together(RuleBasedStateMachine):
     def begin(self, members: int, cap: int | None, seed: int, lists: list[str] | None) -> None:
         protocols = "|".join(lists[:members]) if lists else ""
         faults = dict.fromkeys(FAULTS, 99)
-        scope = Scope(members=members, generations=40, faults=faults, assignor="range", max_size=cap, protocols=protocols)
+        scope = Scope(
+            members=members,
+            generations=40,
+            faults=faults,
+            assignor="range",
+            max_size=cap,
+            protocols=protocols,
+        )
         self.walk = RandomWalk(shared(), scope, self.build, seed)
         self.phases = {GroupPhase.EMPTY}
 
@@ -61,7 +74,11 @@ class Together(RuleBasedStateMachine):
             self.phases.add(memory.core.phase)
             members = sum(seat.member for seats in memory.seats for _, seat in seats)
             SEEN.update(
-                (given.rule if isinstance(given, Fires) else type(given.request).__name__, str(memory.core.phase), f"{members} members")
+                (
+                    given.rule if isinstance(given, Fires) else type(given.request).__name__,
+                    str(memory.core.phase),
+                    f"{members} members",
+                )
             )
 
     def ids(self, member: int) -> list[int]:
@@ -75,17 +92,28 @@ class Together(RuleBasedStateMachine):
         if not self.ids(member):
             self.asks(member, messages.JoinGroup(NO_ID), two_step=two_step)
 
-    @rule(member=st.integers(0, MOST - 1), claimed=st.sampled_from([NO_GENERATION, CHANGED]), stranger=st.booleans())
+    @rule(
+        member=st.integers(0, MOST - 1),
+        claimed=st.sampled_from([NO_GENERATION, CHANGED]),
+        stranger=st.booleans(),
+    )
     def join_with_an_id(self, member: int, claimed: int, stranger: bool) -> None:
         for id in [STRANGER] if stranger else self.ids(member):
             self.asks(member, messages.JoinGroup(id, claimed))
 
-    @rule(member=st.integers(0, MOST - 1), kind=st.sampled_from(["sync", "heartbeat", "commit"]), off=st.sampled_from([0, 0, 0, -1, 1, -2]))
+    @rule(
+        member=st.integers(0, MOST - 1),
+        kind=st.sampled_from(["sync", "heartbeat", "commit"]),
+        off=st.sampled_from([0, 0, 0, -1, 1, -2]),
+    )
     def ask_with_a_generation(self, member: int, kind: str, off: int) -> None:
         generation = self.walk.memory.core.generation + off
         for id in self.ids(member) or [STRANGER]:
             if generation >= 0:
-                made = {"sync": messages.SyncGroup(id, generation), "heartbeat": messages.Heartbeat(id, generation)}
+                made = {
+                    "sync": messages.SyncGroup(id, generation),
+                    "heartbeat": messages.Heartbeat(id, generation),
+                }
                 self.asks(member, made.get(kind) or messages.OffsetCommit(id, generation, 1))
 
     @rule(member=st.integers(0, MOST - 1), stranger=st.booleans(), lost=st.booleans())
@@ -105,7 +133,10 @@ class Together(RuleBasedStateMachine):
         self.go_on(4 * MOST, "appending")
         self.does(Fires(ends))
 
-    @rule(steps=st.integers(1, 4 * MOST), until=st.sampled_from(["parked", "completing", "appending", "stable"]))
+    @rule(
+        steps=st.integers(1, 4 * MOST),
+        until=st.sampled_from(["parked", "completing", "appending", "stable"]),
+    )
     def go_on(self, steps: int, until: str) -> None:
         """What healthy members and a healthy coordinator would do next: so many steps, or until something is under way."""
         for _ in range(steps):
@@ -131,7 +162,11 @@ class Together(RuleBasedStateMachine):
                     return Asks(me, messages.SyncGroup(id, core.generation))
         if core.phase == GroupPhase.PREPARING:
             return Fires("initial_delay" if core.initial else "rebalance_timeout")
-        return Fires("append_committed") if core.appending else Asks(0, messages.Heartbeat(self.ids(0)[0], core.generation))
+        return (
+            Fires("append_committed")
+            if core.appending
+            else Asks(0, messages.Heartbeat(self.ids(0)[0], core.generation))
+        )
 
     def teardown(self) -> None:
         if hasattr(self, "walk"):

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from groupcheck.model.protocol.messages import NO_ID, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, SyncGroup
+from groupcheck.model.protocol.messages import (
+    NO_ID,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    SyncGroup,
+)
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.variants.classic import spec
 from groupcheck.oracles.conform.rows import FAULTS, STRANGER, Asks, Fires, Memory, Rows
 
 
 def rows_of(members: int = 1, generations: int = 1, faults: tuple[str, ...] = ()) -> Rows:
-    scope = Scope(members=members, generations=generations, faults=dict.fromkeys(faults, 99), assignor="range")
+    scope = Scope(
+        members=members, generations=generations, faults=dict.fromkeys(faults, 99), assignor="range"
+    )
     return Rows(scope, spec(scope))
 
 
@@ -48,7 +57,11 @@ def test_a_parked_join_is_answered_by_the_initial_delay_and_a_request_beside_it_
 
 
 def test_a_fault_that_the_scope_leaves_out_is_no_row():
-    assert not {o for memory in everything(rows_of())[0] for o in rows_of().outcomes(memory, Fires("session_timeout", 0, 0))}
+    assert not {
+        o
+        for memory in everything(rows_of())[0]
+        for o in rows_of().outcomes(memory, Fires("session_timeout", 0, 0))
+    }
     with_it = rows_of(faults=("session_timeout",))
     named = step(with_it, with_it.start(), Asks(0, JoinGroup(NO_ID)))
     assert step(with_it, named, Fires("session_timeout", 0, 0)) == with_it.start()
@@ -61,4 +74,6 @@ def test_the_rows_are_finite_although_faults_have_no_budget_and_stop_behind_the_
 
 
 def test_the_number_of_rows_of_one_member_in_one_generation():
-    assert [(len(m), n) for m, n in (everything(rows_of()), everything(rows_of(faults=FAULTS)))] == [(30, 307), (57, 578)]
+    assert [
+        (len(m), n) for m, n in (everything(rows_of()), everything(rows_of(faults=FAULTS)))
+    ] == [(30, 307), (57, 578)]

@@ -9,7 +9,15 @@ import pytest
 
 from groupcheck.oracles.cli import run
 from groupcheck.oracles.conform.versions_differ import difference
-from groupcheck.oracles.kafka.commands import Fire, Heartbeat, JoinGroup, LeaveGroup, OffsetCommit, Reset, SyncGroup
+from groupcheck.oracles.kafka.commands import (
+    Fire,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Reset,
+    SyncGroup,
+)
 from groupcheck.oracles.kafka.driver import Conversation, Driver
 from groupcheck.oracles.kafka.schedule import Lost, Schedule, Transcript
 
@@ -20,11 +28,19 @@ def of(coordinator: Driver, *commands, **setup) -> Transcript:
     return result
 
 
-def test_equal_transcripts_differ_in_nothing_and_different_ones_in_what_is_named(coordinator: Driver):
+def test_equal_transcripts_differ_in_nothing_and_different_ones_in_what_is_named(
+    coordinator: Driver,
+):
     joined = of(coordinator, JoinGroup(), Heartbeat(member="m1", generation=0))
     assert difference(joined, joined) is None
     (first, last) = joined.steps
-    other = attrs.evolve(joined, steps=(first, attrs.evolve(last, memory=attrs.evolve(last.memory, state="Stable", generation=4))))
+    other = attrs.evolve(
+        joined,
+        steps=(
+            first,
+            attrs.evolve(last, memory=attrs.evolve(last.memory, state="Stable", generation=4)),
+        ),
+    )
     assert difference(joined, other) == ("Heartbeat", ("memory: state", "memory: generation"))
     silent = attrs.evolve(joined, steps=(attrs.evolve(first, answered=()), last))
     assert difference(joined, silent) == ("JoinGroup", ("answers",))
@@ -39,10 +55,31 @@ def test_a_version_that_breaks_differs_from_one_that_does_not(coordinator: Drive
     assert difference(lost, lost) is None
 
 
-def test_the_first_rounds_of_a_group_are_the_same_in_4_0_0_and_4_3_0(capsys: pytest.CaptureFixture[str]):
-    code = run(["conform", "--members", "1", "--generations", "1", "--fault", "append_failure", "--diff", "4.0.0", "4.3.0", "--json"])
+def test_the_first_rounds_of_a_group_are_the_same_in_4_0_0_and_4_3_0(
+    capsys: pytest.CaptureFixture[str],
+):
+    code = run(
+        [
+            "conform",
+            "--members",
+            "1",
+            "--generations",
+            "1",
+            "--fault",
+            "append_failure",
+            "--diff",
+            "4.0.0",
+            "4.3.0",
+            "--json",
+        ]
+    )
     document = json.loads(capsys.readouterr().out)
-    assert (code, document["versions"], document["changes"], document["executed"]) == (0, ["4.0.0", "4.3.0"], [], document["rows"])
+    assert (code, document["versions"], document["changes"], document["executed"]) == (
+        0,
+        ["4.0.0", "4.3.0"],
+        [],
+        document["rows"],
+    )
 
 
 def test_a_late_join_completes_a_round_for_a_member_that_has_not_revoked(coordinator: Driver):
@@ -56,10 +93,16 @@ def test_a_late_join_completes_a_round_for_a_member_that_has_not_revoked(coordin
     do(Fire(timer="join-g"))
     joined = do(Fire(timer="join-g"))
     leader, follower = ("m1", "m2") if joined.memory.leader == "m1" else ("m2", "m1")
-    do(SyncGroup(member=leader, generation=1, assignments={leader: {"t": [0]}, follower: {"t": [1]}}))
+    do(
+        SyncGroup(
+            member=leader, generation=1, assignments={leader: {"t": [0]}, follower: {"t": [1]}}
+        )
+    )
     assert dict(do(SyncGroup(member=follower, generation=1)).answered)[8].assigned == {("t", 1)}
 
-    late = do(JoinGroup(member=follower, owned_generation=0))  # held up since before it had what it has now; it has revoked nothing
+    late = do(
+        JoinGroup(member=follower, owned_generation=0)
+    )  # held up since before it had what it has now; it has revoked nothing
     assert (late.memory.state, late.answered) == ("PreparingRebalance", ())
     assert dict(do(OffsetCommit(member=follower, generation=1)).answered)[10].error == 0
     round_ = do(JoinGroup(member=leader, owned_generation=1))

@@ -17,7 +17,10 @@ DOCUMENT = (Path(__file__).parents[3] / "docs/tables.md").read_text("utf-8")
 def documented(title: str) -> dict[str, str]:
     section = DOCUMENT.split(f"## `{title}`")[1].split("\n## ")[0]
     return {
-        name: kind.split()[0] for name, kind in re.findall(r"^\| `(\w+)` \| (string|bool|int32|int64|list of string) \|", section, re.M)
+        name: kind.split()[0]
+        for name, kind in re.findall(
+            r"^\| `(\w+)` \| (string|bool|int32|int64|list of string) \|", section, re.M
+        )
     }
 
 
@@ -31,12 +34,19 @@ def test_every_column_is_documented_with_its_type() -> None:
     assert documented("groupcheck conform VARIANT --parquet FILE") == parquet.CONFORMANCE
 
 
-def test_the_bug_table_says_what_the_document_says(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_bug_table_says_what_the_document_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     file = tmp_path / "bugs.parquet"
-    code, told = answered(capsys, "bugs", "leader_forgotten", "size_cap_off_by_one", "--parquet", str(file))
+    code, told = answered(
+        capsys, "bugs", "leader_forgotten", "size_cap_off_by_one", "--parquet", str(file)
+    )
     table = pandas.read_parquet(file)
     assert code == 0 and list(table.columns) == list(parquet.BUGS)
-    rows = [{**row, "scope": json.loads(row["scope"]), "broken": list(row["broken"])} for row in table.to_dict("records")]
+    rows = [
+        {**row, "scope": json.loads(row["scope"]), "broken": list(row["broken"])}
+        for row in table.to_dict("records")
+    ]
     assert rows == told
 
 
@@ -47,7 +57,11 @@ def test_the_rows_of_a_comparison_add_up_to_its_counts_and_answer_the_documented
     code, told = answered(capsys, "conform", *scope, "--parquet", str(tmp_path / "rows.parquet"))
     table = pandas.read_parquet(tmp_path / "rows.parquet")
     assert code == 1 and list(table.columns) == list(parquet.CONFORMANCE)
-    assert (len(table), table.executed.sum(), table.agrees.eq(True).sum()) == (told["rows"], told["executed"], told["agreeing"])
+    assert (len(table), table.executed.sum(), table.agrees.eq(True).sum()) == (
+        told["rows"],
+        told["executed"],
+        told["agreeing"],
+    )
     monkeypatch.chdir(tmp_path)
     names: dict[str, pandas.Series] = {}
     exec(re.findall(r"```python\n(.*?)```", DOCUMENT, re.S)[0], names)
@@ -56,11 +70,15 @@ def test_the_rows_of_a_comparison_add_up_to_its_counts_and_answer_the_documented
 
 
 @pytest.mark.parametrize("more", [["--live"], ["--diff", "4.0.0", "4.3.0"]])
-def test_a_table_of_what_has_no_rows_is_refused(more: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_table_of_what_has_no_rows_is_refused(
+    more: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert cli.run(["conform", "classic", *more, "--parquet", str(tmp_path / "x")]) == 2
     assert "--parquet: rows of a variant's coordinator have a table" in capsys.readouterr().err
 
 
-def test_a_table_that_cannot_be_written_is_refused_before_the_work(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_table_that_cannot_be_written_is_refused_before_the_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     assert cli.run(["bugs", "--parquet", str(tmp_path / "no" / "where.parquet")]) == 2
     assert "--parquet: there is no directory" in capsys.readouterr().err

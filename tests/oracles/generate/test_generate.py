@@ -42,14 +42,22 @@ def truth(folder: Path, name: str) -> dict[tuple[str, str], list[dict[str, Any]]
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Written]]:
     """Two groups in every dialect of a broker's log."""
     folder = tmp_path_factory.mktemp("brokers")
-    return folder, generate(folder, Order(groups=12, size=1 << 20, files=6, dialects=BROKERS, runs=3, seed=3))
+    return folder, generate(
+        folder, Order(groups=12, size=1 << 20, files=6, dialects=BROKERS, runs=3, seed=3)
+    )
 
 
-def test_every_line_is_understood_and_every_group_holds(brokers: tuple[Path, list[Written]]) -> None:
+def test_every_line_is_understood_and_every_group_holds(
+    brokers: tuple[Path, list[Written]],
+) -> None:
     for one in brokers[1]:
         report = replay_file(str(one.path))
         assert (report.verdict, report.strange) == ("holds", 0), (one.dialect, report.reason)
-        assert (report.understood, report.foreign, len(report.groups)) == (one.lines, one.others, one.groups)
+        assert (report.understood, report.foreign, len(report.groups)) == (
+            one.lines,
+            one.others,
+            one.groups,
+        )
         assert one.others > 10 and {g.verdict for g in report.groups} == {"holds"}
 
 
@@ -73,32 +81,80 @@ def test_the_replay_tells_what_really_happened(brokers: tuple[Path, list[Written
             lost = [r["outcome"] == "lost" for r in told if r["to_generation"] is None]
             assert lost == [r["outcome"] == "lost" for r in real if r["to_generation"] is None]
             (group,) = groups[one.path.name, g.group]
-            assert (group["verdict"], group["highest_generation"], group["rebalances"]) == (g.verdict, g.timeline.highest, len(told))
+            assert (group["verdict"], group["highest_generation"], group["rebalances"]) == (
+                g.verdict,
+                g.timeline.highest,
+                len(told),
+            )
             compared += len(told)
     assert compared > 500 and sum(len(rounds) for rounds in happened.values()) == compared
 
 
 def test_request_logs_are_judged_and_their_generations_are_the_true_ones(tmp_path: Path) -> None:
-    (one,) = generate(tmp_path, Order(groups=2, size=150_000, dialects=("requests",), runs=1, seed=2))
+    (one,) = generate(
+        tmp_path, Order(groups=2, size=150_000, dialects=("requests",), runs=1, seed=2)
+    )
     report = replay_file(str(one.path))
-    assert (report.verdict, report.strange, report.understood, report.foreign) == ("holds", 0, one.lines, one.others)
+    assert (report.verdict, report.strange, report.understood, report.foreign) == (
+        "holds",
+        0,
+        one.lines,
+        one.others,
+    )
     happened = truth(tmp_path, "rebalances")
     for g in report.groups:
         assert g.requests is not None
-        real = [r["to_generation"] for r in happened[one.path.name, g.group] if r["outcome"] == "completed"]
+        real = [
+            r["to_generation"]
+            for r in happened[one.path.name, g.group]
+            if r["outcome"] == "completed"
+        ]
         assert [r.generation for r in g.requests.facts.generations] == real and len(real) > 5
         assert not [a for a in g.anomalies if a.kind == "committed_offset_went_back"]
 
 
 def test_a_seed_gives_the_same_bytes_in_any_process_and_another_seed_others(tmp_path: Path) -> None:
-    order = ["--groups", "3", "--size", "60K", "--files", "2", "--dialect", "scala-3.5", "--dialect", "java-4", "--runs", "2", "--gzip"]
+    order = [
+        "--groups",
+        "3",
+        "--size",
+        "60K",
+        "--files",
+        "2",
+        "--dialect",
+        "scala-3.5",
+        "--dialect",
+        "java-4",
+        "--runs",
+        "2",
+        "--gzip",
+    ]
     for name, seed, hashes in (("a", "5", "1"), ("b", "5", "2"), ("c", "6", "1")):
         script = "from groupcheck.oracles.cli import main; main()"
-        command = [sys.executable, "-c", script, "generate", "--out", str(tmp_path / name), "--seed", seed, *order]
-        assert subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": hashes}, stdout=subprocess.DEVNULL).returncode == 0
+        command = [
+            sys.executable,
+            "-c",
+            script,
+            "generate",
+            "--out",
+            str(tmp_path / name),
+            "--seed",
+            seed,
+            *order,
+        ]
+        assert (
+            subprocess.run(
+                command, env={**os.environ, "PYTHONHASHSEED": hashes}, stdout=subprocess.DEVNULL
+            ).returncode
+            == 0
+        )
 
     def content(name: str) -> dict[str, bytes]:
-        return {str(p.relative_to(tmp_path / name)): p.read_bytes() for p in sorted((tmp_path / name).rglob("*")) if p.is_file()}
+        return {
+            str(p.relative_to(tmp_path / name)): p.read_bytes()
+            for p in sorted((tmp_path / name).rglob("*"))
+            if p.is_file()
+        }
 
     assert content("a") == content("b") and content("a").keys() == content("c").keys()
     assert all(content("a")[name] != content("c")[name] for name in content("a"))
@@ -127,18 +183,45 @@ def test_the_size_is_about_what_was_asked_for_and_memory_does_not_grow_with_it(s
 def test_marks_are_filled_in() -> None:
     line = compiled('<:g:> <:m1:> <:n2:> "<:N-1:>" "<:N3:>" "<:O4:>" <:c5:> <:s-1:> <:s6:>')
     filled = Filling("G", ["a", "b"], generation=10, offset=100, connection=1000).line(line)
-    assert filled == f"G b 12 -1 13 104 127.0.0.1:9092-127.0.0.1:11005-0-1005 {subscription(-1)} {subscription(16)}"
+    assert (
+        filled
+        == f"G b 12 -1 13 104 127.0.0.1:9092-127.0.0.1:11005-0-1005 {subscription(-1)} {subscription(16)}"
+    )
 
 
-def test_the_command_writes_what_it_says_and_refuses_what_it_cannot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["generate", "--out", str(tmp_path / "x"), "--size", "20K", "--groups", "2", "--runs", "1", "--json"]
+def test_the_command_writes_what_it_says_and_refuses_what_it_cannot(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [
+        "generate",
+        "--out",
+        str(tmp_path / "x"),
+        "--size",
+        "20K",
+        "--groups",
+        "2",
+        "--runs",
+        "1",
+        "--json",
+    ]
     assert cli.run(command) == 0
     told = json.loads(capsys.readouterr().out)
     (file,) = told["files"]
-    assert told["schema"] == "groupcheck.generate/1" and Path(file["file"]).stat().st_size == file["bytes"] == told["bytes"]
-    assert len(Path(file["file"]).read_text().splitlines()) == file["lines"] + file["lines_of_others"]
+    assert (
+        told["schema"] == "groupcheck.generate/1"
+        and Path(file["file"]).stat().st_size == file["bytes"] == told["bytes"]
+    )
+    assert (
+        len(Path(file["file"]).read_text().splitlines()) == file["lines"] + file["lines_of_others"]
+    )
     assert cli.run(command) == 2 and "is not empty" in capsys.readouterr().err
-    for wrong in (["--groups", "0"], ["--files", "3"], ["--size", "0"], ["--dialect", "java-9"], ["--runs", "-1"]):
+    for wrong in (
+        ["--groups", "0"],
+        ["--files", "3"],
+        ["--size", "0"],
+        ["--dialect", "java-9"],
+        ["--runs", "-1"],
+    ):
         assert cli.run([*command[:2], str(tmp_path / "y"), *command[3:], *wrong]) == 2
         assert not (tmp_path / "y").exists()
     assert cli.run(["generate", "--out", "/proc/x"]) == 2

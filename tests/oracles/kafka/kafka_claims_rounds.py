@@ -23,29 +23,58 @@ def _(k: Talk):
     ms = k.stable(2, static=True)
     i = k.instance(ms[0])
     yield "generation", 22, k.sync(ms[0], 7, instance=i).error
-    yield "protocol, type", (23, 23), (k.sync(ms[0], 1, protocol="other").error, k.sync(ms[0], 1, type="other").error)
-    yield "instances", (82, 25), (k.sync("x", 1, instance=i).error, k.sync(ms[0], 1, instance="none").error)
+    yield (
+        "protocol, type",
+        (23, 23),
+        (k.sync(ms[0], 1, protocol="other").error, k.sync(ms[0], 1, type="other").error),
+    )
+    yield (
+        "instances",
+        (82, 25),
+        (k.sync("x", 1, instance=i).error, k.sync(ms[0], 1, instance="none").error),
+    )
     yield "order", 22, k.sync(ms[0], 7, protocol="other").error
     k.join(ms[0], instance=i)
     yield "preparing", (27, 22), (k.sync(ms[1], 1).error, k.sync(ms[1], 2).error)
 
 
-@claim("Y2", "followers park until the leader's assignment is appended; only the leader's counts, who is not in it gets no bytes")
+@claim(
+    "Y2",
+    "followers park until the leader's assignment is appended; only the leader's counts, who is not in it gets no bytes",
+)
 def _(k: Talk):
     (leader, one, two), _ = k.joined(3)
     parked = k.sync(one, 1, {one: {"t": [0, 1]}})
     k.sleep(2000)
     yield "parked", None, parked.error
     leads = k.sync(leader, 1, {one: {"t": [1]}, "nobody": {"t": [0]}})
-    yield "answers", (0, {("t", 1)}, 0, None), (parked.error, parked.assigned, leads.error, leads.assigned)
+    yield (
+        "answers",
+        (0, {("t", 1)}, 0, None),
+        (parked.error, parked.assigned, leads.error, leads.assigned),
+    )
     yield "state", ("Stable", (two,)), ((now := k.look()).state, now.pending_sync)
-    yield "session of the answered, of the other", (10_000, 8000), (k.left_ms(f"heartbeat-g-{one}"), k.left_ms(f"heartbeat-g-{two}"))
+    yield (
+        "session of the answered, of the other",
+        (10_000, 8000),
+        (k.left_ms(f"heartbeat-g-{one}"), k.left_ms(f"heartbeat-g-{two}")),
+    )
 
 
-@claim("Y3", "when the leader's assignment cannot be appended every parked SyncGroup gets the mapped error, and a round starts")
+@claim(
+    "Y3",
+    "when the leader's assignment cannot be appended every parked SyncGroup gets the mapped error, and a round starts",
+)
 def _(k: Talk):
-    codes = {"NOT_ENOUGH_REPLICAS": 15, "REQUEST_TIMED_OUT": 15, "UNKNOWN_TOPIC_OR_PARTITION": 15, "NOT_LEADER_OR_FOLLOWER": 16}
-    for error, code in (codes | {"KAFKA_STORAGE_ERROR": 16, "MESSAGE_TOO_LARGE": -1, "RECORD_LIST_TOO_LARGE": -1}).items():
+    codes = {
+        "NOT_ENOUGH_REPLICAS": 15,
+        "REQUEST_TIMED_OUT": 15,
+        "UNKNOWN_TOPIC_OR_PARTITION": 15,
+        "NOT_LEADER_OR_FOLLOWER": 16,
+    }
+    for error, code in (
+        codes | {"KAFKA_STORAGE_ERROR": 16, "MESSAGE_TOO_LARGE": -1, "RECORD_LIST_TOO_LARGE": -1}
+    ).items():
         k.reset()
         (leader, follower), _ = k.joined(2)
         parked = k.sync(follower, 1)
@@ -54,7 +83,10 @@ def _(k: Talk):
         yield error, (code, code, "PreparingRebalance"), (leads.error, parked.error, k.state())
 
 
-@claim("Y4", "a SyncGroup in a Stable group is answered at once with the stored assignment and moves no timer")
+@claim(
+    "Y4",
+    "a SyncGroup in a Stable group is answered at once with the stored assignment and moves no timer",
+)
 def _(k: Talk):
     ms = k.stable(2, followers_sync=False)
     k.sleep(1000)
@@ -78,11 +110,18 @@ def _(k: Talk):
     k.do(CommitAppends())
     yield "replicated", "PreparingRebalance", k.state()
     k.fail_over()
-    yield "loaded", ("Stable", 2, {("t", 0), ("t", 1)}), ((x := k.look()).state, x.generation, x.member(ms[0]).assigned)
+    yield (
+        "loaded",
+        ("Stable", 2, {("t", 0), ("t", 1)}),
+        ((x := k.look()).state, x.generation, x.member(ms[0]).assigned),
+    )
     yield "members go on", (0, 0), (k.beat(ms[0], 2).error, k.sync(ms[0], 2).error)
 
 
-@claim("Y6", "an assignment that is not replicated within 5 s answers 15 and starts a round; replicated later it is what a fail-over finds")
+@claim(
+    "Y6",
+    "an assignment that is not replicated within 5 s answers 15 and starts a round; replicated later it is what a fail-over finds",
+)
 def _(k: Talk):
     ms = k.stable(2)
     k.join(ms[0])
@@ -98,7 +137,9 @@ def _(k: Talk):
     yield "loaded", ("Stable", 2), ((x := k.look()).state, x.generation)
 
 
-@claim("D1", "the first round waits 3 s again and again as members come, up to the rebalance timeout")
+@claim(
+    "D1", "the first round waits 3 s again and again as members come, up to the rebalance timeout"
+)
 def _(k: Talk):
     seen: list[int | None] = []
     k.join(version=3, rebalance_timeout_ms=10_000, session_timeout_ms=60_000)
@@ -119,7 +160,10 @@ def _(k: Talk):
     yield "at 3000", 0, asked.error
 
 
-@claim("D3", "a newcomer at the end of a round leaves a flag that makes a lone member of a later first round wait twice as long")
+@claim(
+    "D3",
+    "a newcomer at the end of a round leaves a flag that makes a lone member of a later first round wait twice as long",
+)
 def _(k: Talk):
     short = {"version": 3, "rebalance_timeout_ms": 4000}
     a = k.join(**short)
@@ -163,7 +207,10 @@ def _(k: Talk):
     yield "expired", (0, 0, 2), (a.error, b.error, a.generation)
 
 
-@claim("T2", "when the join timer fires, dynamic members that are missing are removed, static ones are kept and listed")
+@claim(
+    "T2",
+    "when the join timer fires, dynamic members that are missing are removed, static ones are kept and listed",
+)
 def _(k: Talk):
     ms = k.stable(3, **LONG)
     r = k.join(ms[0], **LONG)
@@ -177,7 +224,10 @@ def _(k: Talk):
     yield "static", (0, 3, 3), (r.error, len(k.members()), len(r.members))
 
 
-@claim("T3", "a parked member leads where the leader is missing; with nobody parked but static members left the join timer is armed again")
+@claim(
+    "T3",
+    "a parked member leads where the leader is missing; with nobody parked but static members left the join timer is armed again",
+)
 def _(k: Talk):
     ms = k.stable(3, static=True, **LONG)
     r = k.join(ms[1], instance=k.instance(ms[1]), topics=("t", "u"), **LONG)
@@ -187,7 +237,11 @@ def _(k: Talk):
     k.stable(2, static=True, **LONG)
     k.leave(k.join(**LONG).member)
     k.sleep(30_000)
-    yield "again", ("PreparingRebalance", 30_000, 1), ((x := k.look()).state, k.left_ms("join-g"), x.generation)
+    yield (
+        "again",
+        ("PreparingRebalance", 30_000, 1),
+        ((x := k.look()).state, k.left_ms("join-g"), x.generation),
+    )
 
 
 @claim("T4", "a round ends as soon as all members are parked, and persists nothing by that")
@@ -200,7 +254,10 @@ def _(k: Talk):
     yield "syncs awaited", (tuple(sorted(ms)), 30_000), (k.look().pending_sync, k.left_ms("sync-g"))
 
 
-@claim("T5", "when the last member leaves, the group is Empty at once in the next generation, whatever ids were handed out")
+@claim(
+    "T5",
+    "when the last member leaves, the group is Empty at once in the next generation, whatever ids were handed out",
+)
 def _(k: Talk):
     (member,) = k.stable(1)
     pending = k.join().member
@@ -227,7 +284,9 @@ def _(k: Talk):
     yield "at 3 s", 0, a.error
 
 
-@claim("T7", "a newcomer that is parked for 5 min is removed, its JoinGroup answered with 25 and no id")
+@claim(
+    "T7", "a newcomer that is parked for 5 min is removed, its JoinGroup answered with 25 and no id"
+)
 def _(k: Talk):
     k.stable(1, session_timeout_ms=1_800_000, rebalance_timeout_ms=1_000_000)
     a = k.join(version=3, rebalance_timeout_ms=1_000_000)
@@ -237,7 +296,10 @@ def _(k: Talk):
     yield "after", (25, ""), (a.error, a.member)
 
 
-@claim("T8", "the session of a parked member does not expire; its timer is armed again when it is answered")
+@claim(
+    "T8",
+    "the session of a parked member does not expire; its timer is armed again when it is answered",
+)
 def _(k: Talk):
     ms = k.stable(2)
     k.join(ms[0])
@@ -245,12 +307,19 @@ def _(k: Talk):
     k.sleep(9000)
     k.beat(ms[1], 1)
     k.sleep(2000)
-    yield "kept without a timer", (True, None), (ms[0] in k.members(), k.left_ms(f"heartbeat-g-{ms[0]}"))
+    yield (
+        "kept without a timer",
+        (True, None),
+        (ms[0] in k.members(), k.left_ms(f"heartbeat-g-{ms[0]}")),
+    )
     k.join(ms[1])
     yield "armed", 10_000, k.left_ms(f"heartbeat-g-{ms[0]}")
 
 
-@claim("T9", "who has not synced when the sync timer fires is removed, be it the leader or static, and a round starts")
+@claim(
+    "T9",
+    "who has not synced when the sync timer fires is removed, be it the leader or static, and a round starts",
+)
 def _(k: Talk):
     (_, follower), _ = k.joined(2, **LONG)
     s = k.sync(follower, 1)
@@ -262,7 +331,10 @@ def _(k: Talk):
     yield "static follower", ("PreparingRebalance", [ms[0]]), (k.state(), k.members())
 
 
-@claim("T10", "a session that expires starts a round; that of the last member empties the group in the next generation")
+@claim(
+    "T10",
+    "a session that expires starts a round; that of the last member empties the group in the next generation",
+)
 def _(k: Talk):
     ms = k.stable(2)
     k.sleep(5000)

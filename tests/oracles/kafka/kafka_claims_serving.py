@@ -5,13 +5,25 @@ from __future__ import annotations
 from kafka_claim import Claim, claims_into
 from kafka_talk import Talk, errors
 
-from groupcheck.oracles.kafka.commands import AutoCommit, CommitAppends, DeleteGroups, EndTxn, FailAppends, Leaving, OffsetDelete, Unload
+from groupcheck.oracles.kafka.commands import (
+    AutoCommit,
+    CommitAppends,
+    DeleteGroups,
+    EndTxn,
+    FailAppends,
+    Leaving,
+    OffsetDelete,
+    Unload,
+)
 
 SERVING: list[Claim] = []
 claim = claims_into(SERVING)
 
 
-@claim("H1", "Heartbeat: absent group or handed-out id 25, generation 22, preparing 27, else 0; every one but 22 renews the session")
+@claim(
+    "H1",
+    "Heartbeat: absent group or handed-out id 25, generation 22, preparing 27, else 0; every one but 22 renews the session",
+)
 def _(k: Talk):
     yield "absent", 25, k.beat("x", 1).error
     yield "handed out", 25, k.beat(k.join().member, 0).error
@@ -21,7 +33,11 @@ def _(k: Talk):
     k.sleep(1000)
     yield "generation", (22, 9000), (k.beat(ms[0], 5, instance=i).error, k.left_ms(timer))
     yield "Stable", (0, 10_000), (k.beat(ms[0], 1, instance=i).error, k.left_ms(timer))
-    yield "instances", [82, 25], errors(k.beat("x", 1, instance=i), k.beat(ms[0], 1, instance="none"))
+    yield (
+        "instances",
+        [82, 25],
+        errors(k.beat("x", 1, instance=i), k.beat(ms[0], 1, instance="none")),
+    )
     k.sleep(1000)
     pending = k.join().member
     k.join(ms[1], topics=("t", "u"))
@@ -34,14 +50,23 @@ def _(k: Talk):
     )  # fmt: skip
 
 
-@claim("L1", "LeaveGroup: each member of a batch has its own code (25 unknown, 82 another's instance, 0), and one round follows for all")
+@claim(
+    "L1",
+    "LeaveGroup: each member of a batch has its own code (25 unknown, 82 another's instance, 0), and one round follows for all",
+)
 def _(k: Talk):
     absent = k.leave("x")
     yield "absent group", (0, (25,)), (absent.error, absent.members)
     k.reset()
     ms = k.stable(3, static=True)
     i = [k.instance(m) for m in ms]
-    batch = (Leaving(instance="none"), Leaving(), Leaving("x", i[0]), Leaving(instance=i[1]), Leaving(ms[2], i[2]))
+    batch = (
+        Leaving(instance="none"),
+        Leaving(),
+        Leaving("x", i[0]),
+        Leaving(instance=i[1]),
+        Leaving(ms[2], i[2]),
+    )
     left = k.leave("", *batch)
     yield "batch", (0, (25, 25, 82, 0, 0)), (left.error, left.members)
     yield "group", ("PreparingRebalance", [ms[0]]), (k.state(), k.members())
@@ -58,7 +83,10 @@ def _(k: Talk):
     yield "completing", "PreparingRebalance", k.state()
 
 
-@claim("L3", "who leaves while its JoinGroup is parked gets 25 and no id; a parked SyncGroup of a leaver is never answered")
+@claim(
+    "L3",
+    "who leaves while its JoinGroup is parked gets 25 and no id; a parked SyncGroup of a leaver is never answered",
+)
 def _(k: Talk):
     ms = k.stable(3)
     parked = k.join(ms[0])
@@ -73,7 +101,10 @@ def _(k: Talk):
     yield "ever", None, leaver.error
 
 
-@claim("L4", "when the leader leaves another member leads; when the last one leaves the Empty group of the next generation is logged")
+@claim(
+    "L4",
+    "when the leader leaves another member leads; when the last one leaves the Empty group of the next generation is logged",
+)
 def _(k: Talk):
     ms = k.stable(2)
     k.leave(ms[0])
@@ -82,14 +113,21 @@ def _(k: Talk):
     yield "Empty", ("Empty", 2, ()), ((x := k.look()).state, x.generation, k.log()[-1].members)
 
 
-@claim("X2", "when the Empty group cannot be logged, LeaveGroup answers 15 though the member is gone; a fail-over brings it back")
+@claim(
+    "X2",
+    "when the Empty group cannot be logged, LeaveGroup answers 15 though the member is gone; a fail-over brings it back",
+)
 def _(k: Talk):
     ms = k.stable(1)
     k.do(FailAppends())
     left, x = k.leave(ms[0]), k.look()
     yield "gone", (15, "Empty", ()), (left.error, x.state, x.members)
     k.fail_over()
-    yield "back", ("Stable", 1, ms), ((x := k.look()).state, x.generation, [m.member for m in x.members])
+    yield (
+        "back",
+        ("Stable", 1, ms),
+        ((x := k.look()).state, x.generation, [m.member for m in x.members]),
+    )
 
 
 @claim(
@@ -98,12 +136,24 @@ def _(k: Talk):
 )
 def _(k: Talk):
     yield "absent", [69, 22], errors(k.commit("x", 1), k.commit("x", 1, version=8))
-    yield "from outside, then as a member", [0, 25, 0], errors(k.commit("", -1), k.commit("x", 1), k.commit("", -1))
+    yield (
+        "from outside, then as a member",
+        [0, 25, 0],
+        errors(k.commit("", -1), k.commit("x", 1), k.commit("", -1)),
+    )
     k.reset()
     ms = k.stable(2)
     k.sleep(1000)
-    yield "Stable", [25, 22, 25, 0], errors(k.commit("", -1), k.commit(ms[0], 2), k.commit("x", 1), k.commit(ms[0], 1))
-    yield "session", (10_000, 9000), (k.left_ms(f"heartbeat-g-{ms[0]}"), k.left_ms(f"heartbeat-g-{ms[1]}"))
+    yield (
+        "Stable",
+        [25, 22, 25, 0],
+        errors(k.commit("", -1), k.commit(ms[0], 2), k.commit("x", 1), k.commit(ms[0], 1)),
+    )
+    yield (
+        "session",
+        (10_000, 9000),
+        (k.left_ms(f"heartbeat-g-{ms[0]}"), k.left_ms(f"heartbeat-g-{ms[1]}")),
+    )
     k.join(ms[0])
     yield "preparing", 0, k.commit(ms[1], 1).error
     k.join(ms[1])
@@ -112,10 +162,17 @@ def _(k: Talk):
     yield "a partition that it does not own", 0, k.commit(ms[0], 2, at=9, partition=1).error
 
 
-@claim("O2", "OffsetCommit of an unknown instance 25, of another's 82; the last writer wins, also backwards")
+@claim(
+    "O2",
+    "OffsetCommit of an unknown instance 25, of another's 82; the last writer wins, also backwards",
+)
 def _(k: Talk):
     ms = k.stable(2, static=True)
-    yield "instances", [25, 82], errors(k.commit(ms[0], 1, instance="none"), k.commit("x", 1, instance="i1"))
+    yield (
+        "instances",
+        [25, 82],
+        errors(k.commit(ms[0], 1, instance="none"), k.commit("x", 1, instance="i1")),
+    )
     k.commit(ms[0], 1, at=50)
     k.commit(ms[0], 1, at=3)
     yield "last", 3, k.offset()
@@ -136,13 +193,20 @@ def _(k: Talk):
     yield "aborted", -1, k.offset()
     k.join(ms[0])
     k.join(ms[1])
-    asked = (k.commit_in_transaction(ms[0], 2), k.commit_in_transaction(ms[0], 1), k.commit_in_transaction("x", 2))
+    asked = (
+        k.commit_in_transaction(ms[0], 2),
+        k.commit_in_transaction(ms[0], 1),
+        k.commit_in_transaction("x", 2),
+    )
     yield "completing", [0, 22, 25], errors(*asked)
     k.do(EndTxn())
     yield "committed", 7, k.offset()
 
 
-@claim("O4", "a plain commit after that of an open transaction wins over the transaction's later commit")
+@claim(
+    "O4",
+    "a plain commit after that of an open transaction wins over the transaction's later commit",
+)
 def _(k: Talk):
     (m,) = k.stable(1)
     k.commit_in_transaction(m, 1)
@@ -151,7 +215,10 @@ def _(k: Talk):
     yield "offset", 3, k.offset()
 
 
-@claim("O5", "OffsetFetch knows no generation; a stable one waits for commits that are being replicated")
+@claim(
+    "O5",
+    "OffsetFetch knows no generation; a stable one waits for commits that are being replicated",
+)
 def _(k: Talk):
     yield "absent group", (0, -1), (k.fetch().error, k.offset())
     (m,) = k.stable(1)
@@ -172,7 +239,10 @@ def _(k: Talk):
     yield "Empty", (0, -1), (k.do(OffsetDelete()).error, k.offset())
 
 
-@claim("F1", "after a load the Stable group is back with full sessions; handed-out ids, parked requests and the round in progress are lost")
+@claim(
+    "F1",
+    "after a load the Stable group is back with full sessions; handed-out ids, parked requests and the round in progress are lost",
+)
 def _(k: Talk):
     ms = k.stable(2)
     k.sleep(5000)
@@ -180,12 +250,19 @@ def _(k: Talk):
     k.join(ms[0])
     k.fail_over()
     x = k.look()
-    yield "group", ("Stable", 1, ms[0], (), {("t", 1)}), (x.state, x.generation, x.leader, x.pending_join, x.member(ms[1]).assigned)
+    yield (
+        "group",
+        ("Stable", 1, ms[0], (), {("t", 1)}),
+        (x.state, x.generation, x.leader, x.pending_join, x.member(ms[1]).assigned),
+    )
     yield "session", 10_000, k.left_ms(f"heartbeat-g-{ms[1]}")
     yield "handed out, member", [25, 0], errors(k.join(pending), k.beat(ms[1], 1))
 
 
-@claim("K8", "a generation that was told but not yet logged is issued again after a fail-over, to other members")
+@claim(
+    "K8",
+    "a generation that was told but not yet logged is issued again after a fail-over, to other members",
+)
 def _(k: Talk):
     ms = k.stable(2)
     k.join(ms[0])
@@ -205,7 +282,10 @@ def _(k: Talk):
     yield "round", ("PreparingRebalance", 27), (k.state(), k.beat(ms[0], 1).error)
 
 
-@claim("F3", "an unload answers parked JoinGroups and SyncGroups, and writes that are being replicated, with 16")
+@claim(
+    "F3",
+    "an unload answers parked JoinGroups and SyncGroups, and writes that are being replicated, with 16",
+)
 def _(k: Talk):
     ms = k.stable(2)
     joins = k.join(ms[0])
@@ -224,18 +304,28 @@ def _(k: Talk):
     yield "commit", 16, writes.error
 
 
-@claim("F4", "a zombie coordinator answers heartbeats and fetches and even ends a round, but can write nothing")
+@claim(
+    "F4",
+    "a zombie coordinator answers heartbeats and fetches and even ends a round, but can write nothing",
+)
 def _(k: Talk):
     ms = k.stable(2)
     k.fail_over(zombie=True)
-    yield "heartbeat, fetch", [0, 0], errors(k.beat(ms[0], 1, broker=0), k.fetch(stable=False, broker=0))
+    yield (
+        "heartbeat, fetch",
+        [0, 0],
+        errors(k.beat(ms[0], 1, broker=0), k.fetch(stable=False, broker=0)),
+    )
     yield "commit", 16, k.commit(ms[0], 1, broker=0).error
     k.join(ms[0], broker=0)
     yield "round", (0, 2), ((b := k.join(ms[1], broker=0)).error, b.generation)
     yield "assignment", 16, k.sync(ms[0], 2, broker=0).error
 
 
-@claim("F5", "an offset that was answered with 0 survives a fail-over; one that is being replicated may not")
+@claim(
+    "F5",
+    "an offset that was answered with 0 survives a fail-over; one that is being replicated may not",
+)
 def _(k: Talk):
     (m,) = k.stable(1)
     k.commit(m, 1, at=5)
@@ -254,7 +344,10 @@ def _(k: Talk):
     yield "Empty", (0, "none"), (k.do(DeleteGroups()).error, k.look().kind)
 
 
-@claim("E2", "an Empty group without offsets goes with the next sweep, 10 min at most; its successor starts at generation 0")
+@claim(
+    "E2",
+    "an Empty group without offsets goes with the next sweep, 10 min at most; its successor starts at generation 0",
+)
 def _(k: Talk):
     k.leave(k.stable(1)[0])
     k.sleep(600_000)

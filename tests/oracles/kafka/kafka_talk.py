@@ -63,7 +63,9 @@ class Talk:
         return self.do(JoinGroup(member=member, **more))
 
     def sync(self, member: str, generation: int, assignments: Any = (), **more: Any) -> Asked:
-        return self.do(SyncGroup(member=member, generation=generation, assignments=assignments, **more))
+        return self.do(
+            SyncGroup(member=member, generation=generation, assignments=assignments, **more)
+        )
 
     def beat(self, member: str, generation: int, **more: Any) -> Asked:
         return self.do(Heartbeat(member=member, generation=generation, **more))
@@ -71,11 +73,19 @@ class Talk:
     def leave(self, member: str = "", *others: Leaving, **more: Any) -> Asked:
         return self.do(LeaveGroup(member=member, members=others, **more))
 
-    def commit(self, member: str, generation: int, at: int = 1, partition: int = 0, **more: Any) -> Asked:
-        return self.do(OffsetCommit(member=member, generation=generation, offsets={"t": {partition: at}}, **more))
+    def commit(
+        self, member: str, generation: int, at: int = 1, partition: int = 0, **more: Any
+    ) -> Asked:
+        return self.do(
+            OffsetCommit(
+                member=member, generation=generation, offsets={"t": {partition: at}}, **more
+            )
+        )
 
     def commit_in_transaction(self, member: str, generation: int, at: int = 7) -> Asked:
-        return self.do(TxnOffsetCommit(member=member, generation=generation, offsets={"t": {0: at}}))
+        return self.do(
+            TxnOffsetCommit(member=member, generation=generation, offsets={"t": {0: at}})
+        )
 
     def fetch(self, **more: Any) -> Asked:
         return self.do(OffsetFetch(**more))
@@ -134,7 +144,9 @@ class Talk:
         leader = asked[0].leader
         return [leader, *(a.member for a in asked if a.member != leader)], asked
 
-    def stable(self, count: int, *, static: bool = False, followers_sync: bool = True, **more: Any) -> list[str]:
+    def stable(
+        self, count: int, *, static: bool = False, followers_sync: bool = True, **more: Any
+    ) -> list[str]:
         """That many members in a Stable group of generation 1, leader first; member k has partition k. Static ones are i1, i2, ..."""
         if static:
             asked = [self.join(instance=f"i{k + 1}", **more) for k in range(count)]

@@ -68,8 +68,17 @@ def test_a_round_without_time_passing_ends_in_a_stable_group(driver: Driver):
     seen = told(driver, *TWO)
     memory = seen.memory
     assert isinstance(memory, ClassicMemory)
-    assert (memory.state, memory.generation, memory.leader, seen.refused, seen.parked) == ("Stable", 1, "m1", "", ())
-    assert [(m.member, m.assigned) for m in memory.members] == [("m1", {("t", 0)}), ("m2", {("t", 1)})]
+    assert (memory.state, memory.generation, memory.leader, seen.refused, seen.parked) == (
+        "Stable",
+        1,
+        "m1",
+        "",
+        (),
+    )
+    assert [(m.member, m.assigned) for m in memory.members] == [
+        ("m1", {("t", 0)}),
+        ("m2", {("t", 1)}),
+    ]
     assert memory.armed == {"heartbeat-g-m1", "heartbeat-g-m2"}
     assert {s.now_ms for s in seen.steps} == {1_000_000}
     assert seen.answers[3].members and not seen.answers[4].members  # type: ignore[attr-defined]
@@ -125,8 +134,18 @@ def test_an_append_that_waits_has_a_time_out_that_can_be_fired(driver: Driver):
 
 def test_seeds_vary_what_hash_orders_decide(driver: Driver):
     third = (JoinGroup(), JoinGroup(member="m3"))
-    round_of_three = (*TWO[:2], third[0], *TWO[2:4], third[1], Fire(timer="join-g"), Fire(timer="join-g"))
-    leaders = {told(driver, *round_of_three, LeaveGroup(member="m1"), seed=seed).memory.leader for seed in range(12)}  # type: ignore[union-attr]
+    round_of_three = (
+        *TWO[:2],
+        third[0],
+        *TWO[2:4],
+        third[1],
+        Fire(timer="join-g"),
+        Fire(timer="join-g"),
+    )
+    leaders = {
+        told(driver, *round_of_three, LeaveGroup(member="m1"), seed=seed).memory.leader
+        for seed in range(12)
+    }  # type: ignore[union-attr]
     assert leaders == {"m2", "m3"}
 
 
@@ -155,7 +174,9 @@ def test_a_deleted_topic_takes_its_offsets_along(driver: Driver):
 
 
 def test_a_group_of_the_new_protocol_is_looked_into_as_well(driver: Driver):
-    join = ConsumerGroupHeartbeat(member="a", epoch=0, topics=("t",), owned={}, rebalance_timeout_ms=30_000)
+    join = ConsumerGroupHeartbeat(
+        member="a", epoch=0, topics=("t",), owned={}, rebalance_timeout_ms=30_000
+    )
     seen = told(driver, join, ConsumerGroupDescribe(), ReadLog())
     memory = seen.steps[0].memory
     assert isinstance(memory, ConsumerMemory)
@@ -171,7 +192,9 @@ def test_results_come_in_order_and_a_run_that_is_given_up_spoils_nothing(driver:
     assert [r.schedule for _, r in zip(range(3), results)] == schedules[:3]
     results.close()  # type: ignore[attr-defined]
     assert driver.restarts == restarts
-    assert [r.steps[-1].now_ms for r in driver.run_all(schedules)] == [1_000_000 + n for n in range(50)]  # type: ignore[union-attr]
+    assert [r.steps[-1].now_ms for r in driver.run_all(schedules)] == [
+        1_000_000 + n for n in range(50)
+    ]  # type: ignore[union-attr]
 
 
 def test_a_driver_in_the_middle_of_a_run_does_not_begin_another():
@@ -208,7 +231,11 @@ for line in sys.stdin:
     print(json.dumps(replies if isinstance(asked, list) else replies[0]), flush=True)
 """
 
-FINE, DEADLY, SLOW = Schedule((JoinGroup(),)), Schedule((JoinGroup(), Heartbeat(member="x", generation=1))), Schedule((Advance(ms=1),))
+FINE, DEADLY, SLOW = (
+    Schedule((JoinGroup(),)),
+    Schedule((JoinGroup(), Heartbeat(member="x", generation=1))),
+    Schedule((Advance(ms=1),)),
+)
 
 
 def stand_in(silence_s: float = 20, once: str = "-") -> Driver:
@@ -235,7 +262,11 @@ def test_a_driver_that_hangs_is_ended_and_the_command_named(monkeypatch: pytest.
     monkeypatch.setattr(Jvm, "send", sends)
     with stand_in(silence_s=60) as driver:
         lost, fine = driver.run_all([SLOW, FINE])
-        assert isinstance(lost, Lost) and lost.command == SLOW.commands[0] and "hung: no answer for 0.5 s" in lost.reason
+        assert (
+            isinstance(lost, Lost)
+            and lost.command == SLOW.commands[0]
+            and "hung: no answer for 0.5 s" in lost.reason
+        )
         assert isinstance(fine, Transcript)
 
 
@@ -271,8 +302,12 @@ def test_the_real_driver_comes_back_after_a_kill_and_says_the_same_again(driver:
 
 
 def test_a_java_that_cannot_run_the_driver_is_the_users_business():
-    too_old = Driver(command=(sys.executable, "-c", "raise SystemExit('UnsupportedClassVersionError')"))
-    with pytest.raises(UserError, match=r"does not start.*UnsupportedClassVersionError.*install a JDK 17"):
+    too_old = Driver(
+        command=(sys.executable, "-c", "raise SystemExit('UnsupportedClassVersionError')")
+    )
+    with pytest.raises(
+        UserError, match=r"does not start.*UnsupportedClassVersionError.*install a JDK 17"
+    ):
         too_old.run(FINE)
     with pytest.raises(UserError, match=r"cannot start nothing-of-that-name.*install a JDK 17"):
         Driver(command=("nothing-of-that-name",)).run(FINE)
@@ -286,4 +321,9 @@ def test_the_shared_driver_is_one_a_version():
 
 def test_the_command_line_does_not_pay_for_the_driver():
     asked = "import sys, groupcheck.oracles.cli; print([m for m in sys.modules if 'oracles.kafka' in m])"
-    assert subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", asked], capture_output=True, text=True, check=True
+        ).stdout.strip()
+        == "[]"
+    )

@@ -19,7 +19,10 @@ from groupcheck.oracles.kafka.versions import VERSIONS
 
 GOOD = 'echo "$@" >> calls; cd "$PWD"; mkdir -p target built/jars; echo jar > target/driver.jar; echo $PWD >> "$CALLS"'
 # Ends when two processes have found that there is no driver, each of which leaves a file when it is about to take the lock.
-SHARED = 'n=0; while [ "$(ls "$CALLS".waits-* | wc -l)" -lt 2 ] && [ $n -lt 1200 ]; do n=$((n + 1)); sleep 0.1; done; ' + GOOD
+SHARED = (
+    'n=0; while [ "$(ls "$CALLS".waits-* | wc -l)" -lt 2 ] && [ $n -lt 1200 ]; do n=$((n + 1)); sleep 0.1; done; '
+    + GOOD
+)
 ASKS = """
 import fcntl, os
 from groupcheck.oracles.kafka import install
@@ -55,12 +58,16 @@ def silent(message: str) -> None:
 
 
 @pytest.mark.parametrize(("there", "missing"), [((), "mvn"), (("mvn",), "javac")])
-def test_without_maven_or_a_jdk_one_line_says_what_to_install(bench: Path, there: tuple[str, ...], missing: str):
+def test_without_maven_or_a_jdk_one_line_says_what_to_install(
+    bench: Path, there: tuple[str, ...], missing: str
+):
     for name in there:
         tool(bench, name)
     with pytest.raises(UserError) as said:
         install.classpath("4.3.0", silent)
-    assert f"there is no {missing}" in str(said.value) and "install a JDK 17 or newer and Maven" in str(said.value)
+    assert f"there is no {missing}" in str(
+        said.value
+    ) and "install a JDK 17 or newer and Maven" in str(said.value)
     assert "\n" not in str(said.value)
 
 
@@ -87,7 +94,9 @@ def test_the_first_use_builds_and_says_so_and_the_second_needs_no_maven(bench: P
     assert install.classpath("4.3.0", said.append) == first
     assert len(said) == 1 and "Kafka 4.3.0" in said[0] and "first use only" in said[0]
     assert Path(first.split(":")[0]).read_text() == "jar\n"
-    assert sorted(p.suffix for p in (bench / "cache" / "groupcheck" / "kafka").iterdir() if p.is_file()) == [".lock"]
+    assert sorted(
+        p.suffix for p in (bench / "cache" / "groupcheck" / "kafka").iterdir() if p.is_file()
+    ) == [".lock"]
 
 
 def test_a_build_that_fails_says_mavens_first_error_and_leaves_no_driver(bench: Path):
@@ -103,7 +112,10 @@ def test_a_build_that_fails_says_mavens_first_error_and_leaves_no_driver(bench: 
 def test_two_processes_that_need_the_driver_at_once_build_it_once(bench: Path):
     tool(bench, "mvn", SHARED)
     tool(bench, "javac")
-    both = [subprocess.Popen([sys.executable, "-c", ASKS], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    both = [
+        subprocess.Popen([sys.executable, "-c", ASKS], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
     first, second = (process.communicate(timeout=300)[0] for process in both)
     assert first == second != "" and len(list(bench.glob("calls.waits-*"))) == 2
     assert len((bench / "calls").read_text().splitlines()) == 1
@@ -130,5 +142,7 @@ def test_other_sources_and_other_versions_have_folders_of_their_own(bench: Path)
 
 
 def test_a_version_without_a_driver_is_refused(bench: Path):
-    with pytest.raises(UserError, match=r"no driver for Kafka '2.8.0'.*choose one of 4.3.0, 4.2.0, 4.1.1, 4.0.0"):
+    with pytest.raises(
+        UserError, match=r"no driver for Kafka '2.8.0'.*choose one of 4.3.0, 4.2.0, 4.1.1, 4.0.0"
+    ):
         install.classpath("2.8.0", silent)

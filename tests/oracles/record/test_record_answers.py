@@ -11,7 +11,14 @@ from groupcheck.oracles.record.truth import Played, Program, as_lines, truth
 AT = 1_795_000_000_000
 
 
-def line(ms: int, api: str, client: str, request: dict[str, Any], response: dict[str, Any], took: float = 0.0) -> str:
+def line(
+    ms: int,
+    api: str,
+    client: str,
+    request: dict[str, Any],
+    response: dict[str, Any],
+    took: float = 0.0,
+) -> str:
     said = {
         "requestHeader": {"clientId": client, "requestApiKeyName": api}, "request": {"groupId": "g1"} | request, "response": response, "totalTimeMs": took,
     }  # fmt: skip
@@ -19,18 +26,39 @@ def line(ms: int, api: str, client: str, request: dict[str, Any], response: dict
 
 
 def joined(ms: int, who: str, generation: int, leader: str, took: float) -> str:
-    told = {"errorCode": 0, "generationId": generation, "protocolName": "range", "leader": f"{leader}-1", "memberId": f"{who}-1"}
+    told = {
+        "errorCode": 0,
+        "generationId": generation,
+        "protocolName": "range",
+        "leader": f"{leader}-1",
+        "memberId": f"{who}-1",
+    }
     return line(ms, "JOIN_GROUP", who, {}, told, took)
 
 
-def committed(ms: int, who: str, offset: int, code: int = 0, topic: dict[str, str] | None = None) -> str:
+def committed(
+    ms: int, who: str, offset: int, code: int = 0, topic: dict[str, str] | None = None
+) -> str:
     topic = topic or {"name": "o"}
     asked = {"topics": [topic | {"partitions": [{"partitionIndex": 0, "committedOffset": offset}]}]}
-    return line(ms, "OFFSET_COMMIT", who, asked, {"topics": [topic | {"partitions": [{"partitionIndex": 0, "errorCode": code}]}]})
+    return line(
+        ms,
+        "OFFSET_COMMIT",
+        who,
+        asked,
+        {"topics": [topic | {"partitions": [{"partitionIndex": 0, "errorCode": code}]}]},
+    )
 
 
 LOG = [
-    line(10, "JOIN_GROUP", "a", {}, {"errorCode": 79, "generationId": -1, "leader": "", "memberId": "a-1"}, 2.0),
+    line(
+        10,
+        "JOIN_GROUP",
+        "a",
+        {},
+        {"errorCode": 79, "generationId": -1, "leader": "", "memberId": "a-1"},
+        2.0,
+    ),
     joined(100, "a", 1, "a", 80.4),
     joined(300, "b", 2, "a", 150.0),
     joined(301, "a", 2, "a", 20.0),
@@ -52,7 +80,10 @@ def found(log: list[str]) -> list[answers.Exchange]:
 
 
 def test_a_request_came_when_its_answer_went_less_the_time_it_took():
-    assert [(one.run, one.arrived - AT, one.answered - AT) for one in found(LOG)[:2]] == [("a", 8, 10), ("a", 20, 100)]
+    assert [(one.run, one.arrived - AT, one.answered - AT) for one in found(LOG)[:2]] == [
+        ("a", 8, 10),
+        ("a", 20, 100),
+    ]
 
 
 def test_a_line_that_was_cut_off_is_left_out():
@@ -71,15 +102,24 @@ def test_error_codes_inside_an_answer_count_too():
 def test_a_generation_has_its_members_its_leader_and_who_kept_it_waiting():
     first, second = answers.generations(found(LOG))
     assert first["joins"] == [["a", AT + 20, AT + 100]] and first["leader"] == "a"
-    assert [j[0] for j in second["joins"]] == ["b", "a"] and second["slowest"] == "a" and second["leader"] == "a"
+    assert (
+        [j[0] for j in second["joins"]] == ["b", "a"]
+        and second["slowest"] == "a"
+        and second["leader"] == "a"
+    )
     assert second["completed"] == AT + 300
     assert second["joined_without_rebalance"] == [["b", AT + 345, AT + 350]]
 
 
 def test_an_epoch_is_reached_by_each_once():
     told = {"errorCode": 0, "memberEpoch": 2}
-    log = [line(t, "CONSUMER_GROUP_HEARTBEAT", who, {}, told) for t, who in ((1, "a"), (2, "b"), (3, "a"))]
-    assert answers.epochs(found(log)) == [{"group": "g1", "epoch": 2, "reached": {"a": AT + 1, "b": AT + 2}, "slowest": "b"}]
+    log = [
+        line(t, "CONSUMER_GROUP_HEARTBEAT", who, {}, told)
+        for t, who in ((1, "a"), (2, "b"), (3, "a"))
+    ]
+    assert answers.epochs(found(log)) == [
+        {"group": "g1", "epoch": 2, "reached": {"a": AT + 1, "b": AT + 2}, "slowest": "b"}
+    ]
 
 
 def test_a_rebalance_begins_with_the_coordinators_own_reason():
@@ -99,7 +139,11 @@ def test_an_accepted_commit_below_the_last_one_goes_back_and_a_refused_one_does_
 
 def test_a_commit_of_one_that_does_not_own_is_told_also_when_the_topic_is_named_by_its_id():
     spans = {"a": [("o-0", AT, AT + 100, "revoked")]}
-    _, foreign = answers.commits(found([committed(90, "a", 1), committed(200, "a", 2, topic={"topicId": "ID"})]), spans, {"ID": "o"})
+    _, foreign = answers.commits(
+        found([committed(90, "a", 1), committed(200, "a", 2, topic={"topicId": "ID"})]),
+        spans,
+        {"ID": "o"},
+    )
     assert [(f["by"], f["offset"], f["partition"]) for f in foreign] == [("a", 2, "o-0")]
 
 
@@ -117,13 +161,22 @@ def test_the_truth_has_what_was_done_what_was_seen_and_what_follows():
     actions = [{"t": AT, "who": "a", "do": "start"}]
     settings = {"group.min.session.timeout.ms": "100", "num.io.threads": "2"}
     programs = {"a": Program("kafka-python 3", {"x": 1}, {"commit_ms": 1}, events)}
-    played = Played("join", "what", "4.3.0", "g1", {"o": 1}, settings, actions, programs, AT, AT + 600)
+    played = Played(
+        "join", "what", "4.3.0", "g1", {"o": 1}, settings, actions, programs, AT, AT + 600
+    )
     told = json.loads(as_lines(truth(played, LOG, BROKER, {"o": "ID", "other": "X"})))
-    assert told["versions"] == {"broker": "Apache Kafka 4.3.0 (KRaft, one node)", "kafka-python": "kafka-python 3"}
-    assert told["topic_ids"] == {"o": "ID"} and told["broker_options"] == {"group.min.session.timeout.ms": "100"}
+    assert told["versions"] == {
+        "broker": "Apache Kafka 4.3.0 (KRaft, one node)",
+        "kafka-python": "kafka-python 3",
+    }
+    assert told["topic_ids"] == {"o": "ID"} and told["broker_options"] == {
+        "group.min.session.timeout.ms": "100"
+    }
     a = told["clients"]["a"]
     assert a["owned"] == [["o-0", AT + 110, AT + 500, "closed"]] and a["member_ids"] == ["a-1"]
-    assert a["consumed"] == [["o-0", 0, 3, AT + 111, AT + 119]] and [e["ev"] for e in a["events"]] == ["assigned", "closed"]
+    assert a["consumed"] == [["o-0", 0, 3, AT + 111, AT + 119]] and [
+        e["ev"] for e in a["events"]
+    ] == ["assigned", "closed"]
     assert len(told["facts"]["generations"]) == 2 and told["facts"]["requests"]["HEARTBEAT"] == 3
     assert told["actions"] == actions
 

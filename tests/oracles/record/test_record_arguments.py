@@ -31,7 +31,10 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         ([], "what is to be recorded"),
         (["--scenario", "join", "--", "true"], "what is to be recorded"),
         (["--scenario", "nothing"], "no scenario 'nothing' (choose one of join, leave"),
-        (["--scenario", "join", "--client", "sarama"], "no client 'sarama' (choose one of kafka-python"),
+        (
+            ["--scenario", "join", "--client", "sarama"],
+            "no client 'sarama' (choose one of kafka-python",
+        ),
         (["--client", "java", "--", "true"], "a command brings its own clients"),
         (["--scenario", "join", "--topic", "t=2"], "a scenario has a topic of its own"),
         (["--topic", "t=0", "--", "true"], "t needs 1 to 1000 partitions"),
@@ -49,20 +52,29 @@ def test_what_cannot_be_recorded_is_refused_in_one_line(
 ):
     assert cli.run(["record", *arguments]) == 2
     out, err = capsys.readouterr()
-    assert out == "" and err.startswith("groupcheck: error: ") and err.count("\n") == 1 and said in err
+    assert (
+        out == "" and err.startswith("groupcheck: error: ") and err.count("\n") == 1 and said in err
+    )
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_library_that_is_not_installed_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_a_library_that_is_not_installed_is_named_with_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     def gone(name: str) -> str:
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(clients, "version", gone)
     assert cli.run(["record", "--scenario", "join", "--client", "aiokafka"]) == 2
-    assert capsys.readouterr().err == "groupcheck: error: aiokafka is not installed (pip install groupcheck[kafka])\n"
+    assert (
+        capsys.readouterr().err
+        == "groupcheck: error: aiokafka is not installed (pip install groupcheck[kafka])\n"
+    )
 
 
-def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_folder_that_cannot_be_made_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     (tmp_path / "file").write_text("")
     assert cli.run(["record", "--out", str(tmp_path / "file" / "x"), "--", "true"]) == 2
     assert "cannot write to" in capsys.readouterr().err
@@ -75,7 +87,9 @@ def test_a_setting_cannot_bring_another_one_with_it(value: str):
 
 
 def test_what_the_user_sets_stands_but_what_makes_it_one_node_stays():
-    text = settings.properties(1234, 1235, {"num.io.threads": "7", "listeners": "PLAINTEXT://0.0.0.0:9"})
+    text = settings.properties(
+        1234, 1235, {"num.io.threads": "7", "listeners": "PLAINTEXT://0.0.0.0:9"}
+    )
     lines = dict(line.split("=", 1) for line in text.splitlines())
     assert lines["num.io.threads"] == "7" and lines["offsets.topic.replication.factor"] == "1"
     assert lines["listeners"] == "PLAINTEXT://127.0.0.1:1234,CONTROLLER://127.0.0.1:1235"
@@ -83,7 +97,13 @@ def test_what_the_user_sets_stands_but_what_makes_it_one_node_stays():
 
 
 @pytest.mark.parametrize(
-    ("command", "name"), [("/usr/bin/pytest", "pytest"), ("./run me.sh", "run_me.sh"), ("..", "command"), ("x" * 100, "x" * 60)]
+    ("command", "name"),
+    [
+        ("/usr/bin/pytest", "pytest"),
+        ("./run me.sh", "run_me.sh"),
+        ("..", "command"),
+        ("x" * 100, "x" * 60),
+    ],
 )
 def test_a_recording_is_named_after_the_program(command: str, name: str):
     assert recording.name_of([command, "x"]) == name
@@ -93,5 +113,13 @@ def test_list_scenarios_names_and_explains_each(capsys: pytest.CaptureFixture[st
     assert cli.run(["list", "scenarios", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows] == list(SCENARIOS)
-    assert list(SCENARIOS) == ["join", "leave", "kill", "zombie", "poll_timeout", "broker_restart", "partitions_added"]
+    assert list(SCENARIOS) == [
+        "join",
+        "leave",
+        "kill",
+        "zombie",
+        "poll_timeout",
+        "broker_restart",
+        "partitions_added",
+    ]
     assert all(row["doc"].endswith(".") for row in rows)

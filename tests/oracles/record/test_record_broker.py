@@ -48,16 +48,27 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
             monkeypatch.setattr(brokers.install, "java", lambda program: str(java))
             monkeypatch.setattr(brokers.install, "classpath", lambda version, say, program: "none")
             (tmp_path / "place").mkdir()
-            return Broker(tmp_path / "place", "4.3.0", {"num.io.threads": "3"}, processes, lambda message: None)
+            return Broker(
+                tmp_path / "place",
+                "4.3.0",
+                {"num.io.threads": "3"},
+                processes,
+                lambda message: None,
+            )
 
         yield make
 
 
-def test_a_broker_that_serves_has_an_address_on_loopback_and_carries_out_what_it_is_asked(made: Callable[[str], Broker]):
+def test_a_broker_that_serves_has_an_address_on_loopback_and_carries_out_what_it_is_asked(
+    made: Callable[[str], Broker],
+):
     broker = made(SERVES)
     broker.start()
     host, port = broker.address.split(":")
-    assert host == "127.0.0.1" and f"PLAINTEXT://127.0.0.1:{port}" in (broker.place / "server.properties").read_text()
+    assert (
+        host == "127.0.0.1"
+        and f"PLAINTEXT://127.0.0.1:{port}" in (broker.place / "server.properties").read_text()
+    )
     assert "num.io.threads=3" in (broker.place / "server.properties").read_text()
     broker.ask("topic", "good", 2)
     with pytest.raises(UserError, match="the broker could not carry out topic: Odd: no such topic"):
@@ -83,12 +94,17 @@ def test_ports_that_somebody_took_meanwhile_are_left_to_him(made: Callable[[str]
 
 
 def test_a_broker_that_refuses_its_settings_is_quoted(made: Callable[[str], Broker]):
-    with pytest.raises(UserError, match=r"the broker of Kafka 4.3.0 does not start: ConfigException: Invalid value 7$"):
+    with pytest.raises(
+        UserError,
+        match=r"the broker of Kafka 4.3.0 does not start: ConfigException: Invalid value 7$",
+    ):
         made(REFUSES).start()
 
 
 def test_a_broker_that_has_gone_is_not_waited_for(made: Callable[[str], Broker]):
-    broker = made('print("> ok", flush=True)\nsys.stdin.readline()\nopen("broker.out", "w").write("Error: gone\\n")\n')
+    broker = made(
+        'print("> ok", flush=True)\nsys.stdin.readline()\nopen("broker.out", "w").write("Error: gone\\n")\n'
+    )
     broker.start()
     with pytest.raises(UserError, match="could not carry out flush: Error: gone"):
         broker.ask("flush")
@@ -98,9 +114,15 @@ def test_free_ports_differ():
     assert len(set(free_ports(20))) == 20
 
 
-@pytest.mark.parametrize(("there", "missing"), [((), "java"), (("java",), "mvn"), (("java", "mvn"), "javac")])
+@pytest.mark.parametrize(
+    ("there", "missing"), [((), "java"), (("java",), "mvn"), (("java", "mvn"), "javac")]
+)
 def test_without_java_or_maven_one_line_says_what_to_install(
-    there: tuple[str, ...], missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    there: tuple[str, ...],
+    missing: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
     (tmp_path / "bin").mkdir()
     for name in (*there, "program"):
@@ -111,6 +133,9 @@ def test_without_java_or_maven_one_line_says_what_to_install(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert cli.run(["record", "--out", str(tmp_path / "out"), "--", "program"]) == 2
     err = capsys.readouterr().err
-    assert err.startswith(f"groupcheck: error: there is no {missing}: the broker that is recorded ") and err.count("\n") == 1
+    assert (
+        err.startswith(f"groupcheck: error: there is no {missing}: the broker that is recorded ")
+        and err.count("\n") == 1
+    )
     assert "install a JDK 17 or newer and Maven" in err
     assert not (tmp_path / "out").exists()

@@ -56,7 +56,9 @@ tell("closed", own=[])
 
 
 def test_a_member_tells_what_happens_to_it_in_order():
-    member = subprocess.Popen([sys.executable, "-c", FAKE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    member = subprocess.Popen(
+        [sys.executable, "-c", FAKE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert member.stdin and member.stdout
     events = []
     for line in member.stdout:
@@ -72,14 +74,26 @@ def test_a_member_tells_what_happens_to_it_in_order():
         "subscribed", "started", "assigned", "revoked_begin", "commit_rejected", "consumed", "revoked", "poll_error", "command", "closed",
     ]  # fmt: skip
     told = dict(zip(kinds, events))
-    assert told["assigned"]["own"] == ["o-0", "o-1"] and told["revoked"]["own"] == ["o-1"] and told["closed"]["own"] == []
-    assert told["commit_rejected"]["offsets"] == {"o-0": 7} and told["commit_rejected"]["error"] == "ValueError"
-    assert {name: run[:2] for name, run in told["consumed"]["runs"].items()} == {"o-0": [5, 6], "o-1": [1, 1]}
+    assert (
+        told["assigned"]["own"] == ["o-0", "o-1"]
+        and told["revoked"]["own"] == ["o-1"]
+        and told["closed"]["own"] == []
+    )
+    assert (
+        told["commit_rejected"]["offsets"] == {"o-0": 7}
+        and told["commit_rejected"]["error"] == "ValueError"
+    )
+    assert {name: run[:2] for name, run in told["consumed"]["runs"].items()} == {
+        "o-0": [5, 6],
+        "o-1": [1, 1],
+    }
     assert told["poll_error"]["text"] == "the network" and told["started"]["version"] == "fake 1"
 
 
 def test_a_member_whose_recorder_is_gone_ends_at_once():
-    member = subprocess.Popen([sys.executable, "-c", FAKE], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    member = subprocess.Popen(
+        [sys.executable, "-c", FAKE], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
     assert member.stdin
     member.stdin.close()
     assert member.wait(60) == 1
@@ -88,7 +102,10 @@ def test_a_member_whose_recorder_is_gone_ends_at_once():
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)
 def test_every_library_is_told_the_timing_in_its_own_words(client: Client):
     options = client.options(Timing(session=1, heartbeat=2, max_poll=3, metadata=4))
-    assert [options[name] for name in (client.session, client.heartbeat, client.max_poll, client.metadata)] == [1, 2, 3, 4]
+    assert [
+        options[name]
+        for name in (client.session, client.heartbeat, client.max_poll, client.metadata)
+    ] == [1, 2, 3, 4]
 
 
 class OwnerClient:
@@ -97,7 +114,9 @@ class OwnerClient:
     def options(self, timing: Timing) -> dict[str, Any]:
         return {}
 
-    def command(self, address: str, kafka: str, topic: str, run: str, timing: Timing, program: object) -> list[str]:
+    def command(
+        self, address: str, kafka: str, topic: str, run: str, timing: Timing, program: object
+    ) -> list[str]:
         return [sys.executable, "-c", OWNER, run]
 
 
@@ -141,7 +160,9 @@ def test_two_that_own_the_same_do_not_share(play: Stage, monkeypatch: pytest.Mon
     owning(play, "a")
     owning(play, "all")
     monkeypatch.setattr(stage, "LIMIT_S", 0.1)
-    with pytest.raises(NotStaged, match="after 0 s it is not so that a and all share the 6 partitions"):
+    with pytest.raises(
+        NotStaged, match="after 0 s it is not so that a and all share the 6 partitions"
+    ):
         play.shared_by("a", "all")
 
 
@@ -164,7 +185,13 @@ def test_kill_freeze_and_wake_are_what_they_say_and_are_written_down(play: Stage
     play.wake("a")
     play.kill("a")
     assert play.runs["a"].process.returncode == -signal.SIGKILL
-    assert done(play) == [("a", "start"), ("a", "SIGSTOP"), ("a", "SIGCONT"), ("a", "SIGKILL"), ("a", "ended")]
+    assert done(play) == [
+        ("a", "start"),
+        ("a", "SIGSTOP"),
+        ("a", "SIGCONT"),
+        ("a", "SIGKILL"),
+        ("a", "ended"),
+    ]
     with pytest.raises(NotStaged, match="a has ended"):
         play.tell("a", "stop")
 
@@ -187,7 +214,9 @@ class Noted:
         self.runs: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *given, **more: self.asked.append(" ".join([name, *(g for g in given if isinstance(g, str))]))
+        return lambda *given, **more: self.asked.append(
+            " ".join([name, *(g for g in given if isinstance(g, str))])
+        )
 
 
 @pytest.mark.parametrize(

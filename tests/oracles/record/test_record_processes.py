@@ -67,12 +67,20 @@ def test_what_it_left_behind_in_its_group_is_ended_too(processes: Processes):
 
 def test_leaving_the_recording_ends_everything_even_after_an_error():
     running: list[subprocess.Popen[bytes]] = []
-    with pytest.raises(RuntimeError, match="of the test"), Interrupts() as interrupts, Processes(interrupts) as processes:
+    with (
+        pytest.raises(RuntimeError, match="of the test"),
+        Interrupts() as interrupts,
+        Processes(interrupts) as processes,
+    ):
         running += [started(processes, DEAF) for _ in range(2)]
         processes.end_all(0.1)
         running.append(started(processes, "import time; print('on', flush=True); time.sleep(600)"))
         raise RuntimeError("of the test")
-    assert [process.poll() for process in running] == [-signal.SIGKILL, -signal.SIGKILL, -signal.SIGTERM]
+    assert [process.poll() for process in running] == [
+        -signal.SIGKILL,
+        -signal.SIGKILL,
+        -signal.SIGTERM,
+    ]
 
 
 def test_a_program_that_cannot_be_started_is_named(processes: Processes):
@@ -100,26 +108,39 @@ def shell(processes: Processes, script: str, log: Path, echo: io.BytesIO | None 
     return run_command(["sh", "-c", script], "127.0.0.1:9", log, echo, processes)
 
 
-def test_a_command_finds_the_broker_in_its_environment_and_all_that_it_prints_is_kept_and_shown(processes: Processes, tmp_path: Path):
+def test_a_command_finds_the_broker_in_its_environment_and_all_that_it_prints_is_kept_and_shown(
+    processes: Processes, tmp_path: Path
+):
     echo = io.BytesIO()
-    code = shell(processes, "echo $KAFKA_BOOTSTRAP_SERVERS; echo $GROUPCHECK_BOOTSTRAP >&2", tmp_path / "log", echo)
+    code = shell(
+        processes,
+        "echo $KAFKA_BOOTSTRAP_SERVERS; echo $GROUPCHECK_BOOTSTRAP >&2",
+        tmp_path / "log",
+        echo,
+    )
     assert code == 0
     assert echo.getvalue() == (tmp_path / "log").read_bytes() == b"127.0.0.1:9\n127.0.0.1:9\n"
 
 
 @pytest.mark.parametrize(("script", "code"), [("exit 7", 7), ("kill -9 $$", 137), ("exit 0", 0)])
-def test_the_exit_code_is_the_commands(processes: Processes, tmp_path: Path, script: str, code: int):
+def test_the_exit_code_is_the_commands(
+    processes: Processes, tmp_path: Path, script: str, code: int
+):
     assert shell(processes, script, tmp_path / "log") == code
 
 
-def test_a_command_whose_output_nobody_reads_any_more_is_kept_all_the_same(processes: Processes, tmp_path: Path):
+def test_a_command_whose_output_nobody_reads_any_more_is_kept_all_the_same(
+    processes: Processes, tmp_path: Path
+):
     closed = io.BytesIO()
     closed.close()
     assert shell(processes, "echo still", tmp_path / "log", closed) == 0
     assert (tmp_path / "log").read_bytes() == b"still\n"
 
 
-def test_what_a_command_leaves_in_the_background_neither_holds_the_recording_nor_survives_it(processes: Processes, tmp_path: Path):
+def test_what_a_command_leaves_in_the_background_neither_holds_the_recording_nor_survives_it(
+    processes: Processes, tmp_path: Path
+):
     began = time.monotonic()
     assert shell(processes, "sleep 600 & echo $!", tmp_path / "log") == 0
     background = int((tmp_path / "log").read_text())
@@ -130,10 +151,15 @@ def test_what_a_command_leaves_in_the_background_neither_holds_the_recording_nor
 FLED = "import subprocess, sys; print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid, flush=True)"
 
 
-def test_one_that_fled_into_a_session_of_its_own_does_not_hold_the_recording(processes: Processes, tmp_path: Path):
+def test_one_that_fled_into_a_session_of_its_own_does_not_hold_the_recording(
+    processes: Processes, tmp_path: Path
+):
     log, codes = tmp_path / "log", list[int]()
     waits = threading.Thread(
-        target=lambda: codes.append(run_command([sys.executable, "-c", FLED], "127.0.0.1:9", log, None, processes)), daemon=True
+        target=lambda: codes.append(
+            run_command([sys.executable, "-c", FLED], "127.0.0.1:9", log, None, processes)
+        ),
+        daemon=True,
     )
     waits.start()
     waits.join(60)
@@ -143,12 +169,18 @@ def test_one_that_fled_into_a_session_of_its_own_does_not_hold_the_recording(pro
 
 def alive(pid: int) -> bool:
     try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text() if Path("/proc").is_dir() else os.kill(pid, 0) is None
+        return (
+            "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+            if Path("/proc").is_dir()
+            else os.kill(pid, 0) is None
+        )
     except OSError:
         return False
 
 
-def test_ctrl_c_goes_to_the_command_and_its_answer_is_its_exit_code(processes: Processes, tmp_path: Path):
+def test_ctrl_c_goes_to_the_command_and_its_answer_is_its_exit_code(
+    processes: Processes, tmp_path: Path
+):
     log = tmp_path / "log"
     program = "trap 'echo caught; exit 5' INT; echo ready; while true; do sleep 0.05; done"
 

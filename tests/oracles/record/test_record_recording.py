@@ -30,7 +30,9 @@ class WritingBroker:
 
     def __init__(self, place: Path) -> None:
         self.place, self.gone = place, False
-        (place / "broker.log").write_text("[2020-01-01 00:00:00,000] INFO Replayed TopicRecord for topic orders with topic ID ID. (x)\n")
+        (place / "broker.log").write_text(
+            "[2020-01-01 00:00:00,000] INFO Replayed TopicRecord for topic orders with topic ID ID. (x)\n"
+        )
 
     def ask(self, *words: object) -> None:
         if words == ("flush",):
@@ -50,7 +52,9 @@ class WritingBroker:
             for text in (line, line.replace("HEARTBEAT", "FETCH")):
                 log.write(f"[{at}] DEBUG Completed request:{text} (kafka.request.logger)\n")
         with (self.place / "broker.log").open("a") as log:
-            log.write(f"[{at}] INFO [GroupCoordinator id=1] x (org.apache.kafka.coordinator.group.X)\n[{at}] INFO other (kafka.Other)\n")
+            log.write(
+                f"[{at}] INFO [GroupCoordinator id=1] x (org.apache.kafka.coordinator.group.X)\n[{at}] INFO other (kafka.Other)\n"
+            )
 
     def end(self) -> None:
         self.write()
@@ -70,7 +74,11 @@ class Sleeper:
         return {"x": timing.session}
 
     def command(self, *given: object) -> list[str]:
-        return [sys.executable, "-c", "import sys; print('log', file=sys.stderr); sys.stdin.readline()"]
+        return [
+            sys.executable,
+            "-c",
+            "import sys; print('log', file=sys.stderr); sys.stdin.readline()",
+        ]
 
 
 @pytest.fixture
@@ -108,23 +116,46 @@ def failed(stage: Stage) -> None:
 def test_a_scenario_leaves_its_logs_and_the_truth(tmp_path: Path, broker: WritingBroker):
     done = record_scenario(about(tmp_path, "s"), Scenario("s", "What.", played), Sleeper(), quiet)  # type: ignore[arg-type]
     assert (done.exit_code, done.reason, dict(done.lines)) == (0, "", {"broker": 1, "requests": 1})
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {"s.broker.log", "s.requests.log", "s.client.a.log", "s.truth.json"}
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {
+        "s.broker.log",
+        "s.requests.log",
+        "s.client.a.log",
+        "s.truth.json",
+    }
     assert (tmp_path / "out" / "s.client.a.log").read_text() == "log\n"
     truth = json.loads((tmp_path / "out" / "s.truth.json").read_text())
-    assert truth["what"] == "What." and truth["topic_ids"] == {"orders": "ID"} and truth["facts"]["requests"] == {"HEARTBEAT": 1}
-    assert [(a["who"], a["do"]) for a in truth["actions"]] == [("a", "start"), ("a", "command stop"), ("a", "ended")]
-    assert truth["clients"]["a"]["kind"] == "sleeper 1" and truth["clients"]["a"]["options"] == {"x": 3000}
+    assert (
+        truth["what"] == "What."
+        and truth["topic_ids"] == {"orders": "ID"}
+        and truth["facts"]["requests"] == {"HEARTBEAT": 1}
+    )
+    assert [(a["who"], a["do"]) for a in truth["actions"]] == [
+        ("a", "start"),
+        ("a", "command stop"),
+        ("a", "ended"),
+    ]
+    assert truth["clients"]["a"]["kind"] == "sleeper 1" and truth["clients"]["a"]["options"] == {
+        "x": 3000
+    }
 
 
-def test_a_scenario_that_did_not_come_about_says_so_and_leaves_what_there_is(tmp_path: Path, broker: WritingBroker):
+def test_a_scenario_that_did_not_come_about_says_so_and_leaves_what_there_is(
+    tmp_path: Path, broker: WritingBroker
+):
     done = record_scenario(about(tmp_path, "s"), Scenario("s", "What.", failed), Sleeper(), quiet)  # type: ignore[arg-type]
     assert done.exit_code == 3 and done.reason == "the scenario did not come about: a never came"
-    assert json.loads((tmp_path / "out" / "s.truth.json").read_text())["actions"][0]["do"] == "start"
+    assert (
+        json.loads((tmp_path / "out" / "s.truth.json").read_text())["actions"][0]["do"] == "start"
+    )
 
 
-def test_a_broker_that_its_command_has_ended_does_not_cost_the_recording(tmp_path: Path, broker: WritingBroker):
+def test_a_broker_that_its_command_has_ended_does_not_cost_the_recording(
+    tmp_path: Path, broker: WritingBroker
+):
     broker.gone, said = True, list[str]()
     done = record_command(about(tmp_path, "c"), ["sh", "-c", "exit 4"], {}, None, said.append)
     assert done.exit_code == 4 and said[-1] == "the broker has ended"
     assert dict(done.lines) == {"broker": 1, "requests": 1}
-    assert done.document()["files"] == {kind: str(tmp_path / "out" / f"c.{kind}.log") for kind in ("broker", "requests", "command")}
+    assert done.document()["files"] == {
+        kind: str(tmp_path / "out" / f"c.{kind}.log") for kind in ("broker", "requests", "command")
+    }

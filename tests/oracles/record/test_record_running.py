@@ -50,7 +50,9 @@ def java(home: Path, script: str) -> None:
     path.chmod(0o755)
 
 
-def test_the_first_use_keeps_the_classes_and_says_so_and_the_second_finds_them(home: Path, processes: Processes):
+def test_the_first_use_keeps_the_classes_and_says_so_and_the_second_finds_them(
+    home: Path, processes: Processes
+):
     java(home, KEEPS)
     said: list[str] = []
     (option,) = running.sharing("4.3.0", processes, said.append)
@@ -61,7 +63,9 @@ def test_the_first_use_keeps_the_classes_and_says_so_and_the_second_finds_them(h
     assert [p.suffix for p in home.iterdir()] == [".jsa"]
 
 
-def test_a_java_that_cannot_keep_them_is_tried_once_and_used_without(home: Path, processes: Processes):
+def test_a_java_that_cannot_keep_them_is_tried_once_and_used_without(
+    home: Path, processes: Processes
+):
     java(home, REFUSES)
     assert running.sharing("4.3.0", processes, lambda message: None) == ()
     assert running.sharing("4.3.0", processes, lambda message: None) == ()

@@ -7,14 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.oracles.record.selection import APIS, of_a_coordinator, of_a_group, select_file, selected, stamp
+from groupcheck.oracles.record.selection import (
+    APIS,
+    of_a_coordinator,
+    of_a_group,
+    select_file,
+    selected,
+    stamp,
+)
 
 AT = 1_795_000_000_000
 LINE = "[2026-11-18 11:06:40,{:03}] INFO {}\n"
 
 
 def request(api: str, client: str = "a") -> str:
-    said = json.dumps({"requestHeader": {"clientId": client, "requestApiKeyName": api}}, separators=(",", ":"))
+    said = json.dumps(
+        {"requestHeader": {"clientId": client, "requestApiKeyName": api}}, separators=(",", ":")
+    )
     return LINE.format(1, f"Completed request:{said} (kafka.request.logger)")
 
 
@@ -28,7 +37,15 @@ def test_requests_of_the_group_apis_are_kept(api: str):
     assert of_a_group(request(api))
 
 
-@pytest.mark.parametrize("line", [request("FETCH"), request("PRODUCE"), request("FIND_COORDINATOR"), LINE.format(1, "JOIN_GROUP")])
+@pytest.mark.parametrize(
+    "line",
+    [
+        request("FETCH"),
+        request("PRODUCE"),
+        request("FIND_COORDINATOR"),
+        LINE.format(1, "JOIN_GROUP"),
+    ],
+)
 def test_other_requests_are_not(line: str):
     assert not of_a_group(line)
 

@@ -44,7 +44,11 @@ class Killer:
     def __call__(self, progress: Progress) -> None:
         while self.levels and progress.level >= self.levels[0]:
             self.levels.pop(0)
-            self.timers.append(threading.Timer(self.chance.uniform(0.0, 0.3), self.kill, [self.chance.randrange(2)]))
+            self.timers.append(
+                threading.Timer(
+                    self.chance.uniform(0.0, 0.3), self.kill, [self.chance.randrange(2)]
+                )
+            )
             self.timers[-1].start()
 
     def kill(self, number: int) -> None:
@@ -52,10 +56,21 @@ class Killer:
         self.killed.append(self.cluster.kill_executor(number))
 
 
-def search_with_kills(cluster: Cluster, store: Path, levels: list[int], seed: int) -> tuple[dict[str, Any], int]:
+def search_with_kills(
+    cluster: Cluster, store: Path, levels: list[int], seed: int
+) -> tuple[dict[str, Any], int]:
     """(the document, calls that were repeated) of a search over a cluster of which an executor is killed at each of these levels."""
     killer = Killer(cluster, levels, seed)
-    found = check("classic", members=2, faults=FAULTS, spark=cluster.master, store=str(store), shards=3, hand_over=1000, progress=killer)
+    found = check(
+        "classic",
+        members=2,
+        faults=FAULTS,
+        spark=cluster.master,
+        store=str(store),
+        shards=3,
+        hand_over=1000,
+        progress=killer,
+    )
     for timer in killer.timers:
         timer.join()
     assert len(killer.killed) == len(levels)

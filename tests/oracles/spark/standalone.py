@@ -27,7 +27,11 @@ class Cluster:
 
     def executors(self) -> list[int]:
         """Process ids of the executors' JVMs."""
-        return [pid for pid, told in _processes() if "CoarseGrainedExecutorBackend" in told and str(self.folder) in told]
+        return [
+            pid
+            for pid, told in _processes()
+            if "CoarseGrainedExecutorBackend" in told and str(self.folder) in told
+        ]
 
     def kill_executor(self, number: int) -> int:
         """Kills one executor, as a crash would; returns its process id. There must be one."""
@@ -44,7 +48,11 @@ def _processes() -> Iterator[tuple[int, str]]:
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):
-                told = (entry / "cmdline").read_bytes() + b" " + os.fsencode((entry / "cwd").readlink())
+                told = (
+                    (entry / "cmdline").read_bytes()
+                    + b" "
+                    + os.fsencode((entry / "cwd").readlink())
+                )
                 yield int(entry.name), told.decode(errors="replace").replace("\0", " ")
 
 
@@ -53,13 +61,43 @@ def standalone(folder: Path, workers: int = 2) -> Iterator[Cluster]:
     """A cluster that keeps everything in a folder; every process of it has ended afterwards."""
     with contextlib.ExitStack() as stack:
         log = _started(
-            stack, folder, "master", ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+            stack,
+            folder,
+            "master",
+            [
+                "org.apache.spark.deploy.master.Master",
+                "--host",
+                "127.0.0.1",
+                "--port",
+                "0",
+                "--webui-port",
+                "0",
+            ],
         )
         master = _told(log, r"Starting Spark master at (spark://\S+)")
         logs = []
         for k in range(workers):
-            arguments = ["--host", "127.0.0.1", "--webui-port", "0", "-c", "1", "-m", "1g", "-d", str(folder / f"work-{k}"), master]
-            logs.append(_started(stack, folder, f"worker-{k}", ["org.apache.spark.deploy.worker.Worker", *arguments]))
+            arguments = [
+                "--host",
+                "127.0.0.1",
+                "--webui-port",
+                "0",
+                "-c",
+                "1",
+                "-m",
+                "1g",
+                "-d",
+                str(folder / f"work-{k}"),
+                master,
+            ]
+            logs.append(
+                _started(
+                    stack,
+                    folder,
+                    f"worker-{k}",
+                    ["org.apache.spark.deploy.worker.Worker", *arguments],
+                )
+            )
         for log in logs:
             _told(log, r"(Successfully registered with master)")
         yield Cluster(master, folder)
@@ -78,7 +116,12 @@ def _started(stack: contextlib.ExitStack, folder: Path, name: str, command: list
     }
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [str(home / "bin" / "spark-class"), *command], stdout=out, stderr=out, env=environment, cwd=folder, start_new_session=True
+            [str(home / "bin" / "spark-class"), *command],
+            stdout=out,
+            stderr=out,
+            env=environment,
+            cwd=folder,
+            start_new_session=True,
         )
     stack.callback(_end, process)
     return log

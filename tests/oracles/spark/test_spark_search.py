@@ -35,10 +35,14 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> object:
 
 def groupcheck(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
     program = Path(sys.executable).parent / "groupcheck"
-    return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=300, **more)
+    return subprocess.run(
+        [program, *arguments], capture_output=True, text=True, timeout=300, **more
+    )
 
 
-def test_a_driver_that_is_killed_goes_on_from_its_store(expected: dict[str, Any], tmp_path: Path) -> None:
+def test_a_driver_that_is_killed_goes_on_from_its_store(
+    expected: dict[str, Any], tmp_path: Path
+) -> None:
     store = tmp_path / "store"
     command = [
         Path(sys.executable).parent / "groupcheck",
@@ -52,7 +56,9 @@ def test_a_driver_that_is_killed_goes_on_from_its_store(expected: dict[str, Any]
         "--shards",
         "3",
     ]
-    driver = subprocess.Popen([*command, "--store", str(store)], stdout=subprocess.DEVNULL, start_new_session=True)
+    driver = subprocess.Popen(
+        [*command, "--store", str(store)], stdout=subprocess.DEVNULL, start_new_session=True
+    )
     until = time.monotonic() + 300
     while not list(store.glob("level-00012/dealt-*")):
         assert driver.poll() is None, "it has ended, and level 12 was not seen"
@@ -60,16 +66,24 @@ def test_a_driver_that_is_killed_goes_on_from_its_store(expected: dict[str, Any]
         time.sleep(0.005)
     os.killpg(driver.pid, signal.SIGKILL)
     driver.wait(30)
-    told = groupcheck("check", "classic", *SCOPE, "--spark", "local[2]", "--resume", str(store), "--json")
+    told = groupcheck(
+        "check", "classic", *SCOPE, "--spark", "local[2]", "--resume", str(store), "--json"
+    )
     assert told.returncode == 0 and not told.stderr, told.stderr
     document = json.loads(told.stdout)
     assert counted(document) == expected
     spread = document["distribution"]
     assert spread["levels"][0]["level"] < 12 < spread["levels"][-1]["level"] == expected["depth"]
-    assert spread["shards"] == 3 and sum(spread["states_per_shard"]) == expected["states"] and spread["bytes_exchanged"] > 1_000_000
+    assert (
+        spread["shards"] == 3
+        and sum(spread["states_per_shard"]) == expected["states"]
+        and spread["bytes_exchanged"] > 1_000_000
+    )
 
 
-def test_an_executor_that_is_killed_in_the_middle_changes_no_count(cluster: Cluster, tmp_path: Path, expected: dict[str, Any]) -> None:
+def test_an_executor_that_is_killed_in_the_middle_changes_no_count(
+    cluster: Cluster, tmp_path: Path, expected: dict[str, Any]
+) -> None:
     found, _ = search_with_kills(cluster, tmp_path / "store", [14], seed=1)
     assert found == expected
 
@@ -101,7 +115,14 @@ def test_options_of_a_cluster_need_one() -> None:
 def test_a_store_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"cannot be (listed|written)"):
-        check("classic", members=2, faults=FAULTS, spark="local[2]", hand_over=200, store=str(tmp_path / "file" / "x"))
+        check(
+            "classic",
+            members=2,
+            faults=FAULTS,
+            spark="local[2]",
+            hand_over=200,
+            store=str(tmp_path / "file" / "x"),
+        )
 
 
 def test_a_store_that_vanishes_under_the_executors_is_one_clear_error(tmp_path: Path) -> None:
@@ -113,4 +134,12 @@ def test_a_store_that_vanishes_under_the_executors_is_one_clear_error(tmp_path: 
                 block.unlink()
 
     with pytest.raises(UserError, match=r"dealt-\S+ is missing"):
-        check("classic", members=2, faults=FAULTS, spark="local[2]", hand_over=200, store=str(store), progress=vanish)
+        check(
+            "classic",
+            members=2,
+            faults=FAULTS,
+            spark="local[2]",
+            hand_over=200,
+            store=str(store),
+            progress=vanish,
+        )

@@ -50,7 +50,11 @@ def test_a_missing_java_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 def test_the_zip_holds_the_package_and_can_be_imported_from(tmp_path: Path) -> None:
     with zipfile.ZipFile(packed_code(tmp_path)) as code:
         names = code.namelist()
-    assert {"groupcheck/__init__.py", "groupcheck/model/engine/kernels/search.py", "groupcheck/oracles/spark/daemon.py"} <= set(names)
+    assert {
+        "groupcheck/__init__.py",
+        "groupcheck/model/engine/kernels/search.py",
+        "groupcheck/oracles/spark/daemon.py",
+    } <= set(names)
     assert not [name for name in names if "__pycache__" in name or name.endswith(".java")]
 
 
@@ -59,7 +63,10 @@ def test_tasks_run_in_a_daemon_that_knows_the_engine_and_their_errors_are_told_i
         import gc
         import sys
 
-        there = {"groupcheck.model.engine.explore", "groupcheck.model.engine.shards.working"} <= set(sys.modules)
+        there = {
+            "groupcheck.model.engine.explore",
+            "groupcheck.model.engine.shards.working",
+        } <= set(sys.modules)
         return [(there, gc.get_freeze_count())]
 
     with session("local[2]") as spark:

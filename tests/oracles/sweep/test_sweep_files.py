@@ -33,7 +33,12 @@ def complaint(path: Path) -> str:
 
 
 def test_a_grid_is_the_product_of_its_lists_in_the_order_of_the_file():
-    assert fields(grid(members=[1, 2], generations=[3, 1]), "members", "generations") == [(1, 3), (1, 1), (2, 3), (2, 1)]
+    assert fields(grid(members=[1, 2], generations=[3, 1]), "members", "generations") == [
+        (1, 3),
+        (1, 1),
+        (2, 3),
+        (2, 1),
+    ]
 
 
 def test_what_is_left_out_is_the_default_of_the_variant_or_of_the_mutation():
@@ -44,26 +49,50 @@ def test_what_is_left_out_is_the_default_of_the_variant_or_of_the_mutation():
 
 def test_lists_of_budgets_make_tables_and_a_budget_of_none_is_no_fault():
     sweep = grid(faults=[{"crash": [0, 2], "close": [0, 1]}, {"fail_over": 1}])
-    assert [dict(cell.faults) for cell in sweep.cells] == [{}, {"close": 1}, {"crash": 2}, {"crash": 2, "close": 1}, {"fail_over": 1}]
+    assert [dict(cell.faults) for cell in sweep.cells] == [
+        {},
+        {"close": 1},
+        {"crash": 2},
+        {"crash": 2, "close": 1},
+        {"fail_over": 1},
+    ]
 
 
 def test_all_known_bugs_of_a_variant_are_one_word():
-    assert [cell.question.mutation for cell in grid(mutation="all").cells] == [m.id for m in every_mutation() if m.variant == "classic"]
+    assert [cell.question.mutation for cell in grid(mutation="all").cells] == [
+        m.id for m in every_mutation() if m.variant == "classic"
+    ]
 
 
 def test_filters_leave_out_what_fits_and_keep_what_fits():
     axes: dict[str, Any] = {"members": [1, 2, 3], "generations": [1, 2]}
     kept = [(1, 1), (1, 2), (2, 1), (2, 2), (3, 1)]
-    assert fields(grid(**axes, without={"members": 3, "generations": [2, 9]}), "members", "generations") == kept
-    assert fields(grid(**axes, only=[{"members": [1]}, {"generations": 1}]), "members", "generations") == [(1, 1), (1, 2), (2, 1), (3, 1)]
+    assert (
+        fields(
+            grid(**axes, without={"members": 3, "generations": [2, 9]}), "members", "generations"
+        )
+        == kept
+    )
+    assert fields(
+        grid(**axes, only=[{"members": [1]}, {"generations": 1}]), "members", "generations"
+    ) == [(1, 1), (1, 2), (2, 1), (3, 1)]
     faults = [{}, {"crash": 1}, {"crash": 1, "close": 1}]
-    assert [dict(cell.faults) for cell in grid(faults=faults, without={"faults": {"crash": 1}}).cells] == [{}]
-    assert [dict(cell.faults) for cell in grid(faults=faults, without={"faults": {}}).cells] == faults[1:]
+    assert [
+        dict(cell.faults) for cell in grid(faults=faults, without={"faults": {"crash": 1}}).cells
+    ] == [{}]
+    assert [
+        dict(cell.faults) for cell in grid(faults=faults, without={"faults": {}}).cells
+    ] == faults[1:]
 
 
 def test_one_list_of_invariants_is_a_choice_and_a_list_of_lists_is_several():
-    assert [set(cell.checked) for cell in grid(invariants=["one_owner", "hand_off"]).cells] == [{"one_owner", "hand_off"}]
-    assert [cell.checked for cell in grid(invariants=[["one_owner"], ["hand_off"]]).cells] == [("one_owner",), ("hand_off",)]
+    assert [set(cell.checked) for cell in grid(invariants=["one_owner", "hand_off"]).cells] == [
+        {"one_owner", "hand_off"}
+    ]
+    assert [cell.checked for cell in grid(invariants=[["one_owner"], ["hand_off"]]).cells] == [
+        ("one_owner",),
+        ("hand_off",),
+    ]
     assert len(grid().cells[0].checked) > 20
 
 
@@ -76,7 +105,11 @@ def test_a_grid_changes_single_limits_of_the_file():
 
 
 def test_a_question_goes_to_an_executor_and_back_as_plain_data():
-    question = grid(members=1, faults={"crash": 1}, mutation="none", invariants=["one_owner"]).cells[0].question
+    question = (
+        grid(members=1, faults={"crash": 1}, mutation="none", invariants=["one_owner"])
+        .cells[0]
+        .question
+    )
     plain = question.plain()
     assert type(plain["limits"]) is dict
     assert Question.from_plain(plain) == question
@@ -184,7 +217,10 @@ def test_yaml_that_is_hostile_or_wrong_is_refused(tmp_path, text, words):
 
 
 def test_a_bomb_of_aliases_is_refused_before_it_unfolds(tmp_path):
-    levels = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]", *(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]" for k in range(1, 40))]
+    levels = [
+        "a0: &a0 [x, x, x, x, x, x, x, x, x, x]",
+        *(f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 10)}]" for k in range(1, 40)),
+    ]
     file = tmp_path / "sweep.yaml"
     file.write_text("\n".join(levels))
     assert "aliases are not read" in complaint(file)

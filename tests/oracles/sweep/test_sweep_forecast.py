@@ -18,13 +18,17 @@ def cells(*grids: dict[str, Any]) -> list[Cell]:
 
 
 def whole(states: int, seconds: float = 1.0) -> Outcome:
-    return Outcome("holds", "", states, 3 * states, 10, seconds, seconds, states // 10, complete=True)
+    return Outcome(
+        "holds", "", states, 3 * states, 10, seconds, seconds, states // 10, complete=True
+    )
 
 
 def forecast(sizes: list[int], **more: Any) -> Forecast:
     """Of the fourth of a family, from the sizes of three."""
     asked = cells({"members": 2, "generations": [1, 2, 3, 4], **more})
-    told = Families.among(asked).forecast(asked[3], {cell.id: whole(n) for cell, n in zip(asked, sizes)})
+    told = Families.among(asked).forecast(
+        asked[3], {cell.id: whole(n) for cell, n in zip(asked, sizes)}
+    )
     assert told is not None
     return told
 
@@ -61,7 +65,9 @@ def test_seconds_grow_with_the_work_of_the_last_scope():
     asked = cells({"members": 2, "generations": [1, 2, 3, 4]})
     families = Families.among(asked)
     slow, quick = (
-        families.forecast(asked[3], {c.id: whole(n, s) for c, n, s in zip(asked, (10**4, 10**5, 10**6), times)})
+        families.forecast(
+            asked[3], {c.id: whole(n, s) for c, n, s in zip(asked, (10**4, 10**5, 10**6), times)}
+        )
         for times in ((1, 2, 40.0), (1, 2, 4.0))
     )
     assert slow is not None and quick is not None
@@ -70,7 +76,10 @@ def test_seconds_grow_with_the_work_of_the_last_scope():
 
 
 def test_the_scope_without_a_fault_is_the_first_of_the_faults_family():
-    asked = cells({"members": 1, "faults": {"crash": [0, 1, 2, 3]}}, {"members": 1, "faults": {"close": [1, 2]}})
+    asked = cells(
+        {"members": 1, "faults": {"crash": [0, 1, 2, 3]}},
+        {"members": 1, "faults": {"close": [1, 2]}},
+    )
     families = Families.among(asked)
     assert [cell.number for cell in asked if families.is_next(cell)] == [4]
     told = families.forecast(asked[3], {cell.id: whole(n) for cell, n in zip(asked, (9, 37, 106))})
@@ -83,7 +92,12 @@ def test_no_forecast_rests_on_a_search_that_was_cut_off_or_on_too_few_or_uneven_
     known = {cell.id: whole(n) for cell, n in zip(asked, (10, 20, 30))}
     families = Families.among(asked)
     assert families.forecast(asked[3], known) is not None
-    assert families.forecast(asked[3], {**known, asked[1].id: Outcome("unknown", "stopped at the limit", 20)}) is None
+    assert (
+        families.forecast(
+            asked[3], {**known, asked[1].id: Outcome("unknown", "stopped at the limit", 20)}
+        )
+        is None
+    )
     assert families.forecast(asked[3], {asked[0].id: whole(10), asked[1].id: whole(20)}) is None
     assert families.forecast(asked[2], known) is None
     uneven = cells({"generations": [1, 2, 3, 5]})
@@ -91,7 +105,11 @@ def test_no_forecast_rests_on_a_search_that_was_cut_off_or_on_too_few_or_uneven_
 
 
 def test_cells_that_differ_in_more_than_one_number_or_in_a_mutation_are_no_family():
-    asked = cells({"generations": [1, 2, 3]}, {"generations": 4, "members": 3}, {"generations": 4, "mutation": "leader_forgotten"})
+    asked = cells(
+        {"generations": [1, 2, 3]},
+        {"generations": 4, "members": 3},
+        {"generations": 4, "mutation": "leader_forgotten"},
+    )
     assert not any(Families.among(asked).is_next(cell) for cell in asked)
 
 
@@ -107,8 +125,17 @@ def test_a_forecast_is_compared_with_what_came_only_where_everything_was_seen():
 def test_the_longest_forecast_starts_first_and_what_is_unknown_by_its_size_before_it():
     asked = cells({"members": [2, 1], "generations": [1, 2, 3, 4, 5]})
     families = Families.among(asked)
-    sizes = {cell.id: 10 ** (3 * cell.scope["members"] + cell.scope["generations"]) for cell in asked if cell.scope["generations"] <= 3}
+    sizes = {
+        cell.id: 10 ** (3 * cell.scope["members"] + cell.scope["generations"])
+        for cell in asked
+        if cell.scope["generations"] <= 3
+    }
     known = {name: whole(size, size / 1e5) for name, size in sizes.items()}
     order = families.longest_first([cell for cell in asked if cell.id not in known], known)
-    assert [(cell.scope["members"], cell.scope["generations"]) for cell in order] == [(2, 5), (2, 4), (1, 5), (1, 4)]
+    assert [(cell.scope["members"], cell.scope["generations"]) for cell in order] == [
+        (2, 5),
+        (2, 4),
+        (1, 5),
+        (1, 4),
+    ]
     assert families.longest_first(asked, {})[0] is asked[4]

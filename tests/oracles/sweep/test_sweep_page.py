@@ -22,7 +22,10 @@ HOSTILE = "</title></style><script>alert(1)</script>\x1b[31m"
 
 
 def rows(sweep: Sweep, done: dict[int, Done] | None = None) -> list[dict[str, Any]]:
-    return [row(cell, (done or {}).get(cell.number, Done(HOLDS, None, "")), sweep.grids[cell.grid]) for cell in sweep.cells]
+    return [
+        row(cell, (done or {}).get(cell.number, Done(HOLDS, None, "")), sweep.grids[cell.grid])
+        for cell in sweep.cells
+    ]
 
 
 def sweep(*grids: dict[str, Any], **more: Any) -> Sweep:
@@ -30,20 +33,35 @@ def sweep(*grids: dict[str, Any], **more: Any) -> Sweep:
 
 
 def test_numbers_go_across_and_all_else_down_and_what_was_left_out_stays_empty():
-    asked = sweep({"members": [1, 2], "generations": 3, "faults": [{}, {"crash": 1}], "without": {"members": 2, "faults": {"crash": 1}}})
+    asked = sweep(
+        {
+            "members": [1, 2],
+            "generations": 3,
+            "faults": [{}, {"crash": 1}],
+            "without": {"members": 2, "faults": {"crash": 1}},
+        }
+    )
     (matrix,) = matrices(asked, rows(asked))
     assert matrix.columns == ("members 1", "members 2")
-    assert [(label, [cell and cell["number"] for cell in line]) for label, line in matrix.lines] == [
+    assert [
+        (label, [cell and cell["number"] for cell in line]) for label, line in matrix.lines
+    ] == [
         ("no faults", [1, 3]),
         ("crash 1", [2, None]),
     ]
 
 
 def test_columns_are_in_the_order_of_their_numbers_and_each_grid_has_its_matrix():
-    asked = sweep({"members": [10, 9]}, {"mutation": ["leader_forgotten", "none"], "name": "bugs", "members": 3})
+    asked = sweep(
+        {"members": [10, 9]},
+        {"mutation": ["leader_forgotten", "none"], "name": "bugs", "members": 3},
+    )
     first, second = matrices(asked, rows(asked))
     assert first.columns == ("members 9", "members 10")
-    assert (second.title, [label for label, _ in second.lines]) == ("bugs", ["leader_forgotten", "no mutation"])
+    assert (second.title, [label for label, _ in second.lines]) == (
+        "bugs",
+        ["leader_forgotten", "no mutation"],
+    )
 
 
 def test_the_page_shows_verdicts_states_links_and_what_is_not_as_expected():
@@ -68,7 +86,15 @@ def test_no_text_of_the_file_or_of_an_error_breaks_out_of_the_page():
 
 
 def test_counts_are_short():
-    counts = {0: "0", 999: "999", 1000: "1.0k", 99_949: "99.9k", 123_456: "123k", 4_500_000: "4.5M", 2 * 10**9: "2.0G"}
+    counts = {
+        0: "0",
+        999: "999",
+        1000: "1.0k",
+        99_949: "99.9k",
+        123_456: "123k",
+        4_500_000: "4.5M",
+        2 * 10**9: "2.0G",
+    }
     assert {count: short(count) for count in counts} == counts
 
 

@@ -44,7 +44,9 @@ def sweeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sweeping:
 
     def run(text: str, *options: str) -> tuple[int, list[dict[str, Any]]]:
         (tmp_path / "sweep.toml").write_text(text)
-        code = cli.run(["sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out"), *options])
+        code = cli.run(
+            ["sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out"), *options]
+        )
         table = tmp_path / "out" / "sweep.parquet"
         return code, parquet.read_table(table).to_pylist() if table.exists() else []
 
@@ -64,18 +66,28 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Question]:
     return seen
 
 
-def test_a_sweep_ends_with_a_table_pages_and_the_exit_code_of_the_worst_cell(sweeping, tmp_path, capsys):
+def test_a_sweep_ends_with_a_table_pages_and_the_exit_code_of_the_worst_cell(
+    sweeping, tmp_path, capsys
+):
     code, table = sweeping(HEALTHY + BUG)
     assert code == 1
-    assert [(row["number"], row["verdict"], row["states"], row["as_expected"]) for row in table] == [
+    assert [
+        (row["number"], row["verdict"], row["states"], row["as_expected"]) for row in table
+    ] == [
         (1, "holds", 9, True),
         (2, "holds", 37, True),
         (3, "violated", 20, False),
     ]
-    assert (table[2]["broken"], table[2]["steps"], table[2]["grid_name"]) == (["leader_is_a_member"], 5, "a bug")
+    assert (table[2]["broken"], table[2]["steps"], table[2]["grid_name"]) == (
+        ["leader_is_a_member"],
+        5,
+        "a bug",
+    )
     assert "leader_is_a_member" in (tmp_path / "out" / table[2]["page"]).read_text()
     shown = capsys.readouterr().out
-    assert shown.splitlines()[0] == "violated  sweep  3 cells: 2 holds, 1 violated; 1 not as expected"
+    assert (
+        shown.splitlines()[0] == "violated  sweep  3 cells: 2 holds, 1 violated; 1 not as expected"
+    )
     assert "with leader_forgotten (expected: holds): leader_is_a_member after 5 steps" in shown
 
 
@@ -97,14 +109,24 @@ def test_the_key_in_the_table_replays_the_counterexample(sweeping, capsys):
         (HEALTHY + "limits = {max_states = 1}\n" + BUG, 1),
     ],
 )
-def test_a_cell_counts_as_0_if_it_is_as_expected_and_violated_is_worse_than_unknown(sweeping, text, code):
+def test_a_cell_counts_as_0_if_it_is_as_expected_and_violated_is_worse_than_unknown(
+    sweeping, text, code
+):
     assert sweeping(text)[0] == code
 
 
 def test_limits_of_a_cell_are_honoured_and_said(sweeping):
-    _, table = sweeping('[[grid]]\nvariant = "classic"\nmembers = 3\nlimits = {max_states = 500, max_seconds = 50, max_memory = "64M"}\n')
+    _, table = sweeping(
+        '[[grid]]\nvariant = "classic"\nmembers = 3\nlimits = {max_states = 500, max_seconds = 50, max_memory = "64M"}\n'
+    )
     row = table[0]
-    assert (row["verdict"], row["complete"], row["max_states"], row["max_seconds"], row["max_memory"]) == (
+    assert (
+        row["verdict"],
+        row["complete"],
+        row["max_states"],
+        row["max_seconds"],
+        row["max_memory"],
+    ) == (
         "unknown",
         False,
         500,
@@ -114,7 +136,9 @@ def test_limits_of_a_cell_are_honoured_and_said(sweeping):
     assert "stopped at the limit of 500 states" in row["reason"]
 
 
-def test_what_is_done_is_not_repeated_and_a_file_that_has_grown_repeats_only_what_is_new(sweeping, asked):
+def test_what_is_done_is_not_repeated_and_a_file_that_has_grown_repeats_only_what_is_new(
+    sweeping, asked
+):
     first = sweeping(HEALTHY)[1]
     assert (len(asked), sweeping(HEALTHY, "--resume")) == (2, (0, first))
     assert len(asked) == 2
@@ -144,7 +168,9 @@ def test_a_torn_result_is_noticed_and_its_cell_repeated(sweeping, asked, tmp_pat
     assert [without_times(row) for row in after] == [without_times(row) for row in before]
 
 
-def test_a_cell_that_fails_is_tried_three_times_and_takes_no_other_with_it(sweeping, monkeypatch, capsys):
+def test_a_cell_that_fails_is_tried_three_times_and_takes_no_other_with_it(
+    sweeping, monkeypatch, capsys
+):
     tried: list[int] = []
 
     def failing(question: Question, slots: int = 1, workers: int = 1) -> tuple[Outcome, str]:
@@ -180,11 +206,19 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(sweeping, monkeypatch, cap
 
     with monkeypatch.context() as patched:
         patched.setattr(here, "checked", interrupted)
-        code, table = sweeping(BUG.replace('"a bug"', '"x"') + HEALTHY.replace("members = 1", "members = 3"))
+        code, table = sweeping(
+            BUG.replace('"a bug"', '"x"') + HEALTHY.replace("members = 1", "members = 3")
+        )
     told = capsys.readouterr()
     assert (code, table, told.out) == (3, [], "")
     assert "interrupted: 2 of 3 cells are done" in told.err and "--resume goes on" in told.err
-    assert sweeping(BUG.replace('"a bug"', '"x"') + HEALTHY.replace("members = 1", "members = 3"), "--resume")[0] == 1
+    assert (
+        sweeping(
+            BUG.replace('"a bug"', '"x"') + HEALTHY.replace("members = 1", "members = 3"),
+            "--resume",
+        )[0]
+        == 1
+    )
     assert "2 of 3 cells are done already" in capsys.readouterr().err
 
 
@@ -213,7 +247,10 @@ def test_ctrl_c_in_the_middle_of_a_search_ends_a_real_run_at_once(tmp_path):
         finally:
             run.kill()
     assert run.returncode == 3
-    assert told.splitlines()[-1] == f"groupcheck: interrupted: 3 of 5 cells are done; --out {out} --resume goes on"
+    assert (
+        told.splitlines()[-1]
+        == f"groupcheck: interrupted: 3 of 5 cells are done; --out {out} --resume goes on"
+    )
 
 
 def test_a_search_that_ctrl_c_ends_is_no_result(monkeypatch):
@@ -226,7 +263,12 @@ def test_a_search_that_ctrl_c_ends_is_no_result(monkeypatch):
 
         result = real(*arguments, **options)
         return attrs.evolve(
-            result, verdict=attrs.evolve(result.verdict, verdict="unknown", reason="interrupted in level 3; 5 states were left")
+            result,
+            verdict=attrs.evolve(
+                result.verdict,
+                verdict="unknown",
+                reason="interrupted in level 3; 5 states were left",
+            ),
         )
 
     monkeypatch.setattr(running, "run", cut)
@@ -234,12 +276,18 @@ def test_a_search_that_ctrl_c_ends_is_no_result(monkeypatch):
         checked(Question("classic", {"members": 1}, None, None, (), running.Limits()))
 
 
-def test_small_scopes_come_first_and_the_forecast_of_the_next_is_told_and_checked(sweeping, asked, capsys):
+def test_small_scopes_come_first_and_the_forecast_of_the_next_is_told_and_checked(
+    sweeping, asked, capsys
+):
     text = '[[grid]]\nvariant = "classic"\nmembers = 1\ngenerations = 2\nfaults = {close = [3, 2, 1, 0]}\n'
     _, table = sweeping(text)
     assert dict(asked[-1].faults or {}) == {"close": 3}
     row = table[0]
-    assert (row["states"], row["forecast_by"], row["states_as_forecast"]) == (241, "fault close 3", True)
+    assert (row["states"], row["forecast_by"], row["states_as_forecast"]) == (
+        241,
+        "fault close 3",
+        True,
+    )
     assert row["forecast_states_low"] <= 241 <= row["forecast_states_high"]
     told = capsys.readouterr()
     assert "forecast of 1 larger scope from smaller ones" in told.err
@@ -251,7 +299,12 @@ def test_small_scopes_come_first_and_the_forecast_of_the_next_is_told_and_checke
 def test_the_document_says_what_the_table_says(sweeping, capsys, tmp_path):
     code, table = sweeping(HEALTHY + BUG, "--json")
     told = json.loads(capsys.readouterr().out)
-    assert (code, told["schema"], told["verdict"], told["unexpected"]) == (1, "groupcheck.sweep/1", "violated", 1)
+    assert (code, told["schema"], told["verdict"], told["unexpected"]) == (
+        1,
+        "groupcheck.sweep/1",
+        "violated",
+        1,
+    )
     assert told["counts"] == {"holds": 2, "violated": 1, "unknown": 0}
     assert [{**row, "faults": list(row["faults"].items())} for row in told["cells"]] == table
     assert Path(told["table"]) == tmp_path / "out" / "sweep.parquet"
@@ -261,7 +314,9 @@ def test_the_document_says_what_the_table_says(sweeping, capsys, tmp_path):
 def test_every_column_is_documented_with_its_type():
     told: dict[str, str] = {}
     for names, kind in re.findall(
-        r"^\| (`[^|]*`) \| (string|bool|int32|int64|float64|list of string|map of string to int32) \|", DOCUMENT, re.M
+        r"^\| (`[^|]*`) \| (string|bool|int32|int64|float64|list of string|map of string to int32) \|",
+        DOCUMENT,
+        re.M,
     ):
         told |= dict.fromkeys(re.findall(r"`(\w+)`", names), kind.split()[0])
     assert told == rows.COLUMNS
@@ -269,7 +324,10 @@ def test_every_column_is_documented_with_its_type():
 
 
 def test_the_queries_of_the_document_answer_their_questions(sweeping, tmp_path, monkeypatch):
-    sweeping('[[grid]]\nvariant = "classic"\nmembers = 1\ngenerations = [1, 2]\nfaults = {close = [0, 1, 2, 3]}\n' + BUG)
+    sweeping(
+        '[[grid]]\nvariant = "classic"\nmembers = 1\ngenerations = [1, 2]\nfaults = {close = [0, 1, 2, 3]}\n'
+        + BUG
+    )
     (tmp_path / "out").rename(tmp_path / "results")
     monkeypatch.chdir(tmp_path)
     queries = re.findall(r"^```python\n(.*?)^```$", DOCUMENT, re.M | re.S)
@@ -296,7 +354,16 @@ def test_bad_usage_is_one_line_and_exit_2(tmp_path, options, words, capsys, monk
     monkeypatch.chdir(tmp_path)
     (tmp_path / "sweep.toml").write_text(HEALTHY)
     (tmp_path / "file").write_text("")
-    assert cli.run(["sweep", str(tmp_path / "sweep.toml"), *(option.format(tmp_path) for option in options)]) == 2
+    assert (
+        cli.run(
+            [
+                "sweep",
+                str(tmp_path / "sweep.toml"),
+                *(option.format(tmp_path) for option in options),
+            ]
+        )
+        == 2
+    )
     told = capsys.readouterr()
     assert words in told.err and len(told.err.splitlines()) == 1 and told.out == ""
 
@@ -305,7 +372,10 @@ def test_results_of_another_sweep_are_not_mixed_in_by_accident(sweeping, capsys)
     assert sweeping(HEALTHY)[0] == 0
     capsys.readouterr()
     assert sweeping(HEALTHY)[0] == 2
-    assert "holds results already (--resume goes on from them, or name another folder)" in capsys.readouterr().err
+    assert (
+        "holds results already (--resume goes on from them, or name another folder)"
+        in capsys.readouterr().err
+    )
 
 
 def without_times(row: dict[str, Any]) -> dict[str, Any]:

@@ -69,11 +69,18 @@ def swept(folder: Path, *options: str) -> tuple[int, list[dict[str, Any]]]:
     (folder / "sweep.toml").write_text(FILE)
     out = folder / f"out{len(list(folder.iterdir()))}"
     code = cli.run(["sweep", str(folder / "sweep.toml"), "--out", str(out), *options])
-    return code, [{k: v for k, v in row.items() if k not in TIMES} for row in parquet.read_table(out / "sweep.parquet").to_pylist()]
+    return code, [
+        {k: v for k, v in row.items() if k not in TIMES}
+        for row in parquet.read_table(out / "sweep.parquet").to_pylist()
+    ]
 
 
 def cells(**grid: Any) -> list[Cell]:
-    return list(grown({"grid": [{"variant": "classic", "members": 1, "generations": 1, **grid}]}, "file").cells)
+    return list(
+        grown(
+            {"grid": [{"variant": "classic", "members": 1, "generations": 1, **grid}]}, "file"
+        ).cells
+    )
 
 
 def found(spark: SparkSession, asked: list[Cell]) -> dict[int, Outcome]:
@@ -92,7 +99,9 @@ def workers() -> list[int]:
     parent = {}
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            parent[int(entry.name)] = int((entry / "stat").read_text().rpartition(") ")[2].split()[1])
+            parent[int(entry.name)] = int(
+                (entry / "stat").read_text().rpartition(") ")[2].split()[1]
+            )
 
     def is_ours(pid: int) -> bool:
         while pid in parent and pid != os.getpid():
@@ -107,16 +116,23 @@ def workers() -> list[int]:
     return [pid for pid in parent if is_ours(pid) and is_daemon(pid) and is_daemon(parent[pid])]
 
 
-def test_the_table_is_that_of_one_process_and_spark_reads_it(lent: None, spark: SparkSession, tmp_path: Path) -> None:
+def test_the_table_is_that_of_one_process_and_spark_reads_it(
+    lent: None, spark: SparkSession, tmp_path: Path
+) -> None:
     code, table = swept(tmp_path, "--spark", MASTER)
     assert (code, table) == swept(tmp_path)
     assert (code, len(table)) == (0, 16)
     assert [row["states_as_forecast"] for row in table if row["forecast_by"]] == [True]
     read = spark.read.parquet(str(tmp_path / "out1" / "sweep.parquet"))
-    assert read.filter("as_expected and faults['crash'] = 1").selectExpr("sum(states)").collect()[0][0] == 37 + 37 + 740 + 1072
+    assert (
+        read.filter("as_expected and faults['crash'] = 1").selectExpr("sum(states)").collect()[0][0]
+        == 37 + 37 + 740 + 1072
+    )
 
 
-def test_a_worker_that_is_killed_in_the_middle_costs_no_row(lent: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_that_is_killed_in_the_middle_costs_no_row(
+    lent: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     killed: list[int] = []
     real = on_spark.check_on
 
@@ -162,9 +178,14 @@ def by_value() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("tasks", "words"),
-    [(deadly, "the process that ran it died or was lost 3 times"), (always_deadly, "Spark gave the cell up: ")],
+    [
+        (deadly, "the process that ran it died or was lost 3 times"),
+        (always_deadly, "Spark gave the cell up: "),
+    ],
 )
-def test_a_cell_that_kills_its_process_is_unknown_and_alone(spark, by_value, monkeypatch, tasks, words):
+def test_a_cell_that_kills_its_process_is_unknown_and_alone(
+    spark, by_value, monkeypatch, tasks, words
+):
     monkeypatch.setattr(on_spark, "run_tasks", tasks)
     outcomes = found(spark, cells(faults={"crash": [0, 1, 2, 3]}))
     assert [outcomes[n].states for n in (1, 3, 4)] == [9, 106, 263]
@@ -178,17 +199,29 @@ def test_a_cell_that_raises_is_tried_again_and_reported_with_what_it_said(spark)
     outcomes = found(spark, [asked[0], broken, asked[2]])
     assert [outcomes[n].states for n in (1, 3)] == [9, 106]
     assert (outcomes[2].failed, outcomes[2].tries) == (True, TRIES)
-    assert outcomes[2].reason == "the check failed 3 times: UserError: unknown variant 'clasic' (did you mean classic?)"
+    assert (
+        outcomes[2].reason
+        == "the check failed 3 times: UserError: unknown variant 'clasic' (did you mean classic?)"
+    )
 
 
 @pytest.mark.parametrize(
-    ("master", "times"), [("local[2]", 3), ("local[2,1]", 1), ("local[*,2]", 1), ("local[2,9]", 3), ("spark://host:1", 3)]
+    ("master", "times"),
+    [
+        ("local[2]", 3),
+        ("local[2,1]", 1),
+        ("local[*,2]", 1),
+        ("local[2,9]", 3),
+        ("spark://host:1", 3),
+    ],
 )
 def test_a_cell_is_run_once_less_than_spark_would_so_that_the_job_goes_on(master, times):
     assert tries(master) == times
 
 
-def test_ctrl_c_keeps_what_has_come_and_resume_goes_on(lent: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+def test_ctrl_c_keeps_what_has_come_and_resume_goes_on(
+    lent: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
     real = on_spark.check_on
 
     def interrupted(*arguments: Any, finish: Any, **options: Any) -> None:
@@ -202,7 +235,14 @@ def test_ctrl_c_keeps_what_has_come_and_resume_goes_on(lent: None, tmp_path: Pat
 
     raised: list[int] = []
     (tmp_path / "sweep.toml").write_text(FILE)
-    asked = ["sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out"), "--spark", MASTER]
+    asked = [
+        "sweep",
+        str(tmp_path / "sweep.toml"),
+        "--out",
+        str(tmp_path / "out"),
+        "--spark",
+        MASTER,
+    ]
     with monkeypatch.context() as patched:
         patched.setattr(on_spark, "check_on", interrupted)
         assert cli.run(asked) == 3

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupcheck.oracles.wire import formats
-from groupcheck.oracles.wire.formats import APIS, HEARTBEAT, JOIN_GROUP, LEAVE_GROUP, OFFSET_COMMIT, SYNC_GROUP, Api, Malformed
+from groupcheck.oracles.wire.formats import (
+    APIS,
+    HEARTBEAT,
+    JOIN_GROUP,
+    LEAVE_GROUP,
+    OFFSET_COMMIT,
+    SYNC_GROUP,
+    Api,
+    Malformed,
+)
 
 with warnings.catch_warnings():  # it reads its schemas in a way that Python 3.11 calls old
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -71,9 +80,13 @@ def request_of_theirs(api: Api, version: int, number: int) -> bytes:
     return bytes(made.encode(version=version, header=True, framed=True))
 
 
-@pytest.mark.parametrize(("api", "version"), EVERY, ids=lambda x: x.name if isinstance(x, Api) else x)
+@pytest.mark.parametrize(
+    ("api", "version"), EVERY, ids=lambda x: x.name if isinstance(x, Api) else x
+)
 def test_a_request_is_written_as_another_library_writes_it(api: Api, version: int):
-    assert formats.request_bytes(api, version, 77, "c", VALUES[api.name]) == request_of_theirs(api, version, 77)
+    assert formats.request_bytes(api, version, 77, "c", VALUES[api.name]) == request_of_theirs(
+        api, version, 77
+    )
 
 
 def answer_of_theirs(api: Api, version: int) -> bytes:
@@ -115,7 +128,9 @@ EXPECTED: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("api", "version"), EVERY, ids=lambda x: x.name if isinstance(x, Api) else x)
+@pytest.mark.parametrize(
+    ("api", "version"), EVERY, ids=lambda x: x.name if isinstance(x, Api) else x
+)
 def test_an_answer_is_read_as_another_library_wrote_it(api: Api, version: int):
     read = formats.response_values(api, version, answer_of_theirs(api, version))
     assert {name: read[name] for name in EXPECTED[api.name]} == EXPECTED[api.name]
@@ -125,7 +140,9 @@ def test_an_answer_is_read_as_another_library_wrote_it(api: Api, version: int):
         assert [(m["member"], m["error"]) for m in read["members"]] == [("m", 25)]
 
 
-@pytest.mark.parametrize(("api", "version"), EVERY, ids=lambda x: x.name if isinstance(x, Api) else x)
+@pytest.mark.parametrize(
+    ("api", "version"), EVERY, ids=lambda x: x.name if isinstance(x, Api) else x
+)
 def test_an_answer_that_is_cut_off_or_goes_on_is_malformed(api: Api, version: int):
     whole = answer_of_theirs(api, version)
     for bad in (whole[:-1], whole + b"\0", b""):
@@ -134,7 +151,9 @@ def test_an_answer_that_is_cut_off_or_goes_on_is_malformed(api: Api, version: in
 
 
 @given(st.sampled_from(EVERY), st.binary(max_size=60))
-def test_bytes_from_outside_are_read_or_malformed_and_nothing_else(which: tuple[Api, int], raw: bytes):
+def test_bytes_from_outside_are_read_or_malformed_and_nothing_else(
+    which: tuple[Api, int], raw: bytes
+):
     api, version = which
     try:
         read = formats.response_values(api, version, raw)

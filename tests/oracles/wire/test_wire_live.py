@@ -31,14 +31,24 @@ def quiet(message: str) -> None:
 
 
 def test_a_broker_answers_as_the_model_allows(address: str):
-    total, disagreement = explore(rows_at("classic", MEMBERS, GENERATIONS, (), None, {})[1], address, 15, 1, quiet)
+    total, disagreement = explore(
+        rows_at("classic", MEMBERS, GENERATIONS, (), None, {})[1], address, 15, 1, quiet
+    )
     assert disagreement is None
     assert total.schedules >= 15 and len(total.rows) > 40
     fired = {rule for row in total.rows for rule in row.rules}
-    assert fired >= {"join_group:id_required", "join_group:added", "sync_group:led", "append_committed", "initial_delay:over"}
+    assert fired >= {
+        "join_group:id_required",
+        "join_group:added",
+        "sync_group:led",
+        "append_committed",
+        "initial_delay:over",
+    }
 
 
-def test_a_model_with_a_mistake_is_told_from_the_broker_by_a_short_schedule(address: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_model_with_a_mistake_is_told_from_the_broker_by_a_short_schedule(
+    address: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(live, "SHRINK_S", 300.0)  # on a busy machine too
     monkeypatch.setattr(live, "HURRY_S", PATIENCE_S)
     rows = rows_at("classic", MEMBERS, GENERATIONS, (), "heartbeat_ignores_generation", {})[1]
@@ -50,19 +60,27 @@ def test_a_model_with_a_mistake_is_told_from_the_broker_by_a_short_schedule(addr
     assert "Heartbeat" in sent[-1] and len(sent) < 25
 
 
-def test_a_broker_that_pauses_once_something_is_found_is_not_blamed_for_that(address: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_broker_that_pauses_once_something_is_found_is_not_blamed_for_that(
+    address: str, monkeypatch: pytest.MonkeyPatch
+):
     class Pausing(Connections):
         def gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
             return {} if wait_s == live.HURRY_S else super().gather(wait_s, until)
 
     monkeypatch.setattr(live, "Connections", Pausing)
     rows = rows_at("classic", MEMBERS, GENERATIONS, (), "heartbeat_ignores_generation", {})[1]
-    _, disagreement = explore(rows, address, 200, 2, quiet)  # no other test's seed: groups are called by it
+    _, disagreement = explore(
+        rows, address, 200, 2, quiet
+    )  # no other test's seed: groups are called by it
     assert disagreement is not None and not disagreement.is_silence
-    assert len(disagreement.what) == 1 and disagreement.what[0].endswith("error is 22, in the model 0")
+    assert len(disagreement.what) == 1 and disagreement.what[0].endswith(
+        "error is 22, in the model 0"
+    )
 
 
-def test_a_broker_that_falls_silent_is_given_full_patience_all_along(address: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_broker_that_falls_silent_is_given_full_patience_all_along(
+    address: str, monkeypatch: pytest.MonkeyPatch
+):
     waits: list[float] = []
 
     class Silent(Connections):
@@ -71,7 +89,9 @@ def test_a_broker_that_falls_silent_is_given_full_patience_all_along(address: st
             return super().gather(wait_s, until) if len(waits) < 40 else {}
 
     monkeypatch.setattr(live, "Connections", Silent)
-    _, disagreement = explore(rows_at("classic", MEMBERS, GENERATIONS, (), None, {})[1], address, 20, 3, quiet)
+    _, disagreement = explore(
+        rows_at("classic", MEMBERS, GENERATIONS, (), None, {})[1], address, 20, 3, quiet
+    )
     assert disagreement is not None and disagreement.is_silence
     assert disagreement.what == ("request 1 is not answered",)
     assert len(waits) > 40 and set(waits) == {PATIENCE_S, PAUSE_S}
@@ -100,6 +120,8 @@ def test_what_the_broker_refuses_by_itself_it_refuses_as_documented(address: str
         (["--schedules", "5"], "give --live too"),
     ],
 )
-def test_what_does_not_go_together_is_refused(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]):
+def test_what_does_not_go_together_is_refused(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+):
     assert cli.run(["conform", *arguments]) == 2
     assert said in capsys.readouterr().err

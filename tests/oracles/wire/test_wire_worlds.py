@@ -20,12 +20,22 @@ def rows() -> Rows:
 
 
 def joined(member: str, generation: int, leader: str, *members: str) -> dict[str, Any]:
-    return {"error": 0, "member": member, "generation": generation, "leader": leader, "members": [{"member": m} for m in members]}
+    return {
+        "error": 0,
+        "member": member,
+        "generation": generation,
+        "leader": leader,
+        "members": [{"member": m} for m in members],
+    }
 
 
-def after(rows: Rows, world: World, given: Asks, number: int, answers: dict[int, Answered]) -> World:
+def after(
+    rows: Rows, world: World, given: Asks, number: int, answers: dict[int, Answered]
+) -> World:
     """The one world in which the broker is when it has answered so."""
-    (reached,) = {w for end in ends(rows, [world], given, number) if (w := fits(end, answers)) is not None}
+    (reached,) = {
+        w for end in ends(rows, [world], given, number) if (w := fits(end, answers)) is not None
+    }
     return reached
 
 
@@ -36,11 +46,19 @@ def alone(rows: Rows) -> World:
     world = after(rows, world, Asks(0, JoinGroup(NO_ID)), 1, {1: {"error": 79, "member": "x"}})
     (id, _), = world.memory.seats[0].ids  # fmt: skip
     world = after(rows, world, Asks(0, JoinGroup(id)), 2, {2: joined("x", 1, "x", "x")})
-    return after(rows, world, Asks(0, SyncGroup(id, 1)), 3, {3: {"error": 0, "assignment": worlds.share_bytes(3)}})
+    return after(
+        rows,
+        world,
+        Asks(0, SyncGroup(id, 1)),
+        3,
+        {3: {"error": 0, "assignment": worlds.share_bytes(3)}},
+    )
 
 
 def test_the_first_member_joins_an_empty_group_alone_and_without_waiting(rows: Rows, alone: World):
-    assert alone.name(0, 0) == "x" and alone.parked == () and str(alone.memory.core.phase) == "Stable"
+    assert (
+        alone.name(0, 0) == "x" and alone.parked == () and str(alone.memory.core.phase) == "Stable"
+    )
 
 
 def test_a_heartbeat_is_answered_in_exactly_one_way(rows: Rows, alone: World):
@@ -50,7 +68,9 @@ def test_a_heartbeat_is_answered_in_exactly_one_way(rows: Rows, alone: World):
         assert all(fits(end, wrong) is None for end in ends(rows, [alone], given, 9))
 
 
-def test_a_join_that_has_to_wait_is_answered_together_with_the_one_that_it_waits_for(rows: Rows, alone: World):
+def test_a_join_that_has_to_wait_is_answered_together_with_the_one_that_it_waits_for(
+    rows: Rows, alone: World
+):
     world = after(rows, alone, Asks(1, JoinGroup(NO_ID)), 4, {4: {"error": 79, "member": "y"}})
     world = after(rows, world, Asks(1, JoinGroup(0)), 5, {})
     assert world.parked == ((1, 5),)
@@ -61,19 +81,36 @@ def test_a_join_that_has_to_wait_is_answered_together_with_the_one_that_it_waits
         both | {6: joined("x", 3, "x", "x", "y")},
         both | {6: joined("x", 2, "x", "x")},
     ):
-        assert all(fits(end, wrong) is None for end in ends(rows, [world], Asks(0, JoinGroup(0)), 6))
+        assert all(
+            fits(end, wrong) is None for end in ends(rows, [world], Asks(0, JoinGroup(0)), 6)
+        )
 
 
 def test_an_id_that_has_left_is_the_one_that_nobody_knows(rows: Rows, alone: World):
-    world = after(rows, alone, Asks(0, LeaveGroup(0)), 4, {4: {"error": 0, "members": [{"member": "x", "error": 0}]}})
+    world = after(
+        rows,
+        alone,
+        Asks(0, LeaveGroup(0)),
+        4,
+        {4: {"error": 0, "members": [{"member": "x", "error": 0}]}},
+    )
     assert world.names == () and world.name(0, STRANGER) == world.name(0, 0) == "x"
 
 
 def test_the_leader_alone_brings_a_plan_with_a_share_for_each(rows: Rows, alone: World):
     world = after(rows, alone, Asks(1, JoinGroup(NO_ID)), 4, {4: {"error": 79, "member": "y"}})
     world = after(rows, world, Asks(1, JoinGroup(0)), 5, {})
-    world = after(rows, world, Asks(0, JoinGroup(0)), 6, {5: joined("y", 2, "x"), 6: joined("x", 2, "x", "x", "y")})
-    assert worlds.plan(rows, world, Asks(0, SyncGroup(0, 2))) == (("x", worlds.share_bytes(1)), ("y", worlds.share_bytes(2)))
+    world = after(
+        rows,
+        world,
+        Asks(0, JoinGroup(0)),
+        6,
+        {5: joined("y", 2, "x"), 6: joined("x", 2, "x", "x", "y")},
+    )
+    assert worlds.plan(rows, world, Asks(0, SyncGroup(0, 2))) == (
+        ("x", worlds.share_bytes(1)),
+        ("y", worlds.share_bytes(2)),
+    )
     assert worlds.plan(rows, world, Asks(1, SyncGroup(0, 2))) is None
 
 
