@@ -13,8 +13,9 @@ from groupcheck.model.engine import step_invariant
 def answered_at_most_once(before: Any, after: Any) -> bool:
     """Every request is answered at most once, over the connection on which it came.
 
-    An answer belongs to the request at hand, which it ends, or to the one that is parked there, which then is parked no more. Nobody answers
-    over a connection that is gone, or a request that was given up; an answer that was not read yet is not replaced.
+    An answer belongs to the request at hand, which it ends, or to the one that is parked there,
+    which then is parked no more. Nobody answers over a connection that is gone, or a request that
+    was given up; an answer that was not read yet is not replaced.
     """
     was, now = before.link, after.link
     if now.answer is None or now.answer == was.answer:

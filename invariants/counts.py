@@ -1,4 +1,6 @@
-"""The counts that the coordinator keeps of its members: how many there are, whose JoinGroup is parked, who has not sent SyncGroup."""
+"""The counts that the coordinator keeps of its members: how many there are, whose JoinGroup is
+parked, who has not sent SyncGroup.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,11 @@ def members_counted(before: Any, after: Any) -> bool:
 
 @step_invariant("core", "seats", source="ClassicGroup.numAwaitingJoinResponse; sarama#2290")
 def joins_counted(before: Any, after: Any) -> bool:
-    """The coordinator's count of parked JoinGroups follows the members whose JoinGroup is parked, each once.
+    """The coordinator's count of parked JoinGroups follows the members whose JoinGroup is parked,
+    each once.
 
-    Why: a round is full when this count reaches the number of members; a member counted twice would take the place of one that is missing.
+    Why: a round is full when this count reaches the number of members; a member counted twice would
+    take the place of one that is missing.
     """
     return bool(
         after.core.parked - before.core.parked == _joins(after.seats) - _joins(before.seats)
@@ -48,9 +52,11 @@ def joins_counted(before: Any, after: Any) -> bool:
 
 @step_invariant("core", "seats", source="ClassicGroup.pendingSyncMembers")
 def syncs_counted(before: Any, after: Any) -> bool:
-    """The coordinator's count of members that have not sent SyncGroup follows the members that have not.
+    """The coordinator's count of members that have not sent SyncGroup follows the members that have
+    not.
 
-    Why: the sync timer runs as long as there are any. Where a round starts, the count is void until the walk has told everybody.
+    Why: the sync timer runs as long as there are any. Where a round starts, the count is void until
+    the walk has told everybody.
     """
     core = after.core
     if core.walk is not None and core.walk.kind == Pass.RESTART:
@@ -64,9 +70,11 @@ def syncs_counted(before: Any, after: Any) -> bool:
     "walk", "seats", source="ClassicGroup.remove, completeJoinFuture; GroupMetadataManager.replay"
 )
 def passed_are_counted(before: Any, after: Any) -> bool:
-    """What a walk over all members counts is what it does: members removed or loaded, JoinGroups answered.
+    """What a walk over all members counts is what it does: members removed or loaded, JoinGroups
+    answered.
 
-    Why: the group goes on with these counts. After a round has completed, every member is due to send SyncGroup; after the start of one, nobody.
+    Why: the group goes on with these counts. After a round has completed, every member is due to
+    send SyncGroup; after the start of one, nobody.
     """
     walk, then = after.walk, before.walk
     (was, waited), (now, waits) = _members(before.seats), _members(after.seats)
@@ -92,9 +100,11 @@ def passed_are_counted(before: Any, after: Any) -> bool:
     "core", "walk", rules=("end_walk",), source="ClassicGroup.initNextGeneration, transitionTo"
 )
 def rounds_are_counted(before: Any, after: Any) -> bool:
-    """A round that has completed has nobody parked and everybody due; one that starts has nobody due, a group that was loaded nobody of any kind.
+    """A round that has completed has nobody parked and everybody due; one that starts has nobody
+    due, a group that was loaded nobody of any kind.
 
-    Why: every parked JoinGroup is answered, and SyncGroup is what each of them sends next; the log knows of neither.
+    Why: every parked JoinGroup is answered, and SyncGroup is what each of them sends next; the log
+    knows of neither.
     """
     assert before.walk.at == ENDED
     core = after.core

@@ -1,4 +1,6 @@
-"""Offsets across revocations: nothing is skipped, and what was processed is committed before it is handed on."""
+"""Offsets across revocations: nothing is skipped, and what was processed is committed before it is
+handed on.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from groupcheck.model.protocol.offsets import Offsets
 def committed_within_processed(offsets: Offsets) -> bool:
     """The committed offset never passes the first record that no application has finished.
 
-    Why: a classic consumer commits positions from the thread that polls, and polls again only when the last batch is done. So the next
-    owner, who starts at the committed offset, skips nothing.
+    Why: a classic consumer commits positions from the thread that polls, and polls again only when
+    the last batch is done. So the next owner, who starts at the committed offset, skips nothing.
     """
     return offsets.committed <= offsets.processed
 
@@ -36,7 +38,8 @@ def position_within_processed(offsets: Offsets, client: Client) -> bool:
 def revocation_pauses(before: Any, after: Any) -> bool:
     """A member processes nothing between the commit before a revocation and the revocation.
 
-    Why: partitions that are about to be revoked are not fetched (pendingRevocation); what was processed then would be processed twice.
+    Why: partitions that are about to be revoked are not fetched (pendingRevocation); what was
+    processed then would be processed twice.
     """
     return bool(before.client.prepare != Prepare.COMMITTED)
 

@@ -1,4 +1,6 @@
-"""Whom the coordinator still listens to: heartbeats, syncs and commits of the current generation alone."""
+"""Whom the coordinator still listens to: heartbeats, syncs and commits of the current generation
+alone.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ def _entitled(before: Any) -> bool:
 def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
     """A heartbeat is answered well (or with 27) only to a member of the current generation.
 
-    Why: the answer is how a member that was left behind learns that it is out (22, 25); a good one would keep it where it is for ever.
+    Why: the answer is how a member that was left behind learns that it is out (22, 25); a good one
+    would keep it where it is for ever.
     """
     return label not in ("accepted", "rebalancing") or _entitled(before)
 
@@ -54,7 +57,8 @@ def round_announced(before: Any, after: Any, label: str) -> bool:
 def sync_fenced(before: Any, after: Any, label: str) -> bool:
     """A SyncGroup is parked, or answered with a share, only for a member of the current generation.
 
-    Why: the share belongs to one generation; a member of an older one would own what others were given since.
+    Why: the share belongs to one generation; a member of an older one would own what others were
+    given since.
     """
     return label not in ("stable", "led", "parked") or _entitled(before)
 
@@ -63,9 +67,11 @@ def sync_fenced(before: Any, after: Any, label: str) -> bool:
     "core", "seats", "link", rules=("offset_commit",), source="ClassicGroup.validateOffsetCommit"
 )
 def commit_fenced(before: Any, after: Any, label: str) -> bool:
-    """While no generation is being synced, a commit is accepted only from a member of the current generation.
+    """While no generation is being synced, a commit is accepted only from a member of the current
+    generation.
 
-    Why: only those can own the partition; an older member would overwrite what its successor has committed.
+    Why: only those can own the partition; an older member would overwrite what its successor has
+    committed.
     """
     return label != "accepted" or before.core.phase == Phase.COMPLETING or _entitled(before)
 
@@ -80,7 +86,8 @@ def commit_fenced(before: Any, after: Any, label: str) -> bool:
 def commits_wait_for_sync(before: Any, after: Any, label: str) -> bool:
     """No commit is accepted while a generation is being synced.
 
-    Why: whoever still wants to commit then, commits for the generation before, whose partitions are about to be handed out.
+    Why: whoever still wants to commit then, commits for the generation before, whose partitions are
+    about to be handed out.
     """
     return label != "accepted" or before.core.phase != Phase.COMPLETING
 

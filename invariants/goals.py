@@ -1,7 +1,8 @@
-"""Situations that an exploration must meet: each phase of the group, and the dangerous moments that the invariants are about.
+"""Situations that an exploration must meet: each phase of the group, and the dangerous moments that
+the invariants are about.
 
-A goal that the scope leaves no room for is named by `reach`. The outcomes of rules (every answer with its error code) are counted by
-themselves; here stands what shows only in a state.
+A goal that the scope leaves no room for is named by `reach`. The outcomes of rules (every answer
+with its error code) are counted by themselves; here stands what shows only in a state.
 """
 
 from __future__ import annotations
@@ -54,7 +55,9 @@ def ghost_id(seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "cli
 
 @goal(source="protocol: C2 with zombies")
 def zombie_owner(a: Annotated[int, "standing[i]"], b: Annotated[int, "zombie[j]"]) -> bool:
-    """A process that was removed still believes to own what a current member owns. Expected: it ends with the zombie's next answer."""
+    """A process that was removed still believes to own what a current member owns. Expected: it
+    ends with the zombie's next answer.
+    """
     return bool(a & b)
 
 
@@ -62,14 +65,18 @@ def zombie_owner(a: Annotated[int, "standing[i]"], b: Annotated[int, "zombie[j]"
 def late_join_overlap(
     a: Annotated[int, "standing[i]"], b: Annotated[int, "left_behind[j]"]
 ) -> bool:
-    """A late JoinGroup parked a member that never gave up its partitions: the group counts it in a generation it has not heard of, where
-    another member owns them. Expected: it ends with the member's next answer."""
+    """A late JoinGroup parked a member that never gave up its partitions: the group counts it in a
+    generation it has not heard of, where another member owns them. Expected: it ends with the
+    member's next answer.
+    """
     return bool(a & b)
 
 
 @goal(source="KAFKA-20938")
 def superseded(link: Link) -> bool:
-    """A parked request will never be answered: a later one took its place, or its member was removed while it waited for its share."""
+    """A parked request will never be answered: a later one took its place, or its member was
+    removed while it waited for its share.
+    """
     return link.parked is not None and link.orphaned
 
 

@@ -20,7 +20,8 @@ from groupcheck.model.protocol.scope import Scope
 def leader_is_a_member(before: Any, after: Any) -> bool:
     """Whoever leads the group is a member of it. If its JoinGroup is said to be parked, it is.
 
-    Looked at where somebody comes or goes. Why: a leader that is gone is replaced when it is removed, or at the latest when the round completes.
+    Looked at where somebody comes or goes. Why: a leader that is gone is replaced when it is
+    removed, or at the latest when the round completes.
     """
     leader = after.seats.leader
     if leader is None:
@@ -31,9 +32,11 @@ def leader_is_a_member(before: Any, after: Any) -> bool:
 
 @step_invariant("walk", "seats", source="ClassicGroup.maybeElectNewJoinedLeader, remove")
 def elected_is_a_member(before: Any, after: Any) -> bool:
-    """Whoever is chosen to lead the group, or was read from the log, is a member of it; and no walk removes the leader and leaves it leading.
+    """Whoever is chosen to lead the group, or was read from the log, is a member of it; and no walk
+    removes the leader and leaves it leading.
 
-    Why: the leader is chosen among the members that are there; a record names the leader of the plan that it holds.
+    Why: the leader is chosen among the members that are there; a record names the leader of the
+    plan that it holds.
     """
     leader = after.seats.leader
     if leader is None or is_member(after.seats[leader]):
@@ -47,16 +50,19 @@ def elected_is_a_member(before: Any, after: Any) -> bool:
 def generation_is_led(core: Core) -> bool:
     """A generation that waits for its plan has a leader who will send it.
 
-    Why: a round that completes with members and without its old leader chooses one of those who joined.
+    Why: a round that completes with members and without its old leader chooses one of those who
+    joined.
     """
     return core.phase != Phase.COMPLETING or core.led
 
 
 @step_invariant("core", source="ClassicGroup.initNextGeneration; KIP-134")
 def generation_only_grows(before: Any, after: Any) -> bool:
-    """The generation grows one by one within a coordinator's life, and never falls below the last one that was written to the log.
+    """The generation grows one by one within a coordinator's life, and never falls below the last
+    one that was written to the log.
 
-    Why: a completed round begins the next one; a new coordinator goes on from the last record, and may so use an unwritten number again.
+    Why: a completed round begins the next one; a new coordinator goes on from the last record, and
+    may so use an unwritten number again.
     """
     begun = after.core.walk
     if begun is not None and begun.kind == Pass.RELOAD:
@@ -70,7 +76,8 @@ def generation_only_grows(before: Any, after: Any) -> bool:
 def size_cap(core: Core, scope: Scope) -> bool:
     """A group that has completed a round has at most group.max.size members.
 
-    Not while a round collects JoinGroups: members of the generation before still count there until they are found missing.
+    Not while a round collects JoinGroups: members of the generation before still count there until
+    they are found missing.
     """
     return (
         scope.max_size is None
@@ -83,7 +90,8 @@ def size_cap(core: Core, scope: Scope) -> bool:
 def id_before_membership(before: Any, after: Any, label: str, scope: Scope) -> bool:
     """With two-step ids, a JoinGroup without a member id makes no member.
 
-    Why: a member that retries it cannot be recognised, and each retry would leave a member behind that never comes.
+    Why: a member that retries it cannot be recognised, and each retry would leave a member behind
+    that never comes.
     """
     return not scope.two_step or label != "added" or before.link.request.id != NO_ID
 
@@ -92,7 +100,8 @@ def id_before_membership(before: Any, after: Any, label: str, scope: Scope) -> b
 def joined_with_identity(client: Client) -> bool:
     """A member that has joined, or waits to install its share, knows its member id and generation.
 
-    Why: whoever forgets them (the heartbeat thread may, at any time) leaves COMPLETING_REBALANCE and STABLE with the same step.
+    Why: whoever forgets them (the heartbeat thread may, at any time) leaves COMPLETING_REBALANCE
+    and STABLE with the same step.
     """
     joined = client.state in (Member.COMPLETING, Member.STABLE) or client.granted != NOTHING
     return not joined or (client.id != NO_ID and client.generation != NO_GENERATION)

@@ -1,4 +1,6 @@
-"""Which promises belong to which variant: every module of this package says so in `INVARIANTS`, `GOALS` and `VIEWS` (variant -> predicates)."""
+"""Which promises belong to which variant: every module of this package says so in `INVARIANTS`,
+`GOALS` and `VIEWS` (variant -> predicates).
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ Cannot = Callable[[Any], Mapping[str, str]]
 
 @frozen
 class Promises:
-    """What must be true of a variant (`invariants`), what must be possible (`goals`), and the `views` that both name.
+    """What must be true of a variant (`invariants`), what must be possible (`goals`), and the
+    `views` that both name.
 
-    `cannot(scope)`: rules, outcomes (`rule:label`) and goals that the scope leaves no room for, each with the reason; for `Spec.cannot`.
+    `cannot(scope)`: rules, outcomes (`rule:label`) and goals that the scope leaves no room for,
+    each with the reason; for `Spec.cannot`.
     """
 
     invariants: tuple[Predicate | StepInvariant, ...] = ()

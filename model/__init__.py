@@ -1,1 +1,3 @@
-"""The protocols as state machines: an engine that knows nothing of Kafka, what protocols share, variants, mutations."""
+"""The protocols as state machines: an engine that knows nothing of Kafka, what protocols share,
+variants, mutations.
+"""

@@ -1,4 +1,6 @@
-"""Every known bug found again: the mutation is put in, its smallest scope explored, and the invariant that it names must fall."""
+"""Every known bug found again: the mutation is put in, its smallest scope explored, and the
+invariant that it names must fall.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from groupcheck.oracles.text import explanation_view
 
 @frozen
 class Found:
-    """A mutation and the check of it. `told` is the story of the invariant that the mutation names, None if that held."""
+    """A mutation and the check of it. `told` is the story of the invariant that the mutation names,
+    None if that held.
+    """
 
     mutation: Mutation
     result: CheckResult
@@ -55,7 +59,9 @@ class Found:
 
 
 def find_all(ids: Sequence[str] = (), engine: str = "fast") -> list[Found]:
-    """Checks these mutations, or all of them, in the order of their declaration. Raises `UserError` for an unknown id."""
+    """Checks these mutations, or all of them, in the order of their declaration. Raises `UserError`
+    for an unknown id.
+    """
     chosen = [mutation_named(name) for name in ids] if ids else every_mutation()
     return list(find(chosen, engine))
 

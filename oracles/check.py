@@ -1,4 +1,6 @@
-"""One question, one answer: explore a variant at a scope, or a spec of your own, and keep what is needed to explain the verdict."""
+"""One question, one answer: explore a variant at a scope, or a spec of your own, and keep what is
+needed to explain the verdict.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ ENGINES = ("fast", "reference")
 
 @attrs.frozen
 class Spreading:
-    """Where a search is spread: a master of Spark (None: this process alone), a store's URI, how many shards, from which width of a level on."""
+    """Where a search is spread: a master of Spark (None: this process alone), a store's URI, how
+    many shards, from which width of a level on.
+    """
 
     master: str | None = None
     store: str | None = None
@@ -46,7 +50,9 @@ class Spreading:
 
 @attrs.frozen(slots=False)
 class CheckResult:
-    """A verdict and what it is about. Prints as text, shows itself in a notebook, and is true only if the verdict is `holds`."""
+    """A verdict and what it is about. Prints as text, shows itself in a notebook, and is true only
+    if the verdict is `holds`.
+    """
 
     subject: Subject
     verdict: Verdict
@@ -80,7 +86,9 @@ class CheckResult:
         return tuple(explain(self.subject, violation) for violation in self.verdict.violations)
 
     def explain(self) -> str:
-        """The counterexamples as text: a paragraph and a table of steps each; empty where there is none."""
+        """The counterexamples as text: a paragraph and a table of steps each; empty where there is
+        none.
+        """
         from groupcheck.oracles.text import explanations_text
 
         return explanations_text(self.explanations)
@@ -111,13 +119,17 @@ class CheckResult:
         return image(self.explanations[0])
 
     def itf(self) -> dict[str, Any]:
-        """The first counterexample in the Informal Trace Format. Raises `UserError` where there is none."""
+        """The first counterexample in the Informal Trace Format. Raises `UserError` where there is
+        none.
+        """
         from groupcheck.oracles.itf import trace
 
         return trace(self.subject, self._first("ITF"))
 
     def pytest(self) -> str:
-        """The text of a test file that reproduces the counterexamples. Raises `UserError` where there is none."""
+        """The text of a test file that reproduces the counterexamples. Raises `UserError` where
+        there is none.
+        """
         from groupcheck.oracles.pytest_export import test_file
 
         self._first("pytest")
@@ -149,7 +161,9 @@ class CheckResult:
 
 @attrs.frozen(slots=False)
 class Followed:
-    """Where a key leads: the path, and every invariant that breaks along it -> the first step that breaks it."""
+    """Where a key leads: the path, and every invariant that breaks along it -> the first step that
+    breaks it.
+    """
 
     subject: Subject
     key: str
@@ -217,12 +231,14 @@ def check(
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> CheckResult:
-    """Explores a variant (`check("classic", members=3, faults={"crash": 1})`) or a spec of your own, and answers with the verdict.
+    """Explores a variant (`check("classic", members=3, faults={"crash": 1})`) or a spec of your
+    own, and answers with the verdict.
 
-    `scope`: fields of the variant's scope. `max_memory` in bytes. `invariants`: names of those to check (all, if none).
-    `checkpoint` and `resume` are directories. `spark`: a master of Spark, over whose executors the search is spread; `store` the URI where
-    it keeps its states (then `resume` is such a URI, too), `shards` how many parts, `hand_over` how wide a level is that goes to them.
-    Raises `UserError` (`groupcheck.UserError`) for whatever does not exist or fit.
+    `scope`: fields of the variant's scope. `max_memory` in bytes. `invariants`: names of those to
+    check (all, if none). `checkpoint` and `resume` are directories. `spark`: a master of Spark,
+    over whose executors the search is spread; `store` the URI where it keeps its states (then
+    `resume` is such a URI, too), `shards` how many parts, `hand_over` how wide a level is that goes
+    to them. Raises `UserError` (`groupcheck.UserError`) for whatever does not exist or fit.
     """
     about = subject(what, mutation=mutation, invariants=invariants, faults=faults, **scope)
     limits = Limits(max_states, max_seconds, max_memory)
@@ -354,7 +370,9 @@ def follow(
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> Followed:
-    """Replays a key of a counterexample. Raises `UserError` where the key does not fit the variant, scope and mutation."""
+    """Replays a key of a counterexample. Raises `UserError` where the key does not fit the variant,
+    scope and mutation.
+    """
     return walk(subject(what, mutation=mutation, faults=faults, **scope), key)
 
 

@@ -1,6 +1,8 @@
-"""The command line. Only click is imported here, so that `--help` is quick; every command imports what it needs when it runs.
+"""The command line. Only click is imported here, so that `--help` is quick; every command imports
+what it needs when it runs.
 
-Exit codes: 0 holds, 1 violated, 2 bad usage or input, 3 unknown (also: interrupted, out of memory, a mistake of groupcheck's own).
+Exit codes: 0 holds, 1 violated, 2 bad usage or input, 3 unknown (also: interrupted, out of memory,
+a mistake of groupcheck's own).
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from typing import Any, NoReturn
 import click
 
 from groupcheck import __version__
-from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SECONDS, SETTING, SIZE, TEXT
+from groupcheck.oracles import cli_real
+from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SECONDS, SETTING, SIZE, TEXT, Once
 
 UNKNOWN = 3
 _ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
@@ -34,19 +37,6 @@ KINDS = (
     "scenarios",
 )
 DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "scala-1.1", "requests")
-
-
-class Once(click.Command):
-    """A command that takes each option once, except those that are made to be given again: the last of two would win unseen."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        seen: set[str] = set()
-        for option in self.make_parser(ctx).parse_args(list(args))[2]:
-            if isinstance(option, click.Option) and not option.multiple and not option.is_flag:
-                if option.opts[0] in seen:
-                    raise click.UsageError(f"{option.opts[0]} is given twice", ctx)
-                seen.add(option.opts[0])
-        return super().parse_args(ctx, args)
 
 
 class Commands(click.Group):
@@ -248,7 +238,8 @@ def explain(**options: Any) -> int:
 def replay(files: Sequence[Path], spark: str | None, out: str | None, **options: Any) -> int:
     """Explain somebody's log: why each rebalance began, who held it up, which promise was broken.
 
-    With --spark and --out, PATHs may be folders with thousands of logs, and the answer is a set of Parquet tables.
+    With --spark and --out, PATHs may be folders with thousands of logs, and the answer is a set of
+    Parquet tables.
     """
     from groupcheck.oracles.commands import replay, replay_archive
 
@@ -264,205 +255,12 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
     "--parquet", type=FILE, metavar="FILE", help="Write the table of bugs (docs/tables.md)."
 )
 def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
-    """Find every known bug again (or these), each with its shortest story. Exits with 1 if one does not fall."""
+    """Find every known bug again (or these), each with its shortest story. Exits with 1 if one does
+    not fall.
+    """
     from groupcheck.oracles.commands import bugs
 
     return bugs(ids, as_json, parquet)
-
-
-@command.command(short_help="The model against Apache Kafka's own coordinator, row by row.")
-@click.argument("variant", default="classic")
-@click.option("--members", type=COUNT, metavar="N", help="Members at once.")
-@click.option(
-    "--generations", type=COUNT, metavar="N", help="Generations after which the scope ends."
-)
-@click.option(
-    "--fault",
-    "faults",
-    type=BUDGET,
-    multiple=True,
-    metavar="NAME",
-    help="A fault that may happen, any number of times; all, if none is given.",
-)
-@click.option(
-    "--set",
-    "settings",
-    type=SETTING,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="max_size, two_step or protocols of the scope.",
-)
-@click.option(
-    "--kafka",
-    default="4.3.0",
-    show_default=True,
-    metavar="VERSION",
-    help="The Kafka version whose coordinator it is compared with.",
-)
-@click.option(
-    "--mutation",
-    metavar="ID",
-    help="A known bug of the coordinator to put into the model; see `list mutations`.",
-)
-@click.option(
-    "--assignor",
-    "assignors",
-    multiple=True,
-    metavar="NAME",
-    help="Of `assignors` this one; all, if none is given.",
-)
-@click.option("--max-rows", type=COUNT, metavar="N", help="Give up (unknown) after N rows.")
-@click.option(
-    "--seed",
-    type=COUNT,
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="Of the ids, and with them of every hash order.",
-)
-@click.option(
-    "--diff",
-    nargs=2,
-    metavar="OLD NEW",
-    help="Two Kafka versions instead: what differs between their coordinators.",
-)
-@click.option(
-    "--live",
-    is_flag=True,
-    help="Schedules of raw requests to a real broker instead, over the socket.",
-)
-@click.option(
-    "--schedules", type=COUNT, metavar="N", help="How many, with --live; 300 if left out."
-)
-@click.option(
-    "--findings", is_flag=True, help="Also ask the real memory for what the coordinator promises."
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1)."
-)
-@click.option(
-    "--parquet", type=FILE, metavar="FILE", help="Write a table with every row (docs/tables.md)."
-)
-def conform(**options: Any) -> int:
-    """Execute every row of VARIANT's coordinator on the real one, in a JVM, and compare. Exits with 1 where they differ.
-
-    With `assignors` for VARIANT: the assignors against Kafka's classes, on all small inputs and 10,000 larger ones.
-    """
-    from groupcheck.oracles.commands import conform
-
-    return conform(**options)
-
-
-@command.command(short_help="Judge an assignment of partitions to members.")
-@click.argument("file", type=FILE, required=False)
-@click.option(
-    "--prove",
-    is_flag=True,
-    help="Prove what holds for any number of members and partitions instead.",
-)
-@click.option(
-    "--against",
-    metavar="NAME",
-    help='Look for what is wrong with kafka-python, aiokafka, apache, module:function or "program: COMMAND" instead.',
-)
-@click.option(
-    "--like",
-    metavar="ASSIGNOR",
-    help="With --against: the assignor of Kafka whose promises a function or program makes.",
-)
-@click.option(
-    "--examples",
-    type=COUNT,
-    metavar="N",
-    help="With --against: groups of each kind that are drawn; 250 if left out.",
-)
-@click.option(
-    "--kafka",
-    metavar="VERSION",
-    help="With --against apache: the Kafka version; the newest if left out.",
-)
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print one JSON document (groupcheck.assign/1, assign-sequence/1, prove/1 or against/1).",
-)
-@click.option(
-    "--html",
-    type=FILE,
-    metavar="FILE",
-    help="Write a page: members by partitions, what is wrong marked, and beside it what is right.",
-)
-def assign(**options: Any) -> int:
-    """Judge the assignment, or the sequence of them, in FILE (- for standard input; docs/assignment.md): what is wrong with it, the fewest moves,
-    and one that is right. Exits with 1 if it is wrong.
-
-    --prove exits with 0 if every statement is proved and every mutant of it refuted. --against exits with 1 if it finds an assignment that
-    breaks a promise, and shows the smallest with code that makes it again. A program reads one JSON object a line, {"topics": {"t": 2},
-    "members": [{"id": "A", "topics": ["t"], "owned": {"t": [0]}, "generation": 1, "instance": null, "rack": null}]}, and answers
-    {"assignment": {"A": {"t": [0, 1]}}} or {"failed": "why"} in one line.
-    """
-    from groupcheck.oracles.commands import assign
-
-    return assign(**options)
-
-
-@command.command(short_help="Record real clients on a real broker, for `replay`.")
-@click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
-@click.option(
-    "--scenario",
-    metavar="NAME",
-    help="A built-in scenario instead of a command; see `list scenarios`.",
-)
-@click.option(
-    "--client",
-    metavar="NAME",
-    help="Of a scenario: kafka-python (the default), aiokafka, confluent-kafka or java.",
-)
-@click.option(
-    "--out",
-    type=FILE,
-    metavar="DIR",
-    help="The folder for the recording; a new one, named after the time, if left out.",
-)
-@click.option(
-    "--name",
-    metavar="NAME",
-    help="How its files begin; the scenario's or the program's name if left out.",
-)
-@click.option(
-    "--kafka",
-    default="4.3.0",
-    show_default=True,
-    metavar="VERSION",
-    help="The Kafka version of the broker.",
-)
-@click.option(
-    "--topic",
-    "topics",
-    type=BUDGET,
-    multiple=True,
-    metavar="NAME=N",
-    help="A topic with N partitions, made before the command runs.",
-)
-@click.option(
-    "--set",
-    "settings",
-    type=SETTING,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A property of the broker.",
-)
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.record/1)."
-)
-def record(**options: Any) -> int:
-    """Start a broker of Apache Kafka, run COMMAND (its address is in KAFKA_BOOTSTRAP_SERVERS and GROUPCHECK_BOOTSTRAP) or a scenario, and keep
-    what its groups did. Exits with COMMAND's exit code.
-    """
-    from groupcheck.oracles.commands import record
-
-    return record(**options)
 
 
 @command.command(short_help="Many checks from one file, here or on Spark.")
@@ -496,10 +294,12 @@ def record(**options: Any) -> int:
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.sweep/1)."
 )
 def sweep(**options: Any) -> int:
-    """Run every check that FILE (TOML or YAML, docs/sweep.md) grows: variants, scopes, faults, mutations, invariants.
+    """Run every check that FILE (TOML or YAML, docs/sweep.md) grows: variants, scopes, faults,
+    mutations, invariants.
 
-    Exits with the worst of all cells: 1 (violated) before 3 (unknown) before 0 (holds). A cell whose verdict is the one that FILE expects
-    counts as 0; one that holds where a violation is expected, as 1. Results: sweep.parquet and sweep.html in --out.
+    Exits with the worst of all cells: 1 (violated) before 3 (unknown) before 0 (holds). A cell
+    whose verdict is the one that FILE expects counts as 0; one that holds where a violation is
+    expected, as 1. Results: sweep.parquet and sweep.html in --out.
     """
     from groupcheck.oracles.commands import sweep
 
@@ -568,8 +368,8 @@ def sweep(**options: Any) -> int:
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.generate/1)."
 )
 def generate(**options: Any) -> int:
-    """Write logs as brokers of Apache Kafka write them, from random runs of the classic model, and the truth about every rebalance in them
-    (docs/archive.md).
+    """Write logs as brokers of Apache Kafka write them, from random runs of the classic model, and
+    the truth about every rebalance in them (docs/archive.md).
     """
     from groupcheck.oracles.commands import generate
 
@@ -587,8 +387,14 @@ def list_(kind: str, variant: str | None, as_json: bool) -> int:
     return list_(kind, variant, as_json)
 
 
+for real in (cli_real.conform, cli_real.assign, cli_real.record):
+    command.add_command(real)
+
+
 def run(arguments: Sequence[str]) -> int:
-    """One command, from its arguments to its exit code; every error is one line on stderr, after its traceback where that is wanted."""
+    """One command, from its arguments to its exit code; every error is one line on stderr, after
+    its traceback where that is wanted.
+    """
     debug = "--debug" in arguments or bool(os.environ.get("GROUPCHECK_DEBUG"))
     try:
         code = int(
@@ -642,7 +448,9 @@ def _complain(text: str, code: int, debug: bool = False) -> int:
 
 
 def _speakable(error: UnicodeError) -> tuple[str, int]:
-    """What a terminal's or file's encoding cannot say: lines and dots as ASCII, the rest as escapes."""
+    """What a terminal's or file's encoding cannot say: lines and dots as ASCII, the rest as
+    escapes.
+    """
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
     return "".join(
@@ -660,7 +468,9 @@ class _Unheard(io.FileIO):
 
 
 def _prepare_streams() -> None:
-    """Streams that may be closed or full, or may not know every character, do not cost the exit code."""
+    """Streams that may be closed or full, or may not know every character, do not cost the exit
+    code.
+    """
     codecs.register_error("groupcheck", _speakable)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

@@ -1,4 +1,6 @@
-"""What each command does: ask, show, write files, and give the exit code. Imported only when a command runs."""
+"""What each command does: ask, show, write files, and give the exit code. Imported only when a
+command runs.
+"""
 
 from __future__ import annotations
 
@@ -106,7 +108,9 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
 
 
 def conform(**options: Any) -> int:
-    """`groupcheck conform`: see `groupcheck.oracles.conform.command`, and `groupcheck.oracles.wire.command` for `--live`."""
+    """`groupcheck conform`: see `groupcheck.oracles.conform.command`, and
+    `groupcheck.oracles.wire.command` for `--live`.
+    """
     faults, settings = (
         _once(options.pop("faults"), "--fault") or None,
         _once(options.pop("settings"), "--set"),
@@ -140,7 +144,9 @@ def assign(
     html: Path | None,
     **options: Any,
 ) -> int:
-    """`groupcheck assign`: see `groupcheck.oracles.assignment`, `assign_view` for a file, `proof_command` and `against_command` for the options."""
+    """`groupcheck assign`: see `groupcheck.oracles.assignment`, `assign_view` for a file,
+    `proof_command` and `against_command` for the options.
+    """
     if (file is not None) + prove + (against is not None) != 1:
         raise UserError(
             "there is to be one of FILE, --prove and --against", where="groupcheck assign"
@@ -243,7 +249,9 @@ def _may_write_table(path: Path | None) -> None:
 def _may_write(
     wanted: dict[str, Path], read: Sequence[Path] = (), kept: Sequence[Path] = ()
 ) -> None:
-    """Raises `UserError` unless each option's file can be written, is none that is `read`, and neither another's nor `kept` already."""
+    """Raises `UserError` unless each option's file can be written, is none that is `read`, and
+    neither another's nor `kept` already.
+    """
     for name, path in wanted.items():
         writable(path, f"--{name}", read=read)
     if len({path.resolve() for path in (*wanted.values(), *kept)}) < len(wanted) + len(kept):

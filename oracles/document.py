@@ -23,7 +23,9 @@ def as_text(document: Any) -> str:
 
 
 def verdict_document(result: CheckResult) -> dict[str, Any]:
-    """All that `groupcheck check --json` prints. Times (`seconds`) apart, the same question gives the same document."""
+    """All that `groupcheck check --json` prints. Times (`seconds`) apart, the same question gives
+    the same document.
+    """
     v, about = result.verdict, result.subject
     return {
         "schema": SCHEMA,
@@ -65,7 +67,9 @@ def path_document(followed: Followed) -> dict[str, Any]:
 
 
 def violation_document(told: Explanation) -> dict[str, Any]:
-    """One violation with its path: each step with the rule, the index it stood for, and the slots that it changed."""
+    """One violation with its path: each step with the rule, the index it stood for, and the slots
+    that it changed.
+    """
     words = {line.step: line.words for line in told.story.lines}
     return {
         "invariant": told.invariant,
@@ -85,7 +89,9 @@ def violation_document(told: Explanation) -> dict[str, Any]:
 
 
 def steps_document(path: Path) -> Iterator[dict[str, Any]]:
-    """The steps of a path: `rule` (with its label), `me`, the `urgent` firings inside the step, and `changes` of whole slots."""
+    """The steps of a path: `rule` (with its label), `me`, the `urgent` firings inside the step, and
+    `changes` of whole slots.
+    """
     before = path.initial
     for number, step in enumerate(path.steps, 1):
         yield {

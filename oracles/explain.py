@@ -1,4 +1,6 @@
-"""A counterexample explained: its story with the broken fact marked, and one paragraph that says who did what and which promise broke."""
+"""A counterexample explained: its story with the broken fact marked, and one paragraph that says
+who did what and which promise broke.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,11 @@ WHY = " Why: "  # what follows it in a statement is the reason
 
 @attrs.frozen
 class Explanation:
-    """A path told: its story (with the broken fact marked), its paragraph, and the promise that it breaks (`invariant` empty: none).
+    """A path told: its story (with the broken fact marked), its paragraph, and the promise that it
+    breaks (`invariant` empty: none).
 
-    `source` says where the promise stands, `depth` at which step it breaks, `key` replays the path, `evidence` are the values that break it.
+    `source` says where the promise stands, `depth` at which step it breaks, `key` replays the path,
+    `evidence` are the values that break it.
     `trouble`: why the variant could not tell the path itself.
     """
 
@@ -86,7 +90,9 @@ def explain(about: Subject, violation: Violation) -> Explanation:
 
 
 def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
-    """A path told once for each promise that it breaks, each time up to the step that breaks it; once as it is if it breaks none."""
+    """A path told once for each promise that it breaks, each time up to the step that breaks it;
+    once as it is if it breaks none.
+    """
     statements = {p.name: p.statement for p in about.spec.invariants}
     told = []
     for name, step in sorted(
@@ -121,7 +127,9 @@ def _steps(count: int) -> str:
 
 
 def broken_along(spec: Spec, path: Path) -> dict[str, int]:
-    """Every invariant (and `deadlock`) that breaks along a path -> the first step that breaks it (0: the initial state)."""
+    """Every invariant (and `deadlock`) that breaks along a path -> the first step that breaks it
+    (0: the initial state).
+    """
     see = Semantics(spec)
     broken: dict[str, int] = {}
     states = path.states
@@ -147,7 +155,9 @@ def broken_along(spec: Spec, path: Path) -> dict[str, int]:
 
 
 def paragraph(story: Story) -> str:
-    """The telling lines as sentences: up to three things that one does in a row are joined, and the last one is named as such."""
+    """The telling lines as sentences: up to three things that one does in a row are joined, and the
+    last one is named as such.
+    """
     groups: list[list[Line]] = []
     for line in story.lines:
         if not line.telling and line is not story.lines[-1]:

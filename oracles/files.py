@@ -16,7 +16,9 @@ from groupcheck.oracles.printable import printable
 
 
 def writable(path: Path, option: str, *, read: Sequence[Path] = (), table: bool = False) -> None:
-    """Raises `UserError` if a file could not be written there later, or is one of those that are `read`; a `table` is no pipe or device."""
+    """Raises `UserError` if a file could not be written there later, or is one of those that are
+    `read`; a `table` is no pipe or device.
+    """
     try:
         kind = _kind(path)
         if stat.S_ISDIR(kind):
@@ -40,7 +42,9 @@ def writable(path: Path, option: str, *, read: Sequence[Path] = (), table: bool 
 
 
 def not_read(path: Path, option: str, read: Sequence[Path]) -> None:
-    """Raises `UserError` if a file that would be written is one of those that are read, by whatever name."""
+    """Raises `UserError` if a file that would be written is one of those that are read, by whatever
+    name.
+    """
     if any(path.exists() and one.exists() and one.samefile(path) for one in read):
         raise UserError(
             f"{path} is read, and would be written over", where=option, do="name another file"
@@ -57,7 +61,9 @@ def _kind(path: Path) -> int:
 
 @contextlib.contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A new file beside the one that is wanted (where a link leads), to replace it at the end if still there; never left behind."""
+    """A new file beside the one that is wanted (where a link leads), to replace it at the end if
+    still there; never left behind.
+    """
     target = Path(os.path.realpath(path))
     if target.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -80,7 +86,9 @@ def _mask() -> int:
 
 
 def write(path: Path, text: str) -> None:
-    """Writes a file whole or not at all (pipes and devices are written to directly). Raises `UserError` where it cannot."""
+    """Writes a file whole or not at all (pipes and devices are written to directly). Raises
+    `UserError` where it cannot.
+    """
     try:
         kind = _kind(path)
         if kind and not stat.S_ISREG(kind):

@@ -1,4 +1,6 @@
-"""How much memory a run may take when nobody says: an exploration that outgrows the machine must end with `unknown`, not be killed."""
+"""How much memory a run may take when nobody says: an exploration that outgrows the machine must
+end with `unknown`, not be killed.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ UNLIMITED = 1 << 60  # what version 1 of cgroups writes for "no limit" is above 
 
 
 def most_memory(root: Path = Path("/")) -> int | None:
-    """Bytes: four fifths of what is free on this machine or in this container; None where nothing tells (no Linux)."""
+    """Bytes: four fifths of what is free on this machine or in this container; None where nothing
+    tells (no Linux).
+    """
     free = [
         _available(root / "proc/meminfo"),
         _left(root / "sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),

@@ -1,4 +1,6 @@
-"""A report as HTML with inline SVG: one file, no script, no network; every text is escaped by the templates."""
+"""A report as HTML with inline SVG: one file, no script, no network; every text is escaped by the
+templates.
+"""
 
 from __future__ import annotations
 

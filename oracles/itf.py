@@ -1,7 +1,8 @@
 """A path in the Informal Trace Format (ITF), for Apalache, Quint and what else reads it.
 
-Source: Apalache ADR-015 (revision of 2023-09-14: every integer is a `#bigint`). Slots are the variables; an array is a map from index to
-value, a frozen value a record, a set a `#set`, a tuple a `#tup`. None is the variant `{"tag": "None", ...}`, as Quint writes it.
+Source: Apalache ADR-015 (revision of 2023-09-14: every integer is a `#bigint`). Slots are the
+variables; an array is a map from index to value, a frozen value a record, a set a `#set`, a tuple a
+`#tup`. None is the variant `{"tag": "None", ...}`, as Quint writes it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from groupcheck.oracles.subject import Subject
 
 
 def trace(about: Subject, violation: Violation) -> dict[str, Any]:
-    """The path of a violation as an ITF document; each state's `#meta` names the rule that led to it and the index it stood for."""
+    """The path of a violation as an ITF document; each state's `#meta` names the rule that led to
+    it and the index it stood for.
+    """
     named = Semantics(about.spec).named
     steps: tuple[Step | None, ...] = (None, *violation.path.steps)
     return {

@@ -1,4 +1,6 @@
-"""What there is, by kind, as plain rows: variants, invariants, rules, goals, faults, assignors, formats, mutations, scenarios."""
+"""What there is, by kind, as plain rows: variants, invariants, rules, goals, faults, assignors,
+formats, mutations, scenarios.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ Row = dict[str, Any]
 
 
 def listing(kind: str, variant: str | None = None) -> list[Row]:
-    """The rows of a kind, of one variant or of all, in a stable order. Raises `UserError` for an unknown variant."""
+    """The rows of a kind, of one variant or of all, in a stable order. Raises `UserError` for an
+    unknown variant.
+    """
     chosen = [variant_named(name) for name in ([variant] if variant else names())]
     if kind == "formats":
         return list(_formats())
@@ -107,7 +111,9 @@ _ROWS: dict[str, Callable[[Variant], Iterator[Row]]] = {
 
 
 def view(rows: Sequence[Row]) -> Group:
-    """The rows for a terminal: a line with the name and what is short, then the explanation below it."""
+    """The rows for a terminal: a line with the name and what is short, then the explanation below
+    it.
+    """
     if not rows:
         return Group(Text("there is none"))
     several = len({row.get("variant") for row in rows}) > 1

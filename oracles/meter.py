@@ -1,4 +1,6 @@
-"""Progress of a run on stderr, on a terminal only: states, speed, level, frontier, memory, and an estimate where one can be given."""
+"""Progress of a run on stderr, on a terminal only: states, speed, level, frontier, memory, and an
+estimate where one can be given.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ SHRINKING = 0.9  # a level that finds fewer than this share of the level before 
 
 
 class Estimate:
-    """Guesses how long a run takes yet, once its levels shrink: the sizes of the last levels go on as a falling series.
+    """Guesses how long a run takes yet, once its levels shrink: the sizes of the last levels go on
+    as a falling series.
 
-    Protocols with budgets rise to one peak and fall off ever faster, so the guess is an upper bound that gets better; before the peak there is none.
+    Protocols with budgets rise to one peak and fall off ever faster, so the guess is an upper bound
+    that gets better; before the peak there is none.
     """
 
     def __init__(self) -> None:

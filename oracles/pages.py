@@ -1,4 +1,6 @@
-"""A template of `oracles/templates` filled in. Jinja is imported here and nowhere else, and this only by what draws a page."""
+"""A template of `oracles/templates` filled in. Jinja is imported here and nowhere else, and this
+only by what draws a page.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +26,7 @@ def _templates() -> Environment:
 def render(template: str, **values: Any) -> str:
     """The text of a template, a file's name, with `values` and groupcheck's `version`.
 
-    Every value is escaped; a name that is not among the values is an error (`jinja2.UndefinedError`) and not an empty text.
+    Every value is escaped; a name that is not among the values is an error
+    (`jinja2.UndefinedError`) and not an empty text.
     """
     return _templates().get_template(template).render(values, version=__version__)

@@ -1,4 +1,6 @@
-"""Results as ordinary Parquet tables, for whoever asks them with pandas, DuckDB or Spark. docs/tables.md documents the columns."""
+"""Results as ordinary Parquet tables, for whoever asks them with pandas, DuckDB or Spark.
+docs/tables.md documents the columns.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The story of a path of any spec: a lane for each index of the arrays, one for what they share, and each rule's own first sentence."""
+"""The story of a path of any spec: a lane for each index of the arrays, one for what they share,
+and each rule's own first sentence.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,11 @@ Tell = Callable[[Step, Mapping[str, Any], Mapping[str, Any]], str]
 
 
 def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
-    """`tell(step, before, after)` gives the words of a step, the rules' docstrings if it is None (states as mappings of slot to value).
+    """`tell(step, before, after)` gives the words of a step, the rules' docstrings if it is None
+    (states as mappings of slot to value).
 
-    Lanes `<array> 0`, `<array> 1` ... (named after the array with the most reading), a lane `shared`, one note for each step.
+    Lanes `<array> 0`, `<array> 1` ... (named after the array with the most reading), a lane
+    `shared`, one note for each step.
     """
     lanes = plain_lanes(spec)
     docs = {r.name: sentence(r.doc) for r in spec.rules}
@@ -42,7 +46,9 @@ def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
 
 
 def plain_lanes(spec: Spec) -> tuple[Lane, ...]:
-    """One lane for each index of the largest array (named after the first such slot), then one for single slots."""
+    """One lane for each index of the largest array (named after the first such slot), then one for
+    single slots.
+    """
     sizes = {name: slot.size for name, slot in spec.slots.items() if slot.size is not None}
     lanes = []
     if sizes:
@@ -66,7 +72,9 @@ def _words(step: Step, docs: dict[str, str]) -> str:
 
 
 def told_changes(path: Path, before: tuple[object, ...], step: Step) -> tuple[str, ...]:
-    """What a step changed, as `client[0].phase: joining -> stable`; the rest counted where there is much."""
+    """What a step changed, as `client[0].phase: joining -> stable`; the rest counted where there is
+    much.
+    """
     told = []
     for (slot, index), old, new in zip(path.places, before, step.state):
         told += [

@@ -1,4 +1,6 @@
-"""Values and texts made fit to be shown: plain JSON, short texts, field-by-field changes, and nothing that a terminal would obey."""
+"""Values and texts made fit to be shown: plain JSON, short texts, field-by-field changes, and
+nothing that a terminal would obey.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ WIDEST = 14_000  # bits of a whole number that is written as digits: Python refu
 
 
 def printable(text: str) -> str:
-    """The text on one line, with everything that could steer a terminal or reorder what is read written as an escape."""
+    """The text on one line, with everything that could steer a terminal or reorder what is read
+    written as an escape.
+    """
     if text.isprintable():
         return text
     return "".join(
@@ -31,7 +35,9 @@ def _escape(character: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A slot's value as plain JSON: attrs values as objects, sets as sorted lists, enumerations by name."""
+    """A slot's value as plain JSON: attrs values as objects, sets as sorted lists, enumerations by
+    name.
+    """
     if value is None or (
         isinstance(value, bool | str | float) and not isinstance(value, enum.Enum)
     ):
@@ -69,7 +75,9 @@ def _order(value: Any) -> tuple[str, Any]:
 
 
 def brief(value: Any, longest: int | None = LONGEST) -> str:
-    """A slot's value in few characters: `{0, 2}` for a set, `stable` for a member of an enumeration, only the fields that differ from their default."""
+    """A slot's value in few characters: `{0, 2}` for a set, `stable` for a member of an
+    enumeration, only the fields that differ from their default.
+    """
     text = _brief(value)
     return text if longest is None or len(text) <= longest else text[: longest - 1] + "…"
 
@@ -114,7 +122,9 @@ def _name(value: enum.Enum) -> str:
 
 
 def changes(name: str, before: Any, after: Any) -> Iterator[tuple[str, Any, Any]]:
-    """What differs, field by field: (`name.field`, before, after), going down into attrs values and tuples of equal length."""
+    """What differs, field by field: (`name.field`, before, after), going down into attrs values and
+    tuples of equal length.
+    """
     if before == after:
         return
     if type(before) is type(after) and attrs.has(type(before)):

@@ -43,7 +43,9 @@ def test_{name}():
 
 
 def test_file(result: CheckResult) -> str:
-    """The text of the file. Raises `UserError` for a spec that is no variant: a test could not import it by name."""
+    """The text of the file. Raises `UserError` for a spec that is no variant: a test could not
+    import it by name.
+    """
     about = result.subject
     if about.variant is None:
         raise UserError(
@@ -74,7 +76,9 @@ def _test(about: Subject, told: Explanation, name: str) -> str:
 
 
 def arguments(about: Subject) -> dict[str, Any]:
-    """The keyword arguments of `groupcheck.check` and `follow` that give this subject again: what differs from the scope's defaults."""
+    """The keyword arguments of `groupcheck.check` and `follow` that give this subject again: what
+    differs from the scope's defaults.
+    """
     given: dict[str, Any] = {"mutation": about.mutation.id} if about.mutation else {}
     scope = about.spec.scope
     for f in attrs.fields(type(scope)):

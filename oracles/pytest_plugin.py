@@ -1,4 +1,5 @@
-"""The pytest plugin: a fixture `groupcheck` whose `check` fails a test with the explained counterexample.
+"""The pytest plugin: a fixture `groupcheck` whose `check` fails a test with the explained
+counterexample.
 
     def test_a_crash_loses_nothing(groupcheck):
         groupcheck.check("classic", members=2, faults={"crash": 1})
@@ -38,8 +39,9 @@ class Checker:
     ) -> CheckResult:
         """`groupcheck.check` as an assertion: takes the same arguments and gives the result.
 
-        Raises `AssertionError` with the explained counterexample if an invariant is violated, and with the reason if the verdict is
-        unknown (a limit, a goal not met, a rule that never fired), unless `allow_unknown`.
+        Raises `AssertionError` with the explained counterexample if an invariant is violated, and
+        with the reason if the verdict is unknown (a limit, a goal not met, a rule that never
+        fired), unless `allow_unknown`.
         """
         __tracebackhide__ = True
         from groupcheck.oracles.check import check
@@ -85,6 +87,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def groupcheck(request: pytest.FixtureRequest) -> Checker:
-    """Checks protocols: `groupcheck.check("classic", members=2, faults={"crash": 1})` fails with the explained counterexample."""
+    """Checks protocols: `groupcheck.check("classic", members=2, faults={"crash": 1})` fails with
+    the explained counterexample.
+    """
     directory = request.config.getoption("--groupcheck-html")
     return Checker(request.node.nodeid, Path(directory) if directory else None)

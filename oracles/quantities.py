@@ -1,4 +1,6 @@
-"""What the command line's options take: counts, seconds, sizes, `NAME=N`, `NAME=VALUE`, addresses and paths, each with a clear refusal."""
+"""What the command line's options take: counts, seconds, sizes, `NAME=N`, `NAME=VALUE`, addresses
+and paths, each with a clear refusal.
+"""
 
 from __future__ import annotations
 
@@ -119,3 +121,18 @@ COUNT, SECONDS, SIZE, SETTING, BUDGET, TEXT, FILE = (
     Text(),
     File(path_type=Path),
 )
+
+
+class Once(click.Command):
+    """A command that takes each option once, except those that are made to be given again: the last
+    of two would win unseen.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        seen: set[str] = set()
+        for option in self.make_parser(ctx).parse_args(list(args))[2]:
+            if isinstance(option, click.Option) and not option.multiple and not option.is_flag:
+                if option.opts[0] in seen:
+                    raise click.UsageError(f"{option.opts[0]} is given twice", ctx)
+                seen.add(option.opts[0])
+        return super().parse_args(ctx, args)

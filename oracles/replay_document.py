@@ -1,6 +1,7 @@
 """A replay as one JSON document, schema groupcheck.replay/1: what scripts depend on.
 
-Times are text, `2024-10-25 17:25:16.582`, of the clock that wrote the line (a broker's log does not print its zone); durations are milliseconds.
+Times are text, `2024-10-25 17:25:16.582`, of the clock that wrote the line (a broker's log does not
+print its zone); durations are milliseconds.
 """
 
 from __future__ import annotations
@@ -21,12 +22,16 @@ SCHEMA = "groupcheck.replay/1"
 
 
 def replay_document(reports: Sequence[FileReport]) -> dict[str, Any]:
-    """All that `groupcheck replay --json` prints: sums over all files, each file, and every group of every file."""
+    """All that `groupcheck replay --json` prints: sums over all files, each file, and every group
+    of every file.
+    """
     return {**_head(reports), "groups": [group_document(g, r) for r in reports for g in r.groups]}
 
 
 def replay_text(reports: Sequence[FileReport]) -> Iterator[str]:
-    """The document as text, group by group: a log may name thousands, and each may have thousands of rebalances."""
+    """The document as text, group by group: a log may name thousands, and each may have thousands
+    of rebalances.
+    """
     head = json.dumps(
         {**_head(reports), "groups": []}, ensure_ascii=False, indent=2, allow_nan=False
     )
@@ -121,7 +126,9 @@ def _facts(groups: Sequence[GroupReport]) -> dict[str, Any]:
 
 
 def time_document(t: Timeline) -> dict[str, Any]:
-    """`preparing_ms`: in join phases; `unstable_ms`: until the assignment; `median_period_ms`: from one rebalance's beginning to the next's."""
+    """`preparing_ms`: in join phases; `unstable_ms`: until the assignment; `median_period_ms`: from
+    one rebalance's beginning to the next's.
+    """
     starts = sorted(t.starts)
     share = unstable_share(t)
     return {
@@ -165,7 +172,9 @@ def round_document(x: Round) -> dict[str, Any]:
 
 
 def member_document(m: Member) -> dict[str, Any]:
-    """`gone`: left, expired, not_rejoined, not_synced, never_joined, replaced (a static member's old id), or empty while it is there."""
+    """`gone`: left, expired, not_rejoined, not_synced, never_joined, replaced (a static member's
+    old id), or empty while it is there.
+    """
     return {
         "member": m.id,
         "client": client_of(m.id),

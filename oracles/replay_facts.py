@@ -1,4 +1,5 @@
-"""What a request log adds to the replay's document and to the screen: facts that need no model, and who believed to own what.
+"""What a request log adds to the replay's document and to the screen: facts that need no model, and
+who believed to own what.
 
 Times are milliseconds since 1970 of the broker's clock; processes are named by their client id.
 """
@@ -60,7 +61,9 @@ def facts_document(groups: Iterable[GroupReport]) -> dict[str, Any] | None:
 
 
 def generation_document(g: Generation) -> dict[str, Any]:
-    """`joins`: [client, arrived, answered] in order of arrival; `joined_without_rebalance`: answered later, with the same generation."""
+    """`joins`: [client, arrived, answered] in order of arrival; `joined_without_rebalance`:
+    answered later, with the same generation.
+    """
     there = {
         "group": g.group,
         "generation": g.generation,

@@ -20,7 +20,9 @@ MEMBERS_SHOWN = 2000
 
 @frozen
 class Bar:
-    """A stretch of a group's life in the picture: `kind` is preparing, completing, stable or empty; x and width in a thousand units."""
+    """A stretch of a group's life in the picture: `kind` is preparing, completing, stable or empty;
+    x and width in a thousand units.
+    """
 
     x: float
     width: float

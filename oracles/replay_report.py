@@ -1,6 +1,7 @@
 """`groupcheck replay`: reads logs, shows what happened, and writes the page.
 
-Exit codes: 0 every group holds, 1 some line cannot be explained, 3 unknown; a file that cannot be read is a `UserError` (2).
+Exit codes: 0 every group holds, 1 some line cannot be explained, 3 unknown; a file that cannot be
+read is a `UserError` (2).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def replay(
     group: str | None = None,
     variant: str | None = None,
 ) -> list[FileReport]:
-    """The reports of all files, in the order given; each is read by itself. Raises `UserError` for a file that is no log."""
+    """The reports of all files, in the order given; each is read by itself. Raises `UserError` for
+    a file that is no log.
+    """
     if variant is not None and variant not in SAME_COORDINATOR:
         raise UserError(
             f"no replay for variant {variant!r} yet",

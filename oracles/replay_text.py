@@ -1,4 +1,6 @@
-"""A replay for a terminal: each file's verdict, each group's rebalances, members and what stands out."""
+"""A replay for a terminal: each file's verdict, each group's rebalances, members and what stands
+out.
+"""
 
 from __future__ import annotations
 
@@ -263,5 +265,7 @@ def names(ids: Sequence[str]) -> str:
 
 
 def short(id: str) -> str:
-    """A member id that still tells client and process: the beginning, and the last characters of its UUID."""
+    """A member id that still tells client and process: the beginning, and the last characters of
+    its UUID.
+    """
     return id if len(id) <= LONGEST_NAME else f"{id[: LONGEST_NAME - 8]}…{id[-6:]}"

@@ -1,4 +1,6 @@
-"""An answer as data for every way of showing it: headline, numbers as (name, text), explained paths."""
+"""An answer as data for every way of showing it: headline, numbers as (name, text), explained
+paths.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ LONGEST = 160  # of a reason in the headline; what it counts up stands below in 
 
 @frozen
 class Report:
-    """What is shown: `verdict` (holds, violated, unknown; empty for a path that was only followed), `title` of the subject, `reason`."""
+    """What is shown: `verdict` (holds, violated, unknown; empty for a path that was only followed),
+    `title` of the subject, `reason`.
+    """
 
     verdict: str
     title: str
@@ -48,7 +52,9 @@ def report(result: CheckResult) -> Report:
 
 
 def scope_words(about: Subject) -> str:
-    """`members 3, partitions 3, faults crash=1 session_timeout=1`; fields that are off are left out."""
+    """`members 3, partitions 3, faults crash=1 session_timeout=1`; fields that are off are left
+    out.
+    """
     if not attrs.has(type(about.spec.scope)):
         return brief(about.spec.scope) if about.spec.scope is not None else ""
     told = []

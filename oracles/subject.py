@@ -1,4 +1,6 @@
-"""What is checked: a variant at a scope, perhaps with a mutation, or a spec of the user's own; and how to name things that do not exist."""
+"""What is checked: a variant at a scope, perhaps with a mutation, or a spec of the user's own; and
+how to name things that do not exist.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ FEW = 12  # more names are not counted up in an error
 
 @attrs.frozen
 class Subject:
-    """A spec ready to be explored, with the variant and mutation that it came from (None for a spec of the user's own)."""
+    """A spec ready to be explored, with the variant and mutation that it came from (None for a spec
+    of the user's own).
+    """
 
     spec: Spec
     variant: Variant | None = None
@@ -47,7 +51,8 @@ class Subject:
         return self.spec.name + (f" with {self.mutation.id}" if self.mutation else "")
 
     def story(self, path: Path) -> tuple[Story, str]:
-        """The path told by the variant, or plainly where the variant has no story; and what went wrong, if its story failed.
+        """The path told by the variant, or plainly where the variant has no story; and what went
+        wrong, if its story failed.
 
         A story is the last thing that happens to a verdict: its mistake must not cost the verdict.
         """
@@ -113,7 +118,9 @@ def mutation_named(name: str) -> Mutation:
 
 
 def promises(variant: str) -> Promises:
-    """What must be true of a variant: `invariants`, `goals`, `ends`, `views`, and what `cannot(scope)` happen."""
+    """What must be true of a variant: `invariants`, `goals`, `ends`, `views`, and what
+    `cannot(scope)` happen.
+    """
     return for_variant(variant)
 
 
@@ -128,8 +135,9 @@ def subject(
 ) -> Subject:
     """A variant by name at a scope, or a spec of the user's own (which has its scope already).
 
-    `fields` are fields of the variant's scope; None stands for its default. `settings` are more of them as text (`--set`). With a
-    `mutation`, the scope starts from the smallest one that shows it. Raises `UserError` for anything that does not exist.
+    `fields` are fields of the variant's scope; None stands for its default. `settings` are more of
+    them as text (`--set`). With a `mutation`, the scope starts from the smallest one that shows it.
+    Raises `UserError` for anything that does not exist.
     """
     _must_fit(what, mutation, invariants, faults, settings)
     given = {name: value for name, value in fields.items() if value is not None}

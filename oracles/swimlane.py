@@ -1,6 +1,8 @@
-"""Where everything of a `Story` stands in its picture: lanes side by side, time downwards, shapes with coordinates and nothing else.
+"""Where everything of a `Story` stands in its picture: lanes side by side, time downwards, shapes
+with coordinates and nothing else.
 
-Texts are only measured here, by a mean width of letters; they are escaped where the shapes are written as SVG (`templates/swimlane.svg`).
+Texts are only measured here, by a mean width of letters; they are escaped where the shapes are
+written as SVG (`templates/swimlane.svg`).
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ REPEAT = 10  # steps after which the lanes' names are written again
 
 @frozen
 class Shape:
-    """One thing drawn. `kind`: "line" or "arrow" (x, y to x2, y2), "box" (x, y, width x2, height y2), "text" (at x, y).
+    """One thing drawn. `kind`: "line" or "arrow" (x, y to x2, y2), "box" (x, y, width x2, height
+    y2), "text" (at x, y).
 
-    `style` is the class in the style sheet, `text` what is written, `full` what it says in whole where `text` had to be cut.
+    `style` is the class in the style sheet, `text` what is written, `full` what it says in whole
+    where `text` had to be cut.
     """
 
     kind: str
@@ -50,7 +54,9 @@ class Picture:
 
 @frozen
 class Band:
-    """The height that one step takes: its events from `top`, one `ROW` each; bars begin and end at `settle`."""
+    """The height that one step takes: its events from `top`, one `ROW` each; bars begin and end at
+    `settle`.
+    """
 
     top: float
     settle: float
@@ -156,7 +162,9 @@ def _lanes(layout: _Layout) -> Iterator[Shape]:
 
 
 def _bars(layout: _Layout) -> Iterator[Shape]:
-    """Ownership to the right of the lane, one column for each thing owned; phases on the lane itself; a label where they begin."""
+    """Ownership to the right of the lane, one column for each thing owned; phases on the lane
+    itself; a label where they begin.
+    """
     owned = sorted({s.text for s in layout.story.spans if s.kind != "phase"})
     phases = list(dict.fromkeys(s.text for s in layout.story.spans if s.kind == "phase"))
     pitch = min(BAR + 2, (layout.lane_width / 2 - 16) / max(1, len(owned)))

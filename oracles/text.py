@@ -60,7 +60,9 @@ def report_view(report: Report) -> Group:
 
 
 def facts_table(facts: Iterable[tuple[str, str]]) -> Table:
-    """Names, which are groupcheck's own, and beside them words, which may be anybody's, each folded in its column."""
+    """Names, which are groupcheck's own, and beside them words, which may be anybody's, each folded
+    in its column.
+    """
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")

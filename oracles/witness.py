@@ -1,4 +1,6 @@
-"""Who and what breaks a promise in a state or step: the indexes concerned and the values that the invariant saw."""
+"""Who and what breaks a promise in a state or step: the indexes concerned and the values that the
+invariant saw.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,18 @@ LONGEST = 240  # of one value
 
 @frozen
 class Witness:
-    """`indexes` of the arrays' elements that break the promise; `evidence`: what it saw, one text for each value."""
+    """`indexes` of the arrays' elements that break the promise; `evidence`: what it saw, one text
+    for each value.
+    """
 
     indexes: tuple[int, ...] = ()
     evidence: tuple[str, ...] = ()
 
 
 def witness(spec: Spec, violation: Violation) -> Witness:
-    """The first combination of values for which the invariant is false; nothing for a deadlock, which concerns everything."""
+    """The first combination of values for which the invariant is false; nothing for a deadlock,
+    which concerns everything.
+    """
     promise = next((p for p in spec.invariants if p.name == violation.invariant), None)
     see = Semantics(spec)
     if isinstance(promise, Predicate):
@@ -65,7 +71,9 @@ def _of_step(see: Semantics, promise: StepInvariant, before: State, step: Step) 
 def _inside(
     see: Semantics, state: State, step: Step
 ) -> Iterator[tuple[Firing, State, State, tuple[StepInvariant, ...]]]:
-    """The firings of a step one by one: (firing, state before it, state after it, step invariants that it breaks)."""
+    """The firings of a step one by one: (firing, state before it, state after it, step invariants
+    that it breaks).
+    """
     for wanted in (step.firing, *step.urgent):
         instance = see.by_name[wanted.name.partition(":")[0], wanted.me or 0]
         for firing, after, broken in see.firings(instance, state):

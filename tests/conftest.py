@@ -25,7 +25,9 @@ OF_PYTEST = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 
 
 def pytest_configure() -> None:
-    """Ctrl-C is heard also where whoever started the tests ignores it (a job in the background of a script does): children inherit that."""
+    """Ctrl-C is heard also where whoever started the tests ignores it (a job in the background of a
+    script does): children inherit that.
+    """
     if (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -35,6 +37,8 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart() -> None:
-    """What somebody wants of pytest and of the terminal goes for this run, not for the programs that tests start and read."""
+    """What somebody wants of pytest and of the terminal goes for this run, not for the programs
+    that tests start and read.
+    """
     for name in (*OF_TERMINALS, *OF_PYTEST):
         os.environ.pop(name, None)

@@ -1,4 +1,6 @@
-"""Each import contract is broken on purpose, in a copy of the package: a contract that would let its offender pass guards nothing."""
+"""Each import contract is broken on purpose, in a copy of the package: a contract that would let
+its offender pass guards nothing.
+"""
 
 from __future__ import annotations
 

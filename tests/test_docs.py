@@ -1,4 +1,6 @@
-"""What the documents say can be typed: every command is taken by the command line's own parser, every name exists, every block compiles."""
+"""What the documents say can be typed: every command is taken by the command line's own parser,
+every name exists, every block compiles.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
 
 
 def typed(text: str, program: str) -> list[str]:
-    """The commands of a program that a document shows, in blocks and in backquotes, without prompt, path, comment and pipe."""
+    """The commands of a program that a document shows, in blocks and in backquotes, without prompt,
+    path, comment and pipe.
+    """
     lines = [line for _, block in blocks(text) for line in block.replace("\\\n", " ").splitlines()]
     lines += re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text)
     found = []
@@ -46,7 +50,9 @@ def typed(text: str, program: str) -> list[str]:
 
 
 def parse(command: str) -> tuple[click.Context, dict[str, object]]:
-    """What click makes of a command; nothing runs. Raises `click.UsageError` for what it does not know."""
+    """What click makes of a command; nothing runs. Raises `click.UsageError` for what it does not
+    know.
+    """
     arguments = [word for word in shlex.split(command)[1:] if word != "--debug"]
     context = click.Context(cli.command, info_name="groupcheck")
     name, sub, rest = cli.command.resolve_command(context, arguments)

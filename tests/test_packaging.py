@@ -1,4 +1,6 @@
-"""What a user gets from the wheel: real files under the installed name, the two entry points, and a light door for pytest."""
+"""What a user gets from the wheel: real files under the installed name, the two entry points, and a
+light door for pytest.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ FLOORS = ("model", "invariants", "traces", "oracles")
 
 
 def sources() -> list[PurePosixPath]:
-    """Every file of the package that is or would be in a commit: what was built beside them is not part of it."""
+    """Every file of the package that is or would be in a commit: what was built beside them is not
+    part of it.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", *FLOORS],
         cwd=ROOT,
@@ -32,7 +36,9 @@ def sources() -> list[PurePosixPath]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    """The wheel, built without network or isolation from a copy of the checkout, so that nothing is left behind in it."""
+    """The wheel, built without network or isolation from a copy of the checkout, so that nothing is
+    left behind in it.
+    """
     copy, out = tmp_path_factory.mktemp("checkout"), tmp_path_factory.mktemp("wheel")
     shutil.copytree(
         ROOT / "src",

@@ -1,6 +1,8 @@
-"""What stands out in a group's timeline: storms, ghosts, members that bounce, rounds that waited for somebody who was gone.
+"""What stands out in a group's timeline: storms, ghosts, members that bounce, rounds that waited
+for somebody who was gone.
 
-Thresholds are named constants, and the evidence carries the figures, so that a reader can judge for himself.
+Thresholds are named constants, and the evidence carries the figures, so that a reader can judge for
+himself.
 """
 
 from __future__ import annotations
@@ -91,7 +93,9 @@ def _storm(timeline: Timeline) -> Iterator[Anomaly]:
 
 
 def unstable_share(timeline: Timeline) -> float | None:
-    """The part of the observed time in which a classic group was rebalancing, None without timestamps or join phases."""
+    """The part of the observed time in which a classic group was rebalancing, None without
+    timestamps or join phases.
+    """
     if not timeline.counts.get("stabilized") and not timeline.counts.get("emptied"):
         return None
     whole = elapsed(timeline.first, timeline.last)
@@ -148,7 +152,9 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
 
 
 def _ghosts(timeline: Timeline) -> Iterator[Anomaly]:
-    """Members that expired in bulk: their timers were armed together when a generation began, so nothing was heard of them since."""
+    """Members that expired in bulk: their timers were armed together when a generation began, so
+    nothing was heard of them since.
+    """
     bursts = [b for b in timeline.bursts if b.count >= BURST_LEAST]
     if not bursts:
         return

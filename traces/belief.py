@@ -1,8 +1,9 @@
 """What a log tells about a group's members, and what it leaves open.
 
-Ids are sorted into those that are certainly members, those that were handed out and may have joined without a line saying so, and members
-whose ids the log has not shown. The last two are counted by intervals. So one belief stands for every set of members that fits; it is never
-narrower than what the coordinator may hold. What cannot fit is answered with a sentence that says why.
+Ids are sorted into those that are certainly members, those that were handed out and may have joined
+without a line saying so, and members whose ids the log has not shown. The last two are counted by
+intervals. So one belief stands for every set of members that fits; it is never narrower than what
+the coordinator may hold. What cannot fit is answered with a sentence that says why.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ Bound = int | None
 
 @frozen
 class Misfit:
-    """Why something cannot be. `lost`: kinds of lines of which one that is missing would explain it."""
+    """Why something cannot be. `lost`: kinds of lines of which one that is missing would explain
+    it.
+    """
 
     text: str
     lost: tuple[str, ...] = ()
@@ -37,10 +40,13 @@ def _more(bound: Bound, by: int) -> Bound:
 class Belief:
     """What is known of the members.
 
-    `inside`: id -> is its JoinGroup certainly parked in the running round. `handed`: ids given out, of which `joined_least` to `joined_most`
-    are members. `others_least`, `others_most`: members without a name. `strangers`: ids handed out before the log begins may still turn up.
-    `static` (id -> instance id) and `dynamic`: the members of which the log tells which they are. `leader`: the leader, where the log tells.
-    `largest`: the largest size printed so far. `peak`: how many there were at most in the running round.
+    `inside`: id -> is its JoinGroup certainly parked in the running round. `handed`: ids given out,
+    of which `joined_least` to `joined_most` are members. `others_least`, `others_most`: members
+    without a name. `strangers`: ids handed out before the log begins may still turn up. `static`
+    (id -> instance id) and `dynamic`: the members of which the log tells which they are. `leader`:
+    the leader, where the log tells.
+    `largest`: the largest size printed so far. `peak`: how many there were at most in the running
+    round.
     """
 
     inside: dict[str, bool] = Factory(dict)
@@ -84,7 +90,9 @@ class Belief:
     def join(
         self, id: str, *, instance: str | None = None, known_ids: bool = True
     ) -> Misfit | None:
-        """A member joins for the first time: its JoinGroup is parked. `known_ids`: the log prints every id that is handed out."""
+        """A member joins for the first time: its JoinGroup is parked. `known_ids`: the log prints
+        every id that is handed out.
+        """
         if id in self.inside:
             return Misfit(f"{id} is a member already")
         if self.most() == 0:
@@ -171,7 +179,9 @@ class Belief:
         return None
 
     def replace(self, instance: str, old: str, new: str | None) -> Misfit | None:
-        """A static member's id is exchanged; a new id that the line does not name is one of the unnamed members."""
+        """A static member's id is exchanged; a new id that the line does not name is one of the
+        unnamed members.
+        """
         refused = self.must_be_member(old)
         if refused:
             return refused
@@ -189,7 +199,9 @@ class Belief:
     # --- counts
 
     def sized(self, size: int, *, generation: bool = True) -> Misfit | None:
-        """The log prints the number of members: of a generation, or of a round that is still open (which may hold more than the cap)."""
+        """The log prints the number of members: of a generation, or of a round that is still open
+        (which may hold more than the cap).
+        """
         if generation:
             self.largest = max(self.largest, size)
         most = self.most()
@@ -227,10 +239,11 @@ class Belief:
         self.peak = None if self.peak is None or most is None else max(self.peak, most)
 
     def capped(self, size: int) -> bool:
-        """Can group.max.size (KIP-389) have dropped members that rejoined too late, without a line, so that `size` are left?
+        """Can group.max.size (KIP-389) have dropped members that rejoined too late, without a line,
+        so that `size` are left?
 
-        A member is only dropped when so many others wait as the cap allows, and the cap is no less than the largest generation seen. Who was
-        dropped is then open.
+        A member is only dropped when so many others wait as the cap allows, and the cap is no less
+        than the largest generation seen. Who was dropped is then open.
         """
         dropped, most = None if self.peak is None else self.peak - self.largest, self.most()
         if most is not None and size >= most:
@@ -244,7 +257,9 @@ class Belief:
         return True
 
     def forget_unparked(self) -> None:
-        """Members that have not visibly joined the round may have been dropped: they are unnamed members at most."""
+        """Members that have not visibly joined the round may have been dropped: they are unnamed
+        members at most.
+        """
         parked = [id for id, waits in self.inside.items() if waits]
         self.others_most = _more(self.others_most, len(self.inside) - len(parked))
         self.others_least = 0

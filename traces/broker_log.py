@@ -1,7 +1,8 @@
 """The coordinator's log as events: one parser for both coordinators, all versions, any wrapping.
 
-`BrokerLog` reads one file and keeps the tallies: lines seen and understood, the range of versions that can have printed what was seen
-(per broker), timestamps that run backwards, lines printed twice.
+`BrokerLog` reads one file and keeps the tallies: lines seen and understood, the range of versions
+that can have printed what was seen (per broker), timestamps that run backwards, lines printed
+twice.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ SAMPLE_CHARS = 500
 
 @define
 class Broker:
-    """What the lines of one broker tell about the program that wrote them. `kinds`: names of the events that its log has."""
+    """What the lines of one broker tell about the program that wrote them. `kinds`: names of the
+    events that its log has.
+    """
 
     since: Version = FIRST
     until: Version = LAST
@@ -50,7 +53,9 @@ class Broker:
     printing: Printing = Factory(Printing)
 
     def saw(self, row: Row, event: Event, java: bool) -> None:
-        """Narrows the range of versions by what this line is known from; a line from another range begins anew (an upgrade)."""
+        """Narrows the range of versions by what this line is known from; a line from another range
+        begins anew (an upgrade).
+        """
         self.kinds.add(type(event).__name__)
         since, until = max(self.since, row.since), min(self.until, row.until)
         if since > until or java != self.java:
@@ -120,7 +125,9 @@ class BrokerLog:
     once: Once[_Read] = Factory(Once)
 
     def events(self) -> Iterator[tuple[Event, str]]:
-        """Every event with the sentence that it was read from. Raises `TraceError` if the file cannot be read."""
+        """Every event with the sentence that it was read from. Raises `TraceError` if the file
+        cannot be read.
+        """
         with self.stream or open_log(self.path) as stream:
             for read in self.once.of(self._understood(stream)):
                 self._tally(read.row, read.event, read.java)

@@ -1,7 +1,10 @@
-"""The consumer protocol's own bytes: what a member subscribes to, and what the leader assigns it (ConsumerProtocolSubscription, ConsumerProtocolAssignment).
+"""The consumer protocol's own bytes: what a member subscribes to, and what the leader assigns it
+(ConsumerProtocolSubscription, ConsumerProtocolAssignment).
 
-They travel opaquely inside JoinGroup and SyncGroup: a version as int16, then the fields of that version; of a newer version the known
-fields are read, as Kafka does (ConsumerProtocol.deserializeSubscription). Sizes are checked against what is there before anything is read.
+They travel opaquely inside JoinGroup and SyncGroup: a version as int16, then the fields of that
+version; of a newer version the known fields are read, as Kafka does
+(ConsumerProtocol.deserializeSubscription). Sizes are checked against what is there before anything
+is read.
 """
 
 from __future__ import annotations
@@ -20,7 +23,9 @@ class NotConsumerProtocol(ValueError):
 
 @frozen
 class Subscription:
-    """What a member says of itself. `owned`: (topic, partition), version 1 on; `generation`: the one it was last in, version 2 on; `rack`: 3 on."""
+    """What a member says of itself. `owned`: (topic, partition), version 1 on; `generation`: the
+    one it was last in, version 2 on; `rack`: 3 on.
+    """
 
     version: int
     topics: tuple[str, ...]
@@ -100,7 +105,9 @@ def subscription(data: bytes) -> Subscription:
 
 
 def assignment(data: bytes) -> tuple[tuple[str, int], ...]:
-    """The partitions (topic, number) of an assignment, versions 0 to 3, in the order given; no bytes at all: none. Raises `NotConsumerProtocol`."""
+    """The partitions (topic, number) of an assignment, versions 0 to 3, in the order given; no
+    bytes at all: none. Raises `NotConsumerProtocol`.
+    """
     if not data:
         return ()
     given = _Bytes(data)

@@ -1,7 +1,9 @@
-"""What shippers wrap around a line: JSON records, container and journal prefixes, colours. Inside is the program's own line.
+"""What shippers wrap around a line: JSON records, container and journal prefixes, colours. Inside
+is the program's own line.
 
-Nothing is assumed about the user's pattern: the coordinator's own marker (`[GroupCoordinator 1]: `) is searched, what stands before it is
-only asked for a timestamp, and a logger in parentheses at the end is cut off.
+Nothing is assumed about the user's pattern: the coordinator's own marker (`[GroupCoordinator 1]: `)
+is searched, what stands before it is only asked for a timestamp, and a logger in parentheses at the
+end is cut off.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The timeline of a KIP-848 group (consumer, share, streams): each new group epoch is a rebalance, told as far as the log shows it.
+"""The timeline of a KIP-848 group (consumer, share, streams): each new group epoch is a rebalance,
+told as far as the log shows it.
 
-Nothing is followed through a model here. A rebalance ends when every member has been given its part of that epoch (DEBUG lines from 4.0 on), and
-that is only claimed for groups whose beginning the log shows; otherwise members may exist that no line names.
+Nothing is followed through a model here. A rebalance ends when every member has been given its part
+of that epoch (DEBUG lines from 4.0 on), and that is only claimed for groups whose beginning the log
+shows; otherwise members may exist that no line names.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ FIRST_EPOCH = 2
 
 @define
 class EpochStory:
-    """`members`: who is in the group; `whole`: the log shows it from its beginning; `reached`: who has been given its part of the current epoch."""
+    """`members`: who is in the group; `whole`: the log shows it from its beginning; `reached`: who
+    has been given its part of the current epoch.
+    """
 
     members: dict[str, None] = Factory(dict)
     whole: bool = False

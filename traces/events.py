@@ -1,8 +1,9 @@
 """One vocabulary of events: what a line of evidence says happened, whatever program printed it.
 
-An event is a fact that somebody wrote down, not a step of the model: the coordinator's log names some steps twice, others never.
-Times are milliseconds since 1970 of the clock that wrote the line; broker logs do not print their zone, so such a time is the local
-clock read as if it were UTC. Names follow Kafka's own (GroupMetadataManager, GroupCoordinator).
+An event is a fact that somebody wrote down, not a step of the model: the coordinator's log names
+some steps twice, others never. Times are milliseconds since 1970 of the clock that wrote the line;
+broker logs do not print their zone, so such a time is the local clock read as if it were UTC. Names
+follow Kafka's own (GroupMetadataManager, GroupCoordinator).
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ class Cause(StrEnum):
 class Reason:
     """The text in `(reason: ...)` taken apart.
 
-    `members`: who caused it; `phase`: the state that the text names; `client`: what the client gave as its reason.
+    `members`: who caused it; `phase`: the state that the text names; `client`: what the client gave
+    as its reason.
     """
 
     text: str
@@ -61,7 +63,8 @@ class Timeouts:
 class Event:
     """`line` counts from 1 in its file, `time` is None where the line has none.
 
-    `broker` is the coordinator that wrote it; it and `group` are None if the line does not name them.
+    `broker` is the coordinator that wrote it; it and `group` are None if the line does not name
+    them.
     """
 
     line: int
@@ -91,7 +94,9 @@ class Stabilized(Event):
 
 @frozen(kw_only=True)
 class AssignmentReceived(Event):
-    """The leader has sent SyncGroup. `leader` is printed from 3.0 on, `members` and `static` from 2.8 on."""
+    """The leader has sent SyncGroup. `leader` is printed from 3.0 on, `members` and `static` from
+    2.8 on.
+    """
 
     generation: int
     leader: str | None = None
@@ -125,7 +130,9 @@ class RoundStuck(Event):
 
 @frozen(kw_only=True)
 class RoundOpen(Event):
-    """DEBUG, 4.0 on: why the join phase cannot be completed yet; counts are None where the text gives another reason than missing members."""
+    """DEBUG, 4.0 on: why the join phase cannot be completed yet; counts are None where the text
+    gives another reason than missing members.
+    """
 
     members: int | None = None
     parked: int | None = None
@@ -147,7 +154,9 @@ class IdHandedOut(Event):
 
 @frozen(kw_only=True)
 class MemberAdded(Event):
-    """A JoinGroup put the member into the group. `fresh`: its id was made for this request (no second step)."""
+    """A JoinGroup put the member into the group. `fresh`: its id was made for this request (no
+    second step).
+    """
 
     member: str
     instance: str | None = None
@@ -157,7 +166,9 @@ class MemberAdded(Event):
 
 @frozen(kw_only=True)
 class StaticReplaced(Event):
-    """A static member came back without its id: the old id is exchanged for a new one (None where the line does not name it)."""
+    """A static member came back without its id: the old id is exchanged for a new one (None where
+    the line does not name it).
+    """
 
     instance: str
     old: str
@@ -167,14 +178,18 @@ class StaticReplaced(Event):
 
 @frozen(kw_only=True)
 class StaticKept(Event):
-    """A static member came back to a Stable group and no rebalance was needed. The line names no group."""
+    """A static member came back to a Stable group and no rebalance was needed. The line names no
+    group.
+    """
 
     phase: Phase | None = None
 
 
 @frozen(kw_only=True)
 class MemberLeft(Event):
-    """LeaveGroup. `pending`: the id had been handed out but had not joined. `late`: printed after what it caused (Scala, 3.0 on)."""
+    """LeaveGroup. `pending`: the id had been handed out but had not joined. `late`: printed after
+    what it caused (Scala, 3.0 on).
+    """
 
     member: str
     instance: str | None = None
@@ -186,7 +201,9 @@ class MemberLeft(Event):
 
 @frozen(kw_only=True)
 class MemberExpired(Event):
-    """No heartbeat for the session timeout, or a new member waited parked for five minutes. `pending`: an id that never joined."""
+    """No heartbeat for the session timeout, or a new member waited parked for five minutes.
+    `pending`: an id that never joined.
+    """
 
     member: str
     pending: bool = False
@@ -242,7 +259,9 @@ class EmptyAssignment(Event):
 
 @frozen(kw_only=True)
 class AppendFailed(Event):
-    """The group's record could not be written. `reverted_to`: the id that a static replacement fell back to."""
+    """The group's record could not be written. `reverted_to`: the id that a static replacement fell
+    back to.
+    """
 
     generation: int | None = None
     error: str | None = None
@@ -254,7 +273,9 @@ class AppendFailed(Event):
 
 @frozen(kw_only=True)
 class GroupLoaded(Event):
-    """`protocol`: classic, consumer, share, streams. Before 3.6 the generation is printed, from 3.6 on the number of members."""
+    """`protocol`: classic, consumer, share, streams. Before 3.6 the generation is printed, from 3.6
+    on the number of members.
+    """
 
     protocol: str = "classic"
     generation: int | None = None
@@ -290,7 +311,9 @@ class CoordinatorStopped(Event):
 
 @frozen(kw_only=True)
 class PartitionTaken(Event):
-    """The broker begins to coordinate the groups of one partition of `__consumer_offsets` (or loads them)."""
+    """The broker begins to coordinate the groups of one partition of `__consumer_offsets` (or loads
+    them).
+    """
 
     partition: int
 
@@ -314,7 +337,9 @@ class GroupsDeleted(Event):
 
 @frozen(kw_only=True)
 class OtherProtocol(Event):
-    """A line about a group of a protocol that the replay does not model yet: `consumer` (KIP-848), `share` (KIP-932), `streams` (KIP-1071)."""
+    """A line about a group of a protocol that the replay does not model yet: `consumer` (KIP-848),
+    `share` (KIP-932), `streams` (KIP-1071).
+    """
 
     protocol: str
     what: str

@@ -1,9 +1,10 @@
 """Requests of the group APIs with their answers, as the coordinator's own log tells them.
 
-An exchange is one request and what was answered. Times are milliseconds since 1970 of the broker's clock: `arrived`, when the request was
-read from its connection; `began`, when the broker took it up; `given`, when it gave the answer to the connection; `answered`, the time of
-the line, when the answer had been sent. The coordinator handled it some time between `began` and `given`: a parked request near the beginning.
-Field names follow the message schemas of Kafka.
+An exchange is one request and what was answered. Times are milliseconds since 1970 of the broker's
+clock: `arrived`, when the request was read from its connection; `began`, when the broker took it
+up; `given`, when it gave the answer to the connection; `answered`, the time of the line, when the
+answer had been sent. The coordinator handled it some time between `began` and `given`: a parked
+request near the beginning. Field names follow the message schemas of Kafka.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ FROM_OUTSIDE = -1
 
 @frozen(kw_only=True)
 class Exchange:
-    """`code`: the error code of the answer, None where the answer has none. `version`: of the API. `size`: characters of its line."""
+    """`code`: the error code of the answer, None where the answer has none. `version`: of the API.
+    `size`: characters of its line.
+    """
 
     line: int
     api: str
@@ -39,7 +42,8 @@ class Exchange:
 class JoinExchange(Exchange):
     """`protocols`: (name, subscription bytes) in order of preference.
 
-    Of the answer: `to_generation`, the `chosen` protocol, the `leader`, `told` (the member's id), and for the leader `members`, (id, subscription bytes).
+    Of the answer: `to_generation`, the `chosen` protocol, the `leader`, `told` (the member's id),
+    and for the leader `members`, (id, subscription bytes).
     """
 
     session_ms: int
@@ -102,7 +106,9 @@ class FetchExchange(Exchange):
 
 @frozen(kw_only=True)
 class EpochExchange(Exchange):
-    """A heartbeat of another protocol: `protocol` is consumer (KIP-848), share (KIP-932) or streams (KIP-1071)."""
+    """A heartbeat of another protocol: `protocol` is consumer (KIP-848), share (KIP-932) or streams
+    (KIP-1071).
+    """
 
     protocol: str
     epoch: int

@@ -1,8 +1,10 @@
-"""Follows one group on one coordinator through the model, line by line, and keeps every world that fits.
+"""Follows one group on one coordinator through the model, line by line, and keeps every world that
+fits.
 
-Each event is an observation of one coordinator step: it keeps the worlds in which that step can happen and takes it there. What no world
-explains is refused with what was possible instead; then the replay goes on as if the lines that would explain it had been lost, or else as
-if the log began there.
+Each event is an observation of one coordinator step: it keeps the worlds in which that step can
+happen and takes it there. What no world explains is refused with what was possible instead; then
+the replay goes on as if the lines that would explain it had been lost, or else as if the log began
+there.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ _LINES = ROUND_LINES | MEMBER_LINES
 class Refusal:
     """A line that no world explains: why, and what was possible instead.
 
-    `skips`: the generation runs ahead, as if lines were missing. `lost`: kinds of lines that would explain it, were they missing.
+    `skips`: the generation runs ahead, as if lines were missing. `lost`: kinds of lines that would
+    explain it, were they missing.
     """
 
     why: str
@@ -53,7 +56,9 @@ class Follower:
     group: GroupWorlds = Factory(GroupWorlds)
 
     def observe(self, event: Event, seen: Set[str] = frozenset()) -> Refusal | None:
-        """Takes the step that the event shows, or says why no world has it. `seen`: kinds of lines that this log has; they are lost last."""
+        """Takes the step that the event shows, or says why no world has it. `seen`: kinds of lines
+        that this log has; they are lost last.
+        """
         group = self.group
         group.time_goes_on(event.time)
         worlds, base = group.worlds, group.base
@@ -100,7 +105,9 @@ class Follower:
     def _recover(
         self, event: Event, why: Misfit, worlds: Worlds, base: int | None, seen: Set[str]
     ) -> tuple[str, ...]:
-        """Finds lost lines that explain the event and goes on from there; none found: starts over from it."""
+        """Finds lost lines that explain the event and goes on from there; none found: starts over
+        from it.
+        """
         gap = shortest_gap(worlds, base, event, starts_in(event), seen)
         if gap is not None:
             lost, place = gap

@@ -1,4 +1,6 @@
-"""Which program wrote a file, told from its first lines. What cannot be replayed yet is named, so that the answer is clear."""
+"""Which program wrote a file, told from its first lines. What cannot be replayed yet is named, so
+that the answer is clear.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,9 @@ _SNIFFED_LINES = 400
 
 
 def sniff(head: bytes) -> str:
-    """The format of a file by the marks that its first lines hold, or `unknown`. `head`: how the file begins."""
+    """The format of a file by the marks that its first lines hold, or `unknown`. `head`: how the
+    file begins.
+    """
     found: Counter[str] = Counter()
     for line in head.decode(errors="replace").splitlines()[:_SNIFFED_LINES]:
         for name, mark in _MARKS:

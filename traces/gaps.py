@@ -1,8 +1,10 @@
-"""Lines that must be missing for the next one to fit: the cheapest way through the model's coordinator that loses lines.
+"""Lines that must be missing for the next one to fit: the cheapest way through the model's
+coordinator that loses lines.
 
-Logs reach us filtered (a search for `group g1` keeps most lines and drops those that begin with `Group g1`), cut and pieced together. When
-no world explains a line, this says which lost lines would; whether that is believable is judged by the caller, who knows whether the log has
-such lines anywhere.
+Logs reach us filtered (a search for `group g1` keeps most lines and drops those that begin with
+`Group g1`), cut and pieced together. When no world explains a line, this says which lost lines
+would; whether that is believable is judged by the caller, who knows whether the log has such lines
+anywhere.
 """
 
 from __future__ import annotations
@@ -76,7 +78,9 @@ def _moves(place: Place) -> list[tuple[str, Place]]:
 
 
 def fits(event: Event, world: steps.World, base: int | None, starts_in: frozenset[Phase]) -> bool:
-    """Could this world print the event, as far as phase and generation are concerned? `starts_in`: where a round of its cause may begin."""
+    """Could this world print the event, as far as phase and generation are concerned? `starts_in`:
+    where a round of its cause may begin.
+    """
     phase = steps.PHASE[world]
     if isinstance(event, RebalanceStarted):
         return phase in starts_in and (base is None or base == event.generation)
@@ -111,7 +115,9 @@ def shortest_gap(
     starts_in: frozenset[Phase],
     seen: Set[str],
 ) -> tuple[tuple[str, ...], Place] | None:
-    """The lines that must be missing, and where the group stands then; lines of kinds in `seen` are lost last. None if no few lines do."""
+    """The lines that must be missing, and where the group stands then; lines of kinds in `seen` are
+    lost last. None if no few lines do.
+    """
     queue: list[tuple[int, int, tuple[str, ...], Place]] = []
     order = 0
     for world in sorted(worlds):

@@ -1,7 +1,9 @@
-"""Tables of log lines as data: a row says which sentence means which event, and in which versions of Kafka it is printed.
+"""Tables of log lines as data: a row says which sentence means which event, and in which versions
+of Kafka it is printed.
 
-The tables themselves are in `grammar_scala`, `grammar_java` and `grammar_other`; they were derived from the log calls of the release tags
-0.9.0 to 3.9 and the release branches 4.0 to 4.4. Reasons of rebalances are sentences inside a sentence and have a table of their own here.
+The tables themselves are in `grammar_scala`, `grammar_java` and `grammar_other`; they were derived
+from the log calls of the release tags 0.9.0 to 3.9 and the release branches 4.0 to 4.4. Reasons of
+rebalances are sentences inside a sentence and have a table of their own here.
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ def version(text: str) -> Version:
 class Row:
     """A sentence and what it means.
 
-    `since`, `until`: first and last minor line that prints it; `source`: the class that does; `fixed`: fields that it implies.
+    `since`, `until`: first and last minor line that prints it; `source`: the class that does;
+    `fixed`: fields that it implies.
     """
 
     event: type[Event]
@@ -51,7 +54,8 @@ _COLLECTION = re.compile(r"(?:[A-Za-z.]{0,40}\(|\[)")
 def member_ids(text: str) -> tuple[str, ...]:
     """`Set(a, b)`, `[a, b]` or `a, b` -> `("a", "b")`.
 
-    An id ends with a UUID, and what stands before it is the client's own text and may hold commas: pieces are joined until one ends so.
+    An id ends with a UUID, and what stands before it is the client's own text and may hold commas:
+    pieces are joined until one ends so.
     """
     opening = _COLLECTION.match(text)
     if opening and text[-1:] in ")]":
@@ -92,7 +96,9 @@ _CONVERT: Mapping[str, Any] = {
 
 
 def convert(kinds: Mapping[str, str], found: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of a matched template as values of their kinds; those whose name begins with `_` are dropped."""
+    """The fields of a matched template as values of their kinds; those whose name begins with `_`
+    are dropped.
+    """
     return {
         name: _CONVERT[kinds[name]](text) if kinds[name] in _CONVERT else text
         for name, text in found.items()
@@ -230,7 +236,9 @@ _REASON_TABLE = [(cause, compile_template(sentence)) for cause, sentence in _REA
 
 
 def parse_reason(text: str) -> Reason:
-    """The text inside `(reason: ...)`. A text that no version prints is kept, with the cause `not_told`."""
+    """The text inside `(reason: ...)`. A text that no version prints is kept, with the cause
+    `not_told`.
+    """
     for cause, template in _REASON_TABLE:
         if not text.startswith(template.opening):
             continue

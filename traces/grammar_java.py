@@ -1,7 +1,9 @@
-"""Lines of the new coordinator (Kafka 3.6 on) about classic groups, loading and the coordinator's life.
+"""Lines of the new coordinator (Kafka 3.6 on) about classic groups, loading and the coordinator's
+life.
 
-org.apache.kafka.coordinator.group: GroupMetadataManager, classic.ClassicGroup (3.6: generic.GenericGroup), GroupCoordinatorService,
-GroupCoordinatorShard, OffsetMetadataManager; coordinator.common.runtime.CoordinatorRuntime (before 3.9: group.runtime).
+org.apache.kafka.coordinator.group: GroupMetadataManager, classic.ClassicGroup (3.6:
+generic.GenericGroup), GroupCoordinatorService, GroupCoordinatorShard, OffsetMetadataManager;
+coordinator.common.runtime.CoordinatorRuntime (before 3.9: group.runtime).
 """
 
 from __future__ import annotations

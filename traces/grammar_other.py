@@ -1,6 +1,8 @@
-"""Lines of the new coordinator about groups of other protocols: consumer (KIP-848), share (KIP-932), streams (KIP-1071), and migration between them.
+"""Lines of the new coordinator about groups of other protocols: consumer (KIP-848), share
+(KIP-932), streams (KIP-1071), and migration between them.
 
-Enough to tell such a group's timeline: who came and went, and the epochs. Sentences that several protocols share have an empty protocol.
+Enough to tell such a group's timeline: who came and went, and the epochs. Sentences that several
+protocols share have an empty protocol.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Lines of the old coordinator (Kafka 0.9 to 3.9): kafka.coordinator.group.GroupCoordinator, GroupMetadataManager, GroupMetadata."""
+"""Lines of the old coordinator (Kafka 0.9 to 3.9): kafka.coordinator.group.GroupCoordinator,
+GroupMetadataManager, GroupMetadata.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """The worlds of one group that fit what its log has said so far.
 
-A world is a value of the model's `core` (phase, initial delay, append in flight), by number; all worlds of a group share the generation and what
-is known of the members (`belief`). What each line does to them is in `round_lines` and `member_lines`; `follow` reads the lines.
+A world is a value of the model's `core` (phase, initial delay, append in flight), by number; all
+worlds of a group share the generation and what is known of the members (`belief`). What each line
+does to them is in `round_lines` and `member_lines`; `follow` reads the lines.
 """
 
 from __future__ import annotations
@@ -26,8 +27,10 @@ LONGEST_SESSION_MS = 1_800_000
 class Printing:
     """What a coordinator's log shows.
 
-    `ids`: every id that is handed out or made; `joins`: also the second step of a join; `removals`: members that did not rejoin;
-    `late_leaves`: the line of a leave stands behind what it caused; `silent_deletion`: an expired group vanishes without its name.
+    `ids`: every id that is handed out or made; `joins`: also the second step of a join; `removals`:
+    members that did not rejoin;
+    `late_leaves`: the line of a leave stands behind what it caused; `silent_deletion`: an expired
+    group vanishes without its name.
     """
 
     ids: bool = False
@@ -68,11 +71,14 @@ def or_words(phases: frozenset[Phase]) -> str:
 
 @define
 class GroupWorlds:
-    """`base`: the current generation, None while no line has told it. `owed`: a rebalance must begin now, for this reason.
+    """`base`: the current generation, None while no line has told it. `owed`: a rebalance must
+    begin now, for this reason.
 
-    `departed`: who is gone by the lines before, `confirm`: leaves whose own line is still to come. `debt`: the last completion fits only if
-    such a line comes next. `just_ended`: the last line ended a round, with so many members (`NOT_PRINTED`: perhaps, nobody knows). `begun`:
-    the time of the first line. `closing`: the join phase is ending in this very step. `notes`: what had to be assumed, for the report.
+    `departed`: who is gone by the lines before, `confirm`: leaves whose own line is still to come.
+    `debt`: the last completion fits only if such a line comes next. `just_ended`: the last line
+    ended a round, with so many members (`NOT_PRINTED`: perhaps, nobody knows). `begun`: the time of
+    the first line. `closing`: the join phase is ending in this very step. `notes`: what had to be
+    assumed, for the report.
     """
 
     printing: Printing = Factory(Printing)
@@ -112,7 +118,9 @@ class GroupWorlds:
             self.belief.strangers = strangers
 
     def time_goes_on(self, time: int | None) -> None:
-        """What happens without a line: appends commit, ids that were handed out join a running round, those from before the log expire."""
+        """What happens without a line: appends commit, ids that were handed out join a running
+        round, those from before the log expire.
+        """
         self.worlds = steps.silent_steps(self.worlds)
         if Phase.PREPARING in self.phases:
             if not self.printing.joins:

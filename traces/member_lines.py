@@ -1,6 +1,8 @@
-"""What the lines about members, and about loading a group, say: which worlds can print each, and where they are then.
+"""What the lines about members, and about loading a group, say: which worlds can print each, and
+where they are then.
 
-Kafka: classicGroupJoin, classicGroupLeave, expireClassicGroupMemberHeartbeat, onLoaded of GroupMetadataManager, GroupCoordinator.scala alike.
+Kafka: classicGroupJoin, classicGroupLeave, expireClassicGroupMemberHeartbeat, onLoaded of
+GroupMetadataManager, GroupCoordinator.scala alike.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ def id_handed_out(g: GroupWorlds, event: IdHandedOut) -> Misfit | None:
 
 
 def member_added(g: GroupWorlds, event: MemberAdded) -> Misfit | None:
-    """A member joins for the first time and is parked; outside a running round, one must begin in the same step."""
+    """A member joins for the first time and is parked; outside a running round, one must begin in
+    the same step.
+    """
     if not event.fresh and not g.printing.joins:
         g.belief.joined_least = g.belief.joined_most = (
             0  # such joins are printed here, so none was silent
@@ -61,13 +65,17 @@ def static_replaced(g: GroupWorlds, event: StaticReplaced) -> Misfit | None:
 
 
 def member_left(g: GroupWorlds, event: MemberLeft) -> Misfit | None:
-    """LeaveGroup. The old coordinator prints it (from 3.0 on) after what it caused, the new one before."""
+    """LeaveGroup. The old coordinator prints it (from 3.0 on) after what it caused, the new one
+    before.
+    """
     if event.member in g.confirm:
         del g.confirm[event.member]
         return None
     if event.pending:
         g.departed[event.member] = (
-            None  # the new coordinator starts a round in a Stable group because of it, the old one does not
+            # the new coordinator starts a round in a Stable group because of it, the old one does
+            # not
+            None
         )
         return g.belief.drop_pending(event.member, known_ids=g.printing.ids)
     if not event.late:
@@ -78,7 +86,9 @@ def member_left(g: GroupWorlds, event: MemberLeft) -> Misfit | None:
 
 
 def _left_before(g: GroupWorlds, id: str) -> Misfit | None:
-    """The line of a leave that ended the round stands behind the end: the member was gone when the members were counted."""
+    """The line of a leave that ended the round stands behind the end: the member was gone when the
+    members were counted.
+    """
     belief, size = g.belief, g.just_ended
     owed, g.debt = g.debt, False
     if g.phases == {Phase.EMPTY}:
@@ -160,7 +170,9 @@ def group_loaded(g: GroupWorlds, event: GroupLoaded) -> Misfit | None:
 
 
 def member_loaded(g: GroupWorlds, event: MemberLoaded) -> Misfit | None:
-    """The name of a loaded member; the old coordinator prints the members of every record that it reads, superseded ones too."""
+    """The name of a loaded member; the old coordinator prints the members of every record that it
+    reads, superseded ones too.
+    """
     if event.generation is None:
         g.belief.name_loaded(event.member, event.instance)
     return None

@@ -1,8 +1,9 @@
 """The steps of the model's coordinator that a log can show, taken on the group itself.
 
-A log names members, generations and counts, but hardly ever who is parked. So the replay runs the coordinator's own rules
-(`model.protocol`) on a group with one member that stands for all, and keeps of the outcome what concerns the group: its phase, the initial
-delay, the append in flight. What is known of the members themselves is kept in `belief`. Generations are relative: 0 is the current one,
+A log names members, generations and counts, but hardly ever who is parked. So the replay runs the
+coordinator's own rules (`model.protocol`) on a group with one member that stands for all, and keeps
+of the outcome what concerns the group: its phase, the initial delay, the append in flight. What is
+known of the members themselves is kept in `belief`. Generations are relative: 0 is the current one,
 so that no scope bounds a real log.
 """
 
@@ -122,7 +123,9 @@ def end_round(world: World, anybody: bool) -> World | None:
 
 @cache
 def leader_syncs(world: World) -> World | None:
-    """The leader's SyncGroup arrives in a group that waits for it: its assignment is being appended. None where nobody waits for it."""
+    """The leader's SyncGroup arrives in a group that waits for it: its assignment is being
+    appended. None where nobody waits for it.
+    """
     group, walk, seats, _ = _group(_EVERY[world])
     outcomes = list(_fire(sync_group, (group, walk, seats, Link(request=SyncGroup(0, 0)))))
     ((label, (after, *_)),) = outcomes
@@ -131,7 +134,9 @@ def leader_syncs(world: World) -> World | None:
 
 @cache
 def silent_steps(worlds: frozenset[World]) -> frozenset[World]:
-    """The worlds with those that follow without a line in the log: the leader's append commits and the group is Stable."""
+    """The worlds with those that follow without a line in the log: the leader's append commits and
+    the group is Stable.
+    """
     committed = (
         after for world in worlds for _, after in _fire(append_committed, _group(_EVERY[world]))
     )
@@ -140,7 +145,9 @@ def silent_steps(worlds: frozenset[World]) -> frozenset[World]:
 
 @cache
 def must_restart(world: World) -> bool:
-    """Does the loss of a member start a rebalance here (and not end a running one, or concern an Empty group)?"""
+    """Does the loss of a member start a rebalance here (and not end a running one, or concern an
+    Empty group)?
+    """
     if PHASE[world] == Phase.PREPARING:
         return False
     group, walk, seats, link = _group(_EVERY[world])

@@ -26,10 +26,13 @@ def elapsed(a: Moment | None, b: Moment | None) -> int | None:
 
 @define
 class Round:
-    """One rebalance. `joined_at`: the join phase ended (Stabilized, or the group is empty); `assigned`: the leader's assignment arrived.
+    """One rebalance. `joined_at`: the join phase ended (Stabilized, or the group is empty);
+    `assigned`: the leader's assignment arrived.
 
-    `outcome`: open, stabilized (no assignment seen yet), assigned, emptied, interrupted (another round began before the assignment), lost.
-    `initial`: it began in an Empty group, so the initial delay ran (KIP-134). `waited_for`: what ended the wait, in words;
+    `outcome`: open, stabilized (no assignment seen yet), assigned, emptied, interrupted (another
+    round began before the assignment), lost.
+    `initial`: it began in an Empty group, so the initial delay ran (KIP-134). `waited_for`: what
+    ended the wait, in words;
     `held_up_by`: the members that it waited for, as far as the log tells.
     """
 

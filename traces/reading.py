@@ -1,10 +1,13 @@
-"""Files as streams of lines: plain or gzip, any size, one line in memory at a time; what is no text is refused with a reason.
+"""Files as streams of lines: plain or gzip, any size, one line in memory at a time; what is no text
+is refused with a reason.
 
-Lines are decoded as UTF-8 (a byte-order mark may say UTF-16); bytes that do not fit become U+FFFD. A line longer than `LINE_CAP` is cut
-there and counted. Nothing is reordered or repaired: what a file lacks is said in its `Notes`.
+Lines are decoded as UTF-8 (a byte-order mark may say UTF-16); bytes that do not fit become U+FFFD.
+A line longer than `LINE_CAP` is cut there and counted. Nothing is reordered or repaired: what a
+file lacks is said in its `Notes`.
 
-Of a damaged gzip file all is read that unpacks, as `zcat` does, but the line that the damage cuts: its beginning may be a sentence of its
-own. A few bytes after a whole member are no damage, unless they may be the remains of another one.
+Of a damaged gzip file all is read that unpacks, as `zcat` does, but the line that the damage cuts:
+its beginning may be a sentence of its own. A few bytes after a whole member are no damage, unless
+they may be the remains of another one.
 """
 
 from __future__ import annotations
@@ -50,7 +53,9 @@ _DAMAGE = (OSError, EOFError, zlib.error)
 
 
 class TraceError(UserError):
-    """A file that cannot be read as a log: missing, empty, binary, packed in a way that is not supported."""
+    """A file that cannot be read as a log: missing, empty, binary, packed in a way that is not
+    supported.
+    """
 
 
 class _Beyond(OSError):
@@ -59,9 +64,11 @@ class _Beyond(OSError):
 
 @define
 class Notes:
-    """What was remarkable about a file while it was read. `head`: how it begins; `beyond`: what follows its end.
+    """What was remarkable about a file while it was read. `head`: how it begins; `beyond`: what
+    follows its end.
 
-    `torn`: why it was not read to its end, if it was not; `altered`: what was read of it may not be what was written.
+    `torn`: why it was not read to its end, if it was not; `altered`: what was read of it may not be
+    what was written.
     """
 
     lines: int = 0
@@ -113,7 +120,9 @@ def open_log(path: str) -> BinaryIO:
 
 
 class _Unpacked(io.RawIOBase):
-    """A gzip file's content, up to where it is damaged or unpacks to more than any log: there it raises, and again if it is asked again."""
+    """A gzip file's content, up to where it is damaged or unpacks to more than any log: there it
+    raises, and again if it is asked again.
+    """
 
     def __init__(self, raw: io.BufferedReader) -> None:
         told = os.fstat(raw.fileno())
@@ -184,7 +193,9 @@ def _unpacked(raw: io.BufferedReader) -> Iterator[bytes]:
 
 
 def _until_damage(member: Any, packed: bytes) -> bytes:
-    """What unpacks before damage in `packed`: zlib drops it where it meets the damage in the same call."""
+    """What unpacks before damage in `packed`: zlib drops it where it meets the damage in the same
+    call.
+    """
     pieces = []
     try:
         for k in range(len(packed)):
@@ -225,7 +236,8 @@ def _refuse_binary(stream: BinaryIO, path: str) -> None:
 def read_lines(
     stream: BinaryIO, notes: Notes, needles: tuple[bytes, ...] = ()
 ) -> Iterator[tuple[int, str]]:
-    """(number, text) of every line that holds one of `needles` (all lines, if none are given), without its line end.
+    """(number, text) of every line that holds one of `needles` (all lines, if none are given),
+    without its line end.
 
     `notes` counts all lines as they go by. A damaged end is noted, never raised.
     """
@@ -258,7 +270,9 @@ def _decoded(raw: bytes, notes: Notes) -> str:
 
 
 def _blocks(stream: io.BufferedReader, notes: Notes) -> Iterator[bytes]:
-    """The file in blocks that end with a line; of a line longer than the cap, the beginning. What was read before damage is not lost."""
+    """The file in blocks that end with a line; of a line longer than the cap, the beginning. What
+    was read before damage is not lost.
+    """
     rest = b""
     try:
         while block := stream.read1(_BLOCK):

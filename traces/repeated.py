@@ -1,15 +1,18 @@
-"""Lines that stand twice because two appenders write to one file: the usual slip in a logging configuration (a logger with an appender of its
-own that also hands its lines on to the root's).
+"""Lines that stand twice because two appenders write to one file: the usual slip in a logging
+configuration (a logger with an appender of its own that also hands its lines on to the root's).
 
-A line that says the same in the same millisecond may be a second event or a repetition: one such line is left to the replay, which follows it
-as a second event and, where that does not fit, neither blames the coordinator nor clears it. But where line after line stands twice, lines of
-several kinds and nothing single between them, one would have to believe that the coordinator did everything twice, down to the ids that it drew
-at random. So a stretch of at least `PAIRS` pairs of `KINDS` kinds is taken for what two appenders write, and of each pair in it the first is
-given. A burst of one kind of event that is told twice is not.
+A line that says the same in the same millisecond may be a second event or a repetition: one such
+line is left to the replay, which follows it as a second event and, where that does not fit, neither
+blames the coordinator nor clears it. But where line after line stands twice, lines of several kinds
+and nothing single between them, one would have to believe that the coordinator did everything
+twice, down to the ids that it drew at random. So a stretch of at least `PAIRS` pairs of `KINDS`
+kinds is taken for what two appenders write, and of each pair in it the first is given. A burst of
+one kind of event that is told twice is not.
 
-Pairs are counted off: of four equal lines two are given, so that an event that did happen twice still does. Threads and buffers may move the
-second of a pair away from the first, by less than `WINDOW` lines. A stretch may begin and end in mid-file, as at a restart; a line in it that
-stands once does not end it, two in a row do.
+Pairs are counted off: of four equal lines two are given, so that an event that did happen twice
+still does. Threads and buffers may move the second of a pair away from the first, by less than
+`WINDOW` lines. A stretch may begin and end in mid-file, as at a restart; a line in it that stands
+once does not end it, two in a row do.
 """
 
 from __future__ import annotations
@@ -42,7 +45,9 @@ class Line(Generic[T]):
 
 @define
 class Once(Generic[T]):
-    """Gives lines in their order, those that stand twice once. `left_out`: how many were not given; `kept`: how many second ones were."""
+    """Gives lines in their order, those that stand twice once. `left_out`: how many were not given;
+    `kept`: how many second ones were.
+    """
 
     left_out: int = 0
     kept: int = 0

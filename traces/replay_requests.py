@@ -1,6 +1,8 @@
-"""Replays a broker's request log: every answer of the group APIs followed through the model, the groups' timelines and facts told.
+"""Replays a broker's request log: every answer of the group APIs followed through the model, the
+groups' timelines and facts told.
 
-Each group is followed by itself. A group whose protocol is not modelled yet is read in full, and its verdict is unknown.
+Each group is followed by itself. A group whose protocol is not modelled yet is read in full, and
+its verdict is unknown.
 """
 
 from __future__ import annotations
@@ -349,7 +351,9 @@ class RequestReplay:
 def replay_requests(
     log: RequestLog, group: str | None, seen: Callable[[Exchange, str], None] | None = None
 ) -> FileReport:
-    """Replays one request log; `seen` is told of every exchange. Raises `TraceError` if the file cannot be read."""
+    """Replays one request log; `seen` is told of every exchange. Raises `TraceError` if the file
+    cannot be read.
+    """
     replay = RequestReplay(log, group, seen)
     replay.run()
     return replay.report()

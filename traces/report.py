@@ -16,7 +16,9 @@ RANK = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
 
 @frozen
 class Anomaly:
-    """Something worth a look. `kind` is a word for scripts, `text` a sentence, `line` where it shows first (0: nowhere in particular)."""
+    """Something worth a look. `kind` is a word for scripts, `text` a sentence, `line` where it
+    shows first (0: nowhere in particular).
+    """
 
     kind: str
     line: int
@@ -28,8 +30,9 @@ class Anomaly:
 class Unexplained:
     """A line that no world of the model explains.
 
-    `skips`: the generation runs ahead, as when lines are missing. `lost`: kinds of lines (names of events) that would explain it, were they
-    missing. `assumed`: the log has no line of those kinds at all, so they are taken for filtered out.
+    `skips`: the generation runs ahead, as when lines are missing. `lost`: kinds of lines (names of
+    events) that would explain it, were they missing. `assumed`: the log has no line of those kinds
+    at all, so they are taken for filtered out.
     """
 
     line: int
@@ -52,9 +55,11 @@ class Requests:
 
 @frozen
 class GroupReport:
-    """One group on one coordinator. `coordinator` is the broker's id, None if the log does not tell.
+    """One group on one coordinator. `coordinator` is the broker's id, None if the log does not
+    tell.
 
-    `protocol`: classic, consumer, share or streams; a request log also tells cooperative, static, and the protocol type of what is no consumer.
+    `protocol`: classic, consumer, share or streams; a request log also tells cooperative, static,
+    and the protocol type of what is no consumer.
     `requests`: of a request log.
     """
 
@@ -75,7 +80,9 @@ class GroupReport:
 
 @frozen
 class FileReport:
-    """One file. `foreign`: lines that no coordinator wrote; `strange`: lines of a coordinator that no version is known to print, `samples` of them."""
+    """One file. `foreign`: lines that no coordinator wrote; `strange`: lines of a coordinator that
+    no version is known to print, `samples` of them.
+    """
 
     path: str
     format: str

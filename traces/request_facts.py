@@ -1,6 +1,8 @@
-"""What a request log says by itself, without any model: who joined which generation and who was last, what was refused, what was committed.
+"""What a request log says by itself, without any model: who joined which generation and who was
+last, what was refused, what was committed.
 
-Processes are named by their client id. Memory is bounded: what exceeds the limits is counted, not kept.
+Processes are named by their client id. Memory is bounded: what exceeds the limits is counted, not
+kept.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ CLIENTS_KEPT = 1000
 
 @frozen(order=True)
 class Join:
-    """A JoinGroup that was answered with the generation: when it arrived, and when the answer had been sent (ms)."""
+    """A JoinGroup that was answered with the generation: when it arrived, and when the answer had
+    been sent (ms).
+    """
 
     arrived: int
     line: int
@@ -38,7 +42,9 @@ class Join:
 
 @frozen
 class Generation:
-    """`joins` made the generation, in order of arrival; `later` were answered with it without a rebalance. `leader`: a client, if the log names it."""
+    """`joins` made the generation, in order of arrival; `later` were answered with it without a
+    rebalance. `leader`: a client, if the log names it.
+    """
 
     group: str
     generation: int
@@ -60,7 +66,9 @@ class Generation:
 
 @frozen
 class Rewind:
-    """A commit that was accepted although a later offset of the partition had been committed before."""
+    """A commit that was accepted although a later offset of the partition had been committed
+    before.
+    """
 
     time: int
     line: int
@@ -74,7 +82,9 @@ class Rewind:
 
 @frozen
 class Epoch:
-    """An epoch of a KIP-848 group: the clients in the order in which they were first told it, each with the time of that answer (ms)."""
+    """An epoch of a KIP-848 group: the clients in the order in which they were first told it, each
+    with the time of that answer (ms).
+    """
 
     group: str
     epoch: int

@@ -1,8 +1,10 @@
-"""Follows the request log of one group through the model's coordinator, in the order in which the broker took the requests up.
+"""Follows the request log of one group through the model's coordinator, in the order in which the
+broker took the requests up.
 
-Every world that fits is carried. A request is handled when it arrives; where it could also have been handled a little later (something else
-was under way at the same moment, and the order makes a difference) that is another world. Before each request, and when an answer is due, the
-coordinator may do by itself what the time allows: end a wait, commit an append, let a session expire.
+Every world that fits is carried. A request is handled when it arrives; where it could also have
+been handled a little later (something else was under way at the same moment, and the order makes a
+difference) that is another world. Before each request, and when an answer is due, the coordinator
+may do by itself what the time allows: end a wait, commit an append, let a session expire.
 """
 
 from __future__ import annotations
@@ -46,8 +48,8 @@ _SHOWS_LIFE = frozenset({NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED})
 
 @define
 class Refused:
-    """An answer that no world gives. `allowed`: the codes that it could have been at once, None: it had to wait. `due`: it waited, and no world
-    answers it now. `generations` that fit.
+    """An answer that no world gives. `allowed`: the codes that it could have been at once, None: it
+    had to wait. `due`: it waited, and no world answers it now. `generations` that fit.
     """
 
     e: Judged
@@ -63,9 +65,11 @@ class Lost(Exception):
 
 @define
 class Follower:
-    """One group. `lost`: why nothing is judged until a round shows everybody again (empty: it is followed).
+    """One group. `lost`: why nothing is judged until a round shows everybody again (empty: it is
+    followed).
 
-    `tell` takes what happened, `refuse` an answer that cannot be. `judged` and `unjudged` count answers; `synced`: rounds from which it could go on;
+    `tell` takes what happened, `refuse` an answer that cannot be. `judged` and `unjudged` count
+    answers; `synced`: rounds from which it could go on;
     `moves`: when a member's connection was seen to have changed.
     """
 
@@ -154,7 +158,9 @@ class Follower:
             self._keep_plan(e)
 
     def _moves(self, e: Judged) -> None:
-        """A member that goes on over another connection, and not because the broker went away, may have left a request behind that no line shows."""
+        """A member that goes on over another connection, and not because the broker went away, may
+        have left a request behind that no line shows.
+        """
         if not e.member or isinstance(e, LeaveExchange):
             return
         known = self._connection_of.get(e.member)
@@ -169,7 +175,9 @@ class Follower:
         self._connection_of[e.member] = e.connection
 
     def _seat(self, member: str, taken: Iterable[int] = ()) -> int:
-        """The index of a member, who need not have been seen before; `taken`: indexes that no world knows yet."""
+        """The index of a member, who need not have been seen before; `taken`: indexes that no world
+        knows yet.
+        """
         used = {*taken} | {i for w in self.worlds for i in w.memory.used}
         for e in self.rules.open.values():
             used |= {
@@ -230,7 +238,8 @@ class Follower:
         if blocked is None:
             self._refused(e, ready)
             return
-        # The request before it on this connection should not have been answered yet, or not so: that one is refused.
+        # The request before it on this connection should not have been answered yet, or not so:
+        # that one is refused.
         assert isinstance(blocked, JUDGED)
         parked = all(any(r == blocked.line for _, r in w.parked) for w in self.worlds)
         self._refused(blocked, self.worlds, parked)
@@ -246,7 +255,9 @@ class Follower:
         return found
 
     def _handled(self, worlds: list[World], e: Judged) -> list[World]:
-        """The worlds in which the request has been handled, and those in which it will be in a moment."""
+        """The worlds in which the request has been handled, and those in which it will be in a
+        moment.
+        """
         found: dict[World, World] = {}
         for w in worlds:
             turned, fits = False, False
@@ -324,7 +335,9 @@ class Follower:
         self._refused(e, self.worlds, parked=True)
 
     def _refused(self, e: Judged, worlds: list[World], parked: bool = False) -> None:
-        """No world gives this answer: it is reported, and the group followed on as if it had been another one, or from the next whole round."""
+        """No world gives this answer: it is reported, and the group followed on as if it had been
+        another one, or from the next whole round.
+        """
         self.rules.open.pop(e.line, None)
         if self.blind:
             self.blind = False
@@ -376,7 +389,9 @@ class Follower:
     # -- lost, and found again
 
     def _trouble(self, why: str) -> None:
-        """The group cannot be followed, which is nobody's fault: from now on its verdict is at best unknown."""
+        """The group cannot be followed, which is nobody's fault: from now on its verdict is at best
+        unknown.
+        """
         if len(self.troubles) < TROUBLES_KEPT:
             self.troubles.append(why)
         self._lose(why)
@@ -389,7 +404,9 @@ class Follower:
         self.in_a_row = 0
 
     def _perhaps_synced(self, e: Exchange) -> None:
-        """The first answers of a new generation are due: if the leader's is among them, it names everybody, and the group is known again."""
+        """The first answers of a new generation are due: if the leader's is among them, it names
+        everybody, and the group is known again.
+        """
         alike = [
             x
             for _, _, x in self._due
@@ -422,7 +439,9 @@ class Follower:
             heappush(self._due, (x.given + SLACK_MS, x.line, x))
 
     def _go_on_from(self, e: JoinExchange) -> None:
-        """A group whose members all have just been told the new generation, made by the model's own rules."""
+        """A group whose members all have just been told the new generation, made by the model's own
+        rules.
+        """
         members = [e.told, *(id for id, _ in e.members if id != e.told)]
         try:
             seating = self.rules.seating
@@ -478,7 +497,9 @@ class Follower:
 
 
 def _turned(rules: Rules, before: World, after: World, now: float) -> bool:
-    """Would others be answered otherwise now? (An id that was handed out is waited for when a round could end.)"""
+    """Would others be answered otherwise now? (An id that was handed out is waited for when a round
+    could end.)
+    """
     memory, then = before.memory, after.memory
     if memory.phase != then.phase or before.base != after.base:
         return True

@@ -1,7 +1,9 @@
-"""One line of the broker's request log (`kafka.request.logger`, JSON since 2.8, KIP-673) as an exchange.
+"""One line of the broker's request log (`kafka.request.logger`, JSON since 2.8, KIP-673) as an
+exchange.
 
-Source of the fields: RequestConvertToJson and RequestChannel of Kafka; names are those of the message schemas in lower camel case, bytes are
-base64, and what the version of a request does not have is absent. Lines before 2.8 are no JSON and hide the bytes: they are not understood.
+Source of the fields: RequestConvertToJson and RequestChannel of Kafka; names are those of the
+message schemas in lower camel case, bytes are base64, and what the version of a request does not
+have is absent. Lines before 2.8 are no JSON and hide the bytes: they are not understood.
 """
 
 from __future__ import annotations
@@ -41,7 +43,9 @@ class NotUnderstood(ValueError):
 
 
 def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
-    """What a line tells: one exchange (several for an OffsetFetch of several groups); None if it concerns no group. Raises `NotUnderstood`."""
+    """What a line tells: one exchange (several for an OffsetFetch of several groups); None if it
+    concerns no group. Raises `NotUnderstood`.
+    """
     at = line.find(MARK)
     if at < 0 or '\\"requestHeader' in line:
         unwrapped = unwrap(line)
@@ -279,7 +283,9 @@ def _commit(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange
 
 
 def _of_all(codes: list[int | None]) -> int | None:
-    """The answer to the commit as a whole: 0 if some partition was stored, the one code of all, None if that is not to be told."""
+    """The answer to the commit as a whole: 0 if some partition was stored, the one code of all,
+    None if that is not to be told.
+    """
     given = {code for code in codes if code is not None}
     if 0 in given:
         return 0

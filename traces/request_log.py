@@ -1,8 +1,9 @@
 """The request log as a stream of exchanges in the order in which the broker took the requests up.
 
-Lines stand in the order of the answers, so a parked JoinGroup appears when its round ends, long after the heartbeats that it caused to be
-refused. Exchanges are therefore held back for as long as a request can be parked, then given in order of `began`. What is held is bounded in
-number and in bytes; where that is not enough, an exchange may come too late, which is counted and said.
+Lines stand in the order of the answers, so a parked JoinGroup appears when its round ends, long
+after the heartbeats that it caused to be refused. Exchanges are therefore held back for as long as
+a request can be parked, then given in order of `began`. What is held is bounded in number and in
+bytes; where that is not enough, an exchange may come too late, which is counted and said.
 """
 
 from __future__ import annotations
@@ -29,7 +30,9 @@ JITTER_MS = 1000
 
 @define
 class RequestLog:
-    """One file's exchanges, and its tallies (complete when the stream has ended). `late`: exchanges that came after their turn."""
+    """One file's exchanges, and its tallies (complete when the stream has ended). `late`: exchanges
+    that came after their turn.
+    """
 
     path: str
     stream: BinaryIO | None = None
@@ -90,7 +93,8 @@ class RequestLog:
     def _repeats(self, found: tuple[Exchange, ...]) -> bool:
         """Stood this line here a few lines before, as where two appenders write to one file?
 
-        It is the same request then, and no second one: with its number on its connection, it took as long in every part, to the microsecond.
+        It is the same request then, and no second one: with its number on its connection, it took
+        as long in every part, to the microsecond.
         """
         first = found[0]
         said = (

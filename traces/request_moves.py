@@ -1,7 +1,9 @@
-"""What the coordinator of a group may have done by itself before a moment of its request log: which timers may have fired, which appends ended.
+"""What the coordinator of a group may have done by itself before a moment of its request log: which
+timers may have fired, which appends ended.
 
-Three degrees of imagination, tried one after the other, each only where the one before it explains nothing: steps that an answer shows which is
-just being given; sessions that ended unseen; and a broker that stood still, or requests that no line shows.
+Three degrees of imagination, tried one after the other, each only where the one before it explains
+nothing: steps that an answer shows which is just being given; sessions that ended unseen; and a
+broker that stood still, or requests that no line shows.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ class TooMany(Exception):
 
 
 def members_of(e: Exchange) -> tuple[str, ...]:
-    """The members that an exchange concerns; of a JoinGroup without an id, the one whose id the answer tells."""
+    """The members that an exchange concerns; of a JoinGroup without an id, the one whose id the
+    answer tells.
+    """
     if isinstance(e, LeaveExchange):
         return tuple(x.member for x in e.leavers)
     return (e.told if isinstance(e, JoinExchange) and not e.member else e.member,)
@@ -51,7 +55,9 @@ def members_of(e: Exchange) -> tuple[str, ...]:
 
 @define
 class Moves:
-    """The steps without a request. `unknown_record`: what a fail-over would load may have been written before the log begins; `blind`: it was needed."""
+    """The steps without a request. `unknown_record`: what a fail-over would load may have been
+    written before the log begins; `blind`: it was needed.
+    """
 
     rules: Rules
     unknown_record: bool = False
@@ -60,7 +66,9 @@ class Moves:
     def closure(
         self, worlds: Iterable[World], now: float, e: Exchange, degree: Degree
     ) -> list[World]:
-        """The worlds with all that may have happened by now. `e`: what the log shows next. Raises `TooMany`."""
+        """The worlds with all that may have happened by now. `e`: what the log shows next. Raises
+        `TooMany`.
+        """
         self.rules.lateness = PATIENT_MS if degree == Degree.ANYTHING else LATENESS_MS
         found: dict[World, World] = {}
         stack = [new for w in worlds if (new := put(found, self._caught_up(w, now))) is not None]
@@ -75,7 +83,9 @@ class Moves:
         return [w for w in found.values() if all(until >= now for _, until in w.waiting)]
 
     def _caught_up(self, w: World, now: float) -> World:
-        """While a round collects JoinGroups and nobody is about to be answered, it makes no difference when one more is handled: now."""
+        """While a round collects JoinGroups and nobody is about to be answered, it makes no
+        difference when one more is handled: now.
+        """
         k = 0
         while (
             w.memory.phase == Phase.PREPARING
@@ -134,7 +144,9 @@ class Moves:
         return min((self.rules.seating.life(i).rebalance_ms for i in w.memory.members), default=0.0)
 
     def _expiries(self, w: World, now: float, e: Exchange, degree: Degree) -> Iterator[World]:
-        """Sessions that have ended. A member that is gone shows in its own requests, in others' heartbeats, and when a round can go on."""
+        """Sessions that have ended. A member that is gone shows in its own requests, in others'
+        heartbeats, and when a round can go on.
+        """
         memory, seating = w.memory, self.rules.seating
         silent = (memory.members | memory.pending) - memory.joining - memory.syncing
         over = sorted((at, i) for i in silent if (at := seating.life(i).expires) <= now + SLACK_MS)
@@ -193,7 +205,9 @@ def _tells(e: Exchange) -> bool:
 
 
 def put(found: dict[World, World], w: World) -> World | None:
-    """Adds a world; of two equal ones, what is more permissive is kept. Gives what is new to `found`, None if nothing is."""
+    """Adds a world; of two equal ones, what is more permissive is kept. Gives what is new to
+    `found`, None if nothing is.
+    """
     known = found.get(w)
     if known is not None:
         if w.since >= known.since and w.reloaded <= known.reloaded:

@@ -1,10 +1,13 @@
-"""Who believed to own which partition, as far as requests tell: two owners at once, zombies that commit, commits of partitions never given.
+"""Who believed to own which partition, as far as requests tell: two owners at once, zombies that
+commit, commits of partitions never given.
 
-A member believes in what its last SyncGroup was answered with, until it joins again (an eager member revokes before that), until it is told that
-it is no member any more, or until it is never heard of again. A LeaveGroup does not end the belief by itself: a client's background thread may
-send it while the application is busy (max.poll.interval.ms). What a cooperative member says in its subscription that it owns, it still holds
-when its next SyncGroup is answered, until it has revoked it. After a LeaveGroup librdkafka commits without a member id, but in its old generation:
-such a commit is taken for that of the last member on the same connection.
+A member believes in what its last SyncGroup was answered with, until it joins again (an eager
+member revokes before that), until it is told that it is no member any more, or until it is never
+heard of again. A LeaveGroup does not end the belief by itself: a client's background thread may
+send it while the application is busy (max.poll.interval.ms). What a cooperative member says in its
+subscription that it owns, it still holds when its next SyncGroup is answered, until it has revoked
+it. After a LeaveGroup librdkafka commits without a member id, but in its old generation: such a
+commit is taken for that of the last member on the same connection.
 """
 
 from __future__ import annotations
@@ -33,7 +36,9 @@ REFUSALS = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
 
 @frozen
 class TwoOwners:
-    """Two members believed in one partition from `since` to `until` (ms). `by` what request the earlier one showed that it had not heard of it."""
+    """Two members believed in one partition from `since` to `until` (ms). `by` what request the
+    earlier one showed that it had not heard of it.
+    """
 
     group: str
     partition: str
@@ -46,7 +51,9 @@ class TwoOwners:
 
 @frozen
 class Zombie:
-    """A member that goes on in a generation that is over, although its partitions are another's. `committed`: it tried to commit them."""
+    """A member that goes on in a generation that is over, although its partitions are another's.
+    `committed`: it tried to commit them.
+    """
 
     member: str
     client: str
@@ -95,8 +102,8 @@ class _Held:
 
 @define
 class Owners:
-    """The beliefs of one group's members, filled by `observe`. `cooperative`: some member kept partitions while it joined. `opaque`: bytes that are
-    not of the consumer protocol.
+    """The beliefs of one group's members, filled by `observe`. `cooperative`: some member kept
+    partitions while it joined. `opaque`: bytes that are not of the consumer protocol.
     """
 
     group: str
@@ -179,7 +186,9 @@ class Owners:
                 self._owner[partition] = (e.member, e.client, e.given)
 
     def _shows_belief(self, e: HeartbeatExchange | CommitExchange) -> None:
-        """A request in an old generation, refused or not, of a member whose partitions are another's by now: until then it believed in them."""
+        """A request in an old generation, refused or not, of a member whose partitions are
+        another's by now: until then it believed in them.
+        """
         member = e.member or self._on.get(e.connection, "")
         held = self._held.get(member)
         if held is None or held.told or e.generation != held.generation:
@@ -228,7 +237,9 @@ class Owners:
                 )
 
     def _named(self, topic: str) -> bool:
-        """Is it a topic of some assignment? (From version 10 on commits give ids, which the log does not resolve.)"""
+        """Is it a topic of some assignment? (From version 10 on commits give ids, which the log
+        does not resolve.)
+        """
         return any(partition.rpartition("-")[0] == topic for partition in self._owner)
 
     def _keep(self, kept: list[_Found], one: _Found) -> None:

@@ -9,7 +9,9 @@ from attrs import Factory, define
 
 @define
 class Life:
-    """What the log says of one member's timers. `sign`: the last sign of life, at the earliest; `parked_since`: of a new member."""
+    """What the log says of one member's timers. `sign`: the last sign of life, at the earliest;
+    `parked_since`: of a new member.
+    """
 
     session_ms: float = 0.0
     rebalance_ms: float = 0.0
@@ -28,7 +30,9 @@ class Full(Exception):
 
 @define
 class Seating:
-    """Member id <-> index. An index is given to another id when no world remembers the first one any more."""
+    """Member id <-> index. An index is given to another id when no world remembers the first one
+    any more.
+    """
 
     size: int
     lives: dict[str, Life] = Factory(dict)
@@ -36,7 +40,9 @@ class Seating:
     _names: dict[int, str] = Factory(dict)
 
     def seat(self, member: str, used: Iterable[int]) -> int:
-        """The index of a member that may be new; `used`: the indexes that mean somebody. Raises `Full`."""
+        """The index of a member that may be new; `used`: the indexes that mean somebody. Raises
+        `Full`.
+        """
         if member in self._index:
             return self._index[member]
         taken = set(used)

@@ -1,8 +1,11 @@
-"""The model's classic coordinator, driven request by request: the one place of the request replay that looks into the model's memory.
+"""The model's classic coordinator, driven request by request: the one place of the request replay
+that looks into the model's memory.
 
-A member of the log sits on one index of the model and has the id 0 there. The generation is written as `HERE` after every step, so that no
-scope bounds a real log and memories of different rounds are the same value; how many generations a step went on is said beside it. What
-one memory answers is computed once (`Memory.known`), because real groups come back to the same memory with every heartbeat.
+A member of the log sits on one index of the model and has the id 0 there. The generation is written
+as `HERE` after every step, so that no scope bounds a real log and memories of different rounds are
+the same value; how many generations a step went on is said beside it. What one memory answers is
+computed once (`Memory.known`), because real groups come back to the same memory with every
+heartbeat.
 """
 
 from __future__ import annotations
@@ -52,9 +55,11 @@ MEMORIES_KEPT = 20_000
 
 @frozen
 class Ask:
-    """A request of the member on an index. `fresh`: a JoinGroup without an id (`two_step`: of a version that is told to come again).
+    """A request of the member on an index. `fresh`: a JoinGroup without an id (`two_step`: of a
+    version that is told to come again).
 
-    `claimed`: the number of its subscription. `current`: it names the running generation. `full`: a JoinGroup that finds the group full.
+    `claimed`: the number of its subscription. `current`: it names the running generation. `full`: a
+    JoinGroup that finds the group full.
     """
 
     kind: str
@@ -68,7 +73,9 @@ class Ask:
 
 @frozen
 class Told:
-    """An answer to the member on an index: error code and, of a JoinGroup, that it names the generation of the memory after the step."""
+    """An answer to the member on an index: error code and, of a JoinGroup, that it names the
+    generation of the memory after the step.
+    """
 
     index: int
     kind: str
@@ -77,9 +84,11 @@ class Told:
 
 @frozen(eq=False)
 class Outcome:
-    """What one step may do. `own`: the answer to the request at hand, None if it is parked; `told`: answers to requests parked before.
+    """What one step may do. `own`: the answer to the request at hand, None if it is parked; `told`:
+    answers to requests parked before.
 
-    `rules`: the firings, in order. `on`: generations begun (negative: an older one was loaded). `fresh`: nothing was loaded.
+    `rules`: the firings, in order. `on`: generations begun (negative: an older one was loaded).
+    `fresh`: nothing was loaded.
     """
 
     rules: tuple[str, ...]
@@ -91,7 +100,9 @@ class Outcome:
 
 @define(eq=False)
 class Memory:
-    """The coordinator's memory of the group, and views of it: indexes of members, of ids handed out, of who waits and who owes a SyncGroup."""
+    """The coordinator's memory of the group, and views of it: indexes of members, of ids handed
+    out, of who waits and who owes a SyncGroup.
+    """
 
     core: Core
     seats: tuple[Seats, ...]
@@ -139,7 +150,9 @@ class Memory:
 
 @define(eq=False)
 class Coordinator:
-    """The model's coordinator for groups of at most `size` ids at a time. Memories are the same object if they are equal."""
+    """The model's coordinator for groups of at most `size` ids at a time. Memories are the same
+    object if they are equal.
+    """
 
     size: int
     _memories: dict[tuple[Core, tuple[Seats, ...]], Memory] = Factory(dict)
@@ -165,7 +178,9 @@ class Coordinator:
         return found
 
     def fire(self, memory: Memory, rule: str, index: int = 0) -> tuple[Outcome, ...]:
-        """What the coordinator may do when a timer fires or an append ends: the model's rule, and the index that it concerns."""
+        """What the coordinator may do when a timer fires or an append ends: the model's rule, and
+        the index that it concerns.
+        """
         found = memory.known.get((rule, index))
         if found is None:
             driven = self._driven(True, False)
@@ -178,7 +193,9 @@ class Coordinator:
         return found
 
     def unheard(self, memory: Memory, ask: Ask) -> tuple[Outcome, ...]:
-        """Like `ask`, for a request over a connection that is gone: it is handled, and nobody is answered."""
+        """Like `ask`, for a request over a connection that is gone: it is handled, and nobody is
+        answered.
+        """
         driven = self._driven(ask.two_step, ask.full)
         state = driven.with_request(driven.state(memory), memory, ask, live=False)
         return tuple(self._outcomes(driven, memory, [((), state)], None))
@@ -190,7 +207,8 @@ class Coordinator:
         if ask.index not in memory.joining | memory.syncing:
             yield from own
             return
-        # The request comes over a connection of its own: what it is told shows one way, what the parked one is told the other way.
+        # The request comes over a connection of its own: what it is told shows one way, what the
+        # parked one is told the other way.
         others = {o.after: o.told for o in self.unheard(memory, ask)}
         for o in own:
             yield attrs.evolve(o, told=others.get(o.after, o.told))
@@ -220,7 +238,9 @@ class Coordinator:
                     yield Outcome((*first, *chain), own, tuple(told), after, on)
 
     def _memory(self, core: Core, seats: tuple[Seats, ...]) -> tuple[Memory, int]:
-        """The memory with its generation written as `HERE`, and how far it had gone on. The extended initial delay is of no interest here."""
+        """The memory with its generation written as `HERE`, and how far it had gone on. The
+        extended initial delay is of no interest here.
+        """
         on = core.generation - HERE
         generation, *record = core.durable
         durable = (max(generation - on, HERE - _LONGEST_AGO) if generation else 0, *record)

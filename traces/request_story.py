@@ -1,4 +1,5 @@
-"""What happens to a group in one world, in the vocabulary of events that the coordinator's own log has: so that both logs have one timeline.
+"""What happens to a group in one world, in the vocabulary of events that the coordinator's own log
+has: so that both logs have one timeline.
 
 Worlds share the beginning of their stories; only what all of them tell is handed on.
 """
@@ -60,8 +61,9 @@ class Story:
 
 @frozen
 class Step:
-    """One outcome of the coordinator, with what is known beside it: the generation after it, its time, the exchange that it belongs to (or
-    that made it visible), who it concerns, and who led before it.
+    """One outcome of the coordinator, with what is known beside it: the generation after it, its
+    time, the exchange that it belongs to (or that made it visible), who it concerns, and who led
+    before it.
     """
 
     before: Memory

@@ -1,4 +1,6 @@
-"""Words for exchanges: what a request was, what it was answered, and which promise of the model a wrong answer breaks."""
+"""Words for exchanges: what a request was, what it was answered, and which promise of the model a
+wrong answer breaks.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ def why_not(refused: Refused) -> str:
 
 
 def promise(refused: Refused) -> str:
-    """The invariant of the model that the answer breaks; empty if it is another rule of the coordinator."""
+    """The invariant of the model that the answer breaks; empty if it is another rule of the
+    coordinator.
+    """
     e, allowed = refused.e, refused.allowed - {None}
     fenced = bool(allowed) and allowed <= _FENCED
     if isinstance(e, HeartbeatExchange):

@@ -1,8 +1,9 @@
 """The worlds of one group that fit what its request log has said so far.
 
-A world is a memory of the model's coordinator with what the log adds to it: the number of the running generation, which request of the log
-waits on which index, which ones are still to be handled, and whose plan the assignment is. A step is kept only if it answers as the log says,
-and at the time that the log says.
+A world is a memory of the model's coordinator with what the log adds to it: the number of the
+running generation, which request of the log waits on which index, which ones are still to be
+handled, and whose plan the assignment is. A step is kept only if it answers as the log says, and at
+the time that the log says.
 """
 
 from __future__ import annotations
@@ -64,10 +65,12 @@ GONE = frozenset({*AWAY, -1})
 
 @frozen(cache_hash=True)
 class World:
-    """`parked`: (index, request); `waiting`: requests that have arrived and are not handled yet, each with the moment by which they must be.
+    """`parked`: (index, request); `waiting`: requests that have arrived and are not handled yet,
+    each with the moment by which they must be.
 
-    `plan`: the leader's SyncGroup whose assignment is in force or being written, `kept_plan` the one that a fail-over loads. `since`: when
-    the phase began, at the earliest. `reloaded`: when the group was loaded last. `unseen`: indexes whose parked JoinGroup no line shows.
+    `plan`: the leader's SyncGroup whose assignment is in force or being written, `kept_plan` the
+    one that a fail-over loads. `since`: when the phase began, at the earliest. `reloaded`: when the
+    group was loaded last. `unseen`: indexes whose parked JoinGroup no line shows.
     """
 
     memory: Memory
@@ -95,7 +98,9 @@ class World:
 
 @define
 class Rules:
-    """The steps of a group's worlds. `open`: requests by number; `plans`: the leaders' plans by request; `interrupted`: signs of a fail-over."""
+    """The steps of a group's worlds. `open`: requests by number; `plans`: the leaders' plans by
+    request; `interrupted`: signs of a fail-over.
+    """
 
     coordinator: Coordinator
     seating: Seating
@@ -108,7 +113,9 @@ class Rules:
     # -- requests
 
     def handle(self, world: World, e: Judged, now: float) -> Iterator[World]:
-        """The worlds after the coordinator has handled the request and answered (now, or later) as the log says."""
+        """The worlds after the coordinator has handled the request and answered (now, or later) as
+        the log says.
+        """
         if e.code is None or e.code not in OF_THE_GROUP:
             yield world
             if e.code not in FAILED_APPEND | AWAY or not isinstance(e, JoinExchange | SyncExchange):
@@ -160,7 +167,9 @@ class Rules:
         }
 
     def despite(self, world: World, e: Judged) -> Iterator[World]:
-        """The worlds after a request whatever it was answered: where to go on after an answer that cannot be."""
+        """The worlds after a request whatever it was answered: where to go on after an answer that
+        cannot be.
+        """
         for outcome in self.coordinator.ask(world.memory, self.ask(world, e)):
             if outcome.own is not None and not outcome.told:
                 yield self._moved(world, outcome, dict(world.parked), world.base, e.began, None)
@@ -195,7 +204,9 @@ class Rules:
     def fire(
         self, world: World, rule: str, index: int | None, now: float, e: Exchange
     ) -> Iterator[World]:
-        """The worlds after a timer has fired or an append has ended. `index`: whom it concerns; `e`: what the log shows next."""
+        """The worlds after a timer has fired or an append has ended. `index`: whom it concerns;
+        `e`: what the log shows next.
+        """
         for outcome in self.coordinator.fire(world.memory, rule, index or 0):
             found = self._told(world, outcome, now, dict(world.parked))
             if found is not None:
@@ -231,7 +242,9 @@ class Rules:
             yield evolve(moved, plan=plan, kept_plan=plan, unseen=frozenset(), reloaded=now)
 
     def unseen_join(self, world: World, index: int, now: float, e: Exchange) -> Iterator[World]:
-        """A JoinGroup over a connection that broke while it was parked: a later one takes its place, and it is never answered."""
+        """A JoinGroup over a connection that broke while it was parked: a later one takes its
+        place, and it is never answered.
+        """
         for outcome in self.coordinator.unheard(world.memory, Ask("join", index, claimed=_UNSEEN)):
             if index in outcome.after.joining and index not in world.memory.joining:
                 found = self._told(world, outcome, now, dict(world.parked))
@@ -251,7 +264,8 @@ class Rules:
             outcome.own is None and isinstance(e, JoinExchange) and e.code == UNKNOWN_MEMBER_ID
         )
         if refused and self.lateness < PATIENT_MS and e.given - e.began < 2 * SLACK_MS:
-            return None  # parked, and its member removed in the same moment: only if nothing else explains it
+            # parked, and its member removed in the same moment: only if nothing else explains it
+            return None
         found = self._told(world, outcome, now, parked, e if outcome.own is None else None, index)
         if found is None:
             return None
@@ -277,7 +291,8 @@ class Rules:
         e: Judged | None = None,
         index: int = -1,
     ) -> tuple[dict[int, int], int | None] | None:
-        """Who still waits, and the generation, if every answer to a parked request is the one in the log; None if not.
+        """Who still waits, and the generation, if every answer to a parked request is the one in
+        the log; None if not.
 
         `e`: the request at hand on `index`, which is parked, or answered in this very step.
         """
@@ -311,7 +326,9 @@ class Rules:
         base: int | None,
         anew: bool = False,
     ) -> tuple[int | None] | None:
-        """The generation, if the answer names what the memory holds (generation, leader, members; the member's share); None if it does not."""
+        """The generation, if the answer names what the memory holds (generation, leader, members;
+        the member's share); None if it does not.
+        """
         memory = outcome.after
         if isinstance(e, JoinExchange) and e.code == NONE:
             if base is None or (anew and e.to_generation == 1 and world.memory.initial):

@@ -1,6 +1,7 @@
 """What the lines about rounds say: which worlds can print each, and where they are then.
 
-Kafka: prepareRebalance, completeClassicGroupJoin and classicGroupSync of GroupMetadataManager, GroupCoordinator.scala alike.
+Kafka: prepareRebalance, completeClassicGroupJoin and classicGroupSync of GroupMetadataManager,
+GroupCoordinator.scala alike.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from groupcheck.traces.group_worlds import IN_A_GENERATION, GroupWorlds, starts_
 
 
 def rebalance_started(g: GroupWorlds, event: RebalanceStarted) -> Misfit | None:
-    """prepareRebalance: the group was where its reason can arise, and now waits for its members to join."""
+    """prepareRebalance: the group was where its reason can arise, and now waits for its members to
+    join.
+    """
     reason = event.reason or Reason("", Cause.NOT_TOLD)
     if reason.cause == Cause.DOWNGRADE:
         g.forget(loaded=True)
@@ -160,7 +163,9 @@ def group_emptied(g: GroupWorlds, event: GroupEmptied) -> Misfit | None:
 
 
 def assignment_received(g: GroupWorlds, event: AssignmentReceived) -> Misfit | None:
-    """The leader has sent SyncGroup to a group that waits for it; its size is that of the generation."""
+    """The leader has sent SyncGroup to a group that waits for it; its size is that of the
+    generation.
+    """
     why = g.in_generation(event.generation) or g.step(steps.leader_syncs)
     if why is None and event.members is not None:
         why = g.belief.sized(event.members)

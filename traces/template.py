@@ -1,9 +1,11 @@
 """Templates of log lines, matched in linear time from left to right.
 
-A template is the sentence of a log call with its arguments in braces: `Stabilized group {group} generation {generation:int}`. Free text may
-hold anything (group and member ids may contain spaces, commas and parentheses), so it ends where the next literal text begins for the first
-time; the end of the template is anchored at the end of the line. There is no backtracking over free text: each stretch between two free
-fields is searched once from where the last one ended, so a hostile line costs no more than a friendly one of the same length.
+A template is the sentence of a log call with its arguments in braces: `Stabilized group {group}
+generation {generation:int}`. Free text may hold anything (group and member ids may contain spaces,
+commas and parentheses), so it ends where the next literal text begins for the first time; the end
+of the template is anchored at the end of the line. There is no backtracking over free text: each
+stretch between two free fields is searched once from where the last one ended, so a hostile line
+costs no more than a friendly one of the same length.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ _FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
 @frozen
 class _Anchor:
-    """Literal text with constrained fields in it, and the free field that stands before it (None: it begins the line)."""
+    """Literal text with constrained fields in it, and the free field that stands before it (None:
+    it begins the line).
+    """
 
     before: str | None
     pattern: re.Pattern[str]
@@ -36,7 +40,9 @@ class _Anchor:
 
 @frozen
 class Template:
-    """A compiled template. `opening`: the literal text that it begins with; `kinds`: field name -> kind of its value."""
+    """A compiled template. `opening`: the literal text that it begins with; `kinds`: field name ->
+    kind of its value.
+    """
 
     text: str
     opening: str
@@ -68,7 +74,9 @@ class Template:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str, str]]:
-    """(literal, field, kind) in order; the last one with an empty field if the template ends with literal text."""
+    """(literal, field, kind) in order; the last one with an empty field if the template ends with
+    literal text.
+    """
     at = 0
     for m in _FIELD.finditer(text):
         yield text[at : m.start()], m[1], m[2] or "text"

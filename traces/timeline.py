@@ -1,7 +1,8 @@
-"""A group's story in the log: its rounds with cause, length and who held them up, and its members with how they came and went.
+"""A group's story in the log: its rounds with cause, length and who held them up, and its members
+with how they came and went.
 
-Written from the events alone, so it exists for every group, also where the model cannot follow. Memory is bounded: what exceeds the limits
-is counted, not kept.
+Written from the events alone, so it exists for every group, also where the model cannot follow.
+Memory is bounded: what exceeds the limits is counted, not kept.
 """
 
 from __future__ import annotations
@@ -43,13 +44,17 @@ _UUID = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 
 
 def client_of(member: str) -> str:
-    """The client id (or instance id) inside a member id `client-UUID`; the id itself if it has another form."""
+    """The client id (or instance id) inside a member id `client-UUID`; the id itself if it has
+    another form.
+    """
     return _UUID.sub("", member[-400:])
 
 
 @define
 class Member:
-    """One member id. `came`: how the log first shows it; `gone`: how it went (empty: it is still there, as far as the log goes)."""
+    """One member id. `came`: how the log first shows it; `gone`: how it went (empty: it is still
+    there, as far as the log goes).
+    """
 
     id: str
     instance: str | None = None
@@ -66,7 +71,9 @@ class Member:
 
 @define
 class Burst:
-    """Members that expired together: their timers were armed at one moment, and nothing was heard of them since."""
+    """Members that expired together: their timers were armed at one moment, and nothing was heard
+    of them since.
+    """
 
     first: Moment
     last: Moment
@@ -92,8 +99,9 @@ def _on(kind: type[Event]) -> Callable[[_Handler], _Handler]:
 class Timeline:
     """The story of one group on one coordinator, filled by `observe`.
 
-    `still_awaited`: the members that had not visibly joined the round, set before the line that ends it. `preparing_ms`: time in join
-    phases; `unstable_ms`: time from the beginning of a rebalance to the assignment that ends it (or to Empty).
+    `still_awaited`: the members that had not visibly joined the round, set before the line that
+    ends it. `preparing_ms`: time in join phases; `unstable_ms`: time from the beginning of a
+    rebalance to the assignment that ends it (or to Empty).
     """
 
     rounds: list[Round] = Factory(list)
@@ -151,7 +159,9 @@ class Timeline:
         return known
 
     def shrink(self, limit: int) -> None:
-        """Keeps so many members (those still there before those gone, the latest first) and so many rounds; what goes is counted."""
+        """Keeps so many members (those still there before those gone, the latest first) and so many
+        rounds; what goes is counted.
+        """
         if len(self.members) > limit:
             gone_first = sorted(self.members, key=lambda id: not self.members[id].gone)
             kept = set(gone_first[-limit:])
@@ -444,7 +454,9 @@ MOST_CANDIDATES = 5
 
 
 def _hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None:
-    """Who came last, or for whom the round waited in vain, as far as the lines since its start tell."""
+    """Who came last, or for whom the round waited in vain, as far as the lines since its start
+    tell.
+    """
     last = (
         round.last
         if round.last is not None

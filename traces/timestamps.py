@@ -1,4 +1,6 @@
-"""Timestamps of log lines: milliseconds since 1970, or None. A time without a zone is taken as it is written (as if it were UTC)."""
+"""Timestamps of log lines: milliseconds since 1970, or None. A time without a zone is taken as it
+is written (as if it were UTC).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ _MONTHS = {
 }
 _DAY = 86_400_000
 
-# ISO 8601 and its kin: 2024-10-25 17:25:16,582 · 2024-10-25T17:25:16.582+02:00 · 2024/10/25 17:25:16.582
+# ISO 8601 and its kin: 2024-10-25 17:25:16,582 · 2024-10-25T17:25:16.582+02:00 · 2024/10/25
+# 17:25:16.582
 _ISO = re.compile(
     r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,:](\d{1,9}))?(?:\s?(Z|UTC|[+-]\d\d:?\d\d)\b)?"
 )
@@ -57,7 +60,9 @@ _STOCK = re.compile(r"\[(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d),(\d{3})\] [A-
 
 
 def parse_time(text: str) -> int | None:
-    """The last timestamp in `text` (what stands before the message): a shipper puts its own in front, the program's own comes last."""
+    """The last timestamp in `text` (what stands before the message): a shipper puts its own in
+    front, the program's own comes last.
+    """
     stock = _STOCK.fullmatch(text)
     if stock:
         y, mo, d, h, m, s, f = stock.groups()

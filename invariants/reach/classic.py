@@ -11,7 +11,9 @@ from groupcheck.invariants.reach.needs import Needs, Rows
 
 
 def _listed(scope: Any) -> str:
-    """Do all members list the same assignors, do all have some in common, or none? Empty if the scope does not say."""
+    """Do all members list the same assignors, do all have some in common, or none? Empty if the
+    scope does not say.
+    """
     if not scope.lists:
         return ""
     lists = [set(names) for names in scope.lists]
@@ -39,7 +41,8 @@ OPTIONS: dict[str, Callable[[Any], int | None]] = {
         0 if dict(s.faults).get("sync_timeout", 0) > s.generations else None
     ),
 }
-# The model forgets what it kept for a fault when the last such fault has happened. More sync timeouts than generations never all happen.
+# The model forgets what it kept for a fault when the last such fault has happened. More sync
+# timeouts than generations never all happen.
 SPARE: Rows = {
     name: [row for row in LEAST[name] if "sync_timeout" not in row[0]]
     for name in ("close_books", "forget")

@@ -1,4 +1,6 @@
-"""What each outcome and goal of the classic protocol needs, with default options. Written by tests/invariants/derive_reach.py."""
+"""What each outcome and goal of the classic protocol needs, with default options. Written by
+tests/invariants/derive_reach.py.
+"""
 
 from __future__ import annotations
 

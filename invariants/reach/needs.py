@@ -1,9 +1,11 @@
-"""What an outcome or a goal needs before it can happen: faults, members, generations; and what a scope therefore leaves no room for.
+"""What an outcome or a goal needs before it can happen: faults, members, generations; and what a
+scope therefore leaves no room for.
 
-More faults or members only add behaviour, so the smallest needs say everything about a scope of the same options. More generations add
-behaviour too, with one exception: after the last generation a round that is full waits for ever, where otherwise it completes at once; what
-only that waiting makes possible has an upper bound. What options change is listed as a difference. Where several options each change the
-needs of one name, all of their needs must be met.
+More faults or members only add behaviour, so the smallest needs say everything about a scope of the
+same options. More generations add behaviour too, with one exception: after the last generation a
+round that is full waits for ever, where otherwise it completes at once; what only that waiting
+makes possible has an upper bound. What options change is listed as a difference. Where several
+options each change the needs of one name, all of their needs must be met.
 """
 
 from __future__ import annotations
@@ -14,16 +16,19 @@ from typing import Any
 
 from attrs import frozen
 
-# Faults (words, with repetitions), members, generations, and perhaps the most generations with which it suffices.
+# Faults (words, with repetitions), members, generations, and perhaps the most generations with
+# which it suffices.
 Row = tuple[str, int, int] | tuple[str, int, int, int]
 Rows = Mapping[str, Sequence[Row]]
 
 
 @frozen
 class Needs:
-    """`least`: name -> its smallest needs (none: nothing explored so far reaches it), `changes`: option -> the names whose needs it changes.
+    """`least`: name -> its smallest needs (none: nothing explored so far reaches it), `changes`:
+    option -> the names whose needs it changes.
 
-    `options`: option -> None for a scope without it, otherwise the members by which its needs are larger (a higher cap needs more of them).
+    `options`: option -> None for a scope without it, otherwise the members by which its needs are
+    larger (a higher cap needs more of them).
     """
 
     least: Rows

@@ -1,4 +1,6 @@
-"""Kafka's assignors as pure functions: those of the client (KIP-54, KIP-429, KIP-881) and those of KIP-848's coordinator."""
+"""Kafka's assignors as pure functions: those of the client (KIP-54, KIP-429, KIP-881) and those of
+KIP-848's coordinator.
+"""
 
 from groupcheck.model.assignors.client_range import range_
 from groupcheck.model.assignors.group import (

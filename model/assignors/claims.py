@@ -1,4 +1,6 @@
-"""Who owned what before, as the sticky assignors make it out of the members' claims (AbstractStickyAssignor, KIP-341)."""
+"""Who owned what before, as the sticky assignors make it out of the members' claims
+(AbstractStickyAssignor, KIP-341).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ ClaimOf = Callable[[Member], tuple[Partitions, int]]
 
 
 def eager_claim(member: Member) -> tuple[Partitions, int]:
-    """`StickyAssignor` reads partitions and generation from the user data, which a member has that was assigned something before."""
+    """`StickyAssignor` reads partitions and generation from the user data, which a member has that
+    was assigned something before.
+    """
     return (
         (member.owned, member.generation)
         if member.generation > NO_GENERATION
@@ -23,7 +27,9 @@ def eager_claim(member: Member) -> tuple[Partitions, int]:
 
 
 def cooperative_claim(member: Member) -> tuple[Partitions, int]:
-    """`CooperativeStickyAssignor` reads the subscription: its partitions always, its generation unless there is only the user data's."""
+    """`CooperativeStickyAssignor` reads the subscription: its partitions always, its generation
+    unless there is only the user data's.
+    """
     return member.owned, member.in_subscription if member.in_subscription > NO_GENERATION else max(
         member.generation, NO_GENERATION
     )
@@ -31,9 +37,11 @@ def cooperative_claim(member: Member) -> tuple[Partitions, int]:
 
 @frozen
 class Claims:
-    """`owned`: what each member still has, in order of the members. `contested`: partitions that two claimed of the same generation.
+    """`owned`: what each member still has, in order of the members. `contested`: partitions that
+    two claimed of the same generation.
 
-    `older`: who claimed a partition of a generation lower than the newest; of several the one of the highest, of these the first.
+    `older`: who claimed a partition of a generation lower than the newest; of several the one of
+    the highest, of these the first.
     """
 
     owned: Mapping[str, set[Partition]]
@@ -42,10 +50,12 @@ class Claims:
 
 
 def resolved(group: Group, topics: Mapping[str, int], claim_of: ClaimOf) -> Claims:
-    """Claims one after the other, in the order of `group.members`: a newer one replaces an older one, equal ones cancel each other.
+    """Claims one after the other, in the order of `group.members`: a newer one replaces an older
+    one, equal ones cancel each other.
 
-    The generation of the earlier claimant is taken from its subscription, that of the later one from its claim: where the two are not the
-    same (`Member.told`), the outcome depends on the order. A partition that a topic does not have, or no longer has, stays claimed.
+    The generation of the earlier claimant is taken from its subscription, that of the later one
+    from its claim: where the two are not the same (`Member.told`), the outcome depends on the
+    order. A partition that a topic does not have, or no longer has, stays claimed.
     """
     claims = [(member, *claim_of(member)) for member in group.members]
     newest = max(generation for _, _, generation in claims)
@@ -76,8 +86,9 @@ def resolved(group: Group, topics: Mapping[str, int], claim_of: ClaimOf) -> Clai
 def not_assigned(partitions: list[Partition], assigned: list[Partition]) -> list[Partition]:
     """The partitions that are not among those assigned, both lists sorted alike.
 
-    As in Kafka's getUnassignedPartitions both are walked side by side; one that is assigned but does not exist is never met, and whatever
-    stands behind it counts as not assigned, although it is.
+    As in Kafka's getUnassignedPartitions both are walked side by side; one that is assigned but
+    does not exist is never met, and whatever stands behind it counts as not assigned, although it
+    is.
     """
     left, at = [], 0
     for partition in partitions:

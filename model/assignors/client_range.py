@@ -1,4 +1,6 @@
-"""`RangeAssignor` of the client: a range of each topic for each of its subscribers, near by where racks count (KIP-881)."""
+"""`RangeAssignor` of the client: a range of each topic for each of its subscribers, near by where
+racks count (KIP-881).
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,12 @@ from groupcheck.model.assignors.racks import NOWHERE, consumer_racks, partition_
 
 
 def range_(group: Group) -> Assignment:
-    """Each topic is cut into ranges, one for each subscriber; the first of them get one partition more where it does not come out even.
+    """Each topic is cut into ranges, one for each subscriber; the first of them get one partition
+    more where it does not come out even.
 
-    Where racks count for some topic, partitions whose replicas are in a subscriber's rack are given first, within the same quotas; topics with the same
-    subscribers and number of partitions stay together. Depends on no order: members are sorted (static ones by instance id first). Valid and
+    Where racks count for some topic, partitions whose replicas are in a subscriber's rack are given
+    first, within the same quotas; topics with the same subscribers and number of partitions stay
+    together. Depends on no order: members are sorted (static ones by instance id first). Valid and
     complete; two subscribers of a topic differ by one of its partitions at most.
     """
     sizes = subscribed_sizes(group)
@@ -101,7 +105,9 @@ class _Topic:
 
 
 def _co_partitioned(topics: list[_Topic]) -> Iterable[list[_Topic]]:
-    """Topics of the same subscribers, racks and size. Where no subscriber has a rack, sizes are not told apart (and nothing is given)."""
+    """Topics of the same subscribers, racks and size. Where no subscriber has a rack, sizes are not
+    told apart (and nothing is given).
+    """
     alike: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...], int], list[_Topic]] = (
         defaultdict(list)
     )
@@ -111,7 +117,9 @@ def _co_partitioned(topics: list[_Topic]) -> Iterable[list[_Topic]]:
 
 
 def _together(topics: list[_Topic]) -> None:
-    """Number by number: the first member that is near all of them, and has room in all, gets that number of each topic."""
+    """Number by number: the first member that is near all of them, and has room in all, gets that
+    number of each topic.
+    """
     members = list(topics[0].members)
     for number in range(len(topics[0].nearby)):
         found = next(

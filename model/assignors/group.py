@@ -20,7 +20,9 @@ Racks = tuple[tuple[str, tuple[frozenset[str], ...]], ...]
 
 
 class NoAssignment(Exception):
-    """Kafka's class throws over this input. `thrown`: the name of the Java exception, without its package."""
+    """Kafka's class throws over this input. `thrown`: the name of the Java exception, without its
+    package.
+    """
 
     def __init__(self, thrown: str, why: str) -> None:
         self.thrown = thrown
@@ -59,9 +61,11 @@ def _racks(given: Mapping[str, Iterable[Iterable[str]]] | Racks) -> Racks:
 class Member:
     """A member as its assignor sees it.
 
-    `owned`: what it claims from before; for the coordinator's assignors its last target. `generation`: of that claim, as the member's own
-    assignor writes it (the sticky assignors' user data); -1: no such claim was ever made. `told`: the generation in the subscription itself
-    (`ConsumerProtocolSubscription` version 2, KIP-792), if it is another: -1 where a client sends none.
+    `owned`: what it claims from before; for the coordinator's assignors its last target.
+    `generation`: of that claim, as the member's own assignor writes it (the sticky assignors' user
+    data); -1: no such claim was ever made. `told`: the generation in the subscription itself
+    (`ConsumerProtocolSubscription` version 2, KIP-792), if it is another: -1 where a client sends
+    none.
     """
 
     id: str
@@ -80,10 +84,12 @@ class Member:
 
 @frozen
 class Group:
-    """Topics with their numbers of partitions, and the members in the order in which the assignor's map gives them.
+    """Topics with their numbers of partitions, and the members in the order in which the assignor's
+    map gives them.
 
-    A real leader's map is a `HashMap` of member ids (`hash_order.by_text` gives its order). `racks`: for each topic the racks of each
-    partition's replicas; a topic that is left out has none.
+    A real leader's map is a `HashMap` of member ids (`hash_order.by_text` gives its order).
+    `racks`: for each topic the racks of each partition's replicas; a topic that is left out has
+    none.
     """
 
     topics: tuple[tuple[str, int], ...] = field(converter=_sizes)
@@ -92,7 +98,9 @@ class Group:
 
 
 def subscribed_sizes(group: Group) -> dict[str, int]:
-    """The topics that somebody subscribes to and that have partitions, by name, with their sizes (AbstractPartitionAssignor.assign)."""
+    """The topics that somebody subscribes to and that have partitions, by name, with their sizes
+    (AbstractPartitionAssignor.assign).
+    """
     wanted: set[str] = set()
     for member in group.members:
         wanted |= member.topics
@@ -105,5 +113,7 @@ def every_partition(sizes: Mapping[str, int]) -> list[Partition]:
 
 
 def instance_first(member: Member) -> tuple[bool, str]:
-    """Sorts static members by their instance id before dynamic ones by their member id (AbstractPartitionAssignor.MemberInfo, KIP-345)."""
+    """Sorts static members by their instance id before dynamic ones by their member id
+    (AbstractPartitionAssignor.MemberInfo, KIP-345).
+    """
     return (member.instance is None, member.id if member.instance is None else member.instance)

@@ -1,7 +1,9 @@
-"""The order in which a Java `HashMap` or `HashSet` gives its elements: where a result of Kafka's depends on it, it can be computed.
+"""The order in which a Java `HashMap` or `HashSet` gives its elements: where a result of Kafka's
+depends on it, it can be computed.
 
-Buckets one after the other, inside a bucket in order of insertion. A table has 16 buckets or the power of two that keeps it at most three quarters
-full. (A bucket of more than eight becomes a tree in a table of 64 and more, and may then lead with another element: left out.)
+Buckets one after the other, inside a bucket in order of insertion. A table has 16 buckets or the
+power of two that keeps it at most three quarters full. (A bucket of more than eight becomes a tree
+in a table of 64 and more, and may then lead with another element: left out.)
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ _64 = 0xFFFFFFFFFFFFFFFF
 
 @lru_cache(maxsize=1 << 14)
 def text_hash(text: str) -> int:
-    """`String.hashCode`, as an unsigned number of 32 bits; over UTF-16 code units, as Java's strings are."""
+    """`String.hashCode`, as an unsigned number of 32 bits; over UTF-16 code units, as Java's
+    strings are.
+    """
     units = text.encode("utf-16-be", "surrogatepass")
     value = 0
     for at in range(0, len(units), 2):
@@ -35,7 +39,9 @@ def partition_hash(partition: Partition) -> int:
 
 
 def topic_id(topic: str) -> tuple[int, int]:
-    """An id (two halves of 64 bits, signed) for a topic of which only the name is known. It follows from the name."""
+    """An id (two halves of 64 bits, signed) for a topic of which only the name is known. It follows
+    from the name.
+    """
     return 0x7000000000000000 | text_hash(topic), 1
 
 
@@ -67,13 +73,17 @@ def bucket(hashed: int, buckets: int) -> int:
 def in_hash_order(
     elements: Sequence[T], hashed: Callable[[T], int], buckets: int | None = None
 ) -> list[T]:
-    """Distinct elements, given in order of insertion, in the order in which a hash table gives them."""
+    """Distinct elements, given in order of insertion, in the order in which a hash table gives
+    them.
+    """
     size = buckets or buckets_for(len(elements))
     return sorted(elements, key=lambda element: bucket(hashed(element), size))
 
 
 def copied(elements: Sequence[T], hashed: Callable[[T], int]) -> list[T]:
-    """The same, of a `HashSet` made from another collection: it starts with room for all (HashSet(Collection))."""
+    """The same, of a `HashSet` made from another collection: it starts with room for all
+    (HashSet(Collection)).
+    """
     wanted, buckets = int(len(elements) / 0.75) + 1, SMALLEST
     while buckets < wanted:
         buckets *= 2

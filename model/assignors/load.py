@@ -1,4 +1,6 @@
-"""Who has the fewest partitions and who the most, while partitions move from these to those (MemberAssignmentBalancer)."""
+"""Who has the fewest partitions and who the most, while partitions move from these to those
+(MemberAssignmentBalancer).
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,11 @@ from collections.abc import Mapping, Sequence, Sized
 
 
 class Load:
-    """Members sorted by load. At the low end a group of equals takes one each, at the high end a group of equals gives one each; then it widens.
+    """Members sorted by load. At the low end a group of equals takes one each, at the high end a
+    group of equals gives one each; then it widens.
 
-    `low` and `high` are the loads that the two groups are at, counted with what this object has handed out; the groups are
-    `members[:low_end]` and `members[high_start:high_end]`.
+    `low` and `high` are the loads that the two groups are at, counted with what this object has
+    handed out; the groups are `members[:low_end]` and `members[high_start:high_end]`.
     """
 
     def __init__(self, load: list[int], members: Sequence[int]) -> None:
@@ -40,7 +43,9 @@ class Load:
         return self.members[self.next_low - 1]
 
     def most(self, left: Mapping[int, Sized]) -> int | None:
-        """The next member to give one; those that have nothing `left` to give drop out. None: nobody has."""
+        """The next member to give one; those that have nothing `left` to give drop out. None:
+        nobody has.
+        """
         while (member := self._next_most()) is not None:
             if left.get(member):
                 return member

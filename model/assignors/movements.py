@@ -1,4 +1,6 @@
-"""Which partitions the sticky assignor has moved from whom to whom, so that no two members swap partitions of a topic (PartitionMovements)."""
+"""Which partitions the sticky assignor has moved from whom to whom, so that no two members swap
+partitions of a topic (PartitionMovements).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ class Movements:
         self._on: dict[tuple[str, Way], _HashSet] = {}
 
     def add(self, partition: Partition, frm: str, to: str) -> None:
-        """A partition that moves on has one way, from its first owner; one that comes back has none."""
+        """A partition that moves on has one way, from its first owner; one that comes back has
+        none.
+        """
         if partition in self._way:
             way = self._way.pop(partition)
             on_it = self._on[partition[0], way]
@@ -31,14 +35,18 @@ class Movements:
         self._on.setdefault((partition[0], (frm, to)), _HashSet()).add(partition)
 
     def instead_of(self, partition: Partition, frm: str, to: str) -> Partition:
-        """The partition of the same topic that better moves back, where one came the other way; else the partition itself."""
+        """The partition of the same topic that better moves back, where one came the other way;
+        else the partition itself.
+        """
         began = self._way[partition][0] if partition in self._way else frm
         came = self._on.get((partition[0], (to, began)))
         return came.first() if came else partition
 
 
 class _HashSet:
-    """As much of a `HashSet` of partitions as tells its first element: the order of insertion, and the most that it ever held."""
+    """As much of a `HashSet` of partitions as tells its first element: the order of insertion, and
+    the most that it ever held.
+    """
 
     def __init__(self) -> None:
         self._elements: dict[Partition, None] = {}

@@ -27,7 +27,9 @@ def partition_racks(group: Group, sizes: Mapping[str, int]) -> dict[Partition, f
 
 
 def racks_count(consumers: Iterable[str], partitions: Iterable[frozenset[str]]) -> bool:
-    """Are racks looked at: some consumer shares a rack with some partition, and the partitions do not all have the same racks?"""
+    """Are racks looked at: some consumer shares a rack with some partition, and the partitions do
+    not all have the same racks?
+    """
     of_partitions = list(partitions)
     everywhere = NOWHERE.union(*of_partitions)
     return not everywhere.isdisjoint(consumers) and any(

@@ -13,10 +13,11 @@ from groupcheck.model.assignors.group import (
 
 
 def round_robin(group: Group) -> Assignment:
-    """Each partition, by topic and number, goes to the next member that subscribes to its topic; the pointer is not set back between topics.
+    """Each partition, by topic and number, goes to the next member that subscribes to its topic;
+    the pointer is not set back between topics.
 
-    Depends on no order: members are sorted (static ones by instance id first). Valid and complete; equal subscriptions differ by one partition
-    at most, unequal ones by any number.
+    Depends on no order: members are sorted (static ones by instance id first). Valid and complete;
+    equal subscriptions differ by one partition at most, unequal ones by any number.
     """
     members = sorted(group.members, key=instance_first)
     given: dict[str, list[Partition]] = {member.id: [] for member in group.members}

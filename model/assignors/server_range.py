@@ -14,10 +14,12 @@ from groupcheck.model.assignors.group import (
 
 
 def server_range(group: Group) -> Assignment:
-    """Each topic is cut into ranges, one for each subscriber; the first of them get one partition more where it does not come out even.
+    """Each topic is cut into ranges, one for each subscriber; the first of them get one partition
+    more where it does not come out even.
 
-    Depends on no order: members are sorted (static ones by instance id first). Racks and earlier targets are not looked at. Valid and complete;
-    two subscribers of a topic differ by one of its partitions at most.
+    Depends on no order: members are sorted (static ones by instance id first). Racks and earlier
+    targets are not looked at. Valid and complete; two subscribers of a topic differ by one of its
+    partitions at most.
     """
     given: dict[str, list[Partition]] = {member.id: [] for member in group.members}
     members = sorted(group.members, key=instance_first)

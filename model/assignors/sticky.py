@@ -19,18 +19,22 @@ from groupcheck.model.assignors.sticky_unequal import spread
 
 
 def sticky(group: Group) -> Assignment:
-    """As balanced as it can be, then as much as possible where it was; everything at once, since all members have let go of everything.
+    """As balanced as it can be, then as much as possible where it was; everything at once, since
+    all members have let go of everything.
 
-    Claims are resolved in the order of `group.members` (a leader's map); equal subscriptions are dealt in the hash order of the ids. Stands for a
-    new leader: a class that has led before remembers the highest generation that it has seen. Promises (KIP-54): valid, complete,
-    balanced. Raises `NoAssignment` where Kafka's class throws.
+    Claims are resolved in the order of `group.members` (a leader's map); equal subscriptions are
+    dealt in the hash order of the ids. Stands for a new leader: a class that has led before
+    remembers the highest generation that it has seen. Promises (KIP-54): valid, complete, balanced.
+    Raises `NoAssignment` where Kafka's class throws.
     """
     planned, _ = _plan(group, eager_claim)
     return {member: frozenset(partitions) for member, partitions in planned.items()}
 
 
 def cooperative_sticky(group: Group) -> Assignment:
-    """The same plan, less the partitions that another member still has to let go of: those are nobody's for one more round (KIP-429)."""
+    """The same plan, less the partitions that another member still has to let go of: those are
+    nobody's for one more round (KIP-429).
+    """
     planned, changing = _plan(group, cooperative_claim)
     if changing is None:
         changing = _changing({member.id: member.owned for member in group.members}, planned)
@@ -42,7 +46,9 @@ def cooperative_sticky(group: Group) -> Assignment:
 def _plan(
     group: Group, claim_of: ClaimOf
 ) -> tuple[dict[str, list[Partition]], dict[Partition, str] | None]:
-    """What each member shall have; and what changes hands, where the algorithm for equal subscriptions knows it."""
+    """What each member shall have; and what changes hands, where the algorithm for equal
+    subscriptions knows it.
+    """
     if not group.members:
         return {}, {}
     sizes = subscribed_sizes(group)
@@ -54,7 +60,9 @@ def _plan(
 
 
 def seem_equal(members: Iterable[Member]) -> bool:
-    """Do all subscribe to the same topics? As Kafka sees it: members without a topic are overlooked as long as nobody before them has one."""
+    """Do all subscribe to the same topics? As Kafka sees it: members without a topic are overlooked
+    as long as nobody before them has one.
+    """
     first: frozenset[str] = frozenset()
     for member in members:
         if not first:
@@ -67,7 +75,9 @@ def seem_equal(members: Iterable[Member]) -> bool:
 def _changing(
     owned: Mapping[str, Partitions], planned: Mapping[str, list[Partition]]
 ) -> dict[Partition, str]:
-    """Partitions that a member is to get and another, which claims them, is to lose (computePartitionsTransferringOwnership)."""
+    """Partitions that a member is to get and another, which claims them, is to lose
+    (computePartitionsTransferringOwnership).
+    """
     lost = frozenset[Partition]().union(
         *(owned[member].difference(partitions) for member, partitions in planned.items())
     )

@@ -1,4 +1,6 @@
-"""The sticky assignors where all subscriptions are equal (AbstractStickyAssignor.ConstrainedAssignmentBuilder)."""
+"""The sticky assignors where all subscriptions are equal
+(AbstractStickyAssignor.ConstrainedAssignmentBuilder).
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,13 @@ WRONG = "IllegalStateException"
 def deal(
     sizes: Mapping[str, int], racks: RackInfo, claims: Claims
 ) -> tuple[dict[str, list[Partition]], dict[Partition, str]]:
-    """What each member gets, and which of these partitions changes hands (partition: its new owner).
+    """What each member gets, and which of these partitions changes hands (partition: its new
+    owner).
 
-    Everybody keeps what it owns up to its quota, in the hash order of member ids: who comes first may have one more than the least. What is
-    left goes round the members below the least, then to those that may have one more, sorted by id. Raises `NoAssignment` where claims
-    of partitions that do not exist make the sums come out wrong.
+    Everybody keeps what it owns up to its quota, in the hash order of member ids: who comes first
+    may have one more than the least. What is left goes round the members below the least, then to
+    those that may have one more, sorted by id. Raises `NoAssignment` where claims of partitions
+    that do not exist make the sums come out wrong.
     """
     dealer = _Dealer(sizes, racks, claims)
     dealer.leave_what_is_owned()
@@ -35,7 +39,9 @@ def deal(
 
 
 class _Dealer:
-    """The deal while it goes on. `below`: members under the least quota; `at_least`: those that have it, and may get one more."""
+    """The deal while it goes on. `below`: members under the least quota; `at_least`: those that
+    have it, and may get one more.
+    """
 
     def __init__(self, sizes: Mapping[str, int], racks: RackInfo, claims: Claims) -> None:
         self.racks, self.claims = racks, claims
@@ -79,7 +85,9 @@ class _Dealer:
             self.at_least.clear()
 
     def deal_nearby(self, partitions: list[Partition]) -> list[Partition]:
-        """assignRackAwareRoundRobin: to members in the partition's racks, within the quotas; gives back what nobody could take."""
+        """assignRackAwareRoundRobin: to members in the partition's racks, within the quotas; gives
+        back what nobody could take.
+        """
         left, pointer = [], 0
         for partition in partitions:
             index = self.racks.next_nearby(partition, self.below, pointer)

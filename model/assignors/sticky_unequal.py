@@ -1,4 +1,6 @@
-"""The sticky assignors where subscriptions differ (AbstractStickyAssignor.GeneralAssignmentBuilder)."""
+"""The sticky assignors where subscriptions differ
+(AbstractStickyAssignor.GeneralAssignmentBuilder).
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,14 @@ from groupcheck.model.assignors.racks import RackInfo
 def spread(
     group: Group, sizes: Mapping[str, int], racks: RackInfo, claims: Claims
 ) -> dict[str, list[Partition]]:
-    """Everybody keeps what it owns and subscribes to; what is free goes to the least loaded; then partitions move while that helps.
+    """Everybody keeps what it owns and subscribes to; what is free goes to the least loaded; then
+    partitions move while that helps.
 
-    Topics with the fewest subscribers come first, ties by name; members with the fewest partitions, ties by id. A partition goes back to its
-    last owner of an older generation, whether that one still subscribes to it or not, where that helps by two. Where the movements did not
-    improve the balance in the end they are all taken back. Of two partitions that could move, hash order decides. Raises
-    `NoAssignment` where Kafka's class meets a member that it has set aside.
+    Topics with the fewest subscribers come first, ties by name; members with the fewest partitions,
+    ties by id. A partition goes back to its last owner of an older generation, whether that one
+    still subscribes to it or not, where that helps by two. Where the movements did not improve the
+    balance in the end they are all taken back. Of two partitions that could move, hash order
+    decides. Raises `NoAssignment` where Kafka's class meets a member that it has set aside.
     """
     try:
         return _Spreader(group, sizes, racks, claims).spread()
@@ -34,9 +38,11 @@ def spread(
 
 
 class _Spreader:
-    """The assignment while it is made. `sorted` has the members that take part as (number of partitions, id).
+    """The assignment while it is made. `sorted` has the members that take part as (number of
+    partitions, id).
 
-    What is `given` are lists, as in Kafka: after a claim of a partition that does not exist, one may be given twice (`not_assigned`).
+    What is `given` are lists, as in Kafka: after a claim of a partition that does not exist, one
+    may be given twice (`not_assigned`).
     """
 
     def __init__(
@@ -136,7 +142,9 @@ class _Spreader:
         return aside
 
     def _move(self, movable: Iterable[Partition]) -> bool:
-        """performReassignments: over all partitions again and again, until nothing moves or all is in balance."""
+        """performReassignments: over all partitions again and again, until nothing moves or all is
+        in balance.
+        """
         moved, more = False, True
         while more:
             more = False
@@ -175,7 +183,9 @@ class _Spreader:
             self._enter_order(frm)
 
     def _balanced(self) -> bool:
-        """At most one apart, or no partition could go to a subscriber that would still have fewer than its owner has (KIP-54)."""
+        """At most one apart, or no partition could go to a subscriber that would still have fewer
+        than its owner has (KIP-54).
+        """
         if self.sorted[0][0] >= self.sorted[-1][0] - 1:
             return True
         owner = {partition: member for member, owned in self.given.items() for partition in owned}

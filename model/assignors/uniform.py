@@ -14,12 +14,15 @@ from groupcheck.model.assignors.uniform_unequal import level
 
 
 def uniform(group: Group, *, gives_up_the_extra: bool = True) -> Assignment:
-    """Everybody keeps its last target (`owned`) up to its quota; the rest is given to those below theirs.
+    """Everybody keeps its last target (`owned`) up to its quota; the rest is given to those below
+    theirs.
 
-    Members come in the hash order of their ids, inserted in the order of `group.members`; of equal subscriptions, topics in the hash order
-    of their ids (`hash_order.topic_id`). The first members have a quota that is one larger, until none is left; since 4.1 a member that cannot
-    fill it leaves it to a later one (`gives_up_the_extra`). Racks are not looked at. Targets must not overlap: the coordinator's never do. Valid
-    and complete; balanced where all subscriptions are equal, else as far as sixteen rounds get.
+    Members come in the hash order of their ids, inserted in the order of `group.members`; of equal
+    subscriptions, topics in the hash order of their ids (`hash_order.topic_id`). The first members
+    have a quota that is one larger, until none is left; since 4.1 a member that cannot fill it
+    leaves it to a later one (`gives_up_the_extra`). Racks are not looked at. Targets must not
+    overlap: the coordinator's never do. Valid and complete; balanced where all subscriptions are
+    equal, else as far as sixteen rounds get.
     """
     sizes = subscribed_sizes(group)
     order = by_text(member.id for member in group.members)
@@ -75,7 +78,9 @@ def _fill(
 def _kept(
     member: Member, sizes: dict[str, int], quota: int
 ) -> tuple[set[Partition], list[Partition]]:
-    """What of its target a member may keep, and what it loses for want of room. Of a topic that does not fit whole, the first in hash order stay."""
+    """What of its target a member may keep, and what it loses for want of room. Of a topic that
+    does not fit whole, the first in hash order stay.
+    """
     numbers: dict[str, list[int]] = {}
     for topic, number in sorted(member.owned):
         numbers.setdefault(topic, []).append(number)

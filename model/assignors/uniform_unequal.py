@@ -12,10 +12,12 @@ ROUNDS = 16
 
 
 def level(members: list[Member], sizes: Mapping[str, int]) -> dict[str, set[Partition]]:
-    """Targets that are still subscribed to are kept; what is free goes to the least loaded subscribers; then each topic is levelled among its own.
+    """Targets that are still subscribed to are kept; what is free goes to the least loaded
+    subscribers; then each topic is levelled among its own.
 
-    Topics with the most partitions for each subscriber come first, then those with fewer subscribers, then by id. Ties between members are
-    broken by their place in `members`. Levelling ends when no topic has changed for a whole round, or after sixteen rounds.
+    Topics with the most partitions for each subscriber come first, then those with fewer
+    subscribers, then by id. Ties between members are broken by their place in `members`. Levelling
+    ends when no topic has changed for a whole round, or after sixteen rounds.
     """
     if not sizes:
         return {}
@@ -29,7 +31,9 @@ def level(members: list[Member], sizes: Mapping[str, int]) -> dict[str, set[Part
 
 
 class _Levelling:
-    """The assignment while it is made. Members are told by their places; `load[i]`: how many partitions the i-th has."""
+    """The assignment while it is made. Members are told by their places; `load[i]`: how many
+    partitions the i-th has.
+    """
 
     def __init__(self, members: list[Member], sizes: Mapping[str, int]) -> None:
         self.sizes = sizes
@@ -84,7 +88,9 @@ class _Levelling:
                     last = topic
 
     def _level_topic(self, topic: str) -> bool:
-        """balanceTopic: from the most loaded subscribers that have some of it to the least loaded; whether anything moved."""
+        """balanceTopic: from the most loaded subscribers that have some of it to the least loaded;
+        whether anything moved.
+        """
         load = Load(self.load, self.subscribers[topic])
         if load.difference <= 1:
             return False

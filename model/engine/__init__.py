@@ -1,4 +1,6 @@
-"""The explicit-state engine: a `Spec` of slots and rules goes in, a `Verdict` comes out. It knows nothing of Kafka."""
+"""The explicit-state engine: a `Spec` of slots and rules goes in, a `Verdict` comes out. It knows
+nothing of Kafka.
+"""
 
 from groupcheck.model.engine.errors import (
     CheckpointError,

@@ -1,4 +1,6 @@
-"""Shortest paths from the log alone: level by level backwards, the kernel finds a state that has the next one as successor."""
+"""Shortest paths from the log alone: level by level backwards, the kernel finds a state that has
+the next one as successor.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,8 @@ def _predecessor(search: Search, first: int, end: int, target: int) -> int:
         ):  # states of a level that was cut off may lack rows
             search.registers[count] = 0
         if int(search.registers[r.OVERFLOW]):
-            search.more_chain_memory()  # and the same states again: what did not fit was not looked at
+            # and the same states again: what did not fit was not looked at
+            search.more_chain_memory()
         else:
             first = int(search.registers[r.FROM])
     raise RuleError(
@@ -56,7 +59,9 @@ def _predecessor(search: Search, first: int, end: int, target: int) -> int:
 
 
 def path_to(search: Search, place: int) -> Path:
-    """A shortest path, its values replayed through the rules. Raises `RuleError` if they do not give it again."""
+    """A shortest path, its values replayed through the rules. Raises `RuleError` if they do not
+    give it again.
+    """
     return path_through(search.see, [search.state(k) for k in places_to(search, place)])
 
 
@@ -77,14 +82,18 @@ def path_through(see: Semantics, states: Sequence[State]) -> Path:
 
 
 def _suspect(see: Semantics, before: State, after: State) -> str:
-    """The rule that led from one state to another, if there is only one that touches all that changed."""
+    """The rule that led from one state to another, if there is only one that touches all that
+    changed.
+    """
     changed = {k for k, (old, new) in enumerate(zip(before, after)) if old != new}
     names = {rule.name for rule, _, where in see.ordinary if changed <= set(where)}
     return names.pop() if len(names) == 1 and not see.urgent else "?"
 
 
 def path_of(see: Semantics, name: str, path: Path, kind: str) -> Path:
-    """The path to a violation whose witness stands at the end of a path: the path itself, or with the step that breaks a step invariant."""
+    """The path to a violation whose witness stands at the end of a path: the path itself, or with
+    the step that breaks a step invariant.
+    """
     if kind != "step":
         return path
     witness = path.states[-1]

@@ -1,9 +1,11 @@
-"""Checkpoints: a search at the end of a level, in one file, from which it continues to the same numbers.
+"""Checkpoints: a search at the end of a level, in one file, from which it continues to the same
+numbers.
 
-The file holds numbers only: the packed log, the rows of the tables as numbers of values, and for every value its origin (which outcome of
-which rule, for which arguments). Values are made again by calling those rules, so that reading a checkpoint runs no code but the model's
-own; and everything that the native loop will read is checked or packed anew. It is written beside its place and renamed, so a run that is
-killed leaves the one before; a digest at its end shows a torn file.
+The file holds numbers only: the packed log, the rows of the tables as numbers of values, and for
+every value its origin (which outcome of which rule, for which arguments). Values are made again by
+calling those rules, so that reading a checkpoint runs no code but the model's own; and everything
+that the native loop will read is checked or packed anew. It is written beside its place and
+renamed, so a run that is killed leaves the one before; a digest at its end shows a torn file.
 """
 
 from __future__ import annotations
@@ -67,7 +69,9 @@ def numbers_of(search: Search) -> Numbers:
 
 
 def save(search: Search, at: Numbers, directory: Path) -> None:
-    """Writes the search as it was at the end of a level. Raises `CheckpointError` if the directory cannot be written."""
+    """Writes the search as it was at the end of a level. Raises `CheckpointError` if the directory
+    cannot be written.
+    """
     levels = [level for level in search.log.levels[: at.depth + 1] if level <= at.states]
     rows = search.packed.dump()
     log = search.log.memory.words[: at.states * search.packed.words]
@@ -119,7 +123,9 @@ def _bytes(array: NDArray[Any]) -> memoryview:
 
 
 def load(spec: Spec, directory: Path) -> Search:
-    """A search that continues from a checkpoint. Raises `CheckpointError` if it is missing, torn, or of another model, scope or version."""
+    """A search that continues from a checkpoint. Raises `CheckpointError` if it is missing, torn,
+    or of another model, scope or version.
+    """
     where = str(directory / FILE)
     try:
         with (directory / FILE).open("rb") as file:
@@ -135,7 +141,9 @@ def load(spec: Spec, directory: Path) -> Search:
 
 
 def same_model(theirs: Mapping[str, Any], spec: Spec, where: str) -> None:
-    """Raises `CheckpointError` where a search that was kept, with that `identity`, is not one of this spec."""
+    """Raises `CheckpointError` where a search that was kept, with that `identity`, is not one of
+    this spec.
+    """
     ours = identity(spec)
     for what, message in (
         ("spec", "model"),
@@ -307,7 +315,9 @@ def rows_again(search: Search, tape: list[int]) -> None:
 
 
 def _shared_again(search: Search, table: int, ids: list[int], outcomes: list[list[int]]) -> None:
-    """What a row of a table says about rules that share their calls over all indexes, so that they are not called again."""
+    """What a row of a table says about rules that share their calls over all indexes, so that they
+    are not called again.
+    """
     for member in search.rows.members[table]:
         mine = tuple([ids[k] for k in member.order])
         if member.guard is not None and not member.guard.open[mine[member.guard_at]]:

@@ -1,14 +1,17 @@
 """One family for the user's mistakes: what is wrong, where, and what to do about it.
 
-Everything that a person can cause from outside (a bad scope, a broken rule, a foreign checkpoint, an unreadable log)
-is raised as a `UserError`; the command line prints it in one line and exits with 2. Our own mistakes are assertions.
+Everything that a person can cause from outside (a bad scope, a broken rule, a foreign checkpoint,
+an unreadable log) is raised as a `UserError`; the command line prints it in one line and exits with
+2. Our own mistakes are assertions.
 """
 
 from __future__ import annotations
 
 
 def shown(value: object) -> str:
-    """The `repr` of a value, or a short text where it has none (it raises, is nested too deeply, holds a number of too many digits)."""
+    """The `repr` of a value, or a short text where it has none (it raises, is nested too deeply,
+    holds a number of too many digits).
+    """
     try:
         return repr(value)
     except Exception as error:
@@ -18,7 +21,9 @@ def shown(value: object) -> str:
 
 
 class UserError(Exception):
-    """A mistake that the user can mend. `what` happened, `where` (file, line, field, rule), what to `do`."""
+    """A mistake that the user can mend. `what` happened, `where` (file, line, field, rule), what to
+    `do`.
+    """
 
     def __init__(self, what: str, *, where: str = "", do: str = "") -> None:
         self.what, self.where, self.do = what, where, do
@@ -28,11 +33,15 @@ class UserError(Exception):
 
 
 class SpecError(UserError):
-    """A `Spec` that does not fit together: an unknown slot, a parameter that names nothing, a duplicate name."""
+    """A `Spec` that does not fit together: an unknown slot, a parameter that names nothing, a
+    duplicate name.
+    """
 
 
 class ScopeError(UserError):
-    """A scope outside what the variant can explore (no members, a negative budget, an unknown fault)."""
+    """A scope outside what the variant can explore (no members, a negative budget, an unknown
+    fault).
+    """
 
 
 class CheckpointError(UserError):
@@ -40,9 +49,11 @@ class CheckpointError(UserError):
 
 
 class RuleError(UserError):
-    """A rule, invariant, goal, end or view that raised, gave a wrong shape, changed its input or was not deterministic.
+    """A rule, invariant, goal, end or view that raised, gave a wrong shape, changed its input or
+    was not deterministic.
 
-    `rule` is its name, `kind` what it is, `arguments` the slot values that it was called with, `key` replays the path to them (may be empty).
+    `rule` is its name, `kind` what it is, `arguments` the slot values that it was called with,
+    `key` replays the path to them (may be empty).
     """
 
     def __init__(

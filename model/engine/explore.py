@@ -1,4 +1,6 @@
-"""The fast engine: the same answers as `reference`, from tabulated rules and a native loop over packed states."""
+"""The fast engine: the same answers as `reference`, from tabulated rules and a native loop over
+packed states.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,14 @@ from groupcheck.model.engine.verdict import Limits, Path, Progress, Verdict, Vio
 
 __all__ = ["explore"]
 BETWEEN = 0.2  # seconds between two reports of progress inside a level
-PATIENCE = 20  # a checkpoint is written when the search has gone on for so many times as long as the last one took
+# a checkpoint is written when the search has gone on for so many times as long as the last one took
+PATIENCE = 20
 
 
 class StoppedError(Exception):
-    """A limit or an interrupt, met while rows are filled: nothing of the batch has been written yet."""
+    """A limit or an interrupt, met while rows are filled: nothing of the batch has been written
+    yet.
+    """
 
 
 @define
@@ -57,7 +62,9 @@ class Run:
 
     @property
     def memory(self) -> int:
-        """Bytes above the empty run: as the system counts them where it tells, at least what the arrays take."""
+        """Bytes above the empty run: as the system counts them where it tells, at least what the
+        arrays take.
+        """
         return max(self.search.bytes, resident_bytes() - self.resident)
 
     def report(self, frontier: int, compiling: bool = False) -> None:
@@ -77,7 +84,9 @@ class Run:
             self.reported = time.perf_counter()
 
     def limit(self, filling: bool = False) -> str:
-        """Which limit is reached, if one is. While rows are filled that of states waits: what was found must be looked at."""
+        """Which limit is reached, if one is. While rows are filled that of states waits: what was
+        found must be looked at.
+        """
         s, limits = self.search, self.limits
         at = f"in level {s.findings.depth + 1}"
         if self.interrupted:
@@ -101,7 +110,9 @@ class Run:
             self.report(self.left)
 
     def levels(self, widest: float = math.inf) -> None:
-        """Level after level, until there is nothing new, something is wrong, or a limit is reached; or until one has `widest` states or more."""
+        """Level after level, until there is nothing new, something is wrong, or a limit is reached;
+        or until one has `widest` states or more.
+        """
         s = self.search
         s.pulse = self.pulse
         first, end = s.log.levels[-1], s.log.states
@@ -205,13 +216,16 @@ def explore(
     checkpoint: str | FilePath | None = None,
     resume: str | FilePath | None = None,
 ) -> Verdict:
-    """Explores every state of a spec; first violations stop it at the end of their level, so that paths are shortest.
+    """Explores every state of a spec; first violations stop it at the end of their level, so that
+    paths are shortest.
 
-    `limits`, or Ctrl-C, end it with `unknown`. `checkpoint`: a directory for a file from which `resume` continues to the same numbers;
-    written at ends of levels, and when the search is stopped (the last complete level). `progress` hears of it a few times a second.
-    `workers`: threads that explore (no more than there are cores), and processes that call rules where there is enough to call. Counts do not depend on
-    it; which of several shortest paths is told does.
-    Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint that is torn or of another model, scope or version.
+    `limits`, or Ctrl-C, end it with `unknown`. `checkpoint`: a directory for a file from which
+    `resume` continues to the same numbers; written at ends of levels, and when the search is
+    stopped (the last complete level). `progress` hears of it a few times a second.
+    `workers`: threads that explore (no more than there are cores), and processes that call rules
+    where there is enough to call. Counts do not depend on it; which of several shortest paths is
+    told does. Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
+    that is torn or of another model, scope or version.
     """
     began, resident = time.perf_counter(), resident_bytes()
     with without_collection():

@@ -1,4 +1,6 @@
-"""Does a `Spec` fit together? What does not, and what could never be evaluated and so would pass for true, is a `SpecError`."""
+"""Does a `Spec` fit together? What does not, and what could never be evaluated and so would pass
+for true, is a `SpecError`.
+"""
 
 from __future__ import annotations
 

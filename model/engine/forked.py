@@ -1,8 +1,11 @@
-"""Rows evaluated in several processes: for one large batch, forked children call the rules for their share.
+"""Rows evaluated in several processes: for one large batch, forked children call the rules for
+their share.
 
-A child sees all values as they are at the fork, so nothing needs to be sent to it. Back come numbers, and the values that are new; the
-parent numbers those again, in its own order. Counts, that of calls included, do not depend on who evaluated a row. A child that fails for whatever
-reason (a rule at fault, a value that cannot be pickled) sends nothing, and the parent evaluates its share itself, where errors are reported as usual.
+A child sees all values as they are at the fork, so nothing needs to be sent to it. Back come
+numbers, and the values that are new; the parent numbers those again, in its own order. Counts, that
+of calls included, do not depend on who evaluated a row. A child that fails for whatever reason (a
+rule at fault, a value that cannot be pickled) sends nothing, and the parent evaluates its share
+itself, where errors are reported as usual.
 """
 
 from __future__ import annotations
@@ -30,8 +33,10 @@ WORTH = 0.04  # seconds of work below which a fork costs more than it saves
 
 @frozen
 class _Share:
-    """What a child sends back. `slots`: for every number on the tape the pool that it belongs to, or -1. `shared`: what
-    is new in that of `Rows`: for each rule the numbers of the arguments of each call, how many numbers its row has, and these side by side."""
+    """What a child sends back. `slots`: for every number on the tape the pool that it belongs to,
+    or -1. `shared`: what is new in that of `Rows`: for each rule the numbers of the arguments of
+    each call, how many numbers its row has, and these side by side.
+    """
 
     tape: Any
     slots: Any
@@ -172,7 +177,9 @@ def _new_values(
 
 
 def _slots(search: Search, tape: Sequence[int]) -> Any:
-    """For every number on a tape the first place whose pool it numbers; -1 for tables, counts and labels."""
+    """For every number on a tape the first place whose pool it numbers; -1 for tables, counts and
+    labels.
+    """
     firsts: dict[int, int] = {}
     of_pool = [firsts.setdefault(id(pool), k) for k, pool in enumerate(search.pools)]
     shapes = [[of_pool[k] for k in table.inputs] for table in search.tables.rules]
@@ -187,7 +194,9 @@ def _slots(search: Search, tape: Sequence[int]) -> Any:
 
 
 def _read(pipe: int) -> _Share | None:
-    """All that a child sends; None if it failed. What is unpickled comes from our own memory, through our own pipe."""
+    """All that a child sends; None if it failed. What is unpickled comes from our own memory,
+    through our own pipe.
+    """
     parts = []
     while part := os.read(pipe, 1 << 20):
         parts.append(part)
@@ -237,7 +246,9 @@ def _side_by_side(entries: list[tuple[tuple[int, ...], Sequence[int]]]) -> tuple
 def _merge_shared(
     search: Search, answer: _Share, bases: dict[int, int], renumbered: dict[int, list[int]]
 ) -> int:
-    """Takes over a child's rows of rules that cannot know their index; how many of them somebody else has called too."""
+    """Takes over a child's rows of rules that cannot know their index; how many of them somebody
+    else has called too.
+    """
     twice = 0
     places = {
         instance[0].name: instance[2] for instance in (*search.see.ordinary, *search.see.urgent)

@@ -1,8 +1,11 @@
-"""What a spec is, as a digest: a checkpoint belongs to one model at one scope, not to one that merely has the same name.
+"""What a spec is, as a digest: a checkpoint belongs to one model at one scope, not to one that
+merely has the same name.
 
-Read are the functions that a spec names, all that they refer to, and so on: functions, classes with their fields, defaults and bases, modules'
-attributes, closures, instances. Not read are foreign packages (Python's own, and those installed beside the one of the spec), and memory, which
-differs from run to run: what `functools.cache` has kept, and dicts, lists and sets whose names begin with an underscore.
+Read are the functions that a spec names, all that they refer to, and so on: functions, classes with
+their fields, defaults and bases, modules' attributes, closures, instances. Not read are foreign
+packages (Python's own, and those installed beside the one of the spec), and memory, which differs
+from run to run: what `functools.cache` has kept, and dicts, lists and sets whose names begin with
+an underscore.
 """
 
 from __future__ import annotations
@@ -25,7 +28,9 @@ _INSTALLED = {"site-packages", "dist-packages"}
 
 
 class _Reader:
-    """Feeds a digest with code: bytecode, constants, closures, and the functions and classes that they use, except foreign ones."""
+    """Feeds a digest with code: bytecode, constants, closures, and the functions and classes that
+    they use, except foreign ones.
+    """
 
     def __init__(self, spec: Spec) -> None:
         named = (*spec.rules, *spec.invariants, *spec.goals, *spec.ends, *spec.views)
@@ -80,7 +85,9 @@ class _Reader:
             self._instance(value)
 
     def _instance(self, value: Any) -> None:
-        """Its class, and its fields; of a foreign one its text, unless that tells only where it lies in memory."""
+        """Its class, and its fields; of a foreign one its text, unless that tells only where it
+        lies in memory.
+        """
         cls = type(value)
         self.note(cls.__qualname__)
         if self._is_foreign(cls):
@@ -117,7 +124,8 @@ class _Reader:
         return True
 
     def _is_foreign(self, value: Any) -> bool:
-        # What a function's globals say: attrs shares one `__replace__` among all classes, and renames it for each.
+        # What a function's globals say: attrs shares one `__replace__` among all classes, and
+        # renames it for each.
         module = (
             value.__globals__.get("__name__")
             if isinstance(value, types.FunctionType)
@@ -199,7 +207,9 @@ class _Reader:
 
 
 def identity(spec: Spec) -> dict[str, str]:
-    """Name, scope and a digest of everything that a search depends on: slots, rules, predicates, initial states."""
+    """Name, scope and a digest of everything that a search depends on: slots, rules, predicates,
+    initial states.
+    """
     reader = _Reader(spec)
     for name, slot in spec.slots.items():
         reader.note(name, slot.size)

@@ -1,4 +1,6 @@
-"""Where each value's number stands in a packed state: as few 64-bit words as the widths allow, no field across two words."""
+"""Where each value's number stands in a packed state: as few 64-bit words as the widths allow, no
+field across two words.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def _first_fit(widths: Sequence[int], order: Sequence[int]) -> list[Field]:
 
 
 def arrange(widths: Sequence[int]) -> tuple[int, list[Field]]:
-    """(words, a field for each width). In the given order where that needs no more words than the widest first."""
+    """(words, a field for each width). In the given order where that needs no more words than the
+    widest first.
+    """
     plain = _first_fit(widths, range(len(widths)))
     dense = _first_fit(widths, sorted(range(len(widths)), key=lambda k: -widths[k]))
     best = min((plain, dense), key=lambda fields: max((f.word for f in fields), default=0))

@@ -24,14 +24,18 @@ REMAINDER_BITS = (
     8,
     32,
 )  # with fewer, too many states have the remainder 0, which stands for nothing; more do not fit a slot
-CROWDED = 16  # one place for so many slots of an index of remainders: of a full one, some 3 % of the slots have no room for their states
+# one place for so many slots of an index of remainders: of a full one, some 3 % of the slots have
+# no room for their states
+CROWDED = 16
 MOST_WORDS = (1 << 40) // 8 // 8
 
 Slots = NDArray[np.uint32]
 
 
 class Log:
-    """States, packed, never moved, each once. `levels[d]` is the place of the first state of level d."""
+    """States, packed, never moved, each once. `levels[d]` is the place of the first state of level
+    d.
+    """
 
     def __init__(
         self,
@@ -40,8 +44,11 @@ class Log:
         index: Callable[[int], Slots] | None = None,
         keeps_needs: bool = False,
     ) -> None:
-        """`memory` and `index` (an array of so many zeros, aligned to 32 bytes): where they lie, if not in memory of this process alone.
-        `keeps_needs`: of each state, the predicates that must be looked at because the step that led to it changed what they read."""
+        """`memory` and `index` (an array of so many zeros, aligned to 32 bytes): where they lie, if
+        not in memory of this process alone.
+        `keeps_needs`: of each state, the predicates that must be looked at because the step that
+        led to it changed what they read.
+        """
         self.packed, self.registers = packed, packed.registers
         self.memory = memory or Reserved(MOST_WORDS)
         self._new_index = index or (lambda slots: aligned_zeros(slots, np.uint32))
@@ -63,7 +70,9 @@ class Log:
         return self.memory.words[first * w : end * w].reshape(-1, w)
 
     def needs(self, first: int, end: int) -> Words:
-        """Predicates to be looked at, as bits, of the states that were found from a log that keeps them."""
+        """Predicates to be looked at, as bits, of the states that were found from a log that keeps
+        them.
+        """
         assert self._needs
         return self._needs.words[first:end]
 
@@ -97,7 +106,9 @@ class Log:
         return bisect_right(self.levels, place) - 1
 
     def slots_for(self, states: int) -> int:
-        """Slots of an index with room for so many states: the size it has, grown as often as needed."""
+        """Slots of an index with room for so many states: the size it has, grown as often as
+        needed.
+        """
         slots = max(self.slots, FIRST_SLOTS)
         while states >= int(slots * LOAD):
             slots *= 4 if slots < CHEAP_SLOTS and not self.is_thrifty else 2
@@ -106,7 +117,9 @@ class Log:
         return worth if is_worth and slots < worth <= WORTH_SLOTS else slots
 
     def holds_remainders(self, slots: int) -> bool:
-        """Does what the number of a state's bucket does not tell fit into a slot of an index of this size?"""
+        """Does what the number of a state's bucket does not tell fit into a slot of an index of
+        this size?
+        """
         least, most = REMAINDER_BITS
         return (
             self.packed.words == 1
@@ -114,7 +127,9 @@ class Log:
         )
 
     def size_for(self, slots: int) -> int:
-        """How long an index with so many slots is, with those for states that find no room where they are looked for first."""
+        """How long an index with so many slots is, with those for states that find no room where
+        they are looked for first.
+        """
         if not self.holds_remainders(slots):
             return slots
         buffer, crowded = int(self.registers[r.BUFFER_SIZE]), int(self.registers[r.CROWDED])
@@ -122,7 +137,9 @@ class Log:
 
     @property
     def is_crowded(self) -> bool:
-        """Might the next buffer hold more states that find no room where they are looked for first than there are places for?"""
+        """Might the next buffer hold more states that find no room where they are looked for first
+        than there are places for?
+        """
         return int(self.registers[r.CROWDED]) + 2 * int(self.registers[r.BUFFER_SIZE]) > int(
             self.registers[r.CROWDED_ROOM]
         )
@@ -140,7 +157,9 @@ class Log:
             self.reindex(slots)
 
     def reindex(self, slots: int) -> None:
-        """A new index, from the log alone; the old one is given back first. As often as more states crowd than it has places for, a larger one."""
+        """A new index, from the log alone; the old one is given back first. As often as more states
+        crowd than it has places for, a larger one.
+        """
         kept = [int(self.registers[k]) for k in (r.MODE, r.FROM, r.TO, r.LIVE)]
         is_complete = False
         while not is_complete:
@@ -159,8 +178,10 @@ class Log:
             self.registers[k] = value
 
     def use_index(self, index: Slots, slots: int, crowded: int = 0) -> None:
-        """Takes an array, empty or filled for this log, as the index: `slots` of it, and, where these hold remainders, the rest for the
-        states that find no room there, of which `crowded` are in it."""
+        """Takes an array, empty or filled for this log, as the index: `slots` of it, and, where
+        these hold remainders, the rest for the states that find no room there, of which `crowded`
+        are in it.
+        """
         self.packed.hold(r.INDEX, index)
         self.size, self.slots, more = len(index), slots, len(index) - slots
         room = min(int(slots * LOAD), MOST_STATES)
@@ -184,6 +205,8 @@ class Log:
         return 8 * self.packed.words * self.states
 
     def bytes_soon(self, states: int) -> int:
-        """What a larger index takes more, if one is needed for so many more states and a buffer or two."""
+        """What a larger index takes more, if one is needed for so many more states and a buffer or
+        two.
+        """
         slots = self.slots_for(self.states + states + 4 * int(self.registers[r.BUFFER_SIZE]))
         return 4 * (self.size_for(slots) - self.size) if slots != self.slots else 0

@@ -1,4 +1,6 @@
-"""Runs of the search kernel over a log, with the queues and buffers that it needs. It knows no rules: rows come from elsewhere."""
+"""Runs of the search kernel over a log, with the queues and buffers that it needs. It knows no
+rules: rows come from elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ SIEVE_BITS = 15  # states met a moment ago: what fits the inner caches
 
 
 def empty_sieve(sieve: Words, words: int) -> None:
-    """Takes all states (of so many words) out. 0 stands for nothing where the state 0 does not belong; its own place holds another state,
-    which does not either."""
+    """Takes all states (of so many words) out. 0 stands for nothing where the state 0 does not
+    belong; its own place holds another state, which does not either.
+    """
     sieve[:] = 0
     sieve[:words] = 1
 

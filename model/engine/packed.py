@@ -1,4 +1,6 @@
-"""The packed side of a search: fields, tables and outcomes as arrays that the kernels read, moved to wider fields as slots take more values."""
+"""The packed side of a search: fields, tables and outcomes as arrays that the kernels read, moved
+to wider fields as slots take more values.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def u64(values: Any) -> Words:
 
 
 class Packed:
-    """Registers, fields and tables. `widths` of places come first in `fields`, then those of view instances."""
+    """Registers, fields and tables. `widths` of places come first in `fields`, then those of view
+    instances.
+    """
 
     def __init__(self, shape: Shape, values: Values) -> None:
         self.shape, self.values = shape, values
@@ -170,7 +174,9 @@ class Packed:
         self.layout(None)
 
     def fit(self, log: Reserved | None) -> bool:
-        """Wider fields if a pool has outgrown its own, or a table has become dense. True if states moved."""
+        """Wider fields if a pool has outgrown its own, or a table has become dense. True if states
+        moved.
+        """
         if self.needed_widths() == self._widths and not any(
             h and self._is_dense(k) for k, h in enumerate(self.is_hashed)
         ):
@@ -205,7 +211,9 @@ class Packed:
     def _move(
         self, log: Reserved | None, old_words: int, old_fields: Sequence[Field]
     ) -> NDArray[np.uint32]:
-        """States and outcomes from the old fields to the new ones. Returns where rows went, if they did."""
+        """States and outcomes from the old fields to the new ones. Returns where rows went, if they
+        did.
+        """
         moves = [
             (o.word, o.shift, o.mask, f.word, f.shift)
             for o, f in zip(old_fields[: self.shape.places], self.fields)

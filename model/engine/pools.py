@@ -13,7 +13,9 @@ _FROZEN_BUILTINS = (int, float, complex, str, bytes, bool, frozenset, tuple, typ
 
 
 def _is_generated(cls: type, *names: str) -> bool:
-    """Did attrs write these methods (so that they compare all fields, and a tuple of the fields may stand for the value)?"""
+    """Did attrs write these methods (so that they compare all fields, and a tuple of the fields may
+    stand for the value)?
+    """
     functions = [getattr(cls, name, None) for name in names]
     return all(
         getattr(getattr(f, "__code__", None), "co_filename", "").startswith("<attrs generated")
@@ -22,7 +24,9 @@ def _is_generated(cls: type, *names: str) -> bool:
 
 
 def key_function(cls: type) -> Callable[[Any], Any] | None:
-    """A getter of all fields, hashed and compared in C, for attrs classes with plain equality; None: the value is its own key."""
+    """A getter of all fields, hashed and compared in C, for attrs classes with plain equality;
+    None: the value is its own key.
+    """
     if not attrs.has(cls) or not _is_generated(cls, "__eq__", "__hash__"):
         return None
     fields = attrs.fields(cls)
@@ -34,7 +38,9 @@ def key_function(cls: type) -> Callable[[Any], Any] | None:
 
 
 def is_frozen(cls: type) -> bool:
-    """Is a change of such a value by mistake out of the question (frozen attrs or dataclass, named tuple, builtin)?"""
+    """Is a change of such a value by mistake out of the question (frozen attrs or dataclass, named
+    tuple, builtin)?
+    """
     parameters = getattr(cls, "__dataclass_params__", None)
     if attrs.has(cls):
         return getattr(cls.__setattr__, "__name__", "") == "_frozen_setattrs"
@@ -57,7 +63,9 @@ def flaw(value: Any, other: Any) -> str:
 
 
 class Pool:
-    """The values of one slot. `by_id` finds a value that is itself in `values` (alive, so its id is its own); `number` any value."""
+    """The values of one slot. `by_id` finds a value that is itself in `values` (alive, so its id is
+    its own); `number` any value.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -69,7 +77,9 @@ class Pool:
         self._shapes: dict[type, tuple[Callable[[Any], Any] | None, dict[Any, int]]] = {}
 
     def number(self, value: Any) -> int:
-        """The number of a value, a new one if it was never met. Raises TypeError if it cannot be hashed."""
+        """The number of a value, a new one if it was never met. Raises TypeError if it cannot be
+        hashed.
+        """
         known = self.by_id.get(id(value))
         if known is not None:
             return known

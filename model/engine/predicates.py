@@ -1,4 +1,6 @@
-"""Invariants, goals, views and ends during a search: rows of their tables, and what was found broken or met."""
+"""Invariants, goals, views and ends during a search: rows of their tables, and what was found
+broken or met.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ Binding = tuple[tuple[str, int], ...]  # index variables and their values
 
 
 class Findings:
-    """What is known so far: goals with the depth at which they were first met, violations with a witness.
+    """What is known so far: goals with the depth at which they were first met, violations with a
+    witness.
 
-    A witness is (depth, place, kind): the state itself for `state` and `deadlock`, for `step` the state before the step.
+    A witness is (depth, place, kind): the state itself for `state` and `deadlock`, for `step` the
+    state before the step.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -58,8 +62,8 @@ class Findings:
 class Predicates:
     """Rows of views and predicates, evaluated on the values of their inputs.
 
-    Who asks for a row is the first state with these inputs: what is broken or met there is known from then on. So a predicate's cell only
-    says that the combination was seen.
+    Who asks for a row is the first state with these inputs: what is broken or met there is known
+    from then on. So a predicate's cell only says that the combination was seen.
     """
 
     def __init__(
@@ -116,7 +120,9 @@ class Predicates:
         tape += (number, DIRECT | cell, *ids)
 
     def _once(self, number: int, p: Predicate, of: Binding, ids: Sequence[int], place: int) -> Any:
-        """The value of a predicate or view, evaluated once for the same values of its inputs, whatever the indexes; only their order counts."""
+        """The value of a predicate or view, evaluated once for the same values of its inputs,
+        whatever the indexes; only their order counts.
+        """
         key = (
             id(p),
             tuple([var for var, _ in sorted(of, key=itemgetter(1))]) if len(of) > 1 else (),
@@ -139,7 +145,9 @@ class Predicates:
     def _arguments(
         self, number: int, p: Predicate, binding: dict[str, int]
     ) -> list[tuple[list[Any], int]] | None:
-        """For each argument of a predicate the values that it takes and its place among the inputs of its table; None: it is no input itself."""
+        """For each argument of a predicate the values that it takes and its place among the inputs
+        of its table; None: it is no input itself.
+        """
         only = next(iter(binding.values())) if len(binding) == 1 else None
         inputs = self.tables.all[number].inputs
         found = []
@@ -184,7 +192,9 @@ class Predicates:
 
 
 class Ends:
-    """Which states without successors may rest: each end evaluated once for each combination of what it reads."""
+    """Which states without successors may rest: each end evaluated once for each combination of
+    what it reads.
+    """
 
     def __init__(self, tables: Tables, packed: Packed, state_of: Callable[[int], State]) -> None:
         self.see, self.packed, self.state_of, self.ends = tables.see, packed, state_of, tables.ends

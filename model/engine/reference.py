@@ -1,4 +1,6 @@
-"""The obvious engine: a breadth-first search over values in plain Python. Slow, short, and the judge of the fast one."""
+"""The obvious engine: a breadth-first search over values in plain Python. Slow, short, and the
+judge of the fast one.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +30,17 @@ __all__ = ["explore"]
 def explore(
     spec: Spec, limits: Limits = Limits(), progress: Callable[[Progress], None] | None = None
 ) -> Verdict:
-    """Explores every state. The first violations stop the run at the end of their level, so that paths are shortest."""
+    """Explores every state. The first violations stop the run at the end of their level, so that
+    paths are shortest.
+    """
     began = time.perf_counter()
     see = Semantics(spec)
     state_invariants = [p for p in spec.invariants if isinstance(p, Predicate)]
     parent: dict[State, tuple[State, Step] | None] = {}
     fired = {name: 0 for r in spec.rules for name in r.names}
     goals: dict[str, int | None] = {g.name: None for g in spec.goals}
-    wrong: dict[
-        str, tuple[State, Step | None, int]
-    ] = {}  # invariant -> (state, last step outside the tree, depth)
+    # Invariant -> (state, last step outside the tree, depth).
+    wrong: dict[str, tuple[State, Step | None, int]] = {}
     transitions = depth = 0
     reason = ""
 
@@ -97,11 +100,8 @@ def explore(
                 break
         frontier = reached
         if progress:
-            progress(
-                Progress(
-                    len(parent), transitions, depth, len(frontier), time.perf_counter() - began, 0
-                )
-            )
+            seconds = time.perf_counter() - began
+            progress(Progress(len(parent), transitions, depth, len(frontier), seconds, 0))
     statements = {p.name: p.statement for p in spec.invariants}
     violations = []
     for name, (state, last, at) in sorted(wrong.items(), key=lambda item: (item[1][2], item[0])):
@@ -120,7 +120,9 @@ def explore(
 def conclude(
     spec: Spec, fired: dict[str, int], goals: dict[str, int | None], violated: bool, stopped: str
 ) -> tuple[Kind, str]:
-    """The verdict and its reason. A search that was cut off, a rule that never fired, a goal not met, or what cannot be and is: never green."""
+    """The verdict and its reason. A search that was cut off, a rule that never fired, a goal not
+    met, or what cannot be and is: never green.
+    """
     if violated:
         return VIOLATED, stopped
     if stopped:

@@ -1,8 +1,9 @@
 """Rows of the rule tables: Python rules called once for each combination of their own arguments.
 
-A row is written as small numbers only: for each outcome its label and the numbers of the new values. Rules that cannot know their index
-share their calls over all indexes. The first calls of every rule are made twice and watched: a rule must give the same outcomes again,
-and must not change the values that it is given.
+A row is written as small numbers only: for each outcome its label and the numbers of the new
+values. Rules that cannot know their index share their calls over all indexes. The first calls of
+every rule are made twice and watched: a rule must give the same outcomes again, and must not change
+the values that it is given.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ WATCHED = 64  # calls of each rule that are checked for determinism and for chan
 
 
 class GuardValues:
-    """For one guard (at one index, if it asks for it): whether it lets each value of its slot through."""
+    """For one guard (at one index, if it asks for it): whether it lets each value of its slot
+    through.
+    """
 
     def __init__(self, guard: Guard, me: int, pool: Pool) -> None:
         self.guard, self.me, self.pool = guard, me, pool
@@ -33,7 +36,9 @@ class GuardValues:
         self.raised: set[int] = set()
 
     def extend(self) -> None:
-        """Evaluates it for values that are new. One that raises is open: then the rule is called, and the error is reported with its arguments."""
+        """Evaluates it for values that are new. One that raises is open: then the rule is called,
+        and the error is reported with its arguments.
+        """
         for number in range(len(self.open), len(self.pool.values)):
             try:
                 self.open.append(self.guard.allows(self.me, self.pool.values[number]))
@@ -76,13 +81,17 @@ class Member:
         self.is_uniform = self.is_trusted = False
 
     def prepare(self, watched: int) -> None:
-        """Before a batch: what its pools hold by now, and whether the rule has been watched long enough."""
+        """Before a batch: what its pools hold by now, and whether the rule has been watched long
+        enough.
+        """
         self.is_uniform = all(pool.is_uniform for pool in self.pools)
         self.is_trusted = watched >= WATCHED and all(pool.is_frozen for pool in self.pools)
 
 
 class Checks:
-    """Step invariants over the same slots of a rule. Those that do not ask for the label look at each (before, after) once for all rules."""
+    """Step invariants over the same slots of a rule. Those that do not ask for the label look at
+    each (before, after) once for all rules.
+    """
 
     def __init__(
         self, promises: list[StepInvariant], slots: tuple[str, ...], good: set[int] | None
@@ -99,10 +108,12 @@ class Checks:
 
 
 class Rows:
-    """Evaluates rows. `calls` counts calls of rules with different arguments (not those made only to watch).
+    """Evaluates rows. `calls` counts calls of rules with different arguments (not those made only
+    to watch).
 
-    `origins` tells for every value, in order of discovery, where it came from, so that it can be made again: the number of the rule
-    instance, how many arguments, their numbers, which outcome, which of its values.
+    `origins` tells for every value, in order of discovery, where it came from, so that it can be
+    made again: the number of the rule instance, how many arguments, their numbers, which outcome,
+    which of its values.
     """
 
     def __init__(
@@ -142,7 +153,9 @@ class Rows:
             )
 
     def _checks(self, member: Member) -> Iterator[Checks]:
-        """The step invariants of a rule by what they look at. What was found good is shared by all rules with the same promises there."""
+        """The step invariants of a rule by what they look at. What was found good is shared by all
+        rules with the same promises there.
+        """
         groups: dict[tuple[tuple[str, ...], bool], list[StepInvariant]] = {}
         for p in self.tables.see.checks[member.rule.name]:
             groups.setdefault((p.slots, p.takes_label), []).append(p)
@@ -165,7 +178,9 @@ class Rows:
             member.prepare(self._watched[member.rule.name])
 
     def row(self, table: int, ids: tuple[int, ...], place: int, tape: list[int]) -> int:
-        """Appends the row of a table for the numbers of its inputs; `place` is the state that asked for it. Returns how many outcomes it has."""
+        """Appends the row of a table for the numbers of its inputs; `place` is the state that asked
+        for it. Returns how many outcomes it has.
+        """
         at = len(tape) + 1
         tape.append(table)
         tape.append(0)
@@ -234,7 +249,9 @@ class Rows:
         yielded: Iterable[Any],
         place: int,
     ) -> list[int]:
-        """The numbers of outcomes; anything unusual is left to `Semantics.outcome`, which says what is wrong with it."""
+        """The numbers of outcomes; anything unusual is left to `Semantics.outcome`, which says what
+        is wrong with it.
+        """
         r = member.rule
         pools, labels, size, is_uniform = member.pools, member.labels, len(args), member.is_uniform
         flat: list[int] = []
@@ -289,7 +306,9 @@ class Rows:
         arg: Any,
         pool: Pool,
     ) -> int:
-        """The number of a value that is not itself in the pool (perhaps an equal one is). `flat`: what came before it."""
+        """The number of a value that is not itself in the pool (perhaps an equal one is). `flat`:
+        what came before it.
+        """
         r = member.rule
         if type(value) is not type(arg):
             self.see.outcome(r, outcome, dict(zip(r.slots, args)))
@@ -314,7 +333,9 @@ class Rows:
     def _watched_outcomes(
         self, member: Member, ids: tuple[int, ...], args: list[Any], place: int
     ) -> list[int]:
-        """One call through the plain semantics, twice, with the arguments compared before and after."""
+        """One call through the plain semantics, twice, with the arguments compared before and
+        after.
+        """
         r = member.rule
         self._watched[r.name] += 1
         member.prepare(self._watched[r.name])

@@ -29,7 +29,9 @@ STRETCH = 1 << 16  # states for each call of the kernel: then limits and interru
 
 @define
 class Kept:
-    """Rows as they are written, for somebody who sends them on: tapes of rules and of predicates, and how many rows are on each."""
+    """Rows as they are written, for somebody who sends them on: tapes of rules and of predicates,
+    and how many rows are on each.
+    """
 
     rules: list[Words] = field(factory=list)
     looks: list[Words] = field(factory=list)
@@ -122,7 +124,9 @@ class Search(Loop):
         return reached
 
     def rest(self, quiet: Words, unsure: Words) -> None:
-        """Looks at states without successors, and at those of which that was unsure before rows were filled."""
+        """Looks at states without successors, and at those of which that was unsure before rows
+        were filled.
+        """
         groups = [quiet, self.without_successors(unsure)] if len(unsure) else [quiet]
         if DEADLOCK not in self.findings.wrong:
             for places in groups:
@@ -164,7 +168,9 @@ class Search(Loop):
                 self.requeue(rest)
 
     def take_in(self, late: Words) -> list[Words]:
-        """Enters states (states x words + 1: with the predicates to be looked at); what was put off meanwhile, queue by queue."""
+        """Enters states (states x words + 1: with the predicates to be looked at); what was put off
+        meanwhile, queue by queue.
+        """
         states, needs = np.ascontiguousarray(late[:, :-1]), np.ascontiguousarray(late[:, -1])
         put_off, done = [], 0
         while done < len(states):
@@ -251,7 +257,9 @@ class Search(Loop):
             raise error.at(self.key_to(place)) from error
 
     def key_of(self, place: int) -> str:
-        """The key of a shortest path to the state at a place; empty if the rules do not give it again."""
+        """The key of a shortest path to the state at a place; empty if the rules do not give it
+        again.
+        """
         from groupcheck.model.engine.backward import path_to
 
         try:
@@ -260,7 +268,9 @@ class Search(Loop):
             return ""
 
     def _relay(self) -> None:
-        """Wider fields where a pool has outgrown its own; then everything sized by the words of a state."""
+        """Wider fields where a pool has outgrown its own; then everything sized by the words of a
+        state.
+        """
         before = self.packed.words, self.packed.view_words
         moved = self.packed.fit(self.log.memory)
         self.packed.extend_guards()
@@ -307,7 +317,9 @@ class Search(Loop):
 
     @property
     def bytes_soon(self) -> int:
-        """What the next stretch may take at once: a larger index, and what threads need for themselves."""
+        """What the next stretch may take at once: a larger index, and what threads need for
+        themselves.
+        """
         return self.log.bytes_soon(self.threads.room(self, STRETCH)) + self.threads.bytes_soon(
             self, STRETCH
         )

@@ -1,6 +1,8 @@
-"""What the kernels need to know of a spec's tables: numbers alone, so that a process without the spec (on another machine) can run them.
+"""What the kernels need to know of a spec's tables: numbers alone, so that a process without the
+spec (on another machine) can run them.
 
-A kind of outcome is a table, a label and a set of changed inputs; it says what must be looked at afterwards.
+A kind of outcome is a table, a label and a set of changed inputs; it says what must be looked at
+afterwards.
 """
 
 from __future__ import annotations
@@ -20,11 +22,14 @@ CHANGE_BITS = 6  # an outcome's kind says which inputs changed, input i at bit i
 
 @frozen
 class Shape:
-    """`inputs`: of every table the places that it reads (from `places` on: views). Tables in the order of `Tables.all`.
+    """`inputs`: of every table the places that it reads (from `places` on: views). Tables in the
+    order of `Tables.all`.
 
-    `kind_bases[table][label]` is the first kind of an outcome of that table and label; `kind_labels`, `kind_needs` and `kind_urgent` say for
-    each kind its label, which predicates must be looked at and which urgent tables may have become possible, as bits.
-    `columns`: for each chunk of 64 ordinary tables, and last for the urgent ones, the places that guards read; `unguarded` the tables without.
+    `kind_bases[table][label]` is the first kind of an outcome of that table and label;
+    `kind_labels`, `kind_needs` and `kind_urgent` say for each kind its label, which predicates must
+    be looked at and which urgent tables may have become possible, as bits.
+    `columns`: for each chunk of 64 ordinary tables, and last for the urgent ones, the places that
+    guards read; `unguarded` the tables without.
     """
 
     name: str
@@ -60,7 +65,9 @@ class Shape:
 
 
 class Values(Protocol):
-    """What is known of the values of places and views: how many there are, and which guards they let through."""
+    """What is known of the values of places and views: how many there are, and which guards they
+    let through.
+    """
 
     def counts(self) -> list[int]:
         """Values so far, of each place, then of each view."""
@@ -69,7 +76,9 @@ class Values(Protocol):
         """Evaluates guards for values met since."""
 
     def open_tables(self, column: int, first: int) -> Sequence[int]:
-        """For the values from number `first` on of a guarded place, the tables that are open, as bits. Columns are counted over all chunks."""
+        """For the values from number `first` on of a guarded place, the tables that are open, as
+        bits. Columns are counted over all chunks.
+        """
 
 
 def _concerned(
@@ -129,7 +138,9 @@ Column = tuple[
 
 @frozen
 class Guarded:
-    """For each chunk of 64 ordinary tables, and last for the urgent ones: the tables without a guard as bits, and the columns of the others."""
+    """For each chunk of 64 ordinary tables, and last for the urgent ones: the tables without a
+    guard as bits, and the columns of the others.
+    """
 
     unguarded: tuple[int, ...]
     columns: tuple[tuple[Column, ...], ...]
@@ -176,7 +187,9 @@ def shape_of(t: Tables, guarded: Guarded) -> Shape:
 
 
 class Known:
-    """The values of a search's pools, and what guards say of them. `extend` evaluates guards for new values."""
+    """The values of a search's pools, and what guards say of them. `extend` evaluates guards for
+    new values.
+    """
 
     def __init__(
         self,
@@ -194,7 +207,9 @@ class Known:
         return [len(pool.values) for pool in self._pools]
 
     def open_tables(self, column: int, first: int) -> Sequence[int]:
-        """For the values from number `first` on of a guarded place, the tables that are open, as bits."""
+        """For the values from number `first` on of a guarded place, the tables that are open, as
+        bits.
+        """
         out = [0] * (len(self._columns[column][0][1].open) - first)
         for bit, guard in self._columns[column]:
             for n, is_open in enumerate(guard.open[first:]):

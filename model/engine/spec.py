@@ -1,27 +1,37 @@
-"""What a protocol is made of: slots, rules, invariants, goals, ends, and the scope that bounds them.
+"""What a protocol is made of: slots, rules, invariants, goals, ends, and the scope that bounds
+them.
 
-A state is one value for every slot. A slot is single (`core`) or an array (`client`, one value for each index).
-A rule is a plain generator function whose parameters *are* the slots that it may read and write:
+A state is one value for every slot. A slot is single (`core`) or an array (`client`, one value for
+each index). A rule is a plain generator function whose parameters *are* the slots that it may read
+and write:
 
     @rule
     def vote(me, manager, network):
         if manager.phase == WORKING:
             yield but(manager, phase=PREPARED), but(network, prepared=network.prepared | {me})
 
-- A parameter names a slot; for an array it is the element of the rule's own index. `me` is that index, `scope` the spec's scope.
+- A parameter names a slot; for an array it is the element of the rule's own index. `me` is that
+  index, `scope` the spec's scope.
   A rule that does not take `me` cannot know its index: its table is shared by all indexes.
-- An outcome is a tuple of new values, one for each slot parameter in order (for one slot: the bare value).
-  With `@rule("granted", "refused")` each outcome starts with one of these labels, and each label is counted by itself.
-- `when` is a guard over one slot, by signature again: `@rule(when=lambda budget: budget.crash > 0)`. Where it is false the rule is not called.
-- An `@urgent` rule runs inside the step that made it possible: after every outcome (and in initial states), as long as some urgent rule
-  yields an outcome, the first such rule (in the order of declaration, then of index) is applied; its outcomes branch. A state in
-  which an urgent rule is enabled is never stored; a chain counts as one transition.
+- An outcome is a tuple of new values, one for each slot parameter in order (for one slot: the bare
+  value).
+  With `@rule("granted", "refused")` each outcome starts with one of these labels, and each label is
+  counted by itself.
+- `when` is a guard over one slot, by signature again: `@rule(when=lambda budget: budget.crash >
+  0)`. Where it is false the rule is not called.
+- An `@urgent` rule runs inside the step that made it possible: after every outcome (and in initial
+  states), as long as some urgent rule
+  yields an outcome, the first such rule (in the order of declaration, then of index) is applied;
+  its outcomes branch. A state in which an urgent rule is enabled is never stored; a chain counts as
+  one transition.
 
-Invariants, goals and ends are predicates with signatures of the same kind; `a: "client[i]"` and `b: "client[j]"` range over all
-ordered pairs of different indexes, a plain parameter over the slot it names (every index of an array, `i`). A `@view` is a
-derived value that predicates may name like a slot: `def standing(core, client: "client[i]")`. A predicate over `state` sees every
-slot by name (arrays as tuples) and is evaluated in Python for each state: slow, and reported as such.
-A `@step_invariant` sees the named slots before and after an outcome of a rule: `def grows(before, after): ...`.
+Invariants, goals and ends are predicates with signatures of the same kind; `a: "client[i]"` and `b:
+"client[j]"` range over all ordered pairs of different indexes, a plain parameter over the slot it
+names (every index of an array, `i`). A `@view` is a derived value that predicates may name like a
+slot: `def standing(core, client: "client[i]")`. A predicate over `state` sees every slot by name
+(arrays as tuples) and is evaluated in Python for each state: slow, and reported as such. A
+`@step_invariant` sees the named slots before and after an outcome of a rule: `def grows(before,
+after): ...`.
 """
 
 from __future__ import annotations
@@ -43,9 +53,11 @@ _replacers: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
 def but(value: T, /, **changes: Any) -> T:
-    """The same value with some fields changed: `attrs.evolve` for values without converters, as one generated constructor call.
+    """The same value with some fields changed: `attrs.evolve` for values without converters, as one
+    generated constructor call.
 
-    A private field goes by its name or by that of its argument (`_x` or `x`); a field that the constructor does not take is made anew by it.
+    A private field goes by its name or by that of its argument (`_x` or `x`); a field that the
+    constructor does not take is made anew by it.
     """
     key = (type(value), *changes)
     make = _replacers.get(key)
@@ -76,7 +88,9 @@ def _replacer(cls: type, changes: list[str]) -> Callable[..., Any]:
 
 @frozen
 class Slot:
-    """One slot (`size` None) or an array of `size` equal ones, with its value(s) in the initial state."""
+    """One slot (`size` None) or an array of `size` equal ones, with its value(s) in the initial
+    state.
+    """
 
     initial: Value
     size: int | None = None
@@ -117,7 +131,9 @@ class Guard:
 
 @frozen
 class Rule:
-    """A rule with what its signature says: the slots it touches, whether it sees its index and the scope."""
+    """A rule with what its signature says: the slots it touches, whether it sees its index and the
+    scope.
+    """
 
     name: str
     call: Callable[..., Iterable[Any]]
@@ -139,7 +155,9 @@ class Rule:
 
 
 def _parameters(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
-    """The parameters of a function that is to be `what`. Raises `SpecError` for what has no name or does not answer when called."""
+    """The parameters of a function that is to be `what`. Raises `SpecError` for what has no name or
+    does not answer when called.
+    """
     name = getattr(function, "__name__", None)
     if name is None:
         raise SpecError(
@@ -223,7 +241,9 @@ def rule(function: Body, /) -> Rule: ...
 @overload
 def rule(*labels: str, when: Callable[..., bool] | None = None) -> Callable[[Body], Rule]: ...
 def rule(*labels: Any, when: Callable[..., bool] | None = None) -> Any:
-    """Makes a `Rule` of a generator function; see the module's docstring. `labels`: names of its kinds of outcome."""
+    """Makes a `Rule` of a generator function; see the module's docstring. `labels`: names of its
+    kinds of outcome.
+    """
     if len(labels) == 1 and callable(labels[0]):
         return _rule(labels[0], False, (), when)
     return lambda function: _rule(function, False, labels, when)
@@ -246,7 +266,9 @@ _INDEXED = re.compile(r"^\w+\[([a-z]|\d+)\]$")
 
 @frozen
 class Predicate:
-    """An invariant, goal, end or view: a function of some slots. `places` are (slot or view, index variable or None), `("state", None)` for all."""
+    """An invariant, goal, end or view: a function of some slots. `places` are (slot or view, index
+    variable or None), `("state", None)` for all.
+    """
 
     name: str
     call: Callable[..., Any]
@@ -271,7 +293,9 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _place(p: inspect.Parameter, hints: dict[str, Any]) -> str:
-    """The slot that a parameter stands for: `a: "client[i]"` and `a: Annotated[Client, "client[i]"]` name it, other annotations are types."""
+    """The slot that a parameter stands for: `a: "client[i]"` and `a: Annotated[Client,
+    "client[i]"]` name it, other annotations are types.
+    """
     if get_origin(hints.get(p.name)) is Annotated:
         return next((m for m in get_args(hints[p.name])[1:] if isinstance(m, str)), p.name)
     text = p.annotation if isinstance(p.annotation, str) else p.name
@@ -315,7 +339,9 @@ def invariant(function: Test, /) -> Predicate: ...
 @overload
 def invariant(*, source: str) -> Callable[[Test], Predicate]: ...
 def invariant(*function: Test, source: str = "") -> Any:
-    """What must be true in every state. The docstring is its statement; `source` says where the promise stands."""
+    """What must be true in every state. The docstring is its statement; `source` says where the
+    promise stands.
+    """
     return (
         _predicate(function[0], source, "invariant")
         if function
@@ -337,20 +363,26 @@ def goal(*function: Test, source: str = "") -> Any:
 
 
 def end(function: Test) -> Predicate:
-    """States in which the protocol may rest. A state with no successor but itself that is no end is a deadlock."""
+    """States in which the protocol may rest. A state with no successor but itself that is no end is
+    a deadlock.
+    """
     return _predicate(function, "", "end")
 
 
 def view(function: Callable[..., Any]) -> Predicate:
-    """A derived value (any hashable) that invariants may name like a slot; over slots of at most one index variable."""
+    """A derived value (any hashable) that invariants may name like a slot; over slots of at most
+    one index variable.
+    """
     return _predicate(function, "", "view")
 
 
 @frozen
 class StepInvariant:
-    """What must be true of every outcome of the rules named (all rules, if none) that touch all of `slots`.
+    """What must be true of every outcome of the rules named (all rules, if none) that touch all of
+    `slots`.
 
-    `call(before, after)`: two objects with one attribute for each of `slots`; `label` is passed too if the function takes it.
+    `call(before, after)`: two objects with one attribute for each of `slots`; `label` is passed too
+    if the function takes it.
     """
 
     name: str
@@ -417,8 +449,10 @@ def _named(values: Iterable[Any]) -> tuple[Any, ...]:
 class Spec:
     """A protocol at a scope, ready to be explored.
 
-    `initial`: several initial states, each a mapping of slot to value (an array: a tuple of values) over the slots' own initial values.
-    `cannot`: names of rules, `rule:label`s and goals that cannot happen in this scope, each with the reason; if one does, the verdict is `unknown`.
+    `initial`: several initial states, each a mapping of slot to value (an array: a tuple of values)
+    over the slots' own initial values.
+    `cannot`: names of rules, `rule:label`s and goals that cannot happen in this scope, each with
+    the reason; if one does, the verdict is `unknown`.
     `scope`: any value with a stable `repr`; it is part of a checkpoint's identity.
     """
 
@@ -452,7 +486,9 @@ class Spec:
         return (*singles, *arrays)
 
     def indexes(self, r: Rule) -> range:
-        """The indexes for which a rule stands: one if it touches single slots only and does not take `me`."""
+        """The indexes for which a rule stands: one if it touches single slots only and does not
+        take `me`.
+        """
         sizes = {self.slots[n].size for n in r.slots} - {None}
         if not sizes and r.takes_me:
             sizes = {s.size for s in self.slots.values()} - {None}

@@ -1,6 +1,7 @@
 """The meaning of a `Spec`, in plain Python: initial states, successors, predicates, keys.
 
-Everything else (the fast engine, paths, replays) must agree with this file; it favours the obvious over the quick.
+Everything else (the fast engine, paths, replays) must agree with this file; it favours the obvious
+over the quick.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ def too_many(name: str) -> UserError:
 
 
 class Semantics:
-    """A spec with its places resolved. `broken` collects (step invariant, before, after) as outcomes are computed."""
+    """A spec with its places resolved. `broken` collects (step invariant, before, after) as
+    outcomes are computed.
+    """
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
@@ -84,7 +87,9 @@ class Semantics:
     # -- rules
 
     def call(self, r: Rule, me: int, args: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
-        """The outcomes of one rule on one combination of values: (name it counts under, new values). Raises `RuleError`."""
+        """The outcomes of one rule on one combination of values: (name it counts under, new
+        values). Raises `RuleError`.
+        """
         called = dict(zip(r.slots, args))
         given = ((me,) if r.takes_me else ()) + args + ((self.spec.scope,) if r.takes_scope else ())
         try:
@@ -138,7 +143,9 @@ class Semantics:
     def firings(
         self, instance: tuple[Rule, int, tuple[int, ...]], state: State
     ) -> Iterator[tuple[Firing, State, tuple[StepInvariant, ...]]]:
-        """The outcomes of one rule instance in a state, each with the step invariants that it breaks."""
+        """The outcomes of one rule instance in a state, each with the step invariants that it
+        breaks.
+        """
         r, me, where = instance
         args = tuple(state[k] for k in where)
         for choice, (name, values) in enumerate(self.call(r, me, args)):
@@ -190,7 +197,9 @@ class Semantics:
     def settle(
         self, state: State
     ) -> Iterator[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]]:
-        """All ways in which urgent rules bring a state to rest: (urgent firings, state at rest, step invariants broken)."""
+        """All ways in which urgent rules bring a state to rest: (urgent firings, state at rest,
+        step invariants broken).
+        """
         stack: list[tuple[tuple[Firing, ...], State, tuple[StepInvariant, ...]]] = [((), state, ())]
         while stack:
             chain, now, broken = stack.pop()
@@ -264,7 +273,9 @@ class Semantics:
         )
 
     def asked(self, p: Predicate, args: list[Any]) -> Any:
-        """The value of a view, or the answer of another predicate, for these arguments. Raises `RuleError`."""
+        """The value of a view, or the answer of another predicate, for these arguments. Raises
+        `RuleError`.
+        """
         is_view = self.views.get(p.name) is p
         try:
             value = p.call(*args, *([self.spec.scope] if p.takes_scope else []))
@@ -301,7 +312,9 @@ class Semantics:
     # -- paths and keys
 
     def key(self, path: Path) -> str:
-        """A short text that replays a path with `follow`: the number of the start and of each step among its alternatives."""
+        """A short text that replays a path with `follow`: the number of the start and of each step
+        among its alternatives.
+        """
         numbers = [[rest for _, _, rest in self.starts()].index(path.initial)]
         state = path.initial
         for step in path.steps:
@@ -324,7 +337,9 @@ class Semantics:
         return "gc1-" + ".".join(map(str, numbers))
 
     def follow(self, key: str) -> Path:
-        """The path that a key stands for. Raises `UserError` where the key does not fit this spec and scope."""
+        """The path that a key stands for. Raises `UserError` where the key does not fit this spec
+        and scope.
+        """
         head, _, rest = key.partition("-")
         if (
             head != "gc1"

@@ -1,4 +1,6 @@
-"""Memory of a search: append-only arrays in reserved address space, which take memory only as they are written."""
+"""Memory of a search: append-only arrays in reserved address space, which take memory only as they
+are written.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ LEAVE = 16  # of what a limited address space still has, this part is reserved a
 
 
 class Reserved:
-    """An array of 64-bit words that can grow to `most` words without ever being copied, where the system lets us reserve that much.
+    """An array of 64-bit words that can grow to `most` words without ever being copied, where the
+    system lets us reserve that much.
 
-    With a `file` (made if it is not there) the words lie in it, and processes that open it share them.
+    With a `file` (made if it is not there) the words lie in it, and processes that open it share
+    them.
     """
 
     def __init__(self, most: int, file: Path | None = None) -> None:
@@ -49,7 +53,9 @@ class Reserved:
                 most //= 2
                 continue
             if is_limited and most >= LEAVE << 20:
-                self._space.close()  # a limit on address space: begin smaller, leave some to others, and copy when it is full
+                # a limit on address space: begin smaller, leave some to others, and copy when it is
+                # full
+                self._space.close()
                 most //= LEAVE
                 self._space = mmap.mmap(-1, most * 8, flags=flags)
             if hasattr(mmap, "MADV_HUGEPAGE"):
@@ -89,7 +95,9 @@ class Reserved:
 
 
 def allocate(file: Path, size: int) -> None:
-    """Takes so many bytes of disk for a file now: without them, writing to its memory would kill the process. Raises `OSError` where it is full."""
+    """Takes so many bytes of disk for a file now: without them, writing to its memory would kill
+    the process. Raises `OSError` where it is full.
+    """
     handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if hasattr(os, "posix_fallocate"):

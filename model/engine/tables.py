@@ -1,7 +1,8 @@
 """The tables of a spec: which rules, views and predicates are looked up together, by which inputs.
 
-Everything that reads the same places shares one table: one look-up a state. Tables are numbered ordinary rules first, then urgent rules
-(in the order in which they apply), views, predicates over slots, predicates over views.
+Everything that reads the same places shares one table: one look-up a state. Tables are numbered
+ordinary rules first, then urgent rules (in the order in which they apply), views, predicates over
+slots, predicates over views.
 """
 
 from __future__ import annotations
@@ -30,9 +31,11 @@ class ViewInstance:
 
 @frozen
 class Table:
-    """`inputs`: places of a state, or for viewed tables also places + number of a view instance; ascending.
+    """`inputs`: places of a state, or for viewed tables also places + number of a view instance;
+    ascending.
 
-    `members` are rule instances, `bound` predicates with the values of their index variables, `view` a view instance.
+    `members` are rule instances, `bound` predicates with the values of their index variables,
+    `view` a view instance.
     """
 
     inputs: tuple[int, ...]
@@ -43,7 +46,9 @@ class Table:
 
 @frozen
 class Tables:
-    """All tables of a spec: `all[:ordinary]`, `all[ordinary:urgent]`, `all[urgent:views]`, `all[views:plain]`, `all[plain:]` (viewed predicates)."""
+    """All tables of a spec: `all[:ordinary]`, `all[ordinary:urgent]`, `all[urgent:views]`,
+    `all[views:plain]`, `all[plain:]` (viewed predicates).
+    """
 
     see: Semantics
     all: tuple[Table, ...]
@@ -114,7 +119,9 @@ class _Views:
         return self.see.spec.slots[name].size
 
     def inputs(self, p: Predicate, binding: dict[str, int]) -> set[int]:
-        """The inputs of a predicate or view for one binding: places, or places + number of a view instance."""
+        """The inputs of a predicate or view for one binding: places, or places + number of a view
+        instance.
+        """
         only = next(iter(binding.values())) if len(binding) == 1 else None
         out = set()
         for name, var in p.places:
@@ -203,5 +210,7 @@ def tables_of(spec: Spec) -> Tables:
 
 
 def group_of(number: int, total: int) -> int:
-    """The bit that stands for one of `total` tables in a mask: itself, or where there are too many, a bit shared with its neighbours."""
+    """The bit that stands for one of `total` tables in a mask: itself, or where there are too many,
+    a bit shared with its neighbours.
+    """
     return number if total <= BITS else number * BITS // total

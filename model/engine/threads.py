@@ -1,9 +1,10 @@
 """Several threads expand one stretch of the log.
 
-Each thread has queues and a stretch of the log's end of its own; tables, guards and index are shared. A thread enters new states where the
-index holds remainders; it lists those that would go to the index of places, it never asks for rows, and it reports no rule: the one thread
-that goes on afterwards does that. Counts do not depend on the number of threads; the order of the states in the log does, and with it which
-of several shortest paths is told.
+Each thread has queues and a stretch of the log's end of its own; tables, guards and index are
+shared. A thread enters new states where the index holds remainders; it lists those that would go to
+the index of places, it never asks for rows, and it reports no rule: the one thread that goes on
+afterwards does that. Counts do not depend on the number of threads; the order of the states in the
+log does, and with it which of several shortest paths is told.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ COUNTS = (  # no room to ask: so nothing is asked for
 
 @define(eq=False)
 class Hand:
-    """What one thread needs for itself: registers, and the arrays that they point to. `end` of its part, and `base`, where its states begin."""
+    """What one thread needs for itself: registers, and the arrays that they point to. `end` of its
+    part, and `base`, where its states begin.
+    """
 
     registers: Words = field(factory=lambda: np.zeros(r.COUNT, np.uint64))
     arrays: dict[int, NDArray[Any]] = field(factory=dict)
@@ -44,7 +47,9 @@ class Hand:
     base: int = 0
 
     def take_up(self, search: Search, first: int, end: int, base: int, room: int) -> None:
-        """A part of the stretch, first .. end-1; at most `room` new states go to the log from place `base` on, and as many to a list."""
+        """A part of the stretch, first .. end-1; at most `room` new states go to the log from place
+        `base` on, and as many to a list.
+        """
         packed = search.packed
         self.registers[:] = packed.registers
         for k in OWN:
@@ -77,10 +82,12 @@ def cores() -> int:
 
 
 def run_all(kernel: Callable[[Words], None], registers: Sequence[Words]) -> None:
-    """Runs a kernel for each of these registers at once, one of them here; whatever happens here, it returns when all have ended.
+    """Runs a kernel for each of these registers at once, one of them here; whatever happens here,
+    it returns when all have ended.
 
-    `Thread.join` does not serve: an interrupt in the middle of it marks a thread as ended that is not. No kernel runs before all threads are
-    there: an interrupt in the middle of a start does not tell whether there is a thread to wait for.
+    `Thread.join` does not serve: an interrupt in the middle of it marks a thread as ended that is
+    not. No kernel runs before all threads are there: an interrupt in the middle of a start does not
+    tell whether there is a thread to wait for.
     """
     ended: list[threading.Event] = []
     here = [registers[0]]
@@ -124,7 +131,9 @@ def run_all(kernel: Callable[[Words], None], registers: Sequence[Words]) -> None
 
 @define
 class Threads:
-    """`workers` threads, of which one is the caller's. `are_busy`: nobody may leave now, they write into what the caller would give back."""
+    """`workers` threads, of which one is the caller's. `are_busy`: nobody may leave now, they write
+    into what the caller would give back.
+    """
 
     workers: int
     hands: list[Hand] = field(factory=list)
@@ -134,7 +143,9 @@ class Threads:
         return self.workers > 1 and states >= WORTH
 
     def room(self, search: Search, share: int) -> int:
-        """States that all together may find when each expands `share` states; what finds no room is expanded afterwards."""
+        """States that all together may find when each expands `share` states; what finds no room is
+        expanded afterwards.
+        """
         return (
             self.workers * (2 * share + 3 * search.packed.get(r.BUFFER_SIZE))
             if self.workers > 1
@@ -146,7 +157,9 @@ class Threads:
         return sum(array.nbytes for hand in self.hands for array in hand.arrays.values())
 
     def bytes_soon(self, search: Search, share: int) -> int:
-        """What they will need, beyond what they have, when each expands `share` states: room in the log, lists, and queues."""
+        """What they will need, beyond what they have, when each expands `share` states: room in the
+        log, lists, and queues.
+        """
         if self.workers == 1:
             return 0
         w = search.packed.words

@@ -1,4 +1,6 @@
-"""What an exploration answers: holds, violated or unknown, with the numbers and the paths that show it."""
+"""What an exploration answers: holds, violated or unknown, with the numbers and the paths that show
+it.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ Kind = Literal["holds", "violated", "unknown"]
 
 @frozen
 class Firing:
-    """One outcome of one rule: `name` is `rule` or `rule:label`, `me` the index (None for a rule without one), `choice` its number among the outcomes."""
+    """One outcome of one rule: `name` is `rule` or `rule:label`, `me` the index (None for a rule
+    without one), `choice` its number among the outcomes.
+    """
 
     name: str
     me: int | None
@@ -28,7 +32,9 @@ class Firing:
 
 @frozen
 class Step:
-    """One transition: an ordinary rule's outcome, the urgent outcomes that followed inside it, and the state after it."""
+    """One transition: an ordinary rule's outcome, the urgent outcomes that followed inside it, and
+    the state after it.
+    """
 
     firing: Firing
     urgent: tuple[Firing, ...]
@@ -37,9 +43,11 @@ class Step:
 
 @frozen
 class Path:
-    """A path from an initial state. `places` names the values of a state: (slot, index or None) in order.
+    """A path from an initial state. `places` names the values of a state: (slot, index or None) in
+    order.
 
-    `settled` are urgent firings that brought the initial state to rest, `initial` is that state at rest.
+    `settled` are urgent firings that brought the initial state to rest, `initial` is that state at
+    rest.
     """
 
     places: tuple[tuple[str, int | None], ...]
@@ -54,7 +62,9 @@ class Path:
 
 @frozen
 class Violation:
-    """An invariant (or `deadlock`) that falls: where, along which shortest path, and a `key` that replays it."""
+    """An invariant (or `deadlock`) that falls: where, along which shortest path, and a `key` that
+    replays it.
+    """
 
     invariant: str
     statement: str
@@ -65,7 +75,9 @@ class Violation:
 
 @frozen
 class Limits:
-    """Where an exploration gives up with `unknown`. `memory` in bytes above the empty run; None: no limit."""
+    """Where an exploration gives up with `unknown`. `memory` in bytes above the empty run; None: no
+    limit.
+    """
 
     states: int | None = None
     seconds: float | None = None
@@ -87,10 +99,12 @@ class Progress:
 
 @frozen
 class Verdict:
-    """The answer and its numbers (meaning and units: see the command line's contract in ARCHITECTURE.md).
+    """The answer and its numbers (meaning and units: see the command line's contract in
+    ARCHITECTURE.md).
 
-    `depth` counts levels (the initial states are level 1); a goal's and a violation's depth counts steps from an initial state;
-    `rules` maps every `rule` or `rule:label` to how often it fired, `goals` every goal to the depth at which it was first met, or None.
+    `depth` counts levels (the initial states are level 1); a goal's and a violation's depth counts
+    steps from an initial state; `rules` maps every `rule` or `rule:label` to how often it fired,
+    `goals` every goal to the depth at which it was first met, or None.
     `distribution`: of a distributed search, how the work was spread, as plain JSON.
     """
 

@@ -1,4 +1,6 @@
-"""What a mutation is: a known bug as data. It replaces named rules of a healthy variant and says which promise must then fall."""
+"""What a mutation is: a known bug as data. It replaces named rules of a healthy variant and says
+which promise must then fall.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,11 @@ SEEDED = "seeded"  # the `ticket` of a mistake that nobody is known to have made
 
 @frozen
 class Mutation:
-    """One bug. `ticket` is where it was found (several: with commas), or `SEEDED`; `title` says in one line what goes wrong.
+    """One bug. `ticket` is where it was found (several: with commas), or `SEEDED`; `title` says in
+    one line what goes wrong.
 
-    `invariant` is the one that falls, and the only one, in the scope of `scope` (fields of the variant's scope), the smallest that shows it.
+    `invariant` is the one that falls, and the only one, in the scope of `scope` (fields of the
+    variant's scope), the smallest that shows it.
     `doc`: what the software did, and how the model seeds it.
     """
 
@@ -45,7 +49,9 @@ class Mutation:
 def seeded(
     healthy: Rule, *, guarded: bool = True
 ) -> Callable[[Callable[..., Iterable[Any]]], Rule]:
-    """Makes a rule of the same name, slots and labels with another body; `guarded` False drops the healthy rule's guard too."""
+    """Makes a rule of the same name, slots and labels with another body; `guarded` False drops the
+    healthy rule's guard too.
+    """
 
     def decorate(function: Callable[..., Iterable[Any]]) -> Rule:
         wanted, given = (list(inspect.signature(f).parameters) for f in (healthy.call, function))

@@ -1,4 +1,6 @@
-"""Bugs of commits: positions that run ahead of the application, and processing that goes on behind the last commit."""
+"""Bugs of commits: positions that run ahead of the application, and processing that goes on behind
+the last commit.
+"""
 
 from __future__ import annotations
 

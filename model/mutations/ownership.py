@@ -1,4 +1,6 @@
-"""Bugs of members that hold on to what they no longer own, and of plans that give a partition twice."""
+"""Bugs of members that hold on to what they no longer own, and of plans that give a partition
+twice.
+"""
 
 from __future__ import annotations
 

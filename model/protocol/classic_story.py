@@ -1,4 +1,6 @@
-"""A path of the classic protocol as a `Story`: members and coordinator as lanes, messages, ownership, generations."""
+"""A path of the classic protocol as a `Story`: members and coordinator as lanes, messages,
+ownership, generations.
+"""
 
 from __future__ import annotations
 
@@ -133,7 +135,9 @@ def _events(number: int, step: Step, path: Path, after: dict[str, Any]) -> Itera
 def _messages(
     number: int, step: Step, firing: Firing, code: int | None, after: dict[str, Any]
 ) -> Iterator[Message]:
-    """The arrows of one urgent outcome; `code`: what the coordinator has answered last in this step."""
+    """The arrows of one urgent outcome; `code`: what the coordinator has answered last in this
+    step.
+    """
     handler, _, label = firing.name.partition(":")
     if handler not in REQUESTS and handler not in ANSWERS:
         return
@@ -173,7 +177,9 @@ def _phases(states: list[dict[str, Any]]) -> Iterator[Span]:
 
 
 def _owned(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
-    """For each partition: from when to when member i owns it, and from when to when it only believes so."""
+    """For each partition: from when to when member i owns it, and from when to when it only
+    believes so.
+    """
     bits = max(s["client"][i].owned for s in states).bit_length()
     for p in range(bits):
         kinds = [

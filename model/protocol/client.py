@@ -1,7 +1,9 @@
-"""The member: the classic consumer with its poll thread and its heartbeat thread (protocol.md 2; Kafka: AbstractCoordinator, ConsumerCoordinator).
+"""The member: the classic consumer with its poll thread and its heartbeat thread (protocol.md 2;
+Kafka: AbstractCoordinator, ConsumerCoordinator).
 
-What is left out because nobody could tell: backoffs; a heartbeat while the connection is busy, or once the member knows that it must re-join
-(its answer would change nothing); that a request is retried (not sending it yet is the same). A crashed process is one that has not started.
+What is left out because nobody could tell: backoffs; a heartbeat while the connection is busy, or
+once the member knows that it must re-join (its answer would change nothing); that a request is
+retried (not sending it yet is the same). A crashed process is one that has not started.
 """
 
 from __future__ import annotations
@@ -52,7 +54,9 @@ class Member(IntEnum):
 
 
 class Prepare(IntEnum):
-    """How far the poll thread is on its way to JoinGroup: onJoinPrepare needed, its commit answered, done; or a SyncGroup to send."""
+    """How far the poll thread is on its way to JoinGroup: onJoinPrepare needed, its commit
+    answered, done; or a SyncGroup to send.
+    """
 
     NEEDED = 0
     COMMITTED = 1
@@ -68,10 +72,12 @@ RETRIABLE = (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDI
 
 @frozen
 class Client:
-    """`owned`: partitions that it would fetch, as a bit mask. `rejoin`: told to re-join (meaningful in STABLE). `failed`: it stopped with this code.
+    """`owned`: partitions that it would fetch, as a bit mask. `rejoin`: told to re-join (meaningful
+    in STABLE). `failed`: it stopped with this code.
 
-    `granted`: the share of a SyncGroup answer whose onJoinComplete has not run yet, or NOTHING. `position`: the next record of the watched
-    partition (-1: not owned, or not fetched yet); `dirty`: it is not committed. `closing`: its last LeaveGroup stands behind a parked request.
+    `granted`: the share of a SyncGroup answer whose onJoinComplete has not run yet, or NOTHING.
+    `position`: the next record of the watched partition (-1: not owned, or not fetched yet);
+    `dirty`: it is not committed. `closing`: its last LeaveGroup stands behind a parked request.
     """
 
     state: Member = Member.UNJOINED
@@ -88,7 +94,9 @@ class Client:
 
 
 def reset(client: Client, everything: bool) -> Client:
-    """resetStateAndGeneration: the generation is forgotten, with `everything` the member id too; what is owned stays until the next poll."""
+    """resetStateAndGeneration: the generation is forgotten, with `everything` the member id too;
+    what is owned stays until the next poll.
+    """
     everything = everything or client.granted != NOTHING
     return but(
         client, state=Member.UNJOINED, generation=NO_GENERATION, id=NO_ID if everything else client.id,
@@ -102,7 +110,9 @@ def give_up(client: Client) -> Client:
 
 
 def install(client: Client) -> Client:
-    """onJoinComplete: the share is the member's own now, the committed offset is still to be fetched."""
+    """onJoinComplete: the share is the member's own now, the committed offset is still to be
+    fetched.
+    """
     return but(
         client,
         owned=client.granted,
@@ -131,7 +141,9 @@ def must_commit_first(client: Client, scope: Scope) -> bool:
 
 
 def joining(client: Client) -> tuple[Client, JoinGroup]:
-    """The member with its JoinGroup; unless onJoinPrepare has run for this round, everything is given up first."""
+    """The member with its JoinGroup; unless onJoinPrepare has run for this round, everything is
+    given up first.
+    """
     if client.prepare != Prepare.DONE:
         client = give_up(client)
     request = JoinGroup(client.id, client.generation)
@@ -158,7 +170,9 @@ def can_commit(client: Client) -> bool:
 
 @rule("committed_first", "sent")
 def send_join(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
-    """The member polls and must (re-)join: it commits, gives up its partitions, and sends JoinGroup."""
+    """The member polls and must (re-)join: it commits, gives up its partitions, and sends
+    JoinGroup.
+    """
     if wants_to_join(client) and link.idle:
         if must_commit_first(client, scope):
             after, commit = committing(client)
@@ -177,7 +191,9 @@ def send_sync(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
 
 @rule(when=lambda client: client.granted != NOTHING)
 def join_complete(client: Client) -> Iterator[Client]:
-    """The poll thread runs onJoinComplete: the partitions of the SyncGroup answer become the member's."""
+    """The poll thread runs onJoinComplete: the partitions of the SyncGroup answer become the
+    member's.
+    """
     yield install(client)
 
 
@@ -202,7 +218,9 @@ def send_heartbeat(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
 
 @rule(when=lambda link: link.orphaned)
 def request_timeout(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
-    """The coordinator never answers this request: the member gives up waiting, connects anew and tries again."""
+    """The coordinator never answers this request: the member gives up waiting, connects anew and
+    tries again.
+    """
     yield client, Link(late=link.late)
 
 
@@ -278,7 +296,9 @@ def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str,
     when=lambda link: link.answer is not None and isinstance(link.answer.request, Heartbeat),
 )  # fmt: skip
 def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
-    """HeartbeatResponseHandler: 27 counts as a good heartbeat and asks a STABLE member to re-join; other errors reset if nothing changed meanwhile."""
+    """HeartbeatResponseHandler: 27 counts as a good heartbeat and asks a STABLE member to re-join;
+    other errors reset if nothing changed meanwhile.
+    """
     answer, link = _take(link)
     request = answer.request
     assert isinstance(request, Heartbeat)
@@ -301,7 +321,9 @@ def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, 
     when=lambda link: link.answer is not None and isinstance(link.answer.request, OffsetCommit | Store),
 )  # fmt: skip
 def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
-    """OffsetCommitResponseHandler: a refusal of an old generation is harmless only while the member waits for its JoinGroup; later it resets the new one."""
+    """OffsetCommitResponseHandler: a refusal of an old generation is harmless only while the member
+    waits for its JoinGroup; later it resets the new one.
+    """
     answer, link = _take(link)
     request = answer.request.commit if isinstance(answer.request, Store) else answer.request
     assert isinstance(request, OffsetCommit)
@@ -333,7 +355,9 @@ def leave_answer(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
 
 @urgent(when=lambda client: client.closing)
 def closed(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
-    """Nothing that it has sent is unanswered any more: the process ends, another may start in its place."""
+    """Nothing that it has sent is unanswered any more: the process ends, another may start in its
+    place.
+    """
     if link.idle and link.request is None:
         yield Client(), link
 

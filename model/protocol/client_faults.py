@@ -26,7 +26,9 @@ Labelled = tuple[str, Client, Link, Budget]
 
 
 def sends(client: Client, scope: Scope) -> Iterator[tuple[Client, Request]]:
-    """What the member may send next over an idle connection and (heartbeats apart, whose answer changes nothing) how it then stands."""
+    """What the member may send next over an idle connection and (heartbeats apart, whose answer
+    changes nothing) how it then stands.
+    """
     if wants_to_join(client):
         if must_commit_first(client, scope):
             after, commit = committing(client)
@@ -40,7 +42,9 @@ def sends(client: Client, scope: Scope) -> Iterator[tuple[Client, Request]]:
 
 
 def _unanswered(before: Client, after: Client, request: Request) -> Client:
-    """Sent, and the connection is gone before the answer: a commit is tried again, a join starts over with the ids it has."""
+    """Sent, and the connection is gone before the answer: a commit is tried again, a join starts
+    over with the ids it has.
+    """
     return but(before, prepare=Prepare.NEEDED) if isinstance(request, OffsetCommit) else after
 
 
@@ -58,7 +62,9 @@ def crash(client: Client, link: Link, budget: Budget) -> Iterator[Outcome]:
 
 @rule("heard", "behind", "unheard", when=lambda budget: budget.allows("close"))
 def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
-    """The member closes. Behind a parked request its LeaveGroup is read when that is answered, or the member does not wait so long."""
+    """The member closes. Behind a parked request its LeaveGroup is read when that is answered, or
+    the member does not wait so long.
+    """
     if (
         client.id == NO_ID
         or client.prepare == Prepare.SYNC
@@ -78,7 +84,9 @@ def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
 
 @rule("heard", "unheard", when=lambda budget: budget.allows("poll_timeout"))
 def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
-    """The application did not poll in time: the heartbeat thread leaves the group; the application holds its partitions until it polls again."""
+    """The application did not poll in time: the heartbeat thread leaves the group; the application
+    holds its partitions until it polls again.
+    """
     if client.state not in (Member.COMPLETING, Member.STABLE):
         return
     spent = budget.spend("poll_timeout")
@@ -90,7 +98,8 @@ def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelle
 
 @rule("commit", "sync", when=lambda budget: budget.allows("lose_request"))
 def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Labelled]:
-    """The commit before revoking never arrives, and the member goes on without it; or the SyncGroup, and it joins again.
+    """The commit before revoking never arrives, and the member goes on without it; or the
+    SyncGroup, and it joins again.
 
     A lost JoinGroup, Heartbeat or other OffsetCommit is the same as one not sent yet.
     """
@@ -113,7 +122,9 @@ def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> It
 
 @rule(when=lambda budget: budget.allows("lose_response"))
 def lose_response(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
-    """A request is handled, its answer lost with the connection; so is what stands unread behind one that was parked."""
+    """A request is handled, its answer lost with the connection; so is what stands unread behind
+    one that was parked.
+    """
     if link.idle:
         for after, request in sends(client, scope):
             yield (
@@ -134,7 +145,9 @@ def disconnect(client: Client, link: Link, budget: Budget) -> Iterator[Outcome]:
 
 @rule(when=lambda budget: budget.allows("delay_request"))
 def delay_request(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
-    """A request is held up on a connection that the member then gives up. (A late heartbeat or fetch changes nothing.)"""
+    """A request is held up on a connection that the member then gives up. (A late heartbeat or
+    fetch changes nothing.)
+    """
     if link.idle and link.late is None:
         for after, request in sends(client, scope):
             yield (
@@ -153,7 +166,9 @@ def delay_request(client: Client, link: Link, budget: Budget, scope: Scope) -> I
 
 @rule(when=lambda budget: budget.allows("late_commit"))
 def late_commit(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
-    """The application commits once more after JoinGroup was sent (some clients do): the commit stands behind the parked request."""
+    """The application commits once more after JoinGroup was sent (some clients do): the commit
+    stands behind the parked request.
+    """
     if (
         link.idle
         and wants_to_join(client)

@@ -1,7 +1,9 @@
-"""The classic coordinator's answers to requests (protocol.md 1.4 to 1.10): one rule an API, each over (core, seats[i], link[i]).
+"""The classic coordinator's answers to requests (protocol.md 1.4 to 1.10): one rule an API, each
+over (core, seats[i], link[i]).
 
-Kafka: GroupMetadataManager (classicGroupJoin, classicGroupSync, classicGroupHeartbeat, classicGroupLeave) and OffsetMetadataManager; the old
-GroupCoordinator.scala behaves the same unless a rule says otherwise. Assumed: the group exists, sizes and timeouts are in range, no ACLs.
+Kafka: GroupMetadataManager (classicGroupJoin, classicGroupSync, classicGroupHeartbeat,
+classicGroupLeave) and OffsetMetadataManager; the old GroupCoordinator.scala behaves the same unless
+a rule says otherwise. Assumed: the group exists, sizes and timeouts are in range, no ACLs.
 """
 
 from __future__ import annotations
@@ -40,8 +42,9 @@ NEVER_TOLD = 100
 def _new_id(seats: Seats, link: Link) -> int:
     """The smallest number that no seat, no message on its way and no record still carries.
 
-    An id that goes to a dead connection nobody will ever use: it is taken from numbers of its own, for the member at the other end
-    may hold one of the small numbers that the coordinator has already forgotten.
+    An id that goes to a dead connection nobody will ever use: it is taken from numbers of its own,
+    for the member at the other end may hold one of the small numbers that the coordinator has
+    already forgotten.
     """
     id = 0 if link.live else NEVER_TOLD
     while (
@@ -54,7 +57,9 @@ def _new_id(seats: Seats, link: Link) -> int:
 
 
 def accepts(core: Core, seat: Seat | None, scope: Scope) -> bool:
-    """The size rule of KIP-389 (acceptJoiningMember): pending ids are not counted, known members may come back."""
+    """The size rule of KIP-389 (acceptJoiningMember): pending ids are not counted, known members
+    may come back.
+    """
     if scope.max_size is None or core.phase == Phase.EMPTY:
         return True
     if core.phase == Phase.PREPARING:
@@ -67,7 +72,9 @@ def accepts(core: Core, seat: Seat | None, scope: Scope) -> bool:
     when=lambda link: isinstance(link.request, JoinGroup),
 )  # fmt: skip
 def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    """A member wants to be in the group. First without an id: it is given one and must come again (KIP-394). Then it waits for the round."""
+    """A member wants to be in the group. First without an id: it is given one and must come again
+    (KIP-394). Then it waits for the round.
+    """
     request = link.request
     assert isinstance(request, JoinGroup)
     seat = seats[request.id]
@@ -96,7 +103,9 @@ def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
 
 
 def agrees(core: Core, seats: Seats, scope: Scope) -> bool:
-    """The protocol rule (supportsProtocols): some assignor of the joiner's list is supported by all members; an Empty group takes any."""
+    """The protocol rule (supportsProtocols): some assignor of the joiner's list is supported by all
+    members; an Empty group takes any.
+    """
     if not core.support or core.phase == Phase.EMPTY:
         return True
     return any(
@@ -117,7 +126,9 @@ def _too_many(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Ou
 def _add(
     core: Core, seats: Seats, link: Link, id: int, request: JoinGroup, scope: Scope
 ) -> Outcome:
-    """addMemberAndRebalance: the newcomer is parked with the five-minute timer; the round starts, or may now complete. The first one leads."""
+    """addMemberAndRebalance: the newcomer is parked with the five-minute timer; the round starts,
+    or may now complete. The first one leads.
+    """
     if not core.members:
         core, seats = but(core, led=True, leader_parked=True), but(seats, leader=id)
     seat = Seat(True, new="new_member_timeout" in core.keeps, join=True, claimed=request.claimed)
@@ -138,7 +149,9 @@ def _add(
 def _join_again(
     core: Core, seats: Seats, link: Link, seat: Seat, scope: Scope
 ) -> Iterator[Outcome]:
-    """A known member: parked in a running round; answered at once if nothing changed; otherwise (or if it leads a Stable group) a new round."""
+    """A known member: parked in a running round; answered at once if nothing changed; otherwise (or
+    if it leads a Stable group) a new round.
+    """
     request = link.request
     assert isinstance(request, JoinGroup)
     leads = seats.leader == request.id
@@ -174,7 +187,9 @@ def _join_again(
     when=lambda link: isinstance(link.request, SyncGroup),
 )  # fmt: skip
 def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    """A member asks for its share: it waits until the leader's plan is written, or has it at once in a Stable group."""
+    """A member asks for its share: it waits until the leader's plan is written, or has it at once
+    in a Stable group.
+    """
     request = link.request
     assert isinstance(request, SyncGroup)
     seat = seats[request.id]
@@ -212,7 +227,9 @@ def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
     when=lambda link: isinstance(link.request, Heartbeat),
 )
 def heartbeat(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
-    """A member says that it lives, and hears whether a round is running or whether it is still known."""
+    """A member says that it lives, and hears whether a round is running or whether it is still
+    known.
+    """
     request = link.request
     assert isinstance(request, Heartbeat)
     if not is_member(seats[request.id]) or (
@@ -229,7 +246,9 @@ def heartbeat(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
 
 @urgent("unknown", "pending", "left", when=lambda link: isinstance(link.request, LeaveGroup))
 def leave_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    """A member leaves. In the new coordinator the leaving of an id that never joined counts as well and starts a round in a Stable group."""
+    """A member leaves. In the new coordinator the leaving of an id that never joined counts as well
+    and starts a round in a Stable group.
+    """
     request = link.request
     assert isinstance(request, LeaveGroup)
     seat = seats[request.id]
@@ -247,7 +266,9 @@ def leave_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[
 
 
 def _forget(link: Link, seat: Seat, id: int) -> Link:
-    """A removed member's parked JoinGroup is answered, its parked SyncGroup never is (seen on the real coordinator)."""
+    """A removed member's parked JoinGroup is answered, its parked SyncGroup never is (seen on the
+    real coordinator).
+    """
     if seat.join and isinstance(link.parked, JoinGroup):
         link = deliver(link, JoinGroup, id, Answer(link.parked, UNKNOWN_MEMBER_ID))
     return orphan(link, SyncGroup, id) if seat.sync else link
@@ -261,7 +282,9 @@ def _forget(link: Link, seat: Seat, id: int) -> Link:
     when=lambda link: isinstance(link.request, OffsetCommit),
 )
 def offset_commit(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
-    """A member commits: refused unless it is a member and of the current generation. That it owns the partition is never checked."""
+    """A member commits: refused unless it is a member and of the current generation. That it owns
+    the partition is never checked.
+    """
     request = link.request
     assert isinstance(request, OffsetCommit)
     if not is_member(seats[request.id]) or core.phase == Phase.EMPTY:

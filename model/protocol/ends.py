@@ -1,4 +1,6 @@
-"""Where the protocol may rest: a state in which nobody can move any more must be one of these, or it is a deadlock."""
+"""Where the protocol may rest: a state in which nobody can move any more must be one of these, or
+it is a deadlock.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def edge_of_the_scope(state: Any, scope: Scope) -> bool:
 
 @end
 def waits_for_a_timer(state: Any) -> bool:
-    """The coordinator still has a timer running that would go on, but the budget has no such fault left."""
+    """The coordinator still has a timer running that would go on, but the budget has no such fault
+    left.
+    """
     core = state.core
     joins = core.phase == Phase.PREPARING and not core.initial and not core.all_joined
     silent = any(

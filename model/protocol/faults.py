@@ -33,7 +33,8 @@ REMEMBERED = (
 class Budget:
     """Faults left: `left` for each name, or `any` of all of them together (then `left` is empty).
 
-    `closing`, inside a step: the last fault of its kind has just been spent, and what only it could have read is to be forgotten.
+    `closing`, inside a step: the last fault of its kind has just been spent, and what only it could
+    have read is to be forgotten.
     """
 
     left: tuple[tuple[str, int], ...] = ()

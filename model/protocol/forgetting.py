@@ -1,8 +1,10 @@
-"""Dead values: what the coordinator's memory holds only for the sake of a fault that can happen no more is reset.
+"""Dead values: what the coordinator's memory holds only for the sake of a fault that can happen no
+more is reset.
 
-The last group record is read by a fail-over alone, who still owes a SyncGroup in a Stable group by the sync timer alone, who is new by the
-five-minute timer alone. When the budget's last such fault is spent, states that differ only in these become one. Nothing is lost: no rule
-but those three (which cannot fire any more) reads them.
+The last group record is read by a fail-over alone, who still owes a SyncGroup in a Stable group by
+the sync timer alone, who is new by the five-minute timer alone. When the budget's last such fault
+is spent, states that differ only in these become one. Nothing is lost: no rule but those three
+(which cannot fire any more) reads them.
 """
 
 from __future__ import annotations

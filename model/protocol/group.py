@@ -1,7 +1,9 @@
-"""The coordinator's memory of a classic group, cut into `core` (one) and `seats[i]` (what it knows of the ids of process i).
+"""The coordinator's memory of a classic group, cut into `core` (one) and `seats[i]` (what it knows
+of the ids of process i).
 
-The counts in `core` are those that the real coordinator keeps (ClassicGroup: size, numAwaitingJoinResponse, pendingJoinMembers,
-pendingSyncMembers); they are functions of the seats and add no state. Values that nobody can read any more are reset.
+The counts in `core` are those that the real coordinator keeps (ClassicGroup: size,
+numAwaitingJoinResponse, pendingJoinMembers, pendingSyncMembers); they are functions of the seats
+and add no state. Values that nobody can read any more are reset.
 """
 
 from __future__ import annotations
@@ -55,14 +57,17 @@ ENDED = -1  # `Walk.at` of a walk that has passed all seats, or of none
 
 @frozen
 class Walk:
-    """A walk over all seats inside one step: `at` is the next index. It carries what it needs of the group, and what it has found.
+    """A walk over all seats inside one step: `at` is the next index. It carries what it needs of
+    the group, and what it has found.
 
-    `members`: of the group when it began; `change`: how many have come (or gone, negative) since. `left` counts the members still to be
-    passed. `code` answers parked syncs, `expel` removes who has not synced. `generation` begins. `led`: somebody leads, where the walk may lose
-    or find the leader; `leader_parked` is that one's. `clears`: nobody is left, and a fail-over will find that in the log (see `failover`).
-    `free` is the mask of partitions still to be given, `rank` the members already passed, `again`: the shares are those of the record.
-    `votes` is what each assignor has got so far, `support` and `assignor` are the group's. `keeps`, as the group's: of what the walk could
-    forget. `settled`: nobody is awaited any more.
+    `members`: of the group when it began; `change`: how many have come (or gone, negative) since.
+    `left` counts the members still to be passed. `code` answers parked syncs, `expel` removes who
+    has not synced. `generation` begins. `led`: somebody leads, where the walk may lose or find the
+    leader; `leader_parked` is that one's. `clears`: nobody is left, and a fail-over will find that
+    in the log (see `failover`). `free` is the mask of partitions still to be given, `rank` the
+    members already passed, `again`: the shares are those of the record. `votes` is what each
+    assignor has got so far, `support` and `assignor` are the group's. `keeps`, as the group's: of
+    what the walk could forget. `settled`: nobody is awaited any more.
     """
 
     kind: Pass = Pass.NONE
@@ -91,14 +96,19 @@ REST = Walk()
 
 @frozen
 class Core:
-    """The group without its members. `initial`: PreparingRebalance was entered from Empty, the initial delay runs (KIP-134).
+    """The group without its members. `initial`: PreparingRebalance was entered from Empty, the
+    initial delay runs (KIP-134).
 
-    `extended`: a member was added during the initial delay (newMemberAdded). `parked`: members whose JoinGroup waits. `due`: members that
-    have not sent SyncGroup (pendingSync), `deadline`: the sync timer runs. `led`: there is a leader, `leader_parked`: its JoinGroup waits, too.
-    `appending`: the leader's assignment is written, but not yet committed. `support`: how many members list each assignor, and `assignor`
-    the number of the one that was voted for (both only where the scope's members differ in what they list). `durable`: generation, leader or none, assignor
-    of the last record that a fail-over would load, `recorded`: the assignment in flight is that record already.
-    `keeps`: the faults still possible for whose sake something is remembered that nobody else reads (see `faults.REMEMBERED`).
+    `extended`: a member was added during the initial delay (newMemberAdded). `parked`: members
+    whose JoinGroup waits. `due`: members that have not sent SyncGroup (pendingSync), `deadline`:
+    the sync timer runs. `led`: there is a leader, `leader_parked`: its JoinGroup waits, too.
+    `appending`: the leader's assignment is written, but not yet committed. `support`: how many
+    members list each assignor, and `assignor` the number of the one that was voted for (both only
+    where the scope's members differ in what they list). `durable`: generation, leader or none,
+    assignor of the last record that a fail-over would load, `recorded`: the assignment in flight is
+    that record already.
+    `keeps`: the faults still possible for whose sake something is remembered that nobody else reads
+    (see `faults.REMEMBERED`).
     `walk`: one over all seats is to begin.
     """
 
@@ -128,11 +138,15 @@ class Core:
 
 @frozen
 class Seat:
-    """What the coordinator knows of one id. `member` False: the id was handed out and has not joined yet (pendingJoin).
+    """What the coordinator knows of one id. `member` False: the id was handed out and has not
+    joined yet (pendingJoin).
 
-    `new`: added in this round, its timer is the five-minute one. `join`, `sync`: a request of it is parked. `due`: it has not sent SyncGroup.
-    `claimed`: the generation in its subscription bytes. `share`: its partitions in the stored assignment. `armed`: its timer runs.
-    `loaded`: read from the log, which holds only the assignor that was chosen of those that the member lists.
+    `new`: added in this round, its timer is the five-minute one. `join`, `sync`: a request of it is
+    parked. `due`: it has not sent SyncGroup.
+    `claimed`: the generation in its subscription bytes. `share`: its partitions in the stored
+    assignment. `armed`: its timer runs.
+    `loaded`: read from the log, which holds only the assignor that was chosen of those that the
+    member lists.
     """
 
     member: bool = False
@@ -148,10 +162,12 @@ class Seat:
 
 @frozen
 class Seats:
-    """The ids of one process: (id, seat) in ascending order. `leader`: the id of the group's leader, if it is one of them.
+    """The ids of one process: (id, seat) in ascending order. `leader`: the id of the group's
+    leader, if it is one of them.
 
-    `durable`: its members in the last group record, as (id, share, claimed), and `durable_leader` the record's leader. `listed`: the assignors
-    that the process lists, where that differs between processes.
+    `durable`: its members in the last group record, as (id, share, claimed), and `durable_leader`
+    the record's leader. `listed`: the assignors that the process lists, where that differs between
+    processes.
     """
 
     ids: tuple[tuple[int, Seat], ...] = ()
@@ -205,7 +221,9 @@ def leader_of(seats: Iterable[Seats]) -> Leader | None:
 def supported(
     support: tuple[int, ...], seats: Seats, by: int, scope: Scope, only: int | None = None
 ) -> tuple[int, ...]:
-    """How many list each assignor, after `by` (1 or -1) members of a process came or went; `only`: the one that the log holds (see `Seat`)."""
+    """How many list each assignor, after `by` (1 or -1) members of a process came or went; `only`:
+    the one that the log holds (see `Seat`).
+    """
     if not support:
         return support
     mine = seats.listed if only is None else (scope.assignors_listed[only],)
@@ -215,7 +233,9 @@ def supported(
 
 
 def remove(core: Core, seats: Seats, id: int, scope: Scope) -> tuple[Core, Seats]:
-    """Takes an id out of the group's memory, its timer with it. Who waited for an answer is the caller's business."""
+    """Takes an id out of the group's memory, its timer with it. Who waited for an answer is the
+    caller's business.
+    """
     seat = seats[id]
     assert seat is not None
     if seat.member:

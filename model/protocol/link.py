@@ -1,9 +1,10 @@
 """The connection of one member to the coordinator: one queue, answered in order.
 
-A JoinGroup or SyncGroup that the coordinator parks holds up everything behind it. `request` and `answer` exist only inside a step: what is
-sent over an idle connection is handled, and what is answered is received, in the step that sent it (nothing can come between, because
-nobody else sees the message). The exception is the place between a JoinGroup's answer and the SyncGroup that it causes: there the member
-stops, or the sync timer would have nothing to fire on.
+A JoinGroup or SyncGroup that the coordinator parks holds up everything behind it. `request` and
+`answer` exist only inside a step: what is sent over an idle connection is handled, and what is
+answered is received, in the step that sent it (nothing can come between, because nobody else sees
+the message). The exception is the place between a JoinGroup's answer and the SyncGroup that it
+causes: there the member stops, or the sync timer would have nothing to fire on.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from groupcheck.model.protocol.messages import Answer, JoinGroup, Request, SyncG
 
 @frozen
 class Link:
-    """`parked` waits at the coordinator, `queue` stands unread behind it, `late` is a request of an earlier connection that is still to arrive.
+    """`parked` waits at the coordinator, `queue` stands unread behind it, `late` is a request of an
+    earlier connection that is still to arrive.
 
-    `orphaned`: the coordinator will never answer `parked` (a later request took its place, or its member was removed while it synced).
-    `live` tells whether `request` came over this connection or over one that is gone, whose answers nobody reads.
+    `orphaned`: the coordinator will never answer `parked` (a later request took its place, or its
+    member was removed while it synced). `live` tells whether `request` came over this connection or
+    over one that is gone, whose answers nobody reads.
     """
 
     parked: JoinGroup | SyncGroup | None = None
@@ -44,7 +47,9 @@ def send(link: Link, request: Request) -> Link:
 
 
 def send_into_the_void(link: Link, request: Request) -> Link:
-    """The request is handled in this step, but its connection is gone: a new one stands in its place."""
+    """The request is handled in this step, but its connection is gone: a new one stands in its
+    place.
+    """
     return Link(late=link.late, request=request, live=False)
 
 
@@ -56,7 +61,9 @@ def reply(link: Link, answer: Answer) -> Link:
 
 
 def park(link: Link, request: JoinGroup | SyncGroup) -> Link:
-    """The request at hand waits for its answer. One from a dead connection takes the place of the living one, which is then never answered."""
+    """The request at hand waits for its answer. One from a dead connection takes the place of the
+    living one, which is then never answered.
+    """
     if link.live:
         return but(link, request=None, parked=request, orphaned=False)
     superseded = (
@@ -90,5 +97,7 @@ def orphan(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> Link
 
 
 def mentions(link: Link, id: int) -> bool:
-    """Does some message on this connection, or a late one, still carry the id? Then the number may not be given to somebody else."""
+    """Does some message on this connection, or a late one, still carry the id? Then the number may
+    not be given to somebody else.
+    """
     return any(getattr(r, "id", None) == id for r in (link.parked, link.late, *link.queue))

@@ -1,7 +1,8 @@
 """Requests of the group APIs and their answers, reduced to the fields on which somebody decides.
 
-A member id is written as a small number that is unique among the ids that one process was given (`clientId-UUID` in Kafka);
-`NO_ID` is the empty string of a member that has none yet. `NO_GENERATION` is Kafka's -1.
+A member id is written as a small number that is unique among the ids that one process was given
+(`clientId-UUID` in Kafka); `NO_ID` is the empty string of a member that has none yet.
+`NO_GENERATION` is Kafka's -1.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ NO_GENERATION = -1
 
 @frozen
 class JoinGroup:
-    """`claimed` is the generation inside the subscription bytes (version 2 and newer, KIP-792): by it, a re-join counts as unchanged or not."""
+    """`claimed` is the generation inside the subscription bytes (version 2 and newer, KIP-792): by
+    it, a re-join counts as unchanged or not.
+    """
 
     id: int
     claimed: int = NO_GENERATION
@@ -24,7 +27,9 @@ class JoinGroup:
 
 @frozen
 class SyncGroup:
-    """The leader's plan is not carried: it is chosen when its append commits (nobody can see it before)."""
+    """The leader's plan is not carried: it is chosen when its append commits (nobody can see it
+    before).
+    """
 
     id: int
     generation: int
@@ -52,7 +57,9 @@ class OffsetCommit:
 
 @frozen
 class Store:
-    """The half of an OffsetCommit that is left when the coordinator has accepted it: writing the offset."""
+    """The half of an OffsetCommit that is left when the coordinator has accepted it: writing the
+    offset.
+    """
 
     commit: OffsetCommit
 
@@ -62,7 +69,9 @@ Request = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit | Store
 
 @frozen
 class Answer:
-    """The answer to `request`. `id` and `generation` of a JoinGroup answer, `share` (partitions as a bit mask) of a SyncGroup answer."""
+    """The answer to `request`. `id` and `generation` of a JoinGroup answer, `share` (partitions as
+    a bit mask) of a SyncGroup answer.
+    """
 
     request: Request
     code: int = NONE

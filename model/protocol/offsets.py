@@ -1,7 +1,9 @@
-"""Offsets of one watched partition: what is committed, and (as a ghost that nobody in the protocol can see) what has been processed.
+"""Offsets of one watched partition: what is committed, and (as a ghost that nobody in the protocol
+can see) what has been processed.
 
-Every fact about offsets here concerns one partition, so one is watched: under `range` every partition in turn (an initial state for each),
-under `any` one stands for all. Processing is in order, so that the processed records are those below `processed`.
+Every fact about offsets here concerns one partition, so one is watched: under `range` every
+partition in turn (an initial state for each), under `any` one stands for all. Processing is in
+order, so that the processed records are those below `processed`.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from groupcheck.model.protocol.scope import Scope
 
 @frozen
 class Offsets:
-    """`committed`: what an OffsetFetch returns. `processed`: records that some application has finished, by whoever."""
+    """`committed`: what an OffsetFetch returns. `processed`: records that some application has
+    finished, by whoever.
+    """
 
     watched: int = 0
     committed: int = 0
@@ -28,7 +32,9 @@ class Offsets:
 
 @urgent("forwards", "again", "backwards", when=lambda link: isinstance(link.request, Store))
 def store_offset(link: Link, offsets: Offsets) -> Iterator[tuple[str, Link, Offsets]]:
-    """The accepted commit is written: the last writer wins, offsets may go backwards. A commit whose append fails is retried: the same as not sent yet."""
+    """The accepted commit is written: the last writer wins, offsets may go backwards. A commit
+    whose append fails is retried: the same as not sent yet.
+    """
     request = link.request
     assert isinstance(request, Store)
     offset = request.commit.offset
@@ -46,7 +52,9 @@ def store_offset(link: Link, offsets: Offsets) -> Iterator[tuple[str, Link, Offs
     when=lambda client: client.owned and client.position < 0 and client.prepare != Prepare.COMMITTED
 )
 def fetch_offset(client: Client, offsets: Offsets) -> Iterator[tuple[Client, Offsets]]:
-    """A newly assigned partition starts at the committed offset (OffsetFetch is never fenced in a classic group)."""
+    """A newly assigned partition starts at the committed offset (OffsetFetch is never fenced in a
+    classic group).
+    """
     if client.owned >> offsets.watched & 1:
         yield but(client, position=offsets.committed, dirty=False), offsets
 

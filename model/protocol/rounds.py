@@ -1,7 +1,9 @@
-"""Rounds of the classic coordinator: starting one, completing it, handing out the assignment (protocol.md 1.11, 1.12, 1.7).
+"""Rounds of the classic coordinator: starting one, completing it, handing out the assignment
+(protocol.md 1.11, 1.12, 1.7).
 
 What concerns all members is left to a walk over the seats (`walks`), which begins in the same step.
-Kafka: GroupMetadataManager.prepareRebalance, completeClassicGroupJoin, setAndPropagateAssignment; the old GroupCoordinator.scala alike.
+Kafka: GroupMetadataManager.prepareRebalance, completeClassicGroupJoin, setAndPropagateAssignment;
+the old GroupCoordinator.scala alike.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from groupcheck.model.protocol.scope import Scope
 
 
 def prepare(core: Core, code: int = REBALANCE_IN_PROGRESS, expel: bool = False) -> Core:
-    """Starts a round (prepareRebalance): who waits in SyncGroup is sent back with `code`; from Empty the initial delay begins.
+    """Starts a round (prepareRebalance): who waits in SyncGroup is sent back with `code`; from
+    Empty the initial delay begins.
 
     With `expel`, the members that have not sent SyncGroup are removed first (the sync timer).
     """
@@ -34,14 +37,18 @@ def prepare(core: Core, code: int = REBALANCE_IN_PROGRESS, expel: bool = False) 
 
 
 def attempt(core: Core, scope: Scope, expiry: bool = False) -> Core:
-    """Completes the round if everybody has joined (maybeCompleteJoinPhase); an expiry does so even during the initial delay."""
+    """Completes the round if everybody has joined (maybeCompleteJoinPhase); an expiry does so even
+    during the initial delay.
+    """
     if core.phase == Phase.PREPARING and (expiry or not core.initial) and core.all_joined:
         return complete(core, scope)
     return core
 
 
 def complete(core: Core, scope: Scope) -> Core:
-    """Begins the generation: who is not parked is removed, the others are answered. At the edge of the scope the group waits instead."""
+    """Begins the generation: who is not parked is removed, the others are answered. At the edge of
+    the scope the group waits instead.
+    """
     if core.generation >= scope.generations:
         return core
     generation = core.generation + 1
@@ -65,21 +72,27 @@ def complete(core: Core, scope: Scope) -> Core:
 
 
 def after_removal(core: Core, scope: Scope, expiry: bool = False) -> Core:
-    """A member or an id that had been handed out is gone: a round starts, or the running one may complete."""
+    """A member or an id that had been handed out is gone: a round starts, or the running one may
+    complete.
+    """
     if core.phase >= Phase.COMPLETING:
         return prepare(core)
     return succeed(attempt(core, scope, expiry))
 
 
 def succeed(core: Core) -> Core:
-    """If the leader is gone and the round goes on, another one follows at once. (A round that completes chooses among those who joined.)"""
+    """If the leader is gone and the round goes on, another one follows at once. (A round that
+    completes chooses among those who joined.)
+    """
     if not core.led and core.members and core.walk is None:
         return but(core, walk=Walk(Pass.ELECT, 0, left=core.members))
     return core
 
 
 def elect_assignor(core: Core, scope: Scope) -> Core:
-    """The members of the new generation vote for an assignor, where they list different ones (ClassicGroup.selectProtocol)."""
+    """The members of the new generation vote for an assignor, where they list different ones
+    (ClassicGroup.selectProtocol).
+    """
     if not scope.lists:
         return core
     return but(
@@ -89,7 +102,9 @@ def elect_assignor(core: Core, scope: Scope) -> Core:
 
 
 def assign(core: Core, scope: Scope) -> Core:
-    """The leader's assignment is committed: it is stored, and whoever waits in SyncGroup gets its share."""
+    """The leader's assignment is committed: it is stored, and whoever waits in SyncGroup gets its
+    share.
+    """
     everything = (1 << scope.partition_count) - 1
     keeps = tuple([fault for fault in core.keeps if fault != "new_member_timeout"])
     walk = Walk(
@@ -105,7 +120,9 @@ def assign(core: Core, scope: Scope) -> Core:
 
 
 def write_record(core: Core, scope: Scope) -> Core:
-    """From now on, a fail-over loads the leader's assignment, whether or not its append is ever seen to commit."""
+    """From now on, a fail-over loads the leader's assignment, whether or not its append is ever
+    seen to commit.
+    """
     everything = (1 << scope.partition_count) - 1
     return but(
         core,

@@ -24,14 +24,20 @@ def _faults(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple
 
 @frozen
 class Scope:
-    """What bounds a run. A round after the last of `generations` is not completed: the group waits at the edge of the scope.
+    """What bounds a run. A round after the last of `generations` is not completed: the group waits
+    at the edge of the scope.
 
-    `partitions`: of one topic; None: one under `any` (a promise about single partitions needs no more there), as many as members under `range`.
-    `assignor`: unless it is given, `range` where `partitions` are given, otherwise `any`, which proves more.
-    `records` in each partition. `faults`: name -> how often. `any_faults`: any N of all faults instead (the same one may repeat).
-    `max_size`: group.max.size (KIP-389). `two_step`: members first ask for an id (KIP-394, JoinGroup version 4 and newer).
-    `protocols`: what each member lists in JoinGroup, in order of preference, if they differ: "range,sticky|sticky" for two members.
-    `autocommit`: members commit in poll and before they revoke. `atomic_complete`: the SyncGroup answer and onJoinComplete are one step.
+    `partitions`: of one topic; None: one under `any` (a promise about single partitions needs no
+    more there), as many as members under `range`.
+    `assignor`: unless it is given, `range` where `partitions` are given, otherwise `any`, which
+    proves more. `records` in each partition. `faults`: name -> how often. `any_faults`: any N of
+    all faults instead (the same one may repeat).
+    `max_size`: group.max.size (KIP-389). `two_step`: members first ask for an id (KIP-394,
+    JoinGroup version 4 and newer).
+    `protocols`: what each member lists in JoinGroup, in order of preference, if they differ:
+    "range,sticky|sticky" for two members.
+    `autocommit`: members commit in poll and before they revoke. `atomic_complete`: the SyncGroup
+    answer and onJoinComplete are one step.
     """
 
     members: int = 2
@@ -111,7 +117,9 @@ class Scope:
             self.must_be_few(1, 2, self.partition_count)
 
     def must_be_few(self, members: int, among: int, partitions: int) -> None:
-        """Raises `ScopeError` if `any` has too many ways to give so many `members` their shares, `among` those who share the partitions."""
+        """Raises `ScopeError` if `any` has too many ways to give so many `members` their shares,
+        `among` those who share the partitions.
+        """
         ways = (members + (members < among)) ** partitions
         if self.assignor == "any" and ways > MOST_OUTCOMES:
             raise ScopeError(
@@ -154,5 +162,7 @@ class Scope:
         return Budget(tuple((name, n) for name, n in self.faults if n))
 
     def has(self, fault: str) -> bool:
-        """Can this fault happen at all in the scope? What only it could read is a dead value otherwise."""
+        """Can this fault happen at all in the scope? What only it could read is a dead value
+        otherwise.
+        """
         return self.budget.allows(fault)

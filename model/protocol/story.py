@@ -1,10 +1,12 @@
-"""A path told for people: lanes, lines, messages, notes, bars and the broken fact, with no word of how they are shown.
+"""A path told for people: lanes, lines, messages, notes, bars and the broken fact, with no word of
+how they are shown.
 
-A variant turns a `Path` into a `Story`; texts, pictures and tables are made of nothing else, so they serve every protocol.
+A variant turns a `Path` into a `Story`; texts, pictures and tables are made of nothing else, so
+they serve every protocol.
 
-Time is counted in steps: step 0 is the initial state, step k the k-th transition, and state k the state after it. Inside one step
-the order of `Story.events` is the order in which they happen (a request before its answer). Every text is plain; whoever shows it
-escapes it.
+Time is counted in steps: step 0 is the initial state, step k the k-th transition, and state k the
+state after it. Inside one step the order of `Story.events` is the order in which they happen (a
+request before its answer). Every text is plain; whoever shows it escapes it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ def _all(values: Sequence[object]) -> tuple[object, ...]:
 
 @frozen
 class Lane:
-    """One vertical lane. `name` is how the others refer to it, `title` is shown, `me` the index of its array slots (None: not a member)."""
+    """One vertical lane. `name` is how the others refer to it, `title` is shown, `me` the index of
+    its array slots (None: not a member).
+    """
 
     name: str
     title: str
@@ -30,10 +34,12 @@ class Lane:
 
 @frozen
 class Line:
-    """One step in words: `words` is a whole sentence with its subject, e.g. "member 2 sends JoinGroup and is parked".
+    """One step in words: `words` is a whole sentence with its subject, e.g. "member 2 sends
+    JoinGroup and is parked".
 
-    `lane`: whose step it is. `changes`: short texts such as "generation 1 -> 2". `telling` False: routine (a heartbeat that
-    changes nothing), in the table but not in the paragraph. `when`: a time stamp, where a log gave one.
+    `lane`: whose step it is. `changes`: short texts such as "generation 1 -> 2". `telling` False:
+    routine (a heartbeat that changes nothing), in the table but not in the paragraph. `when`: a
+    time stamp, where a log gave one.
     """
 
     step: int
@@ -46,7 +52,9 @@ class Line:
 
 @frozen
 class Message:
-    """An arrow between lanes, sent in `step`; it arrives in the same step, or at the beginning of step `until`; `lost`: never."""
+    """An arrow between lanes, sent in `step`; it arrives in the same step, or at the beginning of
+    step `until`; `lost`: never.
+    """
 
     step: int
     source: str
@@ -58,7 +66,9 @@ class Message:
 
 @frozen
 class Note:
-    """Something that happens in one lane: `kind` "event", "timer" (it fired) or "fault" (what the scope's budget allows)."""
+    """Something that happens in one lane: `kind` "event", "timer" (it fired) or "fault" (what the
+    scope's budget allows).
+    """
 
     step: int
     lane: str
@@ -68,10 +78,12 @@ class Note:
 
 @frozen
 class Span:
-    """A bar along a lane from step `since` (0: from the beginning) to step `until` in which it ends (None: to the end of the picture).
+    """A bar along a lane from step `since` (0: from the beginning) to step `until` in which it ends
+    (None: to the end of the picture).
 
-    `kind`: "owns" (a member owns, or believes to own, what `text` names: one span for each partition, the same text for the same
-    partition in every lane), "stale" (it still believes so, but its generation is over), "phase" (a state, e.g. of the coordinator).
+    `kind`: "owns" (a member owns, or believes to own, what `text` names: one span for each
+    partition, the same text for the same partition in every lane), "stale" (it still believes so,
+    but its generation is over), "phase" (a state, e.g. of the coordinator).
     """
 
     lane: str
@@ -100,7 +112,9 @@ class Mark:
 
 @frozen
 class Story:
-    """What happened along a path, for every way of showing it. `lines` has one entry for each step, in order; `prose` may be empty."""
+    """What happened along a path, for every way of showing it. `lines` has one entry for each step,
+    in order; `prose` may be empty.
+    """
 
     title: str
     lanes: tuple[Lane, ...] = field(converter=_all)

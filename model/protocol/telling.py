@@ -1,4 +1,6 @@
-"""Steps of the classic protocol in words: what the member or the coordinator did, and what came of it."""
+"""Steps of the classic protocol in words: what the member or the coordinator did, and what came of
+it.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +127,9 @@ def _does(step: Step, after: Mapping[str, Any]) -> str:
 
 
 def sent(step: Step, after: Mapping[str, Any]) -> str:
-    """The API of the request that a step sends over a connection that is then lost: handled in this step, or still under way."""
+    """The API of the request that a step sends over a connection that is then lost: handled in this
+    step, or still under way.
+    """
     me = step.firing.me
     for firing in step.urgent:
         rule = firing.name.partition(":")[0]

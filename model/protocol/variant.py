@@ -13,9 +13,11 @@ from groupcheck.model.engine.verdict import Path, Step
 
 @frozen
 class Variant:
-    """`scope_type(**fields)` validates itself (`ScopeError`); `spec(scope)` has no invariants yet: those are a floor above.
+    """`scope_type(**fields)` validates itself (`ScopeError`); `spec(scope)` has no invariants yet:
+    those are a floor above.
 
-    `tell(step, before, after)` says one transition in words (states as mappings of slot to value); `story(path)` is the picture's data.
+    `tell(step, before, after)` says one transition in words (states as mappings of slot to value);
+    `story(path)` is the picture's data.
     """
 
     name: str

@@ -1,8 +1,10 @@
-"""What concerns all members at once: a walk over the seats, one index after the other, inside the step that caused it.
+"""What concerns all members at once: a walk over the seats, one index after the other, inside the
+step that caused it.
 
-`begin_walk` takes it up from `core.walk`; each rule of a kind looks at one process (the walk, its seats, perhaps its connection) and passes
-on; `end_walk` lets the group have what was found. Between the two nobody looks at the group itself, so that the rules over the seats,
-which are most of the work, need not know it.
+`begin_walk` takes it up from `core.walk`; each rule of a kind looks at one process (the walk, its
+seats, perhaps its connection) and passes on; `end_walk` lets the group have what was found. Between
+the two nobody looks at the group itself, so that the rules over the seats, which are most of the
+work, need not know it.
 """
 
 from __future__ import annotations
@@ -114,7 +116,9 @@ def _restarted(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
 
 @urgent(when=lambda me, walk: walk.at == me and walk.kind == Pass.ELECT)
 def elect(walk: Walk, seats: Seats, scope: Scope) -> Iterator[tuple[Walk, Seats]]:
-    """The leader was removed: any other member leads from now on (ClassicGroup.remove); who joins later cannot."""
+    """The leader was removed: any other member leads from now on (ClassicGroup.remove); who joins
+    later cannot.
+    """
     members = [(id, seat) for id, seat in seats if seat.member]
     for id, seat in members:
         yield but(walk, at=ENDED, left=0, led=True, leader_parked=seat.join), but(seats, leader=id)
@@ -133,7 +137,9 @@ def _led(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
 def answer_joins(
     walk: Walk, seats: Seats, link: Link, scope: Scope
 ) -> Iterator[tuple[Walk, Seats, Link]]:
-    """The generation begins: parked JoinGroups are answered, who is missing is removed; if that was the leader, any who joined leads."""
+    """The generation begins: parked JoinGroups are answered, who is missing is removed; if that was
+    the leader, any who joined leads.
+    """
     if walk.clears:
         seats = unrecorded(seats)
     yield from _answer_joins(walk, list(seats), seats, link, scope)
@@ -188,7 +194,9 @@ def _completed(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
 
 @urgent(when=lambda me, walk: walk.at == me and walk.kind == Pass.VOTE)
 def vote(walk: Walk, seats: Seats, scope: Scope) -> Iterator[tuple[Walk, Seats]]:
-    """Each member votes for the first assignor of its list that all support; most votes win, a tie goes to either (ClassicGroup.selectProtocol)."""
+    """Each member votes for the first assignor of its list that all support; most votes win, a tie
+    goes to either (ClassicGroup.selectProtocol).
+    """
     names = scope.assignors_listed
     choice = next(
         (
@@ -246,7 +254,9 @@ def _given(walk: Walk, share: int) -> Walk:
 
 
 def recorded(seats: Seats, members: Record) -> Seats:
-    """The group record is written: these members of the process, and the leader, if it is one of them."""
+    """The group record is written: these members of the process, and the leader, if it is one of
+    them.
+    """
     return but(seats, durable=members, durable_leader=seats.leader)
 
 
@@ -261,7 +271,9 @@ def record(kept: tuple[tuple[int, Seat], ...]) -> Record:
 
 
 def shares(walk: Walk, scope: Scope) -> list[int]:
-    """What the next member may get (bit masks): under `range` its interval, under `any` every subset of what is left (the last one: all)."""
+    """What the next member may get (bit masks): under `range` its interval, under `any` every
+    subset of what is left (the last one: all).
+    """
     if scope.assignor == "range":
         size, extra = divmod(scope.partition_count, walk.members)
         start = walk.rank * size + min(walk.rank, extra)
@@ -322,7 +334,9 @@ def _recorded(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
 def reload(
     walk: Walk, seats: Seats, link: Link, scope: Scope
 ) -> Iterator[tuple[Walk, Seats, Link]]:
-    """The members of the record are loaded, each with a full session timer; ids that were only handed out are forgotten."""
+    """The members of the record are loaded, each with a full session timer; ids that were only
+    handed out are forgotten.
+    """
     narrow = bool(scope.lists)
     loaded = tuple(
         (id, Seat(True, claimed=claimed, share=share, loaded=narrow))
@@ -350,7 +364,9 @@ def _loaded(core: Core, walk: Walk, scope: Scope) -> Iterator[Core]:
 
 @urgent(when=lambda me, walk: walk.at == me and walk.kind == Pass.FORGET)
 def forget(walk: Walk, seats: Seats, scope: Scope) -> Iterator[tuple[Walk, Seats]]:
-    """What was remembered of one process's ids for the sake of faults that cannot happen any more is reset (see `forgetting`)."""
+    """What was remembered of one process's ids for the sake of faults that cannot happen any more
+    is reset (see `forgetting`).
+    """
     if "fail_over" not in walk.keeps:
         seats = unrecorded(seats)
     newcomers = "new_member_timeout" in walk.keeps

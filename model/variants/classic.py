@@ -1,4 +1,6 @@
-"""The classic group protocol with an eager assignor: coordinator, members, connections, offsets (protocol.md 1 and 2)."""
+"""The classic group protocol with an eager assignor: coordinator, members, connections, offsets
+(protocol.md 1 and 2).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.protocol.walks import WALK_RULES
 
-# Inside a step: answers are received, walks go on, commits are stored; only then is the next request read.
+# Inside a step: answers are received, walks go on, commits are stored; only then is the next
+# request read.
 URGENT_RULES = (*ANSWER_RULES, *WALK_RULES, close_books, OFFSET_RULES[0], *REQUEST_RULES)
 RULES = (
     *TIMER_RULES,

@@ -1,4 +1,6 @@
-"""Finds the variants: every module of this package that holds a `VARIANT`. A new protocol is one new file."""
+"""Finds the variants: every module of this package that holds a `VARIANT`. A new protocol is one
+new file.
+"""
 
 from __future__ import annotations
 

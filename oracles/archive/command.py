@@ -1,4 +1,6 @@
-"""`groupcheck replay --spark MASTER --out URI PATH...`: the run on Spark, its progress on a terminal, its summary, its exit code."""
+"""`groupcheck replay --spark MASTER --out URI PATH...`: the run on Spark, its progress on a
+terminal, its summary, its exit code.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ BLINK_S = 0.5
 
 
 def run(paths: Sequence[str | Path], master: str, out: str | None, as_json: bool) -> int:
-    """Replays an archive of logs and gives the exit code: 0 every group holds, 1 some line cannot be explained, 3 unknown."""
+    """Replays an archive of logs and gives the exit code: 0 every group holds, 1 some line cannot
+    be explained, 3 unknown.
+    """
     if out is None:
         raise UserError("the tables need a place", where="--spark", do="give --out URI too")
     from groupcheck.oracles.archive.finding import find_sources

@@ -37,7 +37,9 @@ _NOTHING = "__class__"
 
 @frozen
 class _Shape:
-    """Of one kind of event: how to get all that it says at once. `values` gives the member, the generation, and then the values of `names`."""
+    """Of one kind of event: how to get all that it says at once. `values` gives the member, the
+    generation, and then the values of `names`.
+    """
 
     values: Callable[[Any], tuple[Any, ...]]
     names: tuple[str, ...]
@@ -54,7 +56,9 @@ def _shape(kind: Any) -> _Shape:
 
 
 def event_row(event: Event | Exchange, text: str, path: str) -> tuple[Any, ...]:
-    """One line's row, in the order of the columns; its time as milliseconds, which is quicker than a date."""
+    """One line's row, in the order of the columns; its time as milliseconds, which is quicker than
+    a date.
+    """
     kind: Any = type(event)
     shape = _shape(kind)
     member, generation, *values = shape.values(event)

@@ -1,4 +1,6 @@
-"""Which logs there are: files as they are named, folders walked to their last corner; and how they are dealt out to tasks."""
+"""Which logs there are: files as they are named, folders walked to their last corner; and how they
+are dealt out to tasks.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ GZIP_RATIO = 10
 
 
 def find_sources(paths: Sequence[str | Path], archive: str | None) -> list[Source]:
-    """Every file of these paths once, by its absolute path, in order of name; not the archive's own (`archive`: its folder, if it is local).
+    """Every file of these paths once, by its absolute path, in order of name; not the archive's own
+    (`archive`: its folder, if it is local).
 
-    Links to folders are not followed inside a folder. Raises `UserError` for a path that does not exist, and if there is no file at all.
+    Links to folders are not followed inside a folder. Raises `UserError` for a path that does not
+    exist, and if there is no file at all.
     """
     found: dict[str, Source] = {}
     for given in paths:

@@ -1,7 +1,9 @@
-"""What an archive holds: its files, its parts, and the moves of a commit that may not be finished yet.
+"""What an archive holds: its files, its parts, and the moves of a commit that may not be finished
+yet.
 
-A commit is one file that is replaced whole: `_manifest.json` with the new state and the moves that it takes. Whoever opens the archive next
-finishes them, so a killed run leaves the state before its commit or the one after. Parts are never written to once they are in place.
+A commit is one file that is replaced whole: `_manifest.json` with the new state and the moves that
+it takes. Whoever opens the archive next finishes them, so a killed run leaves the state before its
+commit or the one after. Parts are never written to once they are in place.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ SCHEMA = "groupcheck.archive/1"
 
 @frozen
 class Known:
-    """A file whose rows are in the archive. `part`: of which part; `groups`: how many hold, are violated, are unknown."""
+    """A file whose rows are in the archive. `part`: of which part; `groups`: how many hold, are
+    violated, are unknown.
+    """
 
     size: int
     modified_ns: int
@@ -37,7 +41,9 @@ class Known:
 
 @frozen
 class Pending:
-    """Moves of a commit: first `remove`, the rows of `verdicts` and `files` before the others, then `move`, those after the others."""
+    """Moves of a commit: first `remove`, the rows of `verdicts` and `files` before the others, then
+    `move`, those after the others.
+    """
 
     remove: tuple[str, ...] = ()
     move: tuple[tuple[str, str], ...] = ()
@@ -62,7 +68,9 @@ def part_file(table: str, part: str) -> str:
 
 
 def opened(place: Place) -> Manifest:
-    """The archive's manifest, an unfinished commit finished, what a killed run left removed. Raises `UserError` for one that is none."""
+    """The archive's manifest, an unfinished commit finished, what a killed run left removed. Raises
+    `UserError` for one that is none.
+    """
     place.prepare([HIDDEN, *TABLES])
     raw = place.read(NAME)
     if raw is None:
@@ -125,7 +133,9 @@ def finish(place: Place, manifest: Manifest) -> None:
 
 
 def moved(manifest: Manifest, gone: list[str], new: dict[str, dict[str, str]]) -> Manifest:
-    """The manifest without the parts `gone` and with `new` ones: part -> table -> where its file lies until the commit."""
+    """The manifest without the parts `gone` and with `new` ones: part -> table -> where its file
+    lies until the commit.
+    """
     order = list(TABLES)
     remove = [
         part_file(t, part) for t in reversed(order) for part in gone if t in manifest.parts[part]

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 
 def replay_on(spark: OnDemand, uri: str) -> Runner:
-    """What replays packs of the archive at `uri`. It raises `UserError` where Spark itself is gone, and not one of its tasks."""
+    """What replays packs of the archive at `uri`. It raises `UserError` where Spark itself is gone,
+    and not one of its tasks.
+    """
 
     def replayed(packs: Sequence[Pack]) -> list[Done]:
         context = spark.session().sparkContext

@@ -1,4 +1,6 @@
-"""Files of Parquet, written aside: rows are gathered in bounded number, a part of a table exists only if it has rows."""
+"""Files of Parquet, written aside: rows are gathered in bounded number, a part of a table exists
+only if it has rows.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def speakable(text: str) -> str:
 
 
 def _spoken(value: Any) -> Any:
-    """A value as Parquet can hold it: no half characters, and no number beyond 64 bits (null instead)."""
+    """A value as Parquet can hold it: no half characters, and no number beyond 64 bits (null
+    instead).
+    """
     if isinstance(value, str):
         return speakable(value)
     if isinstance(value, int):
@@ -57,7 +61,9 @@ def _group(row: Any) -> str:
 
 @define
 class PartWriter:
-    """One part of every table, under names that no other attempt uses. `written`: table -> where it lies; `rows`: how many."""
+    """One part of every table, under names that no other attempt uses. `written`: table -> where it
+    lies; `rows`: how many.
+    """
 
     place: Place
     part: str
@@ -132,7 +138,9 @@ class PartWriter:
 def rewritten(
     place: Place, old: str, tables: Iterable[str], new: str, without: Collection[str]
 ) -> PartWriter:
-    """A part again, without the rows of some files, row group by row group. Its writer, closed, says what there is."""
+    """A part again, without the rows of some files, row group by row group. Its writer, closed,
+    says what there is.
+    """
     import pyarrow as pa
     import pyarrow.compute as compute
     import pyarrow.parquet as parquet

@@ -1,4 +1,6 @@
-"""A run over an archive: what is new or changed is replayed, wave after wave, and each wave is committed as a whole."""
+"""A run over an archive: what is new or changed is replayed, wave after wave, and each wave is
+committed as a whole.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ class Progress:
 def update(
     uri: str, paths: Sequence[str | Path], runner: Runner, progress: Progress | None = None
 ) -> Outcome:
-    """Brings an archive up to date with the logs in `paths`. Raises `UserError` for paths and places that are none."""
+    """Brings an archive up to date with the logs in `paths`. Raises `UserError` for paths and
+    places that are none.
+    """
     begun, progress = monotonic(), progress or Progress()
     place = Place(uri)
     sources = find_sources(paths, place.root if place.local else None)
@@ -143,7 +147,9 @@ def _is_news(source: Source, known: Known | None) -> bool:
 
 
 def replayed(uri: str, packs: Sequence[Pack], runner: Runner) -> list[Done]:
-    """What has become of packs. Where tasks die, the packs are halved until one file is left, which is the one to blame."""
+    """What has become of packs. Where tasks die, the packs are halved until one file is left, which
+    is the one to blame.
+    """
     try:
         return runner(packs)
     except JobError as died:

@@ -1,4 +1,6 @@
-"""Where an archive lies: a folder, or any URI that Arrow knows (file, s3, gs, hdfs); files are moved into place whole."""
+"""Where an archive lies: a folder, or any URI that Arrow knows (file, s3, gs, hdfs); files are
+moved into place whole.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ HIDDEN = "_unfinished"
 
 @define
 class Place:
-    """A folder on some file system; names are relative to it. Made anew from its URI wherever it is needed."""
+    """A folder on some file system; names are relative to it. Made anew from its URI wherever it is
+    needed.
+    """
 
     uri: str
     fs: Any = field(init=False)
@@ -95,7 +99,8 @@ class Place:
 
 @contextlib.contextmanager
 def alone(place: Place) -> Iterator[None]:
-    """Holds the archive for one run at a time; a killed run lets go by itself. Elsewhere than on a local disk it is for the user to see to.
+    """Holds the archive for one run at a time; a killed run lets go by itself. Elsewhere than on a
+    local disk it is for the user to see to.
 
     Raises `UserError` if another run holds it.
     """

@@ -1,4 +1,6 @@
-"""Rows of an archive's tables, taken from the documents that `groupcheck replay --json` prints: what they say is the same."""
+"""Rows of an archive's tables, taken from the documents that `groupcheck replay --json` prints:
+what they say is the same.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def when(text: str | None) -> datetime | None:
 
 
 def rows_of(report: FileReport) -> Iterator[tuple[str, Row]]:
-    """(table, row) of a file and all of its groups, without the events and without what only the file system knows."""
+    """(table, row) of a file and all of its groups, without the events and without what only the
+    file system knows.
+    """
     document = file_document(report)
     here = {"file": document["file"]}
     for found in document["anomalies"]:

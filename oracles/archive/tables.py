@@ -1,4 +1,5 @@
-"""The tables of an archive: every column with its type, unit and meaning (docs/archive.md says the same, and a test compares).
+"""The tables of an archive: every column with its type, unit and meaning (docs/archive.md says the
+same, and a test compares).
 
 `file`, `group` and `coordinator` together name a row of `verdicts`; the other tables refer to it.
 """

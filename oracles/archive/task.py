@@ -1,4 +1,6 @@
-"""One task's work: the logs of a pack replayed one after the other, their rows written aside, and what there is to say of each."""
+"""One task's work: the logs of a pack replayed one after the other, their rows written aside, and
+what there is to say of each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What an assignment must be: valid, complete, balanced, sticky, and safe to hand over; each told in words where it is not."""
+"""What an assignment must be: valid, complete, balanced, sticky, and safe to hand over; each told
+in words where it is not.
+"""
 
 from groupcheck.oracles.assignment.balance import (
     balanced,

@@ -1,11 +1,14 @@
-"""`groupcheck assign --against`: an assignor's promises, and the smallest group for which it breaks each.
+"""`groupcheck assign --against`: an assignor's promises, and the smallest group for which it breaks
+each.
 
-Hypothesis draws small groups (`asked_groups`), of each kind so many, and each promise is asked of every answer. The smallest group that breaks it is a
-finding, from which nothing more can be left out. Then what else breaks it, under circumstances that are not all of that finding's: up
-to `CAUSES` for a promise.
+Hypothesis draws small groups (`asked_groups`), of each kind so many, and each promise is asked of
+every answer. The smallest group that breaks it is a finding, from which nothing more can be left
+out. Then what else breaks it, under circumstances that are not all of that finding's: up to
+`CAUSES` for a promise.
 
-The budget is a number of examples for each search, not a time, so that the same question has the same answer on any machine; only an
-assignor that does not come to an end is stopped, after `asked.PATIENCE_S` for one answer, and after `MOST_HUNG` of them not asked any more.
+The budget is a number of examples for each search, not a time, so that the same question has the
+same answer on any machine; only an assignor that does not come to an end is stopped, after
+`asked.PATIENCE_S` for one answer, and after `MOST_HUNG` of them not asked any more.
 """
 
 from __future__ import annotations
@@ -34,7 +37,9 @@ Progress = Callable[[str], None]
 
 @frozen
 class Beside:
-    """Does Kafka's own assignor keep the promise there, and what does it answer? By groupcheck's function, which is equal to the class."""
+    """Does Kafka's own assignor keep the promise there, and what does it answer? By groupcheck's
+    function, which is equal to the class.
+    """
 
     assignor: str
     keeps: bool
@@ -43,7 +48,8 @@ class Beside:
 
 @frozen
 class Finding:
-    """A promise that an assignor breaks, with the smallest example. `group`: None where it is about one member's claim. `code` shows it again.
+    """A promise that an assignor breaks, with the smallest example. `group`: None where it is about
+    one member's claim. `code` shows it again.
 
     `kafka`: what Kafka's own assignor of that name does there, where that can be said.
     """
@@ -72,9 +78,11 @@ class Finding:
 
 @frozen
 class Against:
-    """What a run found. `searches`: how many promises were looked at, each with `examples` groups at most.
+    """What a run found. `searches`: how many promises were looked at, each with `examples` groups
+    at most.
 
-    `given_up`: assignors that were not asked any more, because they did not answer in time: of them not all was searched.
+    `given_up`: assignors that were not asked any more, because they did not answer in time: of them
+    not all was searched.
     """
 
     library: Library
@@ -115,7 +123,9 @@ def circumstances(group: Group) -> frozenset[str]:
 def findings(
     library: Library, examples: int = EXAMPLES, progress: Progress | None = None
 ) -> Against:
-    """Asks every assignor of the library for every promise. Raises `UserError` where Hypothesis is not installed."""
+    """Asks every assignor of the library for every promise. Raises `UserError` where Hypothesis is
+    not installed.
+    """
     installed("--against")
     found: list[Finding] = []
     given_up = []
@@ -158,7 +168,9 @@ def _searches(
 def searched(
     library: Library, answers: Answers, asked: Asked, examples: int, *, no_worse: bool = False
 ) -> list[Finding]:
-    """How an assignor of the library breaks one promise, in up to `CAUSES` ways. `no_worse`: only where Kafka's own keeps it."""
+    """How an assignor of the library breaks one promise, in up to `CAUSES` ways. `no_worse`: only
+    where Kafka's own keeps it.
+    """
     from groupcheck.oracles.assignment.asked_groups import minimal
 
     offered = answers.offered

@@ -24,7 +24,9 @@ MOST = 100_000  # examples
 def run(
     name: str, *, like: str | None, examples: int | None, kafka: str | None, as_json: bool
 ) -> int:
-    """Searches, prints, and gives the exit code: 1 where there are findings, else 0. Raises `UserError` for what cannot be asked."""
+    """Searches, prints, and gives the exit code: 1 where there are findings, else 0. Raises
+    `UserError` for what cannot be asked.
+    """
     if examples is not None and not 1 <= examples <= MOST:
         raise UserError(
             f"{examples:,} groups are too many or none",
@@ -42,7 +44,9 @@ def run(
 
 
 def library_of(name: str, like: str | None = None, kafka: str | None = None) -> Library:
-    """Whose assignors a name means. Raises `UserError` where it means nothing, or what it needs is not installed."""
+    """Whose assignors a name means. Raises `UserError` where it means nothing, or what it needs is
+    not installed.
+    """
     own = ":" in name
     if like is not None and like not in ASSIGNORS:
         raise one_of("assignor of Kafka's", like, ASSIGNORS)
@@ -95,7 +99,9 @@ def _tell(words: str) -> None:
 
 
 def told(result: Against) -> Iterator[str]:
-    """The verdict, then every finding with its code, which is never broken into other lines: it is there to be pasted."""
+    """The verdict, then every finding with its code, which is never broken into other lines: it is
+    there to be pasted.
+    """
     names = ", ".join(offered.name for offered in result.library.assignors)
     many = (
         "1 finding"

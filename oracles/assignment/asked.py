@@ -1,4 +1,6 @@
-"""An assignor that may do anything, asked: which promises of which groups, what it answers, and how an answer breaks a promise."""
+"""An assignor that may do anything, asked: which promises of which groups, what it answers, and how
+an answer breaks a promise.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +24,11 @@ MOST_BROKEN = 25  # times that a program is started anew
 
 @frozen
 class Asked:
-    """A promise by its name (`promises.PROMISES`, or one about the call itself), and the kinds of groups that it is asked of.
+    """A promise by its name (`promises.PROMISES`, or one about the call itself), and the kinds of
+    groups that it is asked of.
 
-    `of_many`: it is about more answers than that to the group itself. `beyond`: it is asked although nobody promises it of such a group.
+    `of_many`: it is about more answers than that to the group itself. `beyond`: it is asked
+    although nobody promises it of such a group.
     """
 
     promise: str
@@ -58,9 +62,11 @@ SEQUENCES: Mapping[str | None, Asked] = {
 
 
 def asked_of(offered: Offered, *, beyond: bool = False) -> tuple[Asked, ...]:
-    """All that is asked of an assignor: that it answers, and what Kafka's of that name promises (none: what any does).
+    """All that is asked of an assignor: that it answers, and what Kafka's of that name promises
+    (none: what any does).
 
-    `beyond`: also whether more moves are made than needed where Kafka's sticky makes no promise of it (`promises.keeps_most`).
+    `beyond`: also whether more moves are made than needed where Kafka's sticky makes no promise of
+    it (`promises.keeps_most`).
     """
     made = MADE[offered.like] if offered.like else ("valid", "complete")
     names = [name for name in made if not PROMISES[name].exact]

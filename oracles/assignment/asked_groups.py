@@ -1,4 +1,5 @@
-"""What Hypothesis asks other people's assignors: small groups, as real ones come about. Imports Hypothesis: import late.
+"""What Hypothesis asks other people's assignors: small groups, as real ones come about. Imports
+Hypothesis: import late.
 
 Smaller is simpler: fewer members, partitions and subscriptions, no claims, no instance ids.
 """
@@ -39,7 +40,9 @@ def fresh(draw: st.DrawFn) -> Group:
 
 @st.composite
 def settled(draw: st.DrawFn) -> Group:
-    """The first members claim what they were assigned in the last generation, each partition one subscriber's or nobody's; the others are new."""
+    """The first members claim what they were assigned in the last generation, each partition one
+    subscriber's or nobody's; the others are new.
+    """
     sizes = draw(SIZES)
     members = _members(draw, sizes)
     old = {m.id: m.topics for m in members[: draw(st.integers(1, len(members)))]}
@@ -49,7 +52,9 @@ def settled(draw: st.DrawFn) -> Group:
 
 @st.composite
 def whole_topics(draw: st.DrawFn) -> Group:
-    """All subscribe to the same topics, the first members have had one each, the others are new; there may be a topic that nobody wants."""
+    """All subscribe to the same topics, the first members have had one each, the others are new;
+    there may be a topic that nobody wants.
+    """
     sizes = draw(SIZES)
     wanted = sorted(sizes)[: draw(st.integers(1, len(sizes)))]
     names = NAMES[: draw(st.integers(1, len(NAMES)))]
@@ -62,7 +67,9 @@ def whole_topics(draw: st.DrawFn) -> Group:
 
 @st.composite
 def with_older_claims(draw: st.DrawFn) -> Group:
-    """Some members claim of the generation before, and whatever they subscribe to now. Of one generation no partition is claimed twice."""
+    """Some members claim of the generation before, and whatever they subscribe to now. Of one
+    generation no partition is claimed twice.
+    """
     sizes = draw(FEWER)
     members = _members(draw, sizes)
     of = {m.id: draw(st.sampled_from(GENERATIONS)) for m in members}
@@ -76,7 +83,9 @@ def with_older_claims(draw: st.DrawFn) -> Group:
 
 @st.composite
 def untold(draw: st.DrawFn) -> Group:
-    """The same of clients that tell their generation in the claim alone, not in the subscription itself (before KIP-792)."""
+    """The same of clients that tell their generation in the claim alone, not in the subscription
+    itself (before KIP-792).
+    """
     group = draw(with_older_claims())
     return evolve(group, members=[evolve(m, told=NO_GENERATION) for m in group.members])
 
@@ -145,7 +154,9 @@ def _found(
 
 @lru_cache
 def drawn(groups: str, examples: int) -> tuple[Group, ...]:
-    """All groups of a kind that a search with so many examples looks at, each once: always the same."""
+    """All groups of a kind that a search with so many examples looks at, each once: always the
+    same.
+    """
     seen: dict[Group, None] = {}
 
     def note(group: Group) -> bool:
@@ -164,9 +175,10 @@ def minimal(
 ) -> Group | None:
     """The smallest group of a kind that is wanted, or None if none of those drawn is.
 
-    Of those that Hypothesis drew one with the least unusual about it says what may be. The smallest few such are reduced until nothing more can be
-    left out, and the smallest of these until no two things can: that says more, in less time, than Hypothesis' own shrinking,
-    which knows only what was drawn and in what order.
+    Of those that Hypothesis drew one with the least unusual about it says what may be. The smallest
+    few such are reduced until nothing more can be left out, and the smallest of these until no two
+    things can: that says more, in less time, than Hypothesis' own shrinking, which knows only what
+    was drawn and in what order.
     """
     met = [group for group in drawn(groups, examples) if wanted(group)]
     if not met:
@@ -208,7 +220,9 @@ def _smaller_by_two(group: Group) -> Iterator[Group]:
 
 
 def _smaller(group: Group) -> Iterator[Group]:
-    """All groups with one thing less: a member, a partition, a subscription, a claim, an instance id, a gap in the names."""
+    """All groups with one thing less: a member, a partition, a subscription, a claim, an instance
+    id, a gap in the names.
+    """
     members, sizes = group.members, dict(group.topics)
     if len(members) > 1:
         yield from (

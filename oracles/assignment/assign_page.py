@@ -1,6 +1,8 @@
-"""An assignment, or a sequence of them, as one HTML page: members by partitions, what is wrong marked, and beside it what is right.
+"""An assignment, or a sequence of them, as one HTML page: members by partitions, what is wrong
+marked, and beside it what is right.
 
-No script, no network; every text is escaped by the template. What is large is cut: first to what something is said about.
+No script, no network; every text is escaped by the template. What is large is cut: first to what
+something is said about.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ WORDS_SHOWN = 100
 
 @frozen
 class Cell:
-    """`kind`: empty, has, kept (claimed before, too), moved (claimed by another), left (claimed, and no longer had), wrong."""
+    """`kind`: empty, has, kept (claimed before, too), moved (claimed by another), left (claimed,
+    and no longer had), wrong.
+    """
 
     kind: str
     words: str
@@ -45,7 +49,9 @@ class Row:
 
 @frozen
 class Board:
-    """One table. `topics`: name and how many of the columns are its; `columns`: number, and whether the column itself is marked."""
+    """One table. `topics`: name and how many of the columns are its; `columns`: number, and whether
+    the column itself is marked.
+    """
 
     title: str
     topics: tuple[tuple[str, int], ...]
@@ -139,7 +145,9 @@ def _section(heading: str, judged: Judged, restless: bool = False) -> Section:
 
 
 def _shown(judged: Judged, marked: frozenset[Place]) -> tuple[list[str], list[Partition], str]:
-    """Members and partitions in order; of too many those that are marked or change hands come first."""
+    """Members and partitions in order; of too many those that are marked or change hands come
+    first.
+    """
     group = judged.question.group
     given = frozenset[Partition]().union(*(judged.assigned or {}).values())
     partitions = sorted({(topic, n) for topic, size in group.topics for n in range(size)} | given)

@@ -1,4 +1,6 @@
-"""`groupcheck assign FILE` at the terminal: the verdict, what is wrong, what is judged beside what would be right."""
+"""`groupcheck assign FILE` at the terminal: the verdict, what is wrong, what is judged beside what
+would be right.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from groupcheck.oracles.text import as_plain
 
 
 def run(path: Path, as_json: bool, html: Path | None) -> int:
-    """Judges the file (-: standard input), prints the answer, writes the page if one is wanted, and gives the exit code: 0 right, 1 wrong."""
+    """Judges the file (-: standard input), prints the answer, writes the page if one is wanted, and
+    gives the exit code: 0 right, 1 wrong.
+    """
     value = read_json(path)
     judged: Judged | JudgedSequence
     if isinstance(value, dict) and "changes" in value:

@@ -1,6 +1,8 @@
-"""Balanced: nobody has more than it must. Three senses, from what range promises to the best that there is.
+"""Balanced: nobody has more than it must. Three senses, from what range promises to the best that
+there is.
 
-All three take a valid assignment: of one that gives a partition twice, or to a member that does not subscribe, they mean nothing.
+All three take a valid assignment: of one that gives a partition twice, or to a member that does not
+subscribe, they mean nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from groupcheck.oracles.assignment.validity import Assigned, Violation, named
 
 
 def balanced_in_topics(group: Group, assigned: Assigned) -> Iterator[Violation]:
-    """Of each topic, no subscriber has two partitions more than another (what the range assignors promise)."""
+    """Of each topic, no subscriber has two partitions more than another (what the range assignors
+    promise).
+    """
     for topic, _ in group.topics:
         sizes = {
             m.id: sum(p[0] == topic for p in assigned.get(m.id, ()))
@@ -28,7 +32,9 @@ def balanced_in_topics(group: Group, assigned: Assigned) -> Iterator[Violation]:
 
 
 def level(group: Group, assigned: Assigned) -> Iterator[Violation]:
-    """No member has two partitions more than another: what round robin, sticky and uniform promise where all subscriptions are equal."""
+    """No member has two partitions more than another: what round robin, sticky and uniform promise
+    where all subscriptions are equal.
+    """
     sizes = _sizes(group, assigned)
     if sizes:
         least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
@@ -38,7 +44,9 @@ def level(group: Group, assigned: Assigned) -> Iterator[Violation]:
 
 
 def locally_balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
-    """No single partition could go from its owner to another subscriber that would still have fewer (KIP-54, "as balanced as possible")."""
+    """No single partition could go from its owner to another subscriber that would still have fewer
+    (KIP-54, "as balanced as possible").
+    """
     sizes = _sizes(group, assigned)
     topics = {member.id: member.topics for member in group.members}
     for owner in sizes:
@@ -50,10 +58,12 @@ def locally_balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
 
 
 def balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
-    """The best that there is: no chain of moves, however long, takes one partition off a member and gives one to a member that has two fewer.
+    """The best that there is: no chain of moves, however long, takes one partition off a member and
+    gives one to a member that has two fewer.
 
-    That no such chain exists is the same as that the sum of the squares of the sizes is the least possible (a cost-reducing path of a
-    semi-matching), and then the largest size is the least possible, too. Yields the shortest chain for the first member that has one.
+    That no such chain exists is the same as that the sum of the squares of the sizes is the least
+    possible (a cost-reducing path of a semi-matching), and then the largest size is the least
+    possible, too. Yields the shortest chain for the first member that has one.
     """
     sizes = _sizes(group, assigned)
     for start in sorted(sizes, key=lambda member: -sizes[member]):
@@ -74,7 +84,9 @@ def balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
 def _chain(
     group: Group, assigned: Assigned, start: str, sizes: dict[str, int]
 ) -> list[tuple[str, Partition, str]]:
-    """The shortest chain of moves from `start` to a member with at least two fewer; empty if there is none."""
+    """The shortest chain of moves from `start` to a member with at least two fewer; empty if there
+    is none.
+    """
     came: dict[str, tuple[str, Partition] | None] = {start: None}
     waiting = deque([start])
     while waiting:

@@ -1,4 +1,6 @@
-"""Constraints of a user's own: read from JSON, told in words, and judged without a solver (solving.py states the same ones to z3)."""
+"""Constraints of a user's own: read from JSON, told in words, and judged without a solver
+(solving.py states the same ones to z3).
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,9 @@ class Together:
 
 @frozen
 class Load:
-    """What members hold weighs at most `most` each. `weights` of partitions by topic; a topic that is not named weighs nothing."""
+    """What members hold weighs at most `most` each. `weights` of partitions by topic; a topic that
+    is not named weighs nothing.
+    """
 
     weights: tuple[tuple[str, Fraction], ...]
     most: Fraction
@@ -120,7 +124,9 @@ class Load:
 
 @frozen
 class RacksAtMost:
-    """The members that hold partitions of a topic (None: of any) are in at most so many racks; members without a rack count as one."""
+    """The members that hold partitions of a topic (None: of any) are in at most so many racks;
+    members without a rack count as one.
+    """
 
     most: int
     topic: str | None
@@ -170,7 +176,9 @@ MOST = 1_000_000
 
 
 def constraint(value: Any, group: Group, where: str) -> Constraint:
-    """One constraint from JSON. Raises `UserError` for what it does not know, and for names that the group does not have."""
+    """One constraint from JSON. Raises `UserError` for what it does not know, and for names that
+    the group does not have.
+    """
     kind = a_name(an_object(value, where).get("kind", "nothing"), f"{where}.kind")
     if kind not in KINDS:
         raise one_of("kind of constraint", kind, KINDS)

@@ -1,13 +1,15 @@
-"""`groupcheck.assignor_contract`: all that an assignor promises, as a test suite for the library that has it.
+"""`groupcheck.assignor_contract`: all that an assignor promises, as a test suite for the library
+that has it.
 
     from groupcheck import assignor_contract
     from my_library import my_assignor
 
     test_my_assignor = assignor_contract(my_assignor, like="sticky")
 
-pytest then runs one test for each promise; each fails with the smallest group that breaks it, what the assignor made of it, and code that asks
-again. The function takes a `groupcheck.model.assignors.Group` and gives {"A": [("t", 0)]} or {"A": {"t": [0]}}. Hypothesis comes with the extra
-`groupcheck[proof]`, and is imported when a test runs.
+pytest then runs one test for each promise; each fails with the smallest group that breaks it, what
+the assignor made of it, and code that asks again. The function takes a
+`groupcheck.model.assignors.Group` and gives {"A": [("t", 0)]} or {"A": {"t": [0]}}. Hypothesis
+comes with the extra `groupcheck[proof]`, and is imported when a test runs.
 """
 
 from __future__ import annotations
@@ -36,10 +38,12 @@ def assignor_contract(
 ) -> Test:
     """A test function for pytest, parametrized by promise. Give it a name that begins with `test`.
 
-    `like`: the assignor of Kafka whose promises it makes (`range`, `roundrobin`, `sticky`, `cooperative-sticky`, `uniform`, `server-range`); left out,
-    those that every assignor makes: it answers, validly and completely, the same each time. `examples`: groups of each kind that are
-    drawn, always the same ones. `no_worse`: what Kafka's own assignor of that name breaks in the same group, too, is let pass (its sticky ones
-    break `valid` and `handed over` where claims are older). Raises `UserError` for another name.
+    `like`: the assignor of Kafka whose promises it makes (`range`, `roundrobin`, `sticky`,
+    `cooperative-sticky`, `uniform`, `server-range`); left out, those that every assignor makes: it
+    answers, validly and completely, the same each time. `examples`: groups of each kind that are
+    drawn, always the same ones. `no_worse`: what Kafka's own assignor of that name breaks in the
+    same group, too, is let pass (its sticky ones break `valid` and `handed over` where claims are
+    older). Raises `UserError` for another name.
     """
     if like is not None and like not in ASSIGNORS:
         raise one_of("assignor of Kafka's", str(like), ASSIGNORS)

@@ -9,7 +9,9 @@ from groupcheck.oracles.assignment.validity import Assigned, Violation, named
 
 
 def moves(group: Group, assigned: Assigned) -> dict[Partition, tuple[str, str]]:
-    """Partitions that go from a member that claims them to another: (from, to). Of several claimants the one of the highest generation counts."""
+    """Partitions that go from a member that claims them to another: (from, to). Of several
+    claimants the one of the highest generation counts.
+    """
     claimed: dict[Partition, tuple[int, str]] = {}
     for member in group.members:
         for partition in member.owned:
@@ -24,9 +26,11 @@ def moves(group: Group, assigned: Assigned) -> dict[Partition, tuple[str, str]]:
 
 
 def handed_over(group: Group, assigned: Assigned) -> Iterator[Violation]:
-    """Nobody gets a partition while its owner, another member, has not let go of it: that one goes on until it hears of the assignment (KIP-429).
+    """Nobody gets a partition while its owner, another member, has not let go of it: that one goes
+    on until it hears of the assignment (KIP-429).
 
-    A member that claims a partition believes that it owns it; its claim is its own leave to keep it, unless another's is of a higher generation.
+    A member that claims a partition believes that it owns it; its claim is its own leave to keep
+    it, unless another's is of a higher generation.
     """
     for member in group.members:
         for partition in sorted(assigned.get(member.id, ())):

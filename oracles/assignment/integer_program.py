@@ -1,7 +1,9 @@
-"""Promises and constraints together as a program of whole numbers, for HiGHS (scipy): an assignment that keeps them with the fewest moves, at scale.
+"""Promises and constraints together as a program of whole numbers, for HiGHS (scipy): an assignment
+that keeps them with the fewest moves, at scale.
 
-Partitions of one topic that may go to the same members are alike, so what is asked is not who gets which, but how many of each kind a member keeps of
-those it claims, and how many it is dealt of the others. `solving` states the same to z3, partition by partition, which says why where there is none.
+Partitions of one topic that may go to the same members are alike, so what is asked is not who gets
+which, but how many of each kind a member keeps of those it claims, and how many it is dealt of the
+others. `solving` states the same to z3, partition by partition, which says why where there is none.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ Sum = Mapping[int, float]
 
 @frozen
 class Planned:
-    """`found`: an assignment that keeps everything; `fewest`: none that does needs fewer moves. `none`: it is certain that there is none."""
+    """`found`: an assignment that keeps everything; `fewest`: none that does needs fewer moves.
+    `none`: it is certain that there is none.
+    """
 
     found: Assigned | None = None
     fewest: bool = False
@@ -42,9 +46,11 @@ class Planned:
 
 
 def plan(question: Question, names: tuple[str, ...], case: Case, seconds: float) -> Planned:
-    """Asks HiGHS, for that long. Neither found nor none: not decided, or the program would be too large. Raises `ImportError` without scipy.
+    """Asks HiGHS, for that long. Neither found nor none: not decided, or the program would be too
+    large. Raises `ImportError` without scipy.
 
-    What is balanced is locally balanced: where many subscriptions overlap, the first is asked for before the second, which takes a switch for each two.
+    What is balanced is locally balanced: where many subscriptions overlap, the first is asked for
+    before the second, which takes a switch for each two.
     """
     program = _Program(question, names, case)
     if program.size > MOST_COLUMNS:
@@ -157,9 +163,11 @@ class _Program:
         self.row(total, among // members, -(-among // members))
 
     def locally_balanced(self, unless: Sum) -> None:
-        """Whoever has a partition that another could have has at most one more than that one. `unless`: what takes the statement back.
+        """Whoever has a partition that another could have has at most one more than that one.
+        `unless`: what takes the statement back.
 
-        Members of the same subscriptions have one least and one largest size; where they only have topics in common, it counts which they have.
+        Members of the same subscriptions have one least and one largest size; where they only have
+        topics in common, it counts which they have.
         """
         every = float(sum(self.sizes.values()))
         alike: dict[frozenset[str], list[str]] = defaultdict(list)
@@ -290,7 +298,9 @@ class _Program:
 
 
 def _kinds(program: _Program) -> list[tuple[tuple[str, ...], list[Partition]]]:
-    """Partitions of one topic that may go to the same members, in order; those that a constraint names beside others by themselves."""
+    """Partitions of one topic that may go to the same members, in order; those that a constraint
+    names beside others by themselves.
+    """
     able = _able(program)
     alone = {
         p for c in program.question.constraints if isinstance(c, Together) for p in c.partitions

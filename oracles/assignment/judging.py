@@ -1,4 +1,6 @@
-"""The verdict on an assignment: what is wrong with it, the best that there is, and an assignment that is right."""
+"""The verdict on an assignment: what is wrong with it, the best that there is, and an assignment
+that is right.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ BY_OPTIMUM = (
 
 @frozen
 class Judged:
-    """`moved`: (from, to) of what was claimed by another, to nobody where it waits for a round; None where that means nothing."""
+    """`moved`: (from, to) of what was claimed by another, to nobody where it waits for a round;
+    None where that means nothing.
+    """
 
     question: Question
     assigned: Assigned | None
@@ -128,7 +132,9 @@ def judge(question: Question) -> Judged:
 def broken(
     question: Question, case: Case, names: Iterable[str], notes: list[str]
 ) -> Iterator[Violation]:
-    """What of the promises and constraints does not hold; `notes` takes what could not be judged, or not be told whole."""
+    """What of the promises and constraints does not hold; `notes` takes what could not be judged,
+    or not be told whole.
+    """
     holds: dict[str, bool] = {}
     not_judged = []
     for name in names:

@@ -23,8 +23,9 @@ Claim = tuple[Partitions, int]
 class Claims:
     """What a library's members say of themselves when they join, with the code that shows it.
 
-    `told`: what the leader reads of a member that was assigned these partitions in that generation. `of_a_newcomer`: what it reads of another
-    consumer of the same process and of another group, which was assigned nothing yet, after a first one was assigned these.
+    `told`: what the leader reads of a member that was assigned these partitions in that generation.
+    `of_a_newcomer`: what it reads of another consumer of the same process and of another group,
+    which was assigned nothing yet, after a first one was assigned these.
     """
 
     told: Callable[[Partitions, int], Claim]
@@ -35,9 +36,11 @@ class Claims:
 
 @frozen
 class Offered:
-    """One assignor. `like`: the name of Kafka's whose promises it makes; None: those that any assignor makes.
+    """One assignor. `like`: the name of Kafka's whose promises it makes; None: those that any
+    assignor makes.
 
-    `solve` answers for a group, or raises: what it raises is its answer. `code`: lines of Python, or of a shell, that ask the same again.
+    `solve` answers for a group, or raises: what it raises is its answer. `code`: lines of Python,
+    or of a shell, that ask the same again.
     """
 
     name: str
@@ -55,7 +58,9 @@ def _nothing() -> AbstractContextManager[Any]:
 
 @frozen
 class Library:
-    """What a library offers, in its installed version. `open`: what has to run while its assignors are asked."""
+    """What a library offers, in its installed version. `open`: what has to run while its assignors
+    are asked.
+    """
 
     name: str
     version: str
@@ -67,7 +72,8 @@ class Library:
 def assigned(answer: Any) -> Assigned:
     """An answer as partitions for each member: {"A": {"t": [0, 1]}} or {"A": [("t", 0), ("t", 1)]}.
 
-    Raises `NoAssignment` for what has no such form, and for a partition that one member is given twice.
+    Raises `NoAssignment` for what has no such form, and for a partition that one member is given
+    twice.
     """
     if not isinstance(answer, Mapping):
         raise NoAssignment(
@@ -144,12 +150,16 @@ def member_code(member: Member) -> str:
 
 
 class TooLong(BaseException):
-    """An assignor that does not come to an end; no `Exception`, so that it does not catch it by itself."""
+    """An assignor that does not come to an end; no `Exception`, so that it does not catch it by
+    itself.
+    """
 
 
 @contextmanager
 def ended_after(seconds: float) -> Iterator[None]:
-    """Raises `TooLong` in what runs longer. Python code in the main thread alone can be ended so; elsewhere there is no limit."""
+    """Raises `TooLong` in what runs longer. Python code in the main thread alone can be ended so;
+    elsewhere there is no limit.
+    """
     import signal
     import threading
 

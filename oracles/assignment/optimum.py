@@ -1,9 +1,12 @@
-"""The best that there is: a balanced complete assignment with the fewest moves, exact, for thousands of members and partitions.
+"""The best that there is: a balanced complete assignment with the fewest moves, exact, for
+thousands of members and partitions.
 
-Balanced: the sum of size² / weight over the members is the least possible. That is a flow with convex costs from classes (the partitions of topics
-with the same subscribers) to members. The flow is found by hand; its shadow prices say which class may go to which member, and how many
-partitions each may have, in *every* balanced assignment. What is left is to keep as much as possible within that: a small linear program,
-whose matrix is a network's, so that its solution is whole numbers; scipy (HiGHS) solves it.
+Balanced: the sum of size² / weight over the members is the least possible. That is a flow with
+convex costs from classes (the partitions of topics with the same subscribers) to members. The flow
+is found by hand; its shadow prices say which class may go to which member, and how many partitions
+each may have, in *every* balanced assignment. What is left is to keep as much as possible within
+that: a small linear program, whose matrix is a network's, so that its solution is whole numbers;
+scipy (HiGHS) solves it.
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ COLUMNS_AT_FIRST = 12  # members of a class beside those that have some of it
 
 @frozen
 class Optimum:
-    """`moves`: the fewest that a balanced complete assignment needs; `assigned` is one that needs no more."""
+    """`moves`: the fewest that a balanced complete assignment needs; `assigned` is one that needs
+    no more.
+    """
 
     assigned: Assignment
     moves: int
@@ -42,7 +47,9 @@ class Optimum:
 
 
 def optimum(group: Group, weights: Weights | None = None) -> Optimum:
-    """The balanced complete assignment with the fewest moves. Raises `UserError` where scipy is needed and not installed."""
+    """The balanced complete assignment with the fewest moves. Raises `UserError` where scipy is
+    needed and not installed.
+    """
     shares = _Shares(group, weights or {})
     flow = shares.balanced_flow()
     kept, dealt = _kept(shares, flow) if shares.claimed else ({}, flow)
@@ -87,7 +94,9 @@ def claimants(group: Group) -> dict[Partition, str]:
 
 
 class _Shares:
-    """The group as a network: classes of partitions with the same subscribers, and what one partition more costs a member."""
+    """The group as a network: classes of partitions with the same subscribers, and what one
+    partition more costs a member.
+    """
 
     def __init__(self, group: Group, weights: Weights) -> None:
         alike: dict[tuple[str, ...], list[Partition]] = defaultdict(list)
@@ -112,7 +121,9 @@ class _Shares:
         )
 
     def balanced_flow(self) -> Flow:
-        """Greedy, the class with the fewest subscribers first; then chains of moves, until none helps."""
+        """Greedy, the class with the fewest subscribers first; then chains of moves, until none
+        helps.
+        """
         flow: Flow = {}
         size = dict.fromkeys(self.members, 0)
         for c in sorted(range(len(self.partitions)), key=lambda c: len(self.subscribers[c])):
@@ -135,7 +146,9 @@ class _Shares:
     def reached(
         self, flow: Flow, size: Mapping[str, int]
     ) -> tuple[dict[str, Price], dict[str, tuple[int, str]]]:
-        """For each member the price of the cheapest end of a chain of moves that starts at it, and the first step towards there."""
+        """For each member the price of the cheapest end of a chain of moves that starts at it, and
+        the first step towards there.
+        """
         prices: dict[str, Price] = {}
         step: dict[str, tuple[int, str]] = {}
         seen: set[int] = set()
@@ -156,7 +169,9 @@ class _Shares:
         return prices, step
 
     def improved(self, flow: Flow, size: dict[str, int]) -> bool:
-        """Takes what costs more than it would at the end of a chain along that chain; one chain to each end."""
+        """Takes what costs more than it would at the end of a chain along that chain; one chain to
+        each end.
+        """
         prices, step = self.reached(flow, size)
         used: set[str] = set()
         for start in sorted(
@@ -184,7 +199,9 @@ class _Shares:
 
 @frozen
 class Balance:
-    """What all balanced assignments have in common, and only they: who may have which partition, and from how many to how many each has."""
+    """What all balanced assignments have in common, and only they: who may have which partition,
+    and from how many to how many each has.
+    """
 
     able: tuple[tuple[tuple[Partition, ...], tuple[str, ...]], ...]
     room: Mapping[str, tuple[int, int]]
@@ -204,7 +221,9 @@ def balance_of(group: Group, weights: Weights | None = None) -> Balance:
 
 
 def _face(shares: _Shares, flow: Flow) -> tuple[list[list[str]], dict[str, tuple[int, int]]]:
-    """Complementary slackness: a class goes to the cheapest of its subscribers; what costs less than the price is had, what costs the same may be."""
+    """Complementary slackness: a class goes to the cheapest of its subscribers; what costs less
+    than the price is had, what costs the same may be.
+    """
     size = dict.fromkeys(shares.members, 0)
     for given in flow.values():
         for member, count in given.items():
@@ -224,7 +243,9 @@ def _face(shares: _Shares, flow: Flow) -> tuple[list[list[str]], dict[str, tuple
 
 
 def _kept(shares: _Shares, flow: Flow) -> tuple[Flow, Flow]:
-    """Of each class, how many each member keeps of what it claims, and how many it is dealt of the rest, as many kept as possible."""
+    """Of each class, how many each member keeps of what it claims, and how many it is dealt of the
+    rest, as many kept as possible.
+    """
     able, room = _face(shares, flow)
     own: list[dict[str, int]] = []
     for c, partitions in enumerate(shares.partitions):
@@ -236,7 +257,9 @@ def _kept(shares: _Shares, flow: Flow) -> tuple[Flow, Flow]:
 
 
 class _Program:
-    """Columns: what is kept, what is dealt, and how much more than the least a member has. Dealt columns come in as their prices ask for them."""
+    """Columns: what is kept, what is dealt, and how much more than the least a member has. Dealt
+    columns come in as their prices ask for them.
+    """
 
     def __init__(
         self,

@@ -1,4 +1,6 @@
-"""What an assignor promises, by name: each promise can be asked of an assignment, and each of Kafka's assignors has some by default."""
+"""What an assignor promises, by name: each promise can be asked of an assignment, and each of
+Kafka's assignors has some by default.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +71,9 @@ class Case:
 
 @frozen
 class Promise:
-    """`needs`: the promises without which this one means nothing. `exact`: not what an assignor like Kafka's promises, but what Kafka's class does."""
+    """`needs`: the promises without which this one means nothing. `exact`: not what an assignor
+    like Kafka's promises, but what Kafka's class does.
+    """
 
     statement: str
     broken: Callable[[Case], Iterable[Violation]]
@@ -106,13 +110,17 @@ def _fewest_moves(case: Case) -> Iterator[Violation]:
 
 
 def _at_rest(case: Case) -> Iterator[Violation]:
-    """Nothing waits to be handed over, so that no further round will come: it has to be as balanced as sticky's."""
+    """Nothing waits to be handed over, so that no further round will come: it has to be as balanced
+    as sticky's.
+    """
     if not case.waiting:
         yield from locally_balanced(case.group, case.assigned)
 
 
 def _ranges(case: Case) -> Iterator[Violation]:
-    """The quotas and the order of RangeAssignor, where racks are not looked at (KIP-881 gives up the order for nearness)."""
+    """The quotas and the order of RangeAssignor, where racks are not looked at (KIP-881 gives up
+    the order for nearness).
+    """
     if not ranges_count(case.group):
         return
     right = range_(case.group)
@@ -143,7 +151,9 @@ def _numbers(numbers: list[int]) -> str:
 
 
 def _pointer(case: Case) -> Iterator[Violation]:
-    """One pointer goes round the members over all partitions of all topics (RoundRobinAssignor). After a step aside it goes on from there."""
+    """One pointer goes round the members over all partitions of all topics (RoundRobinAssignor).
+    After a step aside it goes on from there.
+    """
     members = sorted(case.group.members, key=instance_first)
     place = {member.id: k for k, member in enumerate(members)}
     owner = {p: member for member, partitions in case.assigned.items() for p in partitions}
@@ -230,7 +240,9 @@ MADE: Mapping[str | None, tuple[str, ...]] = {
 
 
 def promised(assignor: str | None, group: Group, constrained: bool = False) -> tuple[str, ...]:
-    """What is judged unless the user says otherwise. `constrained`: with constraints of its own, which may cost moves."""
+    """What is judged unless the user says otherwise. `constrained`: with constraints of its own,
+    which may cost moves.
+    """
     not_here = set() if len({member.topics for member in group.members}) == 1 else {"level"}
     if constrained or not keeps_most(group):
         not_here.add("fewest moves")
@@ -238,10 +250,12 @@ def promised(assignor: str | None, group: Group, constrained: bool = False) -> t
 
 
 def keeps_most(group: Group) -> bool:
-    """Whether Kafka's sticky comes out with the fewest moves: all subscribe to the same, racks do not count, and claims are in order.
+    """Whether Kafka's sticky comes out with the fewest moves: all subscribe to the same, racks do
+    not count, and claims are in order.
 
-    Elsewhere it promises no optimum (KIP-54), and does not always reach it: where subscriptions differ it tries one exchange after the other; nearness
-    goes before stickiness; and it gives to anybody what two claim of one generation, or who claims what there is not.
+    Elsewhere it promises no optimum (KIP-54), and does not always reach it: where subscriptions
+    differ it tries one exchange after the other; nearness goes before stickiness; and it gives to
+    anybody what two claim of one generation, or who claims what there is not.
     """
     sizes, claimed = dict(group.topics), set[tuple[int, tuple[str, int]]]()
     for member in group.members:

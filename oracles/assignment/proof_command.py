@@ -16,7 +16,9 @@ from groupcheck.oracles.text import as_plain
 
 
 def run(as_json: bool) -> int:
-    """Proves, prints, and gives the exit code: 0 all proved and all mutants refuted, else 1. Raises `UserError` where z3 is not installed."""
+    """Proves, prints, and gives the exit code: 0 all proved and all mutants refuted, else 1. Raises
+    `UserError` where z3 is not installed.
+    """
     proofs = prove_all(_tell if sys.stderr.isatty() else None)
     if as_json:
         sys.stdout.write(as_text(document(proofs)))
@@ -32,7 +34,9 @@ def _tell(words: str) -> None:
 
 
 def view(proofs: Sequence[Proof]) -> RenderableType:
-    """The table, then of each statement the numbers that show its premises possible, and those that refute its mutants."""
+    """The table, then of each statement the numbers that show its premises possible, and those that
+    refute its mutants.
+    """
     standing, refuted = (
         sum(p.stands for p in proofs),
         sum(m.counterexample is not None for p in proofs for m in p.mutants),

@@ -1,8 +1,10 @@
-"""`groupcheck assign --prove`: the statements proved with z3, their premises shown to be possible, their mutants refuted.
+"""`groupcheck assign --prove`: the statements proved with z3, their premises shown to be possible,
+their mutants refuted.
 
-A statement counts as proved if z3 finds no numbers for which the premises hold and the claim does not; as z3 could also say that of premises
-which contradict each other, numbers for which they hold are shown beside. A mutant counts as refuted if there are numbers for which the
-wrong formula breaks the claim; z3's model is put in again before it counts.
+A statement counts as proved if z3 finds no numbers for which the premises hold and the claim does
+not; as z3 could also say that of premises which contradict each other, numbers for which they hold
+are shown beside. A mutant counts as refuted if there are numbers for which the wrong formula breaks
+the claim; z3's model is put in again before it counts.
 """
 
 from __future__ import annotations
@@ -40,9 +42,11 @@ class Refuted:
 
 @frozen
 class Proof:
-    """What became of a statement. `answer`: proved, refuted, or unknown (z3 gave up). `counterexample`: of a statement that is refuted.
+    """What became of a statement. `answer`: proved, refuted, or unknown (z3 gave up).
+    `counterexample`: of a statement that is refuted.
 
-    `premises`: numbers for which they hold; none: they may contradict each other, and the statement says nothing.
+    `premises`: numbers for which they hold; none: they may contradict each other, and the statement
+    says nothing.
     """
 
     subject: str
@@ -68,7 +72,9 @@ class Proof:
 def prove_all(
     progress: Progress | None = None, statements: Iterable[Statement] | None = None
 ) -> tuple[Proof, ...]:
-    """Every statement's proof, in order. `progress` is called with each statement's words before z3 is asked. Raises `UserError` without z3."""
+    """Every statement's proof, in order. `progress` is called with each statement's words before z3
+    is asked. Raises `UserError` without z3.
+    """
     if statements is None:
         try:
             from groupcheck.oracles.assignment.statements import STATEMENTS
@@ -86,7 +92,9 @@ def prove_all(
 
 
 def prove(statement: Statement) -> Proof:
-    """One statement, its premises and its mutants. The seconds are z3's and ours over the statement alone."""
+    """One statement, its premises and its mutants. The seconds are z3's and ours over the statement
+    alone.
+    """
     began = time.perf_counter()
     answer, counterexample = _answer(statement)
     seconds = time.perf_counter() - began

@@ -1,4 +1,6 @@
-"""What `groupcheck assign` is asked: a group, an assignment or an assignor, promises and constraints, read from JSON (docs/assignment.md)."""
+"""What `groupcheck assign` is asked: a group, an assignment or an assignor, promises and
+constraints, read from JSON (docs/assignment.md).
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ OF_A_MEMBER = frozenset(
 
 @frozen
 class Question:
-    """`assigned`: what is proposed; None: what the assignor answers. `weights` of members that have another than 1."""
+    """`assigned`: what is proposed; None: what the assignor answers. `weights` of members that have
+    another than 1.
+    """
 
     group: Group
     assignor: str | None

@@ -1,7 +1,9 @@
-"""Sequences of rebalances: members join, topics grow, subscriptions change, members leave, and each round starts from the last one's outcome.
+"""Sequences of rebalances: members join, topics grow, subscriptions change, members leave, and each
+round starts from the last one's outcome.
 
-Under cooperation (KIP-429) a member keeps what it has while it joins; a round in which somebody loses something is followed by another, until
-one comes to rest. An eager group needs one round for each change.
+Under cooperation (KIP-429) a member keeps what it has while it joins; a round in which somebody
+loses something is followed by another, until one comes to rest. An eager group needs one round for
+each change.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ class Round:
 
 @frozen
 class Step:
-    """What happened, and what there is then. `given`: what each round of it gave, if that is known; else the assignor is asked until one comes to rest."""
+    """What happened, and what there is then. `given`: what each round of it gave, if that is known;
+    else the assignor is asked until one comes to rest.
+    """
 
     words: str
     group: Group
@@ -37,7 +41,9 @@ class Step:
 
 @frozen
 class Change:
-    """One change and the rounds that follow it. `moves`: partitions that are another's in the end; `fewest`: those that had to be."""
+    """One change and the rounds that follow it. `moves`: partitions that are another's in the end;
+    `fewest`: those that had to be.
+    """
 
     words: str
     rounds: tuple[Round, ...]
@@ -47,9 +53,11 @@ class Change:
 
 
 def life(group: Group) -> Iterator[Step]:
-    """A sequence that a group without claims stands for, from change to change: what happened, and what there is then.
+    """A sequence that a group without claims stands for, from change to change: what happened, and
+    what there is then.
 
-    Its members join one after the other; the first topic gets a partition more; the last member subscribes to all topics; the first leaves.
+    Its members join one after the other; the first topic gets a partition more; the last member
+    subscribes to all topics; the first leaves.
     """
     members = group.members
     for n in range(1, len(members) + 1):
@@ -77,7 +85,8 @@ def follow(
 ) -> Iterator[Change]:
     """Every step with its rounds; ends where the assignor throws.
 
-    Claims in `steps` are not looked at: they follow from what was given, and at first from `owned`, of `generation`.
+    Claims in `steps` are not looked at: they follow from what was given, and at first from `owned`,
+    of `generation`.
     """
     owned = dict(owned or {})
     for step in steps:
@@ -106,7 +115,9 @@ def follow(
 def _joining(
     member: Member, owned: Mapping[str, Partitions], generation: int, cooperative: bool
 ) -> Member:
-    """As it joins: under cooperation it lets go of what it no longer subscribes to before (ConsumerCoordinator.onJoinPrepare)."""
+    """As it joins: under cooperation it lets go of what it no longer subscribes to before
+    (ConsumerCoordinator.onJoinPrepare).
+    """
     if member.id not in owned:
         return evolve(member, owned=(), generation=-1)
     kept = (p for p in owned[member.id] if not cooperative or p[0] in member.topics)
@@ -123,7 +134,9 @@ def _moves(rounds: list[Round]) -> tuple[int, int]:
 
 
 def restless(answer: Answer, group: Group, *, cooperative: bool) -> Iterator[Violation]:
-    """How the life of a group breaks what each round of it promises: valid, complete at rest; cooperative: let go of first, and at rest in the end."""
+    """How the life of a group breaks what each round of it promises: valid, complete at rest;
+    cooperative: let go of first, and at rest in the end.
+    """
     for change in follow(answer, life(group), cooperative=cooperative):
         for n, one in enumerate(change.rounds, 1):
             where = f"{change.words}, round {n}"

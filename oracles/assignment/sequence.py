@@ -1,4 +1,6 @@
-"""A sequence of rebalances, read from JSON and judged round by round: who joins, leaves, subscribes anew, which topics grow (docs/assignment.md)."""
+"""A sequence of rebalances, read from JSON and judged round by round: who joins, leaves, subscribes
+anew, which topics grow (docs/assignment.md).
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ MOST_ROUNDS = 20  # that a file gives of one change
 
 @frozen
 class Sequence:
-    """`owned`: what members claim before the first change, of `generation`. Under cooperation (KIP-429) rounds follow each other until one is at rest."""
+    """`owned`: what members claim before the first change, of `generation`. Under cooperation
+    (KIP-429) rounds follow each other until one is at rest.
+    """
 
     assignor: str | None
     promises: tuple[str, ...] | None
@@ -201,7 +205,9 @@ def _given(value: Any, group: Group, where: str) -> tuple[Assigned, ...]:
 
 @frozen
 class JudgedChange:
-    """One change: its rounds, each judged by itself, what moved in the end, and the fewest moves that a balanced assignment needed."""
+    """One change: its rounds, each judged by itself, what moved in the end, and the fewest moves
+    that a balanced assignment needed.
+    """
 
     words: str
     rounds: tuple[Judged, ...]
@@ -295,7 +301,9 @@ def _change_shown(change: JudgedChange) -> dict[str, Any]:
 
 
 def judge_sequence(asked: Sequence) -> JudgedSequence:
-    """Judges every round of it: what the file gives, or what the assignor answers. Ends where the assignor throws."""
+    """Judges every round of it: what the file gives, or what the assignor answers. Ends where the
+    assignor throws.
+    """
     began = time.perf_counter()
 
     def answer(group: Group) -> Assigned | NoAssignment:

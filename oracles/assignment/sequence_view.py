@@ -1,4 +1,6 @@
-"""`groupcheck assign FILE` at the terminal, where the file is a sequence: each change with its rounds, its moves and the fewest, then what is wrong."""
+"""`groupcheck assign FILE` at the terminal, where the file is a sequence: each change with its
+rounds, its moves and the fewest, then what is wrong.
+"""
 
 from __future__ import annotations
 

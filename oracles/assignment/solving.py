@@ -1,4 +1,6 @@
-"""What no assignor knows of: promises and constraints together, stated to HiGHS, which finds an assignment, and to z3, which says why there is none."""
+"""What no assignor knows of: promises and constraints together, stated to HiGHS, which finds an
+assignment, and to z3, which says why there is none.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ FEWER = "fewer moves may do"
 
 @frozen
 class Right:
-    """An assignment that breaks nothing of what was asked, and where it comes from. `core`: there is none, because of these together."""
+    """An assignment that breaks nothing of what was asked, and where it comes from. `core`: there
+    is none, because of these together.
+    """
 
     assigned: Assigned | None
     origin: str
@@ -45,10 +49,12 @@ class Right:
 def solve(
     question: Question, names: tuple[str, ...], case: Case, holds: Callable[[Assigned], bool]
 ) -> Right:
-    """An assignment that keeps these promises and the constraints, with few moves; or why there is none.
+    """An assignment that keeps these promises and the constraints, with few moves; or why there is
+    none.
 
-    HiGHS finds it at scale; `holds` judges what it finds, which it counts in floating point. Where it finds none, z3 says whether there is one, or why not.
-    The core is minimal: without any one of it there would be one. Raises `UserError` where one of the two is needed and not installed.
+    HiGHS finds it at scale; `holds` judges what it finds, which it counts in floating point. Where
+    it finds none, z3 says whether there is one, or why not. The core is minimal: without any one of
+    it there would be one. Raises `UserError` where one of the two is needed and not installed.
     """
     planned = _planned(question, names, case, SECONDS_TO_FIND)
     if planned.found is not None and holds(planned.found):
@@ -128,7 +134,9 @@ def _z3() -> Any:
 
 
 class _Statement:
-    """One variable for each partition and each of its subscribers. Valid is in the form; everything else can be taken back by its literal."""
+    """One variable for each partition and each of its subscribers. Valid is in the form; everything
+    else can be taken back by its literal.
+    """
 
     def __init__(self, z3: Any, question: Question, names: tuple[str, ...], case: Case) -> None:
         self.z3, self.question, self.case, self.group = z3, question, case, question.group
@@ -181,7 +189,9 @@ class _Statement:
         return tuple(self.words[str(literal)] for literal in core)
 
     def with_fewest_moves(self, until: float) -> tuple[Assigned, bool]:
-        """The solution of the last check, made better as long as one with more kept is found; and whether that none is left is proved."""
+        """The solution of the last check, made better as long as one with more kept is found; and
+        whether that none is left is proved.
+        """
         kept = [self.x[p][m] for p, m in self.claimed.items()]
         while True:
             model = self.solver.model()

@@ -1,9 +1,12 @@
-"""What is proved about assignors, as formulas of z3: numbers of members and partitions are any integers.
+"""What is proved about assignors, as formulas of z3: numbers of members and partitions are any
+integers.
 
-A loop is proved by an invariant: it holds before the first pass, each pass keeps it, and after the last it says what is wanted. The pieces that
-a statement is made of stand in `Parts`; a mutant is a statement with one piece wrong, and has to be refuted. z3 is imported here: import late.
+A loop is proved by an invariant: it holds before the first pass, each pass keeps it, and after the
+last it says what is wanted. The pieces that a statement is made of stand in `Parts`; a mutant is a
+statement with one piece wrong, and has to be refuted. z3 is imported here: import late.
 
-Names: P partitions, n members, q and r with P = q*n + r and 0 <= r < n, so that q is P/n rounded down.
+Names: P partitions, n members, q and r with P = q*n + r and 0 <= r < n, so that q is P/n rounded
+down.
 """
 
 from __future__ import annotations
@@ -39,7 +42,9 @@ def _mutants(given: Iterable[Mutant]) -> tuple[Mutant, ...]:
 
 @frozen
 class Statement:
-    """`premises` and `claim` are made of the variables (names of integers) and the parts, so that a mutant can exchange one."""
+    """`premises` and `claim` are made of the variables (names of integers) and the parts, so that a
+    mutant can exchange one.
+    """
 
     subject: str
     words: str
@@ -80,7 +85,9 @@ def owner(v: Mapping[str, Term], p: Term) -> Term:
 
 
 def count(v: Mapping[str, Term], i: Term) -> Term:
-    """How many partitions the i-th member has when round robin's pointer has gone round d times and stands at k."""
+    """How many partitions the i-th member has when round robin's pointer has gone round d times and
+    stands at k.
+    """
     return v["d"] + _if(i < v["k"], 1, 0)
 
 
@@ -90,12 +97,16 @@ def following(v: Mapping[str, Term], k: Term) -> Term:
 
 
 def larger(v: Mapping[str, Term]) -> Term:
-    """May a member that claims c keep one more than q (sticky)? `over`: how many members before it do."""
+    """May a member that claims c keep one more than q (sticky)? `over`: how many members before it
+    do.
+    """
     return z3.And(v["c"] > v["q"], v["over"] < v["r"])
 
 
 def gives_up(v: Mapping[str, Term]) -> Term:
-    """May a member leave the larger quota to a later one (uniform)? `behind`: how many come after it, `extra`: larger quotas left."""
+    """May a member leave the larger quota to a later one (uniform)? `behind`: how many come after
+    it, `extra`: larger quotas left.
+    """
     return z3.And(v["wants"] == 1, v["behind"] >= v["extra"])
 
 
@@ -305,7 +316,9 @@ ROBIN = (
 
 
 def _kept(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
-    """After i members: `kept` partitions in all, `over` members with q + 1, and `short` partitions missing of q at the others."""
+    """After i members: `kept` partitions in all, `over` members with q + 1, and `short` partitions
+    missing of q at the others.
+    """
     at_most = [
         v["over"] >= 0,
         v["over"] <= v["r"],
@@ -350,13 +363,17 @@ def _all_kept(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
 
 
 def _dealt(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
-    """What is free fills everybody to q; what is then left is one for each of so many members that r have q + 1."""
+    """What is free fills everybody to q; what is then left is one for each of so many members that
+    r have q + 1.
+    """
     left = f["free"](v) - v["short"]
     return z3.And(left >= 0, left <= v["n"] - v["over"], v["over"] + left == v["r"])
 
 
 def _quota_left(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
-    """`behind` members come after this one; `extra` larger quotas are left, `given` is the sum of the quotas of those before."""
+    """`behind` members come after this one; `extra` larger quotas are left, `given` is the sum of
+    the quotas of those before.
+    """
     before = v["n"] - v["behind"] - 1
     counted = v["given"] == before * v["q"] + v["r"] - v["extra"]
     left = [v["extra"] >= 0, v["extra"] <= v["behind"] + 1, v["extra"] <= v["r"]]

@@ -23,7 +23,9 @@ LONGEST_NAME = (
 
 
 def read_json(path: Path) -> Any:
-    """The one value in the file (-: standard input). Raises `UserError` for what cannot be read, is no JSON, repeats a key, or has numbers that are none."""
+    """The one value in the file (-: standard input). Raises `UserError` for what cannot be read, is
+    no JSON, repeats a key, or has numbers that are none.
+    """
     where = "standard input" if str(path) == "-" else printable(str(path))
     try:
         with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:

@@ -20,7 +20,9 @@ Place = tuple[str | None, Partition | None]
 
 @frozen
 class Violation:
-    """A promise that an assignment breaks, and how. `places`: what is to be marked where the assignment is drawn."""
+    """A promise that an assignment breaks, and how. `places`: what is to be marked where the
+    assignment is drawn.
+    """
 
     promise: str
     words: str
@@ -33,7 +35,9 @@ def named(partition: Partition) -> str:
 
 
 def valid(group: Group, assigned: Assigned) -> Iterator[Violation]:
-    """Only members get partitions, only such as exist, of topics that they subscribe to; and no partition goes to two."""
+    """Only members get partitions, only such as exist, of topics that they subscribe to; and no
+    partition goes to two.
+    """
     topics = dict(group.topics)
     subscribed = {member.id: member.topics for member in group.members}
     owner: dict[Partition, str] = {}
@@ -73,7 +77,8 @@ def valid(group: Group, assigned: Assigned) -> Iterator[Violation]:
 def complete(group: Group, assigned: Assigned, *, may_wait: bool = False) -> Iterator[Violation]:
     """Every partition of a topic that somebody subscribes to is given to somebody.
 
-    `may_wait`: one that a member claims may be given to nobody for one more round, while that member lets go of it (KIP-429).
+    `may_wait`: one that a member claims may be given to nobody for one more round, while that
+    member lets go of it (KIP-429).
     """
     given = frozenset[Partition]().union(*assigned.values())
     waiting = (

@@ -1,4 +1,6 @@
-"""What `groupcheck assign FILE` begins with at the terminal, for an assignment and for a sequence: the verdict, the facts, what is wrong."""
+"""What `groupcheck assign FILE` begins with at the terminal, for an assignment and for a sequence:
+the verdict, the facts, what is wrong.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ SHORT = 400  # characters of a line
 def beginning(
     verdict: str, title: str, facts: Iterable[tuple[str, str]], wrong: Sequence[str]
 ) -> list[RenderableType]:
-    """Lines for the terminal. `facts` are names and words; of `wrong`, a line for each violation, the first `FEW` are told."""
+    """Lines for the terminal. `facts` are names and words; of `wrong`, a line for each violation,
+    the first `FEW` are told.
+    """
     headline = Text.assemble(
         (verdict, "bold green" if verdict == RIGHT else "bold red"),
         "  ",

@@ -1,4 +1,6 @@
-"""Where the model means to be coarser than the real coordinator, and what the comparison makes of it. Everything else is compared as it is."""
+"""Where the model means to be coarser than the real coordinator, and what the comparison makes of
+it. Everything else is compared as it is.
+"""
 
 from __future__ import annotations
 

@@ -67,7 +67,9 @@ class Example:
 
 @define
 class Tally:
-    """What became of an assignor's inputs. `differences`: kind -> number and smallest example; `threw`: inputs over which Kafka's class throws."""
+    """What became of an assignor's inputs. `differences`: kind -> number and smallest example;
+    `threw`: inputs over which Kafka's class throws.
+    """
 
     assignor: str
     bounds: list[tuple[str, int]] = field(factory=list)
@@ -249,9 +251,11 @@ def compare(
     findings: bool = False,
     progress: Progress | None = None,
 ) -> AssignorConformance:
-    """Asks Kafka's classes of the driver's version and groupcheck's functions (or the classes of an `older` version) for the same assignments.
+    """Asks Kafka's classes of the driver's version and groupcheck's functions (or the classes of an
+    `older` version) for the same assignments.
 
-    `findings`: the answers of Kafka's classes are also asked for what their assignor promises. `solvers` stand in for groupcheck's functions.
+    `findings`: the answers of Kafka's classes are also asked for what their assignor promises.
+    `solvers` stand in for groupcheck's functions.
     """
     mine = solvers or ours(driver.version)
     tallies = []

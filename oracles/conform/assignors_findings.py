@@ -79,7 +79,9 @@ def circumstances(group: Group) -> frozenset[str]:
 
 @frozen
 class Found:
-    """How often a promise was broken under the same circumstances, and the smallest input with its answer."""
+    """How often a promise was broken under the same circumstances, and the smallest input with its
+    answer.
+    """
 
     answers: int
     size: tuple[int, ...]
@@ -119,7 +121,9 @@ class Asked:
             self.found[key] = evolve(before, answers=before.answers + 1)
 
     def least(self) -> list[tuple[str, frozenset[str], Found]]:
-        """The findings whose circumstances are least: what also happens with less is no finding of its own."""
+        """The findings whose circumstances are least: what also happens with less is no finding of
+        its own.
+        """
         return [
             (promise, why, found)
             for (promise, why), found in sorted(

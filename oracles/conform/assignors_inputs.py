@@ -1,4 +1,6 @@
-"""What Kafka's assignors and groupcheck's are asked: everything there is at small bounds, and larger groups at random."""
+"""What Kafka's assignors and groupcheck's are asked: everything there is at small bounds, and
+larger groups at random.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ class Family:
 
 
 def families(assignor: str, members: int = MEMBERS) -> tuple[Family, ...]:
-    """All inputs of an assignor up to so many members (of `IDS`), in families with bounds of their own."""
+    """All inputs of an assignor up to so many members (of `IDS`), in families with bounds of their
+    own.
+    """
     counts, fewer = range(1, members + 1), range(1, min(members, 2) + 1)
     if assignor in STICKY:
         return (
@@ -77,7 +81,9 @@ def _family(
 
 
 def topic_sizes(most: int) -> Iterator[dict[str, int]]:
-    """Topic t with one partition or more, topic u with any number, none: it does not exist; so many in all at most."""
+    """Topic t with one partition or more, topic u with any number, none: it does not exist; so many
+    in all at most.
+    """
     for total in range(1, most + 1):
         for t in range(total, 0, -1):
             yield {"t": t, "u": total - t} if t < total else {"t": t}
@@ -114,7 +120,9 @@ def _instances(count: int) -> list[tuple[str | None, ...]]:
 
 
 def claimed(counts: Iterable[int], *, most: int = 3, backwards: bool = False) -> Iterator[Frame]:
-    """A member is new, or claims any partitions (also of topics that it no longer subscribes to) of generation 1 or 2."""
+    """A member is new, or claims any partitions (also of topics that it no longer subscribes to) of
+    generation 1 or 2.
+    """
     for sizes, count in product(topic_sizes(most), counts):
         claims = [((), NO_GENERATION), *product(subsets(every_partition(sizes)), (1, 2))]
         names = IDS[:count][::-1] if backwards else IDS[:count]
@@ -176,7 +184,9 @@ def racked(counts: Iterable[int], most: int, *, claims: bool = False) -> Iterato
 
 
 def targeted(counts: Iterable[int]) -> Iterator[Frame]:
-    """The coordinator's last targets: each partition was nobody's or one member's, whether that one still subscribes to it or not."""
+    """The coordinator's last targets: each partition was nobody's or one member's, whether that one
+    still subscribes to it or not.
+    """
     for sizes, count in product(topic_sizes(4), counts):
         partitions = every_partition(sizes)
         for owners in product((None, *IDS[:count]), repeat=len(partitions)):
@@ -188,7 +198,9 @@ def targeted(counts: Iterable[int]) -> Iterator[Frame]:
 
 
 def random_groups(assignor: str, count: int, seed: int) -> Iterator[Group]:
-    """Larger ones: up to 14 members, 5 topics of 30 partitions, racks, ids as Kafka makes them, claims of up to 4 generations."""
+    """Larger ones: up to 14 members, 5 topics of 30 partitions, racks, ids as Kafka makes them,
+    claims of up to 4 generations.
+    """
     random = Random(f"{assignor} {seed}")
     for _ in range(count):
         yield _random_group(random, server=assignor in ("uniform", "server-range"))
@@ -270,7 +282,9 @@ def _random_claims(
 
 
 def size(group: Group) -> tuple[int, ...]:
-    """How large an input is: members, partitions, claims, subscriptions, and whatever else is set. The smaller one explains better."""
+    """How large an input is: members, partitions, claims, subscriptions, and whatever else is set.
+    The smaller one explains better.
+    """
     members = group.members
     strange = sum(
         (m.instance is not None) + (m.rack is not None) + (m.told is not None) for m in members

@@ -45,7 +45,9 @@ def run(
     parquet: Path | None = None,
     **options: Any,
 ) -> int:
-    """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some differ, 3 not all were executed."""
+    """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some
+    differ, 3 not all were executed.
+    """
     assignors = options.pop("assignors", ())
     if variant == ASSIGNORS:
         from groupcheck.oracles.conform.assignors_command import run
@@ -84,7 +86,9 @@ def _show(result: Conformance | VersionDiff, shown: RenderableType, as_json: boo
 
 
 def diff_view(result: VersionDiff) -> RenderableType:
-    """What changed between two versions, each change with its shortest schedule as both carried it out."""
+    """What changed between two versions, each change with its shortest schedule as both carried it
+    out.
+    """
     old, new = result.versions
     c = result.tour.counts
     said = f"{len(result.changes)} changes" if result.changes else "no difference"

@@ -29,7 +29,9 @@ States = {
 
 @frozen
 class Observed:
-    """What was seen of a row: its steps, the memory after it, the records from its place in the log on, and what was answered at the very end."""
+    """What was seen of a row: its steps, the memory after it, the records from its place in the log
+    on, and what was answered at the very end.
+    """
 
     steps: tuple[Step, ...]
     memory: Real | None
@@ -37,7 +39,9 @@ class Observed:
     released: tuple[tuple[int, Answer], ...]
 
     def answers(self, asked: int, late: bool) -> dict[int, Answer]:
-        """The answers of the row by number of the request; `late`: also the one to `asked` that an append held back."""
+        """The answers of the row by number of the request; `late`: also the one to `asked` that an
+        append held back.
+        """
         given = {number: answer for step in self.steps for number, answer in step.answered}
         return given | {
             number: answer for number, answer in self.released if late and number == asked
@@ -59,7 +63,9 @@ def differences(
     real: Observed,
     scope: Scope,
 ) -> Iterator[str]:
-    """All that is not as the outcome says; `at` and `now` are where the real coordinator stands before and after."""
+    """All that is not as the outcome says; `at` and `now` are where the real coordinator stands
+    before and after.
+    """
     # A SyncGroup that stays parked is answered when the plan is replicated, which is another row.
     late = not outcome.after.core.appending or any(not told.parked for told in outcome.told)
     yield from answers_differ(at, moved, outcome, now, real.answers(moved.asked, late))
@@ -70,7 +76,9 @@ def differences(
 def answers_differ(
     at: Standing, moved: Move, outcome: Outcome, now: Standing, real: Mapping[int, Answer]
 ) -> Iterator[str]:
-    """Who was answered, and what. `at` before and `now` after the step; `real`: the answers of the step by number of the request."""
+    """Who was answered, and what. `at` before and `now` after the step; `real`: the answers of the
+    step by number of the request.
+    """
     waited = dict(at.parked)
     expected: dict[int, Told] = {
         waited.get(t.member, -1) if t.parked else moved.asked: t for t in outcome.told
@@ -203,7 +211,9 @@ def _armed(real: ClassicMemory, core: Core, known: Mapping[str, Seat], scope: Sc
 def records_differ(
     before: Memory, given: Input, outcome: Outcome, now: Standing, records: tuple[Record, ...]
 ) -> Iterator[str]:
-    """What the step appended: a group record with the leader's SyncGroup and when the group becomes Empty, an offset with an accepted commit."""
+    """What the step appended: a group record with the leader's SyncGroup and when the group becomes
+    Empty, an offset with an accepted commit.
+    """
     expected = _appended(before, given, outcome, now)
     seen = [_seen(r) for r in records]
     if expected != seen:

@@ -29,7 +29,9 @@ ANY = 99  # a fault that may happen may happen any number of times
 
 @frozen
 class Conformance:
-    """What a run found. `unrealizable`: rows that were not executed, by reason; `reason`: why the run ended early, else empty."""
+    """What a run found. `unrealizable`: rows that were not executed, by reason; `reason`: why the
+    run ended early, else empty.
+    """
 
     variant: str
     scope: Scope
@@ -172,10 +174,13 @@ def conform(
     tour: Callable[..., Tour] = Tour,
     lists: bool = False,
 ) -> Conformance:
-    """Executes every row of the variant's coordinator at the scope on the coordinator of that Kafka version.
+    """Executes every row of the variant's coordinator at the scope on the coordinator of that Kafka
+    version.
 
-    `faults`: those that may happen, any number of times (all of the coordinator's, if None). `max_rows`: give up (unknown) after so many.
-    `findings`: what the coordinator promises is asked of the real memory after each row. Raises `UserError` for what does not exist, and where there is no JDK.
+    `faults`: those that may happen, any number of times (all of the coordinator's, if None).
+    `max_rows`: give up (unknown) after so many.
+    `findings`: what the coordinator promises is asked of the real memory after each row. Raises
+    `UserError` for what does not exist, and where there is no JDK.
     """
     variant_named(variant)
     if max_rows is not None and max_rows < 1:
@@ -214,7 +219,9 @@ def conform(
 
 @frozen
 class VersionDiff:
-    """What changed between two versions, `old` and `new`, within the scope of the tour that `tour` tells of."""
+    """What changed between two versions, `old` and `new`, within the scope of the tour that `tour`
+    tells of.
+    """
 
     versions: tuple[str, str]
     tour: Conformance
@@ -252,7 +259,9 @@ def versions_differ(
     progress: Callable[[Counts], None] | None = None,
     **options: Any,
 ) -> VersionDiff:
-    """Executes the rows of the variant's coordinator on two Kafka versions and lists what differs. `options`: as for `conform`."""
+    """Executes the rows of the variant's coordinator on two Kafka versions and lists what differs.
+    `options`: as for `conform`.
+    """
     with Driver(known(old)) as older, Driver(known(new)) as newer:
         begun: list[VersionTour] = []
 
@@ -281,7 +290,9 @@ def rows_at(
     mutation: str | None,
     settings: Mapping[str, str],
 ) -> tuple[Scope, Rows]:
-    """The scope and the rows of a variant's coordinator, perhaps with a mutation of it. Raises `UserError` for what does not exist or fit."""
+    """The scope and the rows of a variant's coordinator, perhaps with a mutation of it. Raises
+    `UserError` for what does not exist or fit.
+    """
     budgets = dict.fromkeys(faults, ANY)
     about = subject(
         variant,

@@ -1,4 +1,6 @@
-"""Rows as schedules for the real coordinator, and what it made of them beside what the model allows."""
+"""Rows as schedules for the real coordinator, and what it made of them beside what the model
+allows.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +42,11 @@ RELEASE = AutoCommit(
 
 @frozen
 class Job:
-    """Rows for one schedule: one, or several that leave the memory as it is. `checks`: is the memory before looked at, too?
+    """Rows for one schedule: one, or several that leave the memory as it is. `checks`: is the
+    memory before looked at, too?
 
-    `again`: the number of a try with another seed. `lost`: the record of the group that becomes Empty is not replicated. `twice`: the timer is fired twice.
+    `again`: the number of a try with another seed. `lost`: the record of the group that becomes
+    Empty is not replicated. `twice`: the timer is fired twice.
     `probes`: the append fails at once; asked for promises only.
     """
 
@@ -129,7 +133,9 @@ def observed(
     log: tuple[Record, ...],
     released: tuple[tuple[int, Answer], ...],
 ) -> Observed:
-    """What was seen of one row of a schedule: its steps are `place` to `ended`, where a look follows."""
+    """What was seen of one row of a schedule: its steps are `place` to `ended`, where a look
+    follows.
+    """
     end = steps[place - 1].end if place else 0
     return Observed(
         steps[place:ended], steps[ended].memory, tuple(r for r in log if r.offset >= end), released

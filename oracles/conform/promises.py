@@ -1,6 +1,8 @@
-"""What the coordinator promises, asked of the real memory after a row: a broken promise is a finding about Kafka, not about the model.
+"""What the coordinator promises, asked of the real memory after a row: a broken promise is a
+finding about Kafka, not about the model.
 
-Rows that write a group record are executed once more with an append that fails at once (`probe`), which the model knows only in part.
+Rows that write a group record are executed once more with an append that fails at once (`probe`),
+which the model knows only in part.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ OF_THE_COORDINATOR = (-1, 15, 16)
 
 @frozen
 class Finding:
-    """A promise that the real coordinator breaks. `kind` tells ways of breaking it apart; the transcript is the shortest one met."""
+    """A promise that the real coordinator breaks. `kind` tells ways of breaking it apart; the
+    transcript is the shortest one met.
+    """
 
     promise: str
     kind: str
@@ -51,7 +55,8 @@ def broken(
     log: tuple[Record, ...],
     in_flight: bool,
 ) -> Iterator[tuple[str, str]]:
-    """(promise, kind) of those that are broken after these steps, the last of which carried out `last`.
+    """(promise, kind) of those that are broken after these steps, the last of which carried out
+    `last`.
 
     `in_flight`: an append is not replicated yet, and answers wait for it.
     """

@@ -1,7 +1,9 @@
-"""One schedule made up step by step: model and real coordinator go together where no exhaustive scope reaches.
+"""One schedule made up step by step: model and real coordinator go together where no exhaustive
+scope reaches.
 
-After every step the real coordinator must be where one of the outcomes that the model allows leads; from there it goes on. The schedule
-is run from its beginning for each step, so what it shows depends on nothing but itself.
+After every step the real coordinator must be where one of the outcomes that the model allows leads;
+from there it goes on. The schedule is run from its beginning for each step, so what it shows
+depends on nothing but itself.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ MOST_WAITING = 12  # steps that are made up before the real coordinator takes th
 
 @frozen
 class Disagreement(Exception):
-    """The model does not allow what the real coordinator did: what differs beside the nearest outcome, and the transcript."""
+    """The model does not allow what the real coordinator did: what differs beside the nearest
+    outcome, and the transcript.
+    """
 
     given: Input
     what: tuple[str, ...]
@@ -41,16 +45,19 @@ class Disagreement(Exception):
 
 
 class RandomWalk:
-    """A group at both. `steps`: inputs that happened; `stutters`: fires of the initial delay that only reset a flag left over (see FINDINGS).
+    """A group at both. `steps`: inputs that happened; `stutters`: fires of the initial delay that
+    only reset a flag left over (see FINDINGS).
 
-    Steps for which the model allows one outcome alone wait until one comes where the real coordinator must be asked: then all go together.
+    Steps for which the model allows one outcome alone wait until one comes where the real
+    coordinator must be asked: then all go together.
     """
 
     def __init__(
         self, driver: Driver, scope: Scope, spec: Callable[[Scope], Spec], seed: int = 0
     ) -> None:
         self.scope, self._driver = scope, driver
-        # A JoinGroup of version 3 and older is answered in one step: the same rows, with that scope.
+        # A JoinGroup of version 3 and older is answered in one step: the same rows, with that
+        # scope.
         self._scopes = {
             two_step: attrs.evolve(scope, two_step=two_step) for two_step in (True, False)
         }
@@ -72,7 +79,8 @@ class RandomWalk:
         )
 
     def step(self, given: Input, *, two_step: bool = True, lost: bool = False) -> bool:
-        """The input happens at both; False where the model says that it cannot happen now. `lost`: the record of a group that becomes Empty is.
+        """The input happens at both; False where the model says that it cannot happen now. `lost`:
+        the record of a group that becomes Empty is.
 
         Raises `Disagreement`, perhaps for a step of before.
         """
@@ -88,7 +96,8 @@ class RandomWalk:
         self._waiting.append(row)
         moved = move_of(row, self._ahead, outcomes[0], self._scopes[two_step])
         self._ahead = after(self._ahead, row.before, given, moved, outcomes[0])
-        # While appends are held back, an answer may wait for a later step; so each is looked at before the next.
+        # While appends are held back, an answer may wait for a later step; so each is looked at
+        # before the next.
         if (
             len(outcomes) > 1
             or delay
@@ -101,7 +110,9 @@ class RandomWalk:
         return True
 
     def catch_up(self, scope: Scope | None = None, lost: bool = False) -> None:
-        """The real coordinator takes the steps that wait; the last one decides where the model goes on. Raises `Disagreement`."""
+        """The real coordinator takes the steps that wait; the last one decides where the model goes
+        on. Raises `Disagreement`.
+        """
         rows, self._waiting = tuple(self._waiting), []
         if rows:
             self._follow(rows, lost, scope or self.scope)
@@ -154,7 +165,9 @@ class RandomWalk:
     def _stutters(
         self, row: Row, at: Standing, moved: Move, result: Transcript, ended: int
     ) -> bool:
-        """Has the initial delay been extended for a member of an earlier round, and nothing else? Then it must be over at its next fire."""
+        """Has the initial delay been extended for a member of an earlier round, and nothing else?
+        Then it must be over at its next fire.
+        """
         if not isinstance(row.given, Fires) or row.given.rule != "initial_delay":
             return False
         now = after(at, row.before, row.given, moved, row.outcomes[0])

@@ -1,10 +1,13 @@
-"""The coordinator's rows: every (memory, input) that is reachable at a scope, with the outcomes that the model allows.
+"""The coordinator's rows: every (memory, input) that is reachable at a scope, with the outcomes
+that the model allows.
 
-The variant's coordinator is closed off with an environment that sends whatever makes a difference: each process sends every request with
-every id that the coordinator knows of it and one that it does not know, in the running generation and the one before, with a subscription
-that is the same or has changed, each request over a connection of its own. Timers fire and appends end whenever they can. One process has
-one id at a time (to the coordinator, two ids of one process and one id each of two are the same). Faults have no budget: what may happen
-may happen any number of times, so that the memory alone says what is possible. Memories past the last generation are not taken further.
+The variant's coordinator is closed off with an environment that sends whatever makes a difference:
+each process sends every request with every id that the coordinator knows of it and one that it does
+not know, in the running generation and the one before, with a subscription that is the same or has
+changed, each request over a connection of its own. Timers fire and appends end whenever they can.
+One process has one id at a time (to the coordinator, two ids of one process and one id each of two
+are the same). Faults have no budget: what may happen may happen any number of times, so that the
+memory alone says what is possible. Memories past the last generation are not taken further.
 """
 
 from __future__ import annotations
@@ -62,7 +65,9 @@ class Asks:
 
 @frozen
 class Fires:
-    """A timer of the coordinator's fires, or an append ends: the model's rule, and the process and id that it concerns."""
+    """A timer of the coordinator's fires, or an append ends: the model's rule, and the process and
+    id that it concerns.
+    """
 
     rule: str
     member: int | None = None
@@ -74,7 +79,9 @@ Input = Asks | Fires
 
 @frozen
 class Told:
-    """The answer to a request of a process: to the one at hand, or (`parked`) to the one that waited."""
+    """The answer to a request of a process: to the one at hand, or (`parked`) to the one that
+    waited.
+    """
 
     member: int
     answer: Answer
@@ -117,7 +124,9 @@ class Rows:
     """The rows of a variant at a scope, perhaps with a mutation applied."""
 
     def __init__(self, scope: Scope, spec: Spec) -> None:
-        """`spec`: the variant's, mutated or not. Its scope says how many ids may be known at once, and after which generation to stop."""
+        """`spec`: the variant's, mutated or not. Its scope says how many ids may be known at once,
+        and after which generation to stop.
+        """
         self.scope = scope
         beyond = attrs.evolve(scope, generations=scope.generations + 1)
         names = {r.name for r in COORDINATOR}
@@ -198,7 +207,8 @@ class Rows:
         alive = (*state[:place], but(mine, request=given.request, live=True), *state[place + 1 :])
         if mine.idle:
             return self._outcomes(memory, [((), alive)], given)
-        # The request comes over a connection of its own: what it is told shows one way, what the parked one is told the other way.
+        # The request comes over a connection of its own: what it is told shows one way, what the
+        # parked one is told the other way.
         late = (*state[:place], but(mine, request=given.request, live=False), *state[place + 1 :])
         others = {o.after: o.told for o in self._outcomes(memory, [((), late)], None)}
         own = self._outcomes(memory, [((), alive)], given)
@@ -232,7 +242,9 @@ class Rows:
         return tuple(found)
 
     def _at_once(self, memory: Memory, start: State) -> Iterator[tuple[tuple[str, ...], State]]:
-        """Everything that happens in one step. A round of nobody waits for 0 ms, so its timer fires in the step that starts it."""
+        """Everything that happens in one step. A round of nobody waits for 0 ms, so its timer fires
+        in the step that starts it.
+        """
         for chain, rest in self._settle(start):
             core: Core = rest[self._see.at["core", None]]
             if (

@@ -1,4 +1,6 @@
-"""Where the real coordinator stands after a schedule, in the model's terms, and what to tell it next so that it takes the model's step."""
+"""Where the real coordinator stands after a schedule, in the model's terms, and what to tell it
+next so that it takes the model's step.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,17 @@ Name = tuple[tuple[int, int], str]  # (process, id), the driver's name of it
 
 @frozen
 class Standing:
-    """A schedule that leads to a memory. `names`: of the ids in memory or in the log; `gone`: an id that was forgotten.
+    """A schedule that leads to a memory. `names`: of the ids in memory or in the log; `gone`: an id
+    that was forgotten.
 
-    `made`: ids that the coordinator has made. `parked`: the number of the request that waits, for each process that has one.
-    `append`: the number of the leader's SyncGroup in flight. `held`: appends are not replicated until the schedule says so.
-    `owed`: requests whose answers wait for an append that was begun before them. `extended`: how often the running initial delay was
-    extended. `seed`: of the hash orders with which it leads there. `written`, `replicated`: how many records the log has, and how many of them
-    the other brokers.
+    `made`: ids that the coordinator has made. `parked`: the number of the request that waits, for
+    each process that has one.
+    `append`: the number of the leader's SyncGroup in flight. `held`: appends are not replicated
+    until the schedule says so.
+    `owed`: requests whose answers wait for an append that was begun before them. `extended`: how
+    often the running initial delay was extended. `seed`: of the hash orders with which it leads
+    there. `written`, `replicated`: how many records the log has, and how many of them the other
+    brokers.
     """
 
     seed: int = 0
@@ -57,7 +63,8 @@ class Standing:
 
 @frozen
 class Move:
-    """What takes the real coordinator along one input. `asked`: the number of the request among all commands, 0 for none.
+    """What takes the real coordinator along one input. `asked`: the number of the request among all
+    commands, 0 for none.
 
     `then`: commands afterwards that replicate what the step has written.
     """
@@ -107,7 +114,9 @@ def unwritten(before: Memory, outcome: Outcome) -> bool:
 
 
 def leads_with(before: Memory, given: Input) -> bool:
-    """Does the leader bring its plan? (Twice, if it asks again before the append has ended: then the plan is written twice.)"""
+    """Does the leader bring its plan? (Twice, if it asks again before the append has ended: then
+    the plan is written twice.)
+    """
     if not isinstance(given, Asks) or not isinstance(given.request, messages.SyncGroup):
         return False
     request, core = given.request, before.core
@@ -188,9 +197,11 @@ def _fires(at: Standing, core: Core, given: Fires) -> tuple[Command, ...]:
 def _replicates(
     at: Standing, before: Memory, given: Input, outcome: Outcome, scope: Scope
 ) -> tuple[Command, ...]:
-    """Appends in flight are held up from the leader's SyncGroup on, until it is settled whether a fail-over would find them.
+    """Appends in flight are held up from the leader's SyncGroup on, until it is settled whether a
+    fail-over would find them.
 
-    A plan that was overtaken is replicated after all where the model says so (`recorded`), or with the next group record.
+    A plan that was overtaken is replicated after all where the model says so (`recorded`), or with
+    the next group record.
     """
     now = outcome.after.core
     if unwritten(before, outcome):

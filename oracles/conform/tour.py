@@ -1,8 +1,10 @@
-"""The tour: level by level through the model's rows, each executed on the real coordinator by the schedule that led there, extended by the row.
+"""The tour: level by level through the model's rows, each executed on the real coordinator by the
+schedule that led there, extended by the row.
 
-A row that leaves the memory as it is shares its schedule with the others of that memory; every other row has one of its own, from a fresh
-coordinator. A memory is reached by the schedule (and the seed of the hash orders) with which a row was seen to lead there. Where the model
-allows several outcomes, more seeds are tried until each has been seen.
+A row that leaves the memory as it is shares its schedule with the others of that memory; every
+other row has one of its own, from a fresh coordinator. A memory is reached by the schedule (and the
+seed of the hash orders) with which a row was seen to lead there. Where the model allows several
+outcomes, more seeds are tried until each has been seen.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ AT_ONCE = 8  # seeds tried together
 
 @frozen
 class Difference:
-    """A row on which they differ: what exactly (beside the nearest outcome that the model allows), and the transcript."""
+    """A row on which they differ: what exactly (beside the nearest outcome that the model allows),
+    and the transcript.
+    """
 
     row: Row
     what: tuple[str, ...]
@@ -38,7 +42,9 @@ class Difference:
 
 @attrs.define
 class Counts:
-    """What became of the rows. `outcomes` of which the model allows several for one row, and those `seen`."""
+    """What became of the rows. `outcomes` of which the model allows several for one row, and those
+    `seen`.
+    """
 
     rows: int = 0
     executed: int = 0
@@ -79,7 +85,9 @@ class Tour:
         asks: bool = False,
         lists: bool = False,
     ) -> None:
-        """`asks`: what the coordinator promises is asked of its memory, too. `lists`: `listed` keeps what each row was."""
+        """`asks`: what the coordinator promises is asked of its memory, too. `lists`: `listed`
+        keeps what each row was.
+        """
         self.counts = Counts()
         self.findings: dict[tuple[str, str], Finding] = {}
         self.asked = 0
@@ -283,7 +291,9 @@ class Tour:
         ]
 
     def _ask(self, job: Job, result: Transcript) -> list[Job]:
-        """Asks for the promises after each row. What breaks in company is done again alone, so that its schedule is the shortest."""
+        """Asks for the promises after each row. What breaks in company is done again alone, so that
+        its schedule is the shortest.
+        """
         steps, again = result.steps, list[Job]()
         log, company, known = steps[-1].records or (), len(job.rows) > 1, set(self.findings)
         for row, moved, at, (_, ended) in zip(job.rows, job.moves, job.standings, job.places):
@@ -346,7 +356,9 @@ class Tour:
             self.differences.append(Difference(row, what, result))
 
     def _unreached(self) -> None:
-        """What the model reaches and no schedule did: its rows are counted, not executed. Beyond a row that differs, the model is not followed."""
+        """What the model reaches and no schedule did: its rows are counted, not executed. Beyond a
+        row that differs, the model is not followed.
+        """
         reason = (
             "only a row that differs leads there"
             if self.differing
@@ -369,7 +381,9 @@ class Tour:
 
 
 def _impatient(at: Standing) -> Standing:
-    """The same schedule with a rebalance timeout that does not allow one more extension of the initial delay."""
+    """The same schedule with a rebalance timeout that does not allow one more extension of the
+    initial delay.
+    """
     timeout = INITIAL_DELAY_MS * (at.extended + 1)
     commands = tuple(
         attrs.evolve(c, rebalance_timeout_ms=timeout) if isinstance(c, JoinGroup) else c

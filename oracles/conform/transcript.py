@@ -1,4 +1,6 @@
-"""Schedules on the real coordinator as lines that can be read: what it was told, and what it answered."""
+"""Schedules on the real coordinator as lines that can be read: what it was told, and what it
+answered.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from groupcheck.oracles.printable import printable
 
 
 def lines(result: Transcript | Lost) -> list[str]:
-    """One line for each command with the answers that it brought, and one for each look at the memory."""
+    """One line for each command with the answers that it brought, and one for each look at the
+    memory.
+    """
     if isinstance(result, Lost):
         return [f"{k:3}  {told(c)}" for k, c in enumerate(result.schedule.commands, 1)] + [
             printable(str(result))
@@ -73,7 +77,9 @@ def _assigned(given: Any) -> str:
 
 
 def seen(memory: Memory) -> str:
-    """The group in one line: state, generation, leader, members (j, s: its JoinGroup, SyncGroup is parked), ids handed out, timers."""
+    """The group in one line: state, generation, leader, members (j, s: its JoinGroup, SyncGroup is
+    parked), ids handed out, timers.
+    """
     if not isinstance(memory, ClassicMemory):
         return f"= {type(memory).__name__}"
     members = [

@@ -1,4 +1,6 @@
-"""What changed between two Kafka versions: the schedules of the tour on both coordinators, answer by answer, memory by memory, record by record."""
+"""What changed between two Kafka versions: the schedules of the tour on both coordinators, answer
+by answer, memory by memory, record by record.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ Result = Transcript | Lost
 
 @frozen
 class Change:
-    """A behaviour that differs: after which command, in what; and the shortest schedule that shows it, as each version carried it out."""
+    """A behaviour that differs: after which command, in what; and the shortest schedule that shows
+    it, as each version carried it out.
+    """
 
     after: str
     what: tuple[str, ...]
@@ -41,10 +45,14 @@ class Change:
 
 
 class VersionTour(Tour):
-    """A tour led by the coordinator of the newer version; every schedule goes to the older one, too."""
+    """A tour led by the coordinator of the newer version; every schedule goes to the older one,
+    too.
+    """
 
     def beside(self, older: Driver) -> VersionTour:
-        """Sets the other version. `changes` holds the first schedule for each kind of change, `changed` counts schedules."""
+        """Sets the other version. `changes` holds the first schedule for each kind of change,
+        `changed` counts schedules.
+        """
         self._older = older
         self.changed = 0
         self.changes: dict[tuple[str, tuple[str, ...]], Change] = {}
@@ -70,7 +78,9 @@ class VersionTour(Tour):
 
 
 def difference(old: Result, new: Result) -> tuple[str, tuple[str, ...]] | None:
-    """The first step in which two transcripts of one schedule differ: its command, and the names of what differs."""
+    """The first step in which two transcripts of one schedule differ: its command, and the names of
+    what differs.
+    """
     if isinstance(old, Lost) or isinstance(new, Lost):
         return (
             None

@@ -1,6 +1,8 @@
-"""Runs of the model's classic group, printed as the log that a real coordinator would write, in the words of several versions.
+"""Runs of the model's classic group, printed as the log that a real coordinator would write, in the
+words of several versions.
 
-The printer looks at single firings of rules (`core` and `seats` before and after), so it knows the coordinator's steps, and nothing of the replay.
+The printer looks at single firings of rules (`core` and `seats` before and after), so it knows the
+coordinator's steps, and nothing of the replay.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ from groupcheck.oracles.generate.walk import Enabled, Pair, semantics_of, walk
 
 @frozen
 class Style:
-    """How a version of Kafka prints: `joins` (4.0 on: also the second step of a join), `scala` (suffixes, leaves printed last).
+    """How a version of Kafka prints: `joins` (4.0 on: also the second step of a join), `scala`
+    (suffixes, leaves printed last).
 
-    `debug`: why a round cannot end yet. `old`: a version before 2.8, which prints no sizes, no ids and no leader (and 1.1 neither reasons nor leaves).
+    `debug`: why a round cannot end yet. `old`: a version before 2.8, which prints no sizes, no ids
+    and no leader (and 1.1 neither reasons nor leaves).
     """
 
     name: str
@@ -47,7 +51,9 @@ STYLES = (
 
 @define
 class Printer:
-    """Turns firings into lines, the listener of a walk. Each id of the model gets a member id of its own when it appears."""
+    """Turns firings into lines, the listener of a walk. Each id of the model gets a member id of
+    its own when it appears.
+    """
 
     style: Style
     semantics: Semantics
@@ -350,7 +356,9 @@ def older(sentence: str, version: str) -> str:
 
 
 def broker_run(seed: int, style: Style, scope: Scope, steps: int, *, to_rest: bool = False) -> Run:
-    """The coordinator's log of one random run of the model; `to_rest`: only until the group was last as empty as at the beginning."""
+    """The coordinator's log of one random run of the model; `to_rest`: only until the group was
+    last as empty as at the beginning.
+    """
     choose = random.Random(seed)
     printer = Printer(style, semantics_of(scope), scope.members, choose)
     walk(scope, choose, steps, printer)

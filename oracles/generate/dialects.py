@@ -1,4 +1,6 @@
-"""The dialects of logs that can be generated: each with the scope of the model whose runs it tells, and a printer."""
+"""The dialects of logs that can be generated: each with the scope of the model whose runs it tells,
+and a printer.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,10 @@ _REQUESTS = Scope(members=2, partitions=2, generations=60, records=2, faults=_SH
 
 @frozen
 class Dialect:
-    """`requests`: a request log, otherwise the coordinator's own. `run`: a run of the model for a seed, up to where the group is empty again.
-    `pace`: milliseconds of a log for each one of a printer, which is in a hurry where timers do not matter to what is printed.
+    """`requests`: a request log, otherwise the coordinator's own. `run`: a run of the model for a
+    seed, up to where the group is empty again.
+    `pace`: milliseconds of a log for each one of a printer, which is in a hurry where timers do not
+    matter to what is printed.
     """
 
     name: str

@@ -1,4 +1,6 @@
-"""Generated logs as files: one for each broker, plain or gzip, and beside them what really happened."""
+"""Generated logs as files: one for each broker, plain or gzip, and beside them what really
+happened.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ LOGS, TRUTH = "logs", "truth"
 
 @frozen
 class Order:
-    """What is to be generated. `size`: bytes of all logs together before they are packed, about; `runs`: of the model, for each dialect."""
+    """What is to be generated. `size`: bytes of all logs together before they are packed, about;
+    `runs`: of the model, for each dialect.
+    """
 
     groups: int = 10
     size: int = 1 << 20
@@ -84,9 +88,11 @@ class Clock:
 
 
 def generate(folder: Path, order: Order) -> list[Written]:
-    """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and groups.jsonl, one JSON object a line.
+    """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and
+    groups.jsonl, one JSON object a line.
 
-    The same order gives the same bytes. Raises `UserError` where the folder cannot be made or holds logs already.
+    The same order gives the same bytes. Raises `UserError` where the folder cannot be made or holds
+    logs already.
     """
     try:
         for name in (LOGS, TRUTH):

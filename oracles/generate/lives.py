@@ -1,7 +1,9 @@
-"""Lives of groups: run after run of the model, each beginning where the group is empty, told as one stream of a broker's lines.
+"""Lives of groups: run after run of the model, each beginning where the group is empty, told as one
+stream of a broker's lines.
 
-Everything follows from the seed: which runs a group lives through, when, and under which member ids. Runs are made when they are first
-needed and kept, so memory does not grow with the size of the logs.
+Everything follows from the seed: which runs a group lives through, when, and under which member
+ids. Runs are made when they are first needed and kept, so memory does not grow with the size of the
+logs.
 """
 
 from __future__ import annotations
@@ -55,7 +57,9 @@ class Pool:
 
 @define
 class Life:
-    """One group, as far as it has lived. `told`: one document for each rebalance; `number`: of its latest one."""
+    """One group, as far as it has lived. `told`: one document for each rebalance; `number`: of its
+    latest one.
+    """
 
     group: str
     choose: random.Random
@@ -103,7 +107,9 @@ class Life:
 
 @define
 class BrokerStream:
-    """The lines of one broker in order of time, of all of its groups, and a few that no coordinator wrote."""
+    """The lines of one broker in order of time, of all of its groups, and a few that no coordinator
+    wrote.
+    """
 
     pool: Pool
     groups: Sequence[str]
@@ -123,7 +129,9 @@ class BrokerStream:
             )
 
     def lines(self, tell: Any) -> Iterator[tuple[int, str]]:
-        """(ms since the beginning, line); `tell` is given the truth about each run when it begins. Every group lives through one run at least."""
+        """(ms since the beginning, line); `tell` is given the truth about each run when it begins.
+        Every group lives through one run at least.
+        """
         choose = random.Random(self.seed)
         queue: list[tuple[int, int, Iterator[tuple[int, str]], str]] = []
         planned = 0

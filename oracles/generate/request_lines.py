@@ -1,7 +1,8 @@
 """Runs of the model's classic group, printed as the request log that a real broker would write.
 
-The printer looks at single firings of rules (`core`, `seats`, `link` before and after) and keeps a clock of its own: when a timer fires, its time
-has come. Requests whose connection broke are answered as well (the broker logs them), those that another one of the same member replaced never.
+The printer looks at single firings of rules (`core`, `seats`, `link` before and after) and keeps a
+clock of its own: when a timer fires, its time has come. Requests whose connection broke are
+answered as well (the broker logs them), those that another one of the same member replaced never.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ class Line:
 
 @define
 class RequestPrinter:
-    """Turns firings into lines, the listener of a walk. Each id of the model gets a member id of its own when it appears."""
+    """Turns firings into lines, the listener of a walk. Each id of the model gets a member id of
+    its own when it appears.
+    """
 
     semantics: Semantics
     scope: Scope
@@ -387,7 +390,9 @@ class RequestPrinter:
     joined: list[tuple[Line, Who]] = Factory(list)
 
     def _joined(self, line: Line, who: Who) -> None:
-        """It is told the new generation when the walk over all members has ended: only then the leader and the members are known."""
+        """It is told the new generation when the walk over all members has ended: only then the
+        leader and the members are known.
+        """
         self.joined.append((line, who))
 
     def _tell_joined(self, then: Core, seats: dict[Who, Any], leader: Who | None) -> None:
@@ -408,7 +413,9 @@ class RequestPrinter:
 def request_run(
     seed: int, scope: Scope, steps: int, *, to_rest: bool = False, faulty_share: float = FAULTY
 ) -> Run:
-    """The request log of one random run of the model; `to_rest`: only until the group was last as empty as at the beginning."""
+    """The request log of one random run of the model; `to_rest`: only until the group was last as
+    empty as at the beginning.
+    """
     choose = random.Random(seed)
     printer = RequestPrinter(semantics_of(scope), scope, choose)
     walk(scope, choose, steps, printer, faulty_share)

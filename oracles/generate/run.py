@@ -1,4 +1,6 @@
-"""What a printed run is made of: member ids in their order of appearance, rounds as they really were, lines with places to fill in."""
+"""What a printed run is made of: member ids in their order of appearance, rounds as they really
+were, lines with places to fill in.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ def member_id(client: int, choose: random.Random) -> str:
 
 @frozen
 class TrueRound:
-    """A rebalance as it really was. `cause`: as in a replay's document; `members`: numbers of those who caused it; `outcome`: completed, emptied,
-    lost (the coordinator moved) or open.
+    """A rebalance as it really was. `cause`: as in a replay's document; `members`: numbers of those
+    who caused it; `outcome`: completed, emptied, lost (the coordinator moved) or open.
     """
 
     from_generation: int
@@ -128,7 +130,8 @@ def _cause(
 
 @frozen
 class Run:
-    """A run of the model, printed. `lines`: (ms since its beginning, the line's pieces); `generation`: in which it ends, if it ends at rest;
+    """A run of the model, printed. `lines`: (ms since its beginning, the line's pieces);
+    `generation`: in which it ends, if it ends at rest;
     `offset`: the highest committed; `connections`: how many.
     """
 

@@ -1,7 +1,9 @@
-"""Lines with places to fill in: a run of the model is printed once, and read again as the life of any group at any generation.
+"""Lines with places to fill in: a run of the model is printed once, and read again as the life of
+any group at any generation.
 
-Printers write marks (`<:g:>` the group, `<:m3:>` a member id, `<:n5:>` a generation, `<:s5:>` a subscription that claims one, `<:c2:>` a
-connection; `"<:N5:>"` and `"<:O2:>"` a generation and an offset as JSON numbers); `compiled` takes a line apart once.
+Printers write marks (`<:g:>` the group, `<:m3:>` a member id, `<:n5:>` a generation, `<:s5:>` a
+subscription that claims one, `<:c2:>` a connection; `"<:N5:>"` and `"<:O2:>"` a generation and an
+offset as JSON numbers); `compiled` takes a line apart once.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def compiled(text: str) -> tuple[Part, ...]:
 
 @frozen
 class Filling:
-    """One life of a run: what stands for its marks. `generation`, `offset` and `connection` are added to the run's own numbers."""
+    """One life of a run: what stands for its marks. `generation`, `offset` and `connection` are
+    added to the run's own numbers.
+    """
 
     group: str
     names: Sequence[str]

@@ -1,4 +1,6 @@
-"""Random walks of the classic model, step by step and firing by firing, told to somebody who prints them."""
+"""Random walks of the classic model, step by step and firing by firing, told to somebody who prints
+them.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,14 @@ class Listener(Protocol):
         """One firing of the step, the urgent ones that follow it included."""
 
     def taken_back(self) -> bool:
-        """The step has ended: was it one that the listener's program does not take? Then it is as if it had not been."""
+        """The step has ended: was it one that the listener's program does not take? Then it is as
+        if it had not been.
+        """
 
     def rested(self, generation: int, quiet: bool) -> None:
-        """The walk has come so far. `generation`: the group's; `quiet`: it is empty, and the coordinator knows no id."""
+        """The walk has come so far. `generation`: the group's; `quiet`: it is empty, and the
+        coordinator knows no id.
+        """
 
 
 @cache

@@ -23,7 +23,9 @@ class Answer:
 
 @frozen
 class Subscribed:
-    """A member's subscription as another reads it. `raw`: metadata that are none of the consumer protocol's, then without the rest."""
+    """A member's subscription as another reads it. `raw`: metadata that are none of the consumer
+    protocol's, then without the rest.
+    """
 
     topics: tuple[str, ...] = ()
     owned: Partitions = frozenset()
@@ -72,7 +74,9 @@ class LeaveAnswer(Answer):
 
 @frozen
 class PartitionsAnswer(Answer):
-    """OffsetCommit, TxnOffsetCommit, OffsetDelete: `error` is the first that is not 0, `errors` has those of each partition."""
+    """OffsetCommit, TxnOffsetCommit, OffsetDelete: `error` is the first that is not 0, `errors` has
+    those of each partition.
+    """
 
     errors: Offsets = ()
 
@@ -230,7 +234,9 @@ _FAILED: dict[type[commands.Command], type[Answer]] = {
 
 
 def answer(to: commands.Command, json: Json) -> Answer:
-    """The answer to a request. One that completed with an exception has the code that its client sees, and defaults for the rest."""
+    """The answer to a request. One that completed with an exception has the code that its client
+    sees, and defaults for the rest.
+    """
     kind = type(to)
     if len(json) == 3 and "exception" in json:
         return _FAILED.get(kind, Answer)(json["error"], json["exception"])

@@ -1,4 +1,6 @@
-"""Apache Kafka's own assignors: those of the client (range, roundrobin, sticky, cooperative-sticky) and of KIP-848's coordinator (uniform, server-range)."""
+"""Apache Kafka's own assignors: those of the client (range, roundrobin, sticky, cooperative-sticky)
+and of KIP-848's coordinator (uniform, server-range).
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,9 @@ def solve(driver: Driver, problems: Iterable[Problem]) -> Iterator[Assignment | 
 
 
 def _batches(problems: Iterable[Problem], asked: deque[list[Problem]]) -> Iterator[list[str]]:
-    """The problems of one line after the other as JSON; `asked` remembers them until they are answered."""
+    """The problems of one line after the other as JSON; `asked` remembers them until they are
+    answered.
+    """
     waiting = iter(problems)
     while some := list(islice(waiting, BATCH)):
         asked.append(some)

@@ -1,7 +1,9 @@
-"""What the driver can be told: clients' requests, under Kafka's names of their APIs, and moves of the world around the coordinator.
+"""What the driver can be told: clients' requests, under Kafka's names of their APIs, and moves of
+the world around the coordinator.
 
-Members are named as the coordinator hands ids out: m1, m2, ... in that order, whatever their UUIDs are; any other name is an id that the
-client made up. Requests are numbered by their place in the schedule, from 1. Fields that keep their default are not sent.
+Members are named as the coordinator hands ids out: m1, m2, ... in that order, whatever their UUIDs
+are; any other name is an id that the client made up. Requests are numbered by their place in the
+schedule, from 1. Fields that keep their default are not sent.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ class Request(Command):
 
 @frozen(kw_only=True, cache_hash=True)
 class JoinGroup(Request):
-    """Classic JoinGroup (up to v9; below v4 a new member is parked at once instead of getting an id with error 79)."""
+    """Classic JoinGroup (up to v9; below v4 a new member is parked at once instead of getting an id
+    with error 79).
+    """
 
     member: str = ""
     instance: str | None = None
@@ -186,7 +190,9 @@ class OffsetDelete(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class ConsumerGroupHeartbeat(Request):
-    """KIP-848's heartbeat; None is "unchanged since the last one", which an empty value is not. Epoch 0 joins, -1 leaves, -2 leaves for a while."""
+    """KIP-848's heartbeat; None is "unchanged since the last one", which an empty value is not.
+    Epoch 0 joins, -1 leaves, -2 leaves for a while.
+    """
 
     member: str
     epoch: int
@@ -208,7 +214,9 @@ class ConsumerGroupDescribe(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class Reset(Command):
-    """Forgets everything: a new broker leads an empty log. `seed` varies the ids and with them every hash order."""
+    """Forgets everything: a new broker leads an empty log. `seed` varies the ids and with them
+    every hash order.
+    """
 
     topics: Pairs = field(
         default=(("t", 2),), converter=pairs, metadata=_MAPPING
@@ -232,8 +240,9 @@ class Advance(Command):
 class Fire(Command):
     """One armed timer runs now, whatever its deadline, and time stands still.
 
-    Keys are the coordinator's own (join-g, sync-g, heartbeat-g-m1, session-timeout-g-m1, ...); append-7 is the time-out of the write that
-    command 7 began and that waits for replication. Refused where no such timer is armed.
+    Keys are the coordinator's own (join-g, sync-g, heartbeat-g-m1, session-timeout-g-m1, ...);
+    append-7 is the time-out of the write that command 7 began and that waits for replication.
+    Refused where no such timer is armed.
     """
 
     timer: str
@@ -248,7 +257,9 @@ class SetTopics(Command):
 
 @frozen(kw_only=True, cache_hash=True)
 class AutoCommit(Command):
-    """On: every append is replicated at once. Off: what was appended waits for `CommitAppends`, or times out."""
+    """On: every append is replicated at once. Off: what was appended waits for `CommitAppends`, or
+    times out.
+    """
 
     on: bool = field(metadata={"always": True})
 
@@ -287,7 +298,9 @@ class FinishLoad(Command):
 
 @frozen(kw_only=True, cache_hash=True)
 class FailOver(Command):
-    """Another broker takes over with the records that it has: committed, all, or a number; a zombie stays reachable as broker 0."""
+    """Another broker takes over with the records that it has: committed, all, or a number; a zombie
+    stays reachable as broker 0.
+    """
 
     keep: str = "committed"
     zombie: bool = False
@@ -304,7 +317,9 @@ class Look(Command):
 
 @frozen(kw_only=True, cache_hash=True)
 class LookAfterReload(Command):
-    """What another broker would remember of the group if it took over now with the records kept; nothing changes."""
+    """What another broker would remember of the group if it took over now with the records kept;
+    nothing changes.
+    """
 
     group: str = "g"
     keep: str = "committed"

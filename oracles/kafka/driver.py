@@ -1,7 +1,8 @@
 """Apache Kafka's own group coordinator, driven: schedules in, transcripts out.
 
-The JVM starts with the first schedule and is reused. A driver that dies or hangs is started anew; the schedule that broke it comes back as
-`Lost`, with its command, and those that were in flight beside it are run again.
+The JVM starts with the first schedule and is reused. A driver that dies or hangs is started anew;
+the schedule that broke it comes back as `Lost`, with its command, and those that were in flight
+beside it are run again.
 """
 
 from __future__ import annotations
@@ -51,7 +52,9 @@ class DriverLost(Exception):
 
 
 class Driver:
-    """One JVM with the coordinator of one Kafka version. A context manager; not for several threads at once."""
+    """One JVM with the coordinator of one Kafka version. A context manager; not for several threads
+    at once.
+    """
 
     def __init__(
         self,
@@ -62,7 +65,9 @@ class Driver:
         say: Callable[[str], None] = install.tell,
         command: Sequence[str] = (),
     ) -> None:
-        """`long_run`: also the JVM's second compiler, which pays after about a minute. `command` stands in for the JVM. Starts nothing yet."""
+        """`long_run`: also the JVM's second compiler, which pays after about a minute. `command`
+        stands in for the JVM. Starts nothing yet.
+        """
         self.version = known(version)
         self._options = COMMON if long_run else (*QUICK, *COMMON)
         self._silence_s, self._progress, self._command = silence_s, say, tuple(command)
@@ -103,7 +108,9 @@ class Driver:
         return self._jvm
 
     def _started(self, jvm: Jvm) -> Jvm:
-        """A driver that cannot answer nothing cannot answer anything: the user's Java, not a schedule, is to blame."""
+        """A driver that cannot answer nothing cannot answer anything: the user's Java, not a
+        schedule, is to blame.
+        """
         try:
             jvm.send(b"[]\n")
             jvm.receive()
@@ -148,7 +155,9 @@ class Driver:
         return result
 
     def run_all(self, schedules: Iterable[Schedule]) -> Iterator[Transcript | Lost]:
-        """Schedules one after the other, results in the same order; several are in flight at a time."""
+        """Schedules one after the other, results in the same order; several are in flight at a
+        time.
+        """
         with closing(self._exchange(schedules, line, AHEAD)) as exchanged:
             for flight, replies in exchanged:
                 if isinstance(replies, Broken):
@@ -157,7 +166,9 @@ class Driver:
                     yield outcome(flight[0], replies)
 
     def assign_all(self, batches: Iterable[Sequence[str]]) -> Iterator[list[dict[str, Any]]]:
-        """Assignors' problems as JSON, answers in the same order; `assignors.solve` is the typed door. One over which it breaks is "failed"."""
+        """Assignors' problems as JSON, answers in the same order; `assignors.solve` is the typed
+        door. One over which it breaks is "failed".
+        """
         with closing(self._exchange(batches, _assign, 2)) as exchanged:
             for flight, answers in exchanged:
                 if isinstance(answers, Broken):
@@ -177,7 +188,9 @@ class Driver:
     def _exchange(
         self, things: Iterable[T], text: Callable[[T], bytes], ahead: int
     ) -> Generator[tuple[tuple[T, ...], Any], None, None]:
-        """Each thing with its reply; or, where the driver broke, everything that was in flight, with the `Broken`."""
+        """Each thing with its reply; or, where the driver broke, everything that was in flight,
+        with the `Broken`.
+        """
         assert not self._flight, ELSEWHERE
         self._talking = None
         flight: deque[T] = deque()
@@ -213,7 +226,9 @@ class Driver:
                 self._abandon()
 
     def _one_by_one(self, flight: tuple[Schedule, ...], reason: str) -> list[Transcript | Lost]:
-        """What was in flight when the driver broke, run again command by command. If nothing breaks now, the first is lost all the same."""
+        """What was in flight when the driver broke, run again command by command. If nothing breaks
+        now, the first is lost all the same.
+        """
         results = [self._slowly(schedule) for schedule in flight]
         if not any(isinstance(result, Lost) for result in results):
             results[0] = Lost(flight[0], reason, None)
@@ -232,7 +247,9 @@ class Driver:
         return outcome(schedule, replies)
 
     def talk(self, conversation: Conversation, text: str, *, begin: bool) -> Any:
-        """A command of a conversation, which another conversation or run may have ended by its own reset."""
+        """A command of a conversation, which another conversation or run may have ended by its own
+        reset.
+        """
         if begin:
             self._talking = conversation
         assert self._talking is conversation, (
@@ -246,7 +263,9 @@ def _assign(problems: Sequence[str]) -> bytes:
 
 
 class Conversation:
-    """Commands one by one, each chosen after the answer to the last. Begins with a fresh coordinator."""
+    """Commands one by one, each chosen after the answer to the last. Begins with a fresh
+    coordinator.
+    """
 
     def __init__(self, driver: Driver, setup: Reset | None = None, group: str = "g") -> None:
         self._driver, self.setup, self.group = driver, setup or Reset(), group
@@ -283,7 +302,9 @@ _SHARED: dict[tuple[int, str, bool], Driver] = {}
 
 
 def shared(version: str = NEWEST, *, long_run: bool = False) -> Driver:
-    """This process's driver for that version, made once and closed at exit. A forked process gets its own."""
+    """This process's driver for that version, made once and closed at exit. A forked process gets
+    its own.
+    """
     key = (os.getpid(), known(version), long_run)
     if key not in _SHARED:
         _SHARED[key] = Driver(version, long_run=long_run)

@@ -1,7 +1,9 @@
-"""Builds a program of ours against Kafka with Maven on first use, into a cache folder; later uses need neither Maven nor the network.
+"""Builds a program of ours against Kafka with Maven on first use, into a cache folder; later uses
+need neither Maven nor the network.
 
-The folder's name holds the Kafka version and a hash of the sources, so a new groupcheck builds anew and several versions live side by side. It
-appears whole or not at all; two processes that need it at once build it once.
+The folder's name holds the Kafka version and a hash of the sources, so a new groupcheck builds anew
+and several versions live side by side. It appears whole or not at all; two processes that need it
+at once build it once.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ BUILD_S = 600.0
 
 @frozen
 class Program:
-    """A Maven module that a Kafka version is compiled into. `title` is what messages call it, `place` its folder in the cache."""
+    """A Maven module that a Kafka version is compiled into. `title` is what messages call it,
+    `place` its folder in the cache.
+    """
 
     title: str
     sources: Path
@@ -49,7 +53,9 @@ def tell(message: str) -> None:
 
 
 def classpath(version: str, say: Callable[[str], None] = tell, program: Program = DRIVER) -> str:
-    """A program's class path for a Kafka version, built now if it was not yet. Raises `UserError` where that cannot be done."""
+    """A program's class path for a Kafka version, built now if it was not yet. Raises `UserError`
+    where that cannot be done.
+    """
     home = folder(known(version), program)
     if not home.is_dir():
         tools(program)

@@ -19,14 +19,20 @@ TAIL = 2000  # characters of stderr that a report quotes
 
 
 class Broken(Exception):
-    """The process died or hung; it has been ended. The text says which, with the last that it wrote to stderr."""
+    """The process died or hung; it has been ended. The text says which, with the last that it wrote
+    to stderr.
+    """
 
 
 class Jvm:
-    """A running driver. Lines may be sent ahead: writing goes on while answers are waited for, so neither side can block the other."""
+    """A running driver. Lines may be sent ahead: writing goes on while answers are waited for, so
+    neither side can block the other.
+    """
 
     def __init__(self, command: Sequence[str], silence_s: float) -> None:
-        """Starts `command`; a wait of `silence_s` seconds without a byte counts as hung. Raises `UserError` where it cannot be started."""
+        """Starts `command`; a wait of `silence_s` seconds without a byte counts as hung. Raises
+        `UserError` where it cannot be started.
+        """
         self._silence_s = silence_s
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
         try:

@@ -1,4 +1,6 @@
-"""What a broker remembers of one group, as plain values that can be compared: no UUID, no order that hashing made."""
+"""What a broker remembers of one group, as plain values that can be compared: no UUID, no order
+that hashing made.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,18 @@ class Timer:
 
 @frozen
 class Memory:
-    """A broker's view. `coordinator`: ACTIVE, LOADING, FAILED, or ABSENT; `timers` are all that are armed, of every group, sorted by key."""
+    """A broker's view. `coordinator`: ACTIVE, LOADING, FAILED, or ABSENT; `timers` are all that are
+    armed, of every group, sorted by key.
+    """
 
     coordinator: str
     timers: tuple[Timer, ...]
 
     @property
     def armed(self) -> frozenset[str]:
-        """The keys of the timers that belong to a group or to an append, without the coordinator's housekeeping."""
+        """The keys of the timers that belong to a group or to an append, without the coordinator's
+        housekeeping.
+        """
         return frozenset(t.key for t in self.timers) - HOUSEKEEPING
 
     def due(self, key: str) -> int | None:
@@ -46,7 +52,9 @@ class NoGroup(Memory):
 
 @frozen
 class ClassicMember:
-    """`ClassicGroupMember`: awaiting_join and awaiting_sync tell who is parked; `new` while its first JoinGroup is."""
+    """`ClassicGroupMember`: awaiting_join and awaiting_sync tell who is parked; `new` while its
+    first JoinGroup is.
+    """
 
     member: str
     instance: str | None
@@ -61,7 +69,9 @@ class ClassicMember:
 
 @frozen
 class ClassicMemory(Memory):
-    """`ClassicGroup`. Members are sorted by name; `instances` are the static ones, (instance, member)."""
+    """`ClassicGroup`. Members are sorted by name; `instances` are the static ones, (instance,
+    member).
+    """
 
     state: str
     previous: str
@@ -83,7 +93,9 @@ class ClassicMemory(Memory):
 
 @frozen
 class ConsumerMember:
-    """`ConsumerGroupMember` of KIP-848; `classic`: it speaks the classic protocol to a group that was converted."""
+    """`ConsumerGroupMember` of KIP-848; `classic`: it speaks the classic protocol to a group that
+    was converted.
+    """
 
     member: str
     instance: str | None
@@ -99,7 +111,9 @@ class ConsumerMember:
 
 @frozen
 class ConsumerMemory(Memory):
-    """`ConsumerGroup` of KIP-848. `partition_epochs`: topic and the epoch of each partition's owner, -1 where it has none."""
+    """`ConsumerGroup` of KIP-848. `partition_epochs`: topic and the epoch of each partition's
+    owner, -1 where it has none.
+    """
 
     state: str
     epoch: int

@@ -13,7 +13,9 @@ from groupcheck.oracles.kafka.values import Partitions
 
 @frozen
 class Record:
-    """What every record has: its place in the log. `producer`: of the transaction that it is part of."""
+    """What every record has: its place in the log. `producer`: of the transaction that it is part
+    of.
+    """
 
     offset: int
     producer: int | None
@@ -64,7 +66,9 @@ class MarkerRecord(Record):
 
 @frozen
 class OtherRecord(Record):
-    """A record of another protocol: its kind, and key and value as Kafka's own JSON (names for ids, keys sorted); None for a tombstone."""
+    """A record of another protocol: its kind, and key and value as Kafka's own JSON (names for ids,
+    keys sorted); None for a tombstone.
+    """
 
     kind: str
     key: str

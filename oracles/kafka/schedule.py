@@ -1,7 +1,8 @@
 """Schedules and what became of them.
 
-A `Schedule` is replayed from a fresh coordinator, so its outcome depends on nothing but itself: equal schedules give equal transcripts.
-Prefixes cannot be shared inside one process (the coordinator cannot be copied), but a replay costs microseconds a command.
+A `Schedule` is replayed from a fresh coordinator, so its outcome depends on nothing but itself:
+equal schedules give equal transcripts. Prefixes cannot be shared inside one process (the
+coordinator cannot be copied), but a replay costs microseconds a command.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ def _commands(given: Iterable[Command]) -> tuple[Command, ...]:
 
 @frozen
 class Schedule:
-    """Commands to a fresh coordinator; they are numbered from 1. `group` is the one that is looked at."""
+    """Commands to a fresh coordinator; they are numbered from 1. `group` is the one that is looked
+    at.
+    """
 
     commands: tuple[Command, ...] = field(converter=_commands)
     setup: Reset = field(factory=Reset)
@@ -43,10 +46,12 @@ class Schedule:
 
 @frozen
 class Step:
-    """What one command did. `answered`: (number of the request, answer), in the order of completion, also for requests of before.
+    """What one command did. `answered`: (number of the request, answer), in the order of
+    completion, also for requests of before.
 
-    `memory` and `records` (those that this command appended, or that it asked for) are None where nothing looked. `refused`: why the command
-    could not be carried out, then without the rest. `end` and `high_watermark` are offsets in the log.
+    `memory` and `records` (those that this command appended, or that it asked for) are None where
+    nothing looked. `refused`: why the command could not be carried out, then without the rest.
+    `end` and `high_watermark` are offsets in the log.
     """
 
     number: int
@@ -97,7 +102,8 @@ class Transcript:
 class Lost:
     """A schedule without an outcome, which agrees with nothing: the driver died, hung or failed.
 
-    `command` is the one that it happened in; None where it did not happen again when the schedules in flight were run one by one.
+    `command` is the one that it happened in; None where it did not happen again when the schedules
+    in flight were run one by one.
     """
 
     schedule: Schedule
@@ -129,7 +135,9 @@ def looking(text: str, group: str) -> str:
 
 
 def step(number: int, command: Command, reply: dict[str, Any], asked: tuple[Command, ...]) -> Step:
-    """A reply as a step. `asked`: the commands so far, this one included, whose answers it may hold."""
+    """A reply as a step. `asked`: the commands so far, this one included, whose answers it may
+    hold.
+    """
     if "refused" in reply:
         return Step(number, command, refused=reply["refused"])
     return Step(
@@ -145,7 +153,9 @@ def step(number: int, command: Command, reply: dict[str, Any], asked: tuple[Comm
 
 
 def outcome(schedule: Schedule, replies: list[dict[str, Any]]) -> Transcript | Lost:
-    """What the replies to a schedule's line amount to; the first one is the setup's. A setup that is refused is a transcript with that one step."""
+    """What the replies to a schedule's line amount to; the first one is the setup's. A setup that
+    is refused is a transcript with that one step.
+    """
     commands = (schedule.setup, *schedule.commands)
     steps = []
     for number, (command, reply) in enumerate(zip(commands, replies)):

@@ -1,4 +1,6 @@
-"""The Kafka versions whose coordinator can be driven, newest first. What differs between them is in `driver/src/groupcheck/kafka/Versions.java`."""
+"""The Kafka versions whose coordinator can be driven, newest first. What differs between them is in
+`driver/src/groupcheck/kafka/Versions.java`.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,3 @@
-"""Real recordings: Apache Kafka's own broker with its request log on, real clients, and what really happened."""
+"""Real recordings: Apache Kafka's own broker with its request log on, real clients, and what really
+happened.
+"""

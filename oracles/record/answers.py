@@ -1,6 +1,8 @@
-"""What the request log says by itself: who asked what, what was refused, who joined which generation, what was committed.
+"""What the request log says by itself: who asked what, what was refused, who joined which
+generation, what was committed.
 
-Plain reading of the recorder's own recordings, kept apart from what replays logs (`groupcheck.traces`), so that the one can be compared with the other.
+Plain reading of the recorder's own recordings, kept apart from what replays logs
+(`groupcheck.traces`), so that the one can be compared with the other.
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ GRACE_MS = 20  # between the broker's clock reading and the member's
 
 @frozen
 class Exchange:
-    """A request and its answer: when it came and was answered (Unix ms), which program asked, and both texts as objects."""
+    """A request and its answer: when it came and was answered (Unix ms), which program asked, and
+    both texts as objects.
+    """
 
     arrived: int
     answered: int
@@ -38,7 +42,9 @@ class Exchange:
 
 
 def exchanges(lines: Iterable[str]) -> Iterator[Exchange]:
-    """The lines of a request log in their order, which is that of the answers. A line that is no exchange is left out (an end that was cut off)."""
+    """The lines of a request log in their order, which is that of the answers. A line that is no
+    exchange is left out (an end that was cut off).
+    """
     for line in lines:
         at = stamp(line)
         begin, end = line.find(BEGIN), line.rfind("} (kafka.request.logger)")
@@ -99,7 +105,9 @@ def member_ids(found: Iterable[Exchange], run: str) -> list[str]:
 
 
 def generations(found: Iterable[Exchange]) -> list[dict[str, Any]]:
-    """Each generation of a classic group: who joined it, when that JoinGroup came and was answered, who led it, who kept it waiting."""
+    """Each generation of a classic group: who joined it, when that JoinGroup came and was answered,
+    who led it, who kept it waiting.
+    """
     by_key: dict[tuple[str, int], dict[str, Any]] = {}
     for one in found:
         if one.api != "JOIN_GROUP" or one.response["errorCode"]:
@@ -153,7 +161,9 @@ def epochs(found: Iterable[Exchange]) -> list[dict[str, Any]]:
 
 
 def rebalance_starts(broker_lines: Iterable[str]) -> list[dict[str, Any]]:
-    """Each time that a group began a rebalance: the coordinator's own reason, or the new group epoch."""
+    """Each time that a group began a rebalance: the coordinator's own reason, or the new group
+    epoch.
+    """
     found: list[dict[str, Any]] = []
     for line in broker_lines:
         at = stamp(line)
@@ -174,7 +184,9 @@ def topic_ids(broker_lines: Iterable[str]) -> dict[str, str]:
 def commits(
     found: Iterable[Exchange], spans: Mapping[str, Sequence[Owned]], names: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Of the accepted commits: those that set an offset back, and those of a program that did not own the partition. `names`: topic id -> topic."""
+    """Of the accepted commits: those that set an offset back, and those of a program that did not
+    own the partition. `names`: topic id -> topic.
+    """
     last: dict[tuple[str, str], tuple[int, str]] = {}
     back: list[dict[str, Any]] = []
     foreign: list[dict[str, Any]] = []

@@ -1,4 +1,6 @@
-"""What the programs saw, from their own events: what each believed to own and when, who believed in the same thing, what was read twice."""
+"""What the programs saw, from their own events: what each believed to own and when, who believed in
+the same thing, what was read twice.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ Consumed = tuple[str, int, int, int, int]  # partition, first and last offset, f
 
 
 def owned(run: str, events: Iterable[Event], actions: Iterable[Event], to_ms: int) -> list[Owned]:
-    """What a program believed in, until it was told otherwise, or died, or the recording ended at `to_ms`; in order of time."""
+    """What a program believed in, until it was told otherwise, or died, or the recording ended at
+    `to_ms`; in order of time.
+    """
     since: dict[str, int] = {}
     found: list[Owned] = []
     for event in events:
@@ -63,7 +67,9 @@ def consumed(events: Iterable[Event]) -> list[Consumed]:
 def two_owners(
     spans: Mapping[str, Sequence[Owned]], stopped: Mapping[str, Sequence[tuple[int, int]]]
 ) -> list[dict[str, Any]]:
-    """Each time that two programs believed in one partition; with how long the one or the other stood still meanwhile."""
+    """Each time that two programs believed in one partition; with how long the one or the other
+    stood still meanwhile.
+    """
     found = []
     for one, other in combinations(spans, 2):
         for name, begin, end, _ in spans[one]:
@@ -86,7 +92,9 @@ def two_owners(
 
 
 def processed_twice(by_run: Mapping[str, Sequence[Consumed]]) -> list[dict[str, Any]]:
-    """Offsets that two programs got, or one got twice, as unbroken ranges. `first_by`: whose run of records began earlier."""
+    """Offsets that two programs got, or one got twice, as unbroken ranges. `first_by`: whose run of
+    records began earlier.
+    """
     every = [(run, c) for run, runs in by_run.items() for c in runs]
     shared: dict[tuple[str, str, str], set[int]] = {}
     for (one, a), (other, b) in combinations(every, 2):

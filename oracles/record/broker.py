@@ -1,4 +1,6 @@
-"""A real broker: one Java process with Apache Kafka's own server, an administrator and a producer in it (java/src/.../Broker.java)."""
+"""A real broker: one Java process with Apache Kafka's own server, an administrator and a producer
+in it (java/src/.../Broker.java).
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ _ERROR = re.compile(r"((?:\w+Exception|\w*Error): .*)|(?:\] (?:ERROR|FATAL) )(.*
 
 
 class Broker:
-    """One node in a folder of its own. Its logs are `broker.log` and `requests.log` there. `options`: of the Java machine, beside the usual ones."""
+    """One node in a folder of its own. Its logs are `broker.log` and `requests.log` there.
+    `options`: of the Java machine, beside the usual ones.
+    """
 
     def __init__(
         self,
@@ -64,7 +68,9 @@ class Broker:
         self.address = ""
 
     def start(self) -> None:
-        """Starts it and waits until it serves. Raises `UserError` where it does not come up, with the reason that it wrote."""
+        """Starts it and waits until it serves. Raises `UserError` where it does not come up, with
+        the reason that it wrote.
+        """
         for attempt in range(1, ATTEMPTS + 1):
             fresh = not self.address
             if fresh:
@@ -120,7 +126,9 @@ class Broker:
         return ""
 
     def ask(self, *words: str | int) -> None:
-        """Has it carry out a command of Broker.java's. Raises `UserError` with its answer where it cannot."""
+        """Has it carry out a command of Broker.java's. Raises `UserError` with its answer where it
+        cannot.
+        """
         assert self._process and self._process.stdin
         try:
             self._process.stdin.write((" ".join(map(str, words)) + "\n").encode())
@@ -168,7 +176,9 @@ def _read(process: subprocess.Popen[bytes], answers: queue.Queue[str | None]) ->
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback that nobody listens on now. Held together, so that they differ; somebody else may still be quicker."""
+    """Ports of the loopback that nobody listens on now. Held together, so that they differ;
+    somebody else may still be quicker.
+    """
     held = [socket.socket() for _ in range(count)]
     try:
         for one in held:

@@ -1,4 +1,6 @@
-"""The clients that a scenario can have: how each is started, what it calls the options that all of them have, and what to install for it."""
+"""The clients that a scenario can have: how each is started, what it calls the options that all of
+them have, and what to install for it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ GROUP = "g1"
 
 @frozen
 class Client:
-    """A library: `name`, the names of the four options of `Timing`, what else its members need, and whether it can commit in a revoked callback."""
+    """A library: `name`, the names of the four options of `Timing`, what else its members need, and
+    whether it can commit in a revoked callback.
+    """
 
     name: str
     session: str

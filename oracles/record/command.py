@@ -1,4 +1,6 @@
-"""`groupcheck record` at the terminal: what is asked for, progress on stderr, what was written where, the exit code."""
+"""`groupcheck record` at the terminal: what is asked for, progress on stderr, what was written
+where, the exit code.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def run(
     settings: Mapping[str, str],
     as_json: bool,
 ) -> int:
-    """Records a command or a scenario and gives the exit code: the command's own; of a scenario 0, or 3 where it did not come about."""
+    """Records a command or a scenario and gives the exit code: the command's own; of a scenario 0,
+    or 3 where it did not come about.
+    """
     if bool(command) == bool(scenario):
         raise UserError(
             "what is to be recorded?",

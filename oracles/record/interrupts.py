@@ -1,4 +1,6 @@
-"""Ctrl-C and requests to end: raised as `KeyboardInterrupt`, but never between the start of a process and the moment somebody answers for it."""
+"""Ctrl-C and requests to end: raised as `KeyboardInterrupt`, but never between the start of a
+process and the moment somebody answers for it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 class Interrupts:
-    """While entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` in the main thread; inside `held` they wait until its end."""
+    """While entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` in the main thread;
+    inside `held` they wait until its end.
+    """
 
     def __init__(self) -> None:
         self._before: dict[signal.Signals, Any] = {}
@@ -46,7 +50,9 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """What is inside runs to its end; it must be bounded in time. What arrived meanwhile is raised after it, unless an error is on its way."""
+        """What is inside runs to its end; it must be bounded in time. What arrived meanwhile is
+        raised after it, unless an error is on its way.
+        """
         self._held += 1
         try:
             yield

@@ -1,4 +1,6 @@
-"""Three Python libraries behind one face, for `member.py`. Imported in the member's own process only; each imports its library when it is used."""
+"""Three Python libraries behind one face, for `member.py`. Imported in the member's own process
+only; each imports its library when it is used.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def log_to_stderr(*loggers: str) -> None:
 
 
 class KafkaPython:
-    """kafka-python: synchronous. It cannot commit in a revoked callback (RuntimeError: it would block its own IO thread)."""
+    """kafka-python: synchronous. It cannot commit in a revoked callback (RuntimeError: it would
+    block its own IO thread).
+    """
 
     def __init__(self, bootstrap: str, client_id: str, group: str, options: Options) -> None:
         import kafka
@@ -154,7 +158,9 @@ class AioKafka:
 
 
 class Confluent:
-    """confluent-kafka, on librdkafka: heartbeats and rebalances in threads of its own, callbacks inside poll."""
+    """confluent-kafka, on librdkafka: heartbeats and rebalances in threads of its own, callbacks
+    inside poll.
+    """
 
     def __init__(self, bootstrap: str, client_id: str, group: str, options: Options) -> None:
         import confluent_kafka

@@ -1,9 +1,12 @@
-"""One consumer in a process of its own that tells what it sees: `python -m groupcheck.oracles.record.member JSON`.
+"""One consumer in a process of its own that tells what it sees: `python -m
+groupcheck.oracles.record.member JSON`.
 
-The JSON object has `client` (a name in `CLIENTS`), `bootstrap`, `client_id`, `group`, `topic`, `commit_ms`, `commit_on_revoke` and
-`options` (the library's own). Lines in: `stop`, `sleep MS` (no poll meanwhile). When the input ends the process ends at once: whoever
-started it is gone. Lines out: one JSON event each, with the time `t` in Unix ms and the kind `ev`. stderr: the library's own log. A member
-owns a partition from the start of its assigned callback to the end of its revoked or lost callback; `own` in an event is all that it owns then.
+The JSON object has `client` (a name in `CLIENTS`), `bootstrap`, `client_id`, `group`, `topic`,
+`commit_ms`, `commit_on_revoke` and `options` (the library's own). Lines in: `stop`, `sleep MS` (no
+poll meanwhile). When the input ends the process ends at once: whoever started it is gone. Lines
+out: one JSON event each, with the time `t` in Unix ms and the kind `ev`. stderr: the library's own
+log. A member owns a partition from the start of its assigned callback to the end of its revoked or
+lost callback; `own` in an event is all that it owns then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Everything that a recording starts, each in a process group of its own, so that nothing of it is left at the end."""
+"""Everything that a recording starts, each in a process group of its own, so that nothing of it is
+left at the end.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ POLL_S = 0.02
 
 
 class Processes:
-    """The processes of one recording. Leaving it ends all that still run, with everything that they started in their groups."""
+    """The processes of one recording. Leaving it ends all that still run, with everything that they
+    started in their groups.
+    """
 
     def __init__(self, interrupts: Interrupts) -> None:
         self._interrupts = interrupts
@@ -41,7 +45,9 @@ class Processes:
     def start(
         self, command: Sequence[str], *, session: bool = False, **options: Any
     ) -> subprocess.Popen[bytes]:
-        """Starts a program; `session` gives it a session of its own too, so that it may read from the terminal. `options` are Popen's."""
+        """Starts a program; `session` gives it a session of its own too, so that it may read from
+        the terminal. `options` are Popen's.
+        """
         grouped = {"start_new_session": True} if session else {"process_group": 0}
         with self._interrupts.held():
             try:
@@ -55,9 +61,11 @@ class Processes:
         return process
 
     def end(self, process: subprocess.Popen[bytes], patience_s: float = PATIENCE_S) -> None:
-        """Ends a process and its group: SIGTERM (and SIGCONT: it may be frozen), after `patience_s` SIGKILL.
+        """Ends a process and its group: SIGTERM (and SIGCONT: it may be frozen), after `patience_s`
+        SIGKILL.
 
-        Also to be called for one that ended by itself, at once: its number may be given to somebody else later.
+        Also to be called for one that ended by itself, at once: its number may be given to somebody
+        else later.
         """
         with self._interrupts.held():
             end_groups([process], patience_s)

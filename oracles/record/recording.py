@@ -1,4 +1,6 @@
-"""One recording, from the start of the broker to the files: of a command, or of a built-in scenario."""
+"""One recording, from the start of the broker to the files: of a command, or of a built-in
+scenario.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ Say = Callable[[str], None]
 
 @frozen
 class Recording:
-    """What is asked for: the name and folder of its files, the Kafka version, and the user's settings of the broker."""
+    """What is asked for: the name and folder of its files, the Kafka version, and the user's
+    settings of the broker.
+    """
 
     name: str
     folder: Path
@@ -45,7 +49,9 @@ class Recording:
 
 @frozen
 class Recorded:
-    """What became of it. `files`: kind -> path; `lines`: how many were selected; `facts`: how often what happened, of a scenario."""
+    """What became of it. `files`: kind -> path; `lines`: how many were selected; `facts`: how often
+    what happened, of a scenario.
+    """
 
     recording: Recording
     exit_code: int
@@ -84,7 +90,9 @@ def name_of(command: Sequence[str]) -> str:
 
 @contextmanager
 def folder(path: Path) -> Iterator[Path]:
-    """The folder of a recording, made if it is not there, and taken away again if nothing came into it. Raises `UserError` where it cannot be made."""
+    """The folder of a recording, made if it is not there, and taken away again if nothing came into
+    it. Raises `UserError` where it cannot be made.
+    """
     was_there = path.is_dir()
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -107,7 +115,9 @@ def record_command(
     echo: BinaryIO | None,
     say: Say,
 ) -> Recorded:
-    """Runs a command against a broker of its own and keeps what the broker logged meanwhile. `topics` are made before: name -> partitions."""
+    """Runs a command against a broker of its own and keeps what the broker logged meanwhile.
+    `topics` are made before: name -> partitions.
+    """
     began = time.monotonic()
     with running(about.kafka, about.settings, say) as on:
         broker, processes, place = on.broker, on.processes, on.place
@@ -132,7 +142,9 @@ def record_command(
 
 
 def record_scenario(about: Recording, scenario: Scenario, client: Client, say: Say) -> Recorded:
-    """Plays a scenario with members of one library, and writes the truth beside what the broker logged."""
+    """Plays a scenario with members of one library, and writes the truth beside what the broker
+    logged.
+    """
     began = time.monotonic()
     kind = client.installed(about.kafka)
     settings = HASTY | dict(about.settings)

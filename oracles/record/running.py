@@ -1,7 +1,9 @@
-"""A broker for as long as it is needed: started, quicker from the second time on, and ended with everything that was started beside it.
+"""A broker for as long as it is needed: started, quicker from the second time on, and ended with
+everything that was started beside it.
 
-Most of the start of a broker is the loading of its classes. The first use of a version keeps them in an archive of the Java machine's own
-(dynamic class data sharing, JEP 350), beside the jars in the cache; a Java that does not take it starts as it would without.
+Most of the start of a broker is the loading of its classes. The first use of a version keeps them
+in an archive of the Java machine's own (dynamic class data sharing, JEP 350), beside the jars in
+the cache; a Java that does not take it starts as it would without.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ def running(version: str, settings: Mapping[str, str], say: Say) -> Iterator[Run
 
 
 def sharing(version: str, processes: Processes, say: Say) -> tuple[str, ...]:
-    """The option with which Java takes the classes from the archive, which is made now if it is not there. Nothing where it cannot be made."""
+    """The option with which Java takes the classes from the archive, which is made now if it is not
+    there. Nothing where it cannot be made.
+    """
     home = install.folder(version, RECORDER)
     archive = home / f"classes-{_machine()}.jsa"
     if not archive.exists():
@@ -75,7 +79,9 @@ def _machine() -> str:
 
 
 def _keep(version: str, archive: Path, processes: Processes) -> None:
-    """Runs a broker once and has Java write down the classes that it has loaded. An empty file says that this Java cannot."""
+    """Runs a broker once and has Java write down the classes that it has loaded. An empty file says
+    that this Java cannot.
+    """
     with tempfile.TemporaryDirectory(
         dir=archive.parent, prefix=".keeping-", ignore_cleanup_errors=True
     ) as place:

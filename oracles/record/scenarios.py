@@ -1,4 +1,6 @@
-"""The built-in scenarios: what is done to a group, step by step. Waits are for conditions wherever something can be seen from outside."""
+"""The built-in scenarios: what is done to a group, step by step. Waits are for conditions wherever
+something can be seen from outside.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,9 @@ _COORDINATOR = re.compile(
 
 
 def stamp(line: str) -> int | None:
-    """The time at the begin of a line in Unix ms; the broker writes UTC. None: the line goes on with the one before."""
+    """The time at the begin of a line in Unix ms; the broker writes UTC. None: the line goes on
+    with the one before.
+    """
     match = _STAMP.match(line)
     return (
         calendar.timegm(time.strptime(match[1], "%Y-%m-%d %H:%M:%S")) * 1000 + int(match[2])
@@ -36,7 +38,9 @@ def stamp(line: str) -> int | None:
 
 
 def of_a_coordinator(line: str) -> bool:
-    """Did the group coordinator write it, or its runtime? (The share coordinator has the same runtime.)"""
+    """Did the group coordinator write it, or its runtime? (The share coordinator has the same
+    runtime.)
+    """
     return bool(_COORDINATOR.search(line))
 
 
@@ -51,7 +55,9 @@ def of_a_group(line: str) -> bool:
 def selected(
     lines: Iterable[str], keep: Callable[[str], bool], from_ms: int = 0, to_ms: int | None = None
 ) -> Iterator[str]:
-    """The lines of a window of time that `keep` wants, each with those that go on with it (a stack trace)."""
+    """The lines of a window of time that `keep` wants, each with those that go on with it (a stack
+    trace).
+    """
     keeping = False
     for line in lines:
         at = stamp(line)
@@ -68,7 +74,9 @@ def select_file(
     from_ms: int = 0,
     to_ms: int | None = None,
 ) -> int:
-    """Writes what is selected of a file to another one, byte for byte; gives how many lines. A file that is not there is empty."""
+    """Writes what is selected of a file to another one, byte for byte; gives how many lines. A file
+    that is not there is empty.
+    """
     count = 0
     with target.open("w", encoding="utf-8", errors="surrogateescape", newline="") as out:
         if source.is_file():

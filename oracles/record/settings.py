@@ -9,7 +9,8 @@ from groupcheck.model.engine import UserError
 
 HOST = "127.0.0.1"
 
-# One replica of everything, and as few threads as will do. A single network thread answers all connections in turn (see Broker.java).
+# One replica of everything, and as few threads as will do. A single network thread answers all
+# connections in turn (see Broker.java).
 SINGLE = {
     "offsets.topic.num.partitions": "5",
     "offsets.topic.replication.factor": "1",
@@ -64,7 +65,9 @@ def properties(broker_port: int, controller_port: int, given: Mapping[str, str])
 
 
 def checked(given: Mapping[str, str]) -> dict[str, str]:
-    """The user's own settings, if they may be set. Raises `UserError` for what is no property, or belongs to the recorder."""
+    """The user's own settings, if they may be set. Raises `UserError` for what is no property, or
+    belongs to the recorder.
+    """
     for name, value in given.items():
         if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", name):
             raise UserError(f"{name[:40]!r} is no name of a broker's property", where="--set")

@@ -1,4 +1,5 @@
-"""What a scenario can do: start members, stop, kill, freeze and wake them, restart the broker, add partitions, and wait until something is so.
+"""What a scenario can do: start members, stop, kill, freeze and wake them, restart the broker, add
+partitions, and wait until something is so.
 
 Every action is written down with its time.
 """
@@ -57,7 +58,9 @@ class Run:
 
 
 class Stage:
-    """The place where one scenario is played, with members of one library in the group `g1` on the topic `orders`."""
+    """The place where one scenario is played, with members of one library in the group `g1` on the
+    topic `orders`.
+    """
 
     def __init__(
         self,
@@ -220,7 +223,9 @@ class Stage:
         )
 
     def learned(self, name: str) -> None:
-        """Waits until a member that was woken has been told that its partitions are not its own any more, or that its commit is refused."""
+        """Waits until a member that was woken has been told that its partitions are not its own any
+        more, or that its commit is refused.
+        """
         woken = max(
             action["t"]
             for action in self.actions

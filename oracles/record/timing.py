@@ -7,7 +7,9 @@ from attrs import frozen
 
 @frozen
 class Timing:
-    """What a scenario says of a member, in ms: its session, its heartbeats, how long it may not poll, and how often it looks for new partitions."""
+    """What a scenario says of a member, in ms: its session, its heartbeats, how long it may not
+    poll, and how often it looks for new partitions.
+    """
 
     session: int = 3000
     heartbeat: int = 500

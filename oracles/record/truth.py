@@ -1,4 +1,6 @@
-"""The truth about a recorded scenario: what was done, what each program saw, and the facts that follow from both and from the request log."""
+"""The truth about a recorded scenario: what was done, what each program saw, and the facts that
+follow from both and from the request log.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ class Program:
 
 @frozen
 class Played:
-    """What a scenario leaves behind, apart from logs. Times are Unix ms; `topics` are the partitions at the begin."""
+    """What a scenario leaves behind, apart from logs. Times are Unix ms; `topics` are the
+    partitions at the begin.
+    """
 
     name: str
     what: str

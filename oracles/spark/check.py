@@ -26,8 +26,8 @@ def explore(
 ) -> Verdict:
     """Explores a spec on a Spark master, to the same answer as in one process.
 
-    `store`: a URI that every executor reaches; a temporary folder for a local master if left out. `resume`: such a URI, to go on from.
-    Raises `UserError`.
+    `store`: a URI that every executor reaches; a temporary folder for a local master if left out.
+    `resume`: such a URI, to go on from. Raises `UserError`.
     """
     checked_master(master)
     needed()

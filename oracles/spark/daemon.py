@@ -1,4 +1,6 @@
-"""The process from which Spark forks its Python workers: everything slow is imported before the first fork, and frozen against collection."""
+"""The process from which Spark forks its Python workers: everything slow is imported before the
+first fork, and frozen against collection.
+"""
 
 from __future__ import annotations
 

@@ -15,9 +15,11 @@ T = TypeVar("T")
 
 
 class Executors:
-    """A job of one task for each argument. Tasks of the same number go to the same executor where Spark can: there its states are cached.
+    """A job of one task for each argument. Tasks of the same number go to the same executor where
+    Spark can: there its states are cached.
 
-    An RDD that is kept in memory says where: Spark prefers the executor that holds a partition, and takes another one if that is gone.
+    An RDD that is kept in memory says where: Spark prefers the executor that holds a partition, and
+    takes another one if that is gone.
     """
 
     def __init__(self, spark: OnDemand, shards: int | None = None) -> None:
@@ -39,7 +41,9 @@ class Executors:
     def run(
         self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]
     ) -> list[T | None]:
-        """Calls the function for every argument that is not None, and answers in their order. Raises `UserError` where a task fails for good."""
+        """Calls the function for every argument that is not None, and answers in their order.
+        Raises `UserError` where a task fails for good.
+        """
         called = _Called(function, list(arguments))
         answers: list[T | None] = [None] * len(arguments)
         for number, attempt, answer in self._collected(called, pulse):

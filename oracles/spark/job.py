@@ -1,4 +1,6 @@
-"""A job of Spark's that somebody watches: it runs in a thread of its own, so that limits, progress and Ctrl-C are seen to meanwhile."""
+"""A job of Spark's that somebody watches: it runs in a thread of its own, so that limits, progress
+and Ctrl-C are seen to meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,9 @@ class JobError(Exception):
 def watched(context: SparkContext, job: Callable[[], T], look: Callable[[], None]) -> T:
     """The job's answer. Raises `JobError`.
 
-    `look` is called in this thread now and then; what it raises cancels all jobs, and so does Ctrl-C. `Thread.join` would not serve: an
-    interrupt in the middle of it marks a thread as ended that is not.
+    `look` is called in this thread now and then; what it raises cancels all jobs, and so does
+    Ctrl-C. `Thread.join` would not serve: an interrupt in the middle of it marks a thread as ended
+    that is not.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException

@@ -1,7 +1,9 @@
-"""A Spark session, embedded or on a cluster, set up the way groupcheck needs it; quiet, and gone when it is done with.
+"""A Spark session, embedded or on a cluster, set up the way groupcheck needs it; quiet, and gone
+when it is done with.
 
-Measured on local[2] (see ARCHITECTURE.md): a job of a few short tasks takes 0.05 to 0.15 s once the Python workers are warm. They are forked
-from a daemon that has imported everything already (`daemon.py`) and stay alive between jobs.
+Measured on local[2] (see ARCHITECTURE.md): a job of a few short tasks takes 0.05 to 0.15 s once the
+Python workers are warm. They are forked from a daemon that has imported everything already
+(`daemon.py`) and stay alive between jobs.
 """
 
 from __future__ import annotations
@@ -45,7 +47,9 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 
 
 def checked_master(master: str) -> str:
-    """The master as Spark takes it; a local one with retries, as a cluster has them. Raises `UserError` for what cannot be one."""
+    """The master as Spark takes it; a local one with retries, as a cluster has them. Raises
+    `UserError` for what cannot be one.
+    """
     local = _LOCAL.fullmatch(master)
     if local:
         threads, failures = local.groups()
@@ -96,10 +100,11 @@ def needed() -> None:
 def session(
     master: str, *, name: str = "groupcheck", conf: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
-    """A session on a master: `local[2]`, `spark://host:port`, `yarn` or a `k8s://` address. `conf`: more settings of Spark.
+    """A session on a master: `local[2]`, `spark://host:port`, `yarn` or a `k8s://` address. `conf`:
+    more settings of Spark.
 
-    Raises `UserError` where PySpark or Java is missing, or the master is none or does not answer. What the JVM writes to stderr goes to a
-    file, and is quoted only in an error.
+    Raises `UserError` where PySpark or Java is missing, or the master is none or does not answer.
+    What the JVM writes to stderr goes to a file, and is quoted only in an error.
     """
     chosen = checked_master(master)
     needed()
@@ -125,7 +130,9 @@ def session(
 
 
 class OnDemand:
-    """A session that starts when it is first asked for, since starting Spark takes longer than much of what it is wanted for. A with-block ends it."""
+    """A session that starts when it is first asked for, since starting Spark takes longer than much
+    of what it is wanted for. A with-block ends it.
+    """
 
     def __init__(self, master: str, *, name: str = "groupcheck") -> None:
         self._master, self._name, self._stack = master, name, contextlib.ExitStack()
@@ -143,14 +150,18 @@ class OnDemand:
         return self._spark is not None
 
     def session(self) -> SparkSession:
-        """The session, started if it was not yet. Raises `UserError` as the function `session` does."""
+        """The session, started if it was not yet. Raises `UserError` as the function `session`
+        does.
+        """
         if self._spark is None:
             self._spark = self._stack.enter_context(session(self._master, name=self._name))
         return self._spark
 
 
 def _forget_settings(names: list[str]) -> None:
-    """The JVM stays for the next session of this process, and would hand it the settings that it was started with."""
+    """The JVM stays for the next session of this process, and would hand it the settings that it
+    was started with.
+    """
     from pyspark import SparkContext
 
     jvm: Any = SparkContext._jvm
@@ -169,7 +180,8 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
         "spark.python.daemon.module": "groupcheck.oracles.spark.daemon",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.task.maxFailures": str(ATTEMPTS),
-        "spark.locality.wait": "500ms",  # what a task waits for the executor that has its shard at hand
+        # what a task waits for the executor that has its shard at hand
+        "spark.locality.wait": "500ms",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
     }
     if is_local(master):
@@ -230,7 +242,9 @@ def _stderr_to(file: Path) -> Iterator[None]:
 
 
 def told_by(error: BaseException) -> str:
-    """What went wrong in a task: the last line of the executor's own traceback, without Spark's around it."""
+    """What went wrong in a task: the last line of the executor's own traceback, without Spark's
+    around it.
+    """
     text = str(getattr(error, "java_exception", None) or error)
     lines = [line.strip() for line in text.splitlines()]
     raised = [

@@ -10,7 +10,9 @@ _LEFT_OUT = {"__pycache__", "driver", "java"}  # Kafka's driver and clients run 
 
 
 def packed_code(folder: Path) -> Path:
-    """Writes the installed package, links followed, into a zip that Python can import from. Returns the zip's path."""
+    """Writes the installed package, links followed, into a zip that Python can import from. Returns
+    the zip's path.
+    """
     import groupcheck
 
     root = Path(groupcheck.__file__).parent

@@ -1,4 +1,6 @@
-"""A cell of a sweep: one whole check, as plain data that any executor can rebuild the question from."""
+"""A cell of a sweep: one whole check, as plain data that any executor can rebuild the question
+from.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ from groupcheck.oracles.subject import Subject, subject
 
 @frozen
 class Question:
-    """What is asked: the arguments of `subject`, with names of faults, mutations and invariants only, and the limits of the run.
+    """What is asked: the arguments of `subject`, with names of faults, mutations and invariants
+    only, and the limits of the run.
 
-    `fields`: fields of the scope that the file gives. `faults`: budget of each fault, None where the file says nothing.
+    `fields`: fields of the scope that the file gives. `faults`: budget of each fault, None where
+    the file says nothing.
     """
 
     variant: str
@@ -31,7 +35,9 @@ class Question:
     limits: Limits
 
     def subject(self) -> Subject:
-        """The spec ready to be explored. Raises `UserError` for anything that does not exist or fit."""
+        """The spec ready to be explored. Raises `UserError` for anything that does not exist or
+        fit.
+        """
         return subject(
             self.variant,
             mutation=self.mutation,
@@ -53,10 +59,13 @@ class Question:
 
 @frozen
 class Cell:
-    """A question with its place in the sweep: `number` from 1 in the order of the file, `grid` from 0, and the verdict that is expected.
+    """A question with its place in the sweep: `number` from 1 in the order of the file, `grid` from
+    0, and the verdict that is expected.
 
-    `scope`: every field of the scope as plain JSON, defaults and a mutation's own included. `checked`: the invariants that are checked.
-    `model`: digest of the model's code. `id`: the same for the same question about the same model under the same limits, 20 hexadecimal digits.
+    `scope`: every field of the scope as plain JSON, defaults and a mutation's own included.
+    `checked`: the invariants that are checked.
+    `model`: digest of the model's code. `id`: the same for the same question about the same model
+    under the same limits, 20 hexadecimal digits.
     """
 
     number: int

@@ -1,4 +1,6 @@
-"""`groupcheck sweep`: from a file to a table, a page and an exit code. Small scopes come first; what they say about the larger ones is told before those."""
+"""`groupcheck sweep`: from a file to a table, a page and an exit code. Small scopes come first;
+what they say about the larger ones is told before those.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,9 @@ WORST_FIRST = ("violated", "unknown", "holds")
 
 @define
 class Progress:
-    """A sweep under way: what is known of its cells, and the forecasts that were made before they ran."""
+    """A sweep under way: what is known of its cells, and the forecasts that were made before they
+    ran.
+    """
 
     folder: Folder
     watched: Watched
@@ -58,7 +62,9 @@ class Progress:
 def run(
     file: Path, spark: str | None, out: Path | None, resume: bool, workers: int, as_json: bool
 ) -> int:
-    """Runs a sweep and gives the exit code. Raises `UserError` for bad input, `KeyboardInterrupt` where it was interrupted."""
+    """Runs a sweep and gives the exit code. Raises `UserError` for bad input, `KeyboardInterrupt`
+    where it was interrupted.
+    """
     began = time.monotonic()
     _must_fit(spark, out, resume, workers)
     parquet.needed("groupcheck sweep")
@@ -91,7 +97,9 @@ def _must_fit(spark: str | None, out: Path | None, resume: bool, workers: int) -
 
 
 def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int) -> None:
-    """The cells that are not done: first those on which forecasts rest, then the forecasts, then the rest, the longest first."""
+    """The cells that are not done: first those on which forecasts rest, then the forecasts, then
+    the rest, the longest first.
+    """
     families = Families.among(sweep.cells)
     left = [cell for cell in sweep.cells if cell.id not in progress.done]
     larger = [cell for cell in left if families.is_next(cell)]
@@ -141,9 +149,11 @@ def _answer(sweep: Sweep, progress: Progress, as_json: bool, seconds: float) -> 
 
 
 def worst(rows: Sequence[dict[str, Any]]) -> str:
-    """The worst of all cells: `violated` before `unknown` before `holds`. A cell that is as expected counts as `holds`.
+    """The worst of all cells: `violated` before `unknown` before `holds`. A cell that is as
+    expected counts as `holds`.
 
-    One that is not counts as `unknown` where that is its verdict, and otherwise as `violated`, also where a violation was expected and none came.
+    One that is not counts as `unknown` where that is its verdict, and otherwise as `violated`, also
+    where a violation was expected and none came.
     """
     counted = {
         "holds" if row["as_expected"] else "unknown" if row["verdict"] == "unknown" else "violated"

@@ -1,4 +1,6 @@
-"""The folder of a sweep: a file for each cell that is done, whole or not at all, the pages of counterexamples, and at last the table."""
+"""The folder of a sweep: a file for each cell that is done, whole or not at all, the pages of
+counterexamples, and at last the table.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ LARGEST = 1 << 20  # bytes of a cell's file
 
 @frozen
 class Done:
-    """A cell's outcome with the forecast that was made before, if there was one, and its page's path within the folder ("" without one)."""
+    """A cell's outcome with the forecast that was made before, if there was one, and its page's
+    path within the folder ("" without one).
+    """
 
     outcome: Outcome
     forecast: Forecast | None
@@ -37,7 +41,9 @@ class Folder:
     path: Path
 
     def opened(self, resume: bool) -> None:
-        """Makes the folder. Raises `UserError` where it cannot, or where it holds results and `resume` is False."""
+        """Makes the folder. Raises `UserError` where it cannot, or where it holds results and
+        `resume` is False.
+        """
         try:
             (self.path / CELLS).mkdir(parents=True, exist_ok=True)
             (self.path / PAGES).mkdir(exist_ok=True)
@@ -54,7 +60,9 @@ class Folder:
             )
 
     def keep(self, cell: Cell, outcome: Outcome, page: str, forecast: Forecast | None) -> Done:
-        """Writes what became of a cell: its page, and then the file that says that the cell is done."""
+        """Writes what became of a cell: its page, and then the file that says that the cell is
+        done.
+        """
         name = f"{PAGES}/{cell.id}.html" if page else ""
         if page:
             write(self.path / name, page)
@@ -68,7 +76,9 @@ class Folder:
         return Done(outcome, forecast, name)
 
     def done(self, cell: Cell) -> Done | None:
-        """What is known of a cell; None if nothing is, its file or page is torn or another's, or the check itself had failed."""
+        """What is known of a cell; None if nothing is, its file or page is torn or another's, or
+        the check itself had failed.
+        """
         file, name = self._file(cell), f"{PAGES}/{cell.id}.html"
         try:
             with file.open(encoding="utf-8") as opened:

@@ -1,10 +1,13 @@
-"""What the next larger scope of a family will cost, told from its three next smaller ones; and which cells to start first.
+"""What the next larger scope of a family will cost, told from its three next smaller ones; and
+which cells to start first.
 
-A family is cells that differ in one number alone: members, generations, partitions, the budget of a fault. From scope to scope the logarithm
-of the states grows by some amount, and with few exceptions by ever less. With g1 and g2 the last two growths and q = g2 / g1 the next one is
-taken to lie between g2 q^2 (at most 0.8 g2; none at all where q < 1/2, a family that comes to its end, or q > 2, one that grows in jumps)
-and g2 max(q, 1) (at most 1.5 g2), at g2 q^0.7 (at 0.95 g2 where q is not below 1). Seconds follow from transitions and rule calls, each grown
-like this. docs/sweep.md says how often that held.
+A family is cells that differ in one number alone: members, generations, partitions, the budget of a
+fault. From scope to scope the logarithm of the states grows by some amount, and with few exceptions
+by ever less. With g1 and g2 the last two growths and q = g2 / g1 the next one is taken to lie
+between g2 q^2 (at most 0.8 g2; none at all where q < 1/2, a family that comes to its end, or q > 2,
+one that grows in jumps) and g2 max(q, 1) (at most 1.5 g2), at g2 q^0.7 (at 0.95 g2 where q is not
+below 1). Seconds follow from transitions and rule calls, each grown like this. docs/sweep.md says
+how often that held.
 """
 
 from __future__ import annotations
@@ -32,7 +35,9 @@ CALL, START = (
 
 @frozen
 class Forecast:
-    """States and seconds (of the search) of a cell, each with an interval; `by` is what grows, `basis` the ids of the cells that it rests on."""
+    """States and seconds (of the search) of a cell, each with an interval; `by` is what grows,
+    `basis` the ids of the cells that it rests on.
+    """
 
     by: str
     basis: tuple[str, ...]
@@ -44,7 +49,9 @@ class Forecast:
     seconds_high: float
 
     def states_held(self, outcome: Outcome) -> bool | None:
-        """Did the states that came lie in the interval? None where the search did not see all of them."""
+        """Did the states that came lie in the interval? None where the search did not see all of
+        them.
+        """
         return self.states_low <= outcome.states <= self.states_high if outcome.complete else None
 
     def seconds_held(self, outcome: Outcome) -> bool | None:
@@ -64,7 +71,9 @@ class _Grown:
 
 
 def _grown(a: float, b: float, c: float) -> _Grown:
-    """The next of a series of three, as the file's docstring says; what shrinks is taken to stay or to shrink as much again."""
+    """The next of a series of three, as the file's docstring says; what shrinks is taken to stay or
+    to shrink as much again.
+    """
     a, b, c = (max(x, 1.0) for x in (a, b, c))
     g1, g2 = math.log(b / a), math.log(c / b)
     if g2 <= 0:
@@ -104,7 +113,9 @@ class Families:
         return Families(faults, dict(of))
 
     def below(self, cell: Cell) -> Iterator[tuple[str, list[tuple[int, Cell]]]]:
-        """For each number that grows, the next smaller cells, as many as are needed, with their values; nothing where there are fewer."""
+        """For each number that grows, the next smaller cells, as many as are needed, with their
+        values; nothing where there are fewer.
+        """
         for axis, value, rest in _axes(cell, self._faults):
             smaller = [member for member in self._of.get((axis, rest), ()) if member[0] < value][
                 -NEEDED:
@@ -118,7 +129,9 @@ class Families:
         return any(True for _ in self.below(cell))
 
     def forecast(self, cell: Cell, known: Mapping[str, Outcome]) -> Forecast | None:
-        """The forecast with the narrowest interval, from outcomes by the id of their cell; None where nothing can be said."""
+        """The forecast with the narrowest interval, from outcomes by the id of their cell; None
+        where nothing can be said.
+        """
         made = []
         for by, smaller in self.below(cell):
             outcomes = [
@@ -129,7 +142,8 @@ class Families:
         return min(made, key=lambda f: f.states_high / f.states_low, default=None)
 
     def longest_first(self, cells: Sequence[Cell], known: Mapping[str, Outcome]) -> list[Cell]:
-        """Cells in the order in which they are best started: by forecast where there is one, those of which nothing is known by their size before them.
+        """Cells in the order in which they are best started: by forecast where there is one, those
+        of which nothing is known by their size before them.
 
         Forecasts rest on forecasts here where nothing better is known.
         """
@@ -169,7 +183,9 @@ def _forecast(by: str, basis: tuple[str, ...], outcomes: Sequence[Outcome]) -> F
 
 
 def _axes(cell: Cell, known: Iterable[str]) -> Iterator[tuple[str, int, str]]:
-    """Every number of a cell: its name, its value, and all else as one text. A fault of which there is none has the budget 0."""
+    """Every number of a cell: its name, its value, and all else as one text. A fault of which there
+    is none has the budget 0.
+    """
     q = cell.question
     fields = {k: v for k, v in cell.scope.items() if isinstance(v, int) and not isinstance(v, bool)}
     others: list[Any] = [
@@ -186,5 +202,7 @@ def _axes(cell: Cell, known: Iterable[str]) -> Iterator[tuple[str, int, str]]:
 
 
 def _size(cell: Cell) -> int:
-    """A stand-in for the cost of a cell of which nothing is known: the sum of the numbers of its scope."""
+    """A stand-in for the cost of a cell of which nothing is known: the sum of the numbers of its
+    scope.
+    """
     return sum(v for v in cell.scope.values() if isinstance(v, int)) + sum(cell.faults.values())

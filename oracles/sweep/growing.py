@@ -1,4 +1,6 @@
-"""From a sweep file to its cells: each grid is the product of its choices, less what its filters leave out."""
+"""From a sweep file to its cells: each grid is the product of its choices, less what its filters
+leave out.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ class Sweep:
 
 
 def grown(document: Mapping[str, Any], where: str) -> Sweep:
-    """The sweep that a document describes. Raises `UserError` for unknown keys and names, wrong types, no cell, too many, or the same twice."""
+    """The sweep that a document describes. Raises `UserError` for unknown keys and names, wrong
+    types, no cell, too many, or the same twice.
+    """
     _known_keys(document, OUTER, where)
     limits = _limits(document.get("limits", {}), Limits(), f"{where}, limits")
     grids = document.get("grid")
@@ -171,7 +175,9 @@ def _fits_variant(choice: Choice) -> bool:
 
 
 def _fields_of(variant: str, grid: Mapping[str, Any], place: str) -> None:
-    """Every key of a grid is a word of ours or a field of the variant's scope, with values of the field's type."""
+    """Every key of a grid is a word of ours or a field of the variant's scope, with values of the
+    field's type.
+    """
     types = {
         f.name: str(f.type)
         for f in attrs.fields(variant_named(variant).scope_type)
@@ -234,7 +240,9 @@ def _mutations(given: Any, variants: list[str], where: str) -> list[str | None]:
 
 
 def _invariants(given: Any, where: str) -> list[tuple[str, ...]]:
-    """A list of names is one choice; a list of such lists is one for each. The empty list means all."""
+    """A list of names is one choice; a list of such lists is one for each. The empty list means
+    all.
+    """
     choices = (
         given
         if isinstance(given, list) and given and all(isinstance(one, list) for one in given)
@@ -285,7 +293,9 @@ def _conditions(given: Any, axes: Mapping[str, Any], where: str) -> list[Mapping
 
 
 def _fits(choice: Choice, condition: Mapping[str, Any]) -> bool:
-    """Has the choice all these values, or one of each list? A table of faults asks for those budgets alone, the empty one for no fault."""
+    """Has the choice all these values, or one of each list? A table of faults asks for those
+    budgets alone, the empty one for no fault.
+    """
     return all(
         any(_same(choice[key], value) for value in _many(wanted))
         for key, wanted in condition.items()

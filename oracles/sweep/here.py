@@ -13,7 +13,9 @@ Finish = Callable[[Cell, Outcome, str], None]
 
 
 def check_here(cells: Sequence[Cell], workers: int, finish: Finish) -> None:
-    """Checks cells in their order; `finish` hears of each. One that raises is tried again, and then reported. Raises `KeyboardInterrupt`."""
+    """Checks cells in their order; `finish` hears of each. One that raises is tried again, and then
+    reported. Raises `KeyboardInterrupt`.
+    """
     for cell in cells:
         finish(cell, *_tried(cell, workers))
 

@@ -1,4 +1,6 @@
-"""A sweep under way, on stderr and on a terminal only: how many cells are done, what they said, and the last ones."""
+"""A sweep under way, on stderr and on a terminal only: how many cells are done, what they said, and
+the last ones.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Cells checked by Spark's executors, each in a task of its own; results stream to the driver as tasks end.
+"""Cells checked by Spark's executors, each in a task of its own; results stream to the driver as
+tasks end.
 
-What an executor finds travels in an accumulator: Spark hands a task's share of it to the driver when the task ends, once for each task that
-succeeded, whatever was retried or run twice. So nothing but the driver writes, and no disk needs to be shared.
+What an executor finds travels in an accumulator: Spark hands a task's share of it to the driver
+when the task ends, once for each task that succeeded, whatever was retried or run twice. So nothing
+but the driver writes, and no disk needs to be shared.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 Finish = Callable[[Cell, Outcome, str], None]
 Task = tuple[int, dict[str, Any]]  # number of the cell, its question as plain data
 Arrival = tuple[int, dict[str, Any], str]  # number of the cell, its outcome as plain data, its page
-# For a JVM in this process's place that lives for one sweep: compiling its code thoroughly took more of the processor (3 s) than it gave back.
+# For a JVM in this process's place that lives for one sweep: compiling its code thoroughly took
+# more of the processor (3 s) than it gave back.
 SHORT_LIFE = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
@@ -42,10 +45,12 @@ def sweep_session(master: str) -> AbstractContextManager[SparkSession]:
 def check_on(
     spark: SparkSession, master: str, cells: Sequence[Cell], workers: int, finish: Finish
 ) -> None:
-    """Checks cells, started in their order; `finish` hears of each as it ends. Raises `KeyboardInterrupt`.
+    """Checks cells, started in their order; `finish` hears of each as it ends. Raises
+    `KeyboardInterrupt`.
 
-    A cell that raises, or whose process dies, is retried, and then reported. Where Spark gives the whole job up, the cells that are left
-    are run once more, each in a job of its own, so that none can take others with it.
+    A cell that raises, or whose process dies, is retried, and then reported. Where Spark gives the
+    whole job up, the cells that are left are run once more, each in a job of its own, so that none
+    can take others with it.
     """
     waiting = {cell.number: cell for cell in cells}
     runs = tries(master)
@@ -63,7 +68,9 @@ def check_on(
 
 
 def tries(master: str) -> int:
-    """How often a cell is run before it is given up: one less than Spark allows, so that the last attempt can say so instead of ending the job."""
+    """How often a cell is run before it is given up: one less than Spark allows, so that the last
+    attempt can say so instead of ending the job.
+    """
     local = re.search(r",(\d+)\]$", checked_master(master)) if master.startswith("local[") else None
     return min(TRIES, max(1, (int(local[1]) if local else ATTEMPTS) - 1))
 
@@ -107,7 +114,9 @@ def _job(
 
 
 def run_tasks(cells: Iterable[Task], stream: Any, runs: int, slots: int, workers: int) -> None:
-    """On an executor: checks the cells of a partition (there is one) and adds what it found to the stream."""
+    """On an executor: checks the cells of a partition (there is one) and adds what it found to the
+    stream.
+    """
     from pyspark import TaskContext
 
     context = TaskContext.get()

@@ -1,4 +1,6 @@
-"""A sweep as one HTML page: a matrix of verdicts for each grid, then every cell; no script, no network, every text escaped by the template."""
+"""A sweep as one HTML page: a matrix of verdicts for each grid, then every cell; no script, no
+network, every text escaped by the template.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Key = tuple[tuple[str, str], ...]
 
 @frozen
 class Matrix:
-    """The cells of a grid: numbers of the scope that differ go across, all else that differs goes down. None where there is no cell."""
+    """The cells of a grid: numbers of the scope that differ go across, all else that differs goes
+    down. None where there is no cell.
+    """
 
     title: str
     columns: tuple[str, ...]
@@ -67,7 +71,9 @@ def matrices(sweep: Sweep, rows: Sequence[Row]) -> Iterator[Matrix]:
 
 
 def _told(cell: Cell) -> dict[str, str]:
-    """What the file chose for a cell, as texts. What a mutation brings with it is not told: it goes with the mutation's name."""
+    """What the file chose for a cell, as texts. What a mutation brings with it is not told: it goes
+    with the mutation's name.
+    """
     q = cell.question
     fields = {name: _word(value) for name, value in q.fields.items()}
     faults = (
@@ -99,7 +105,9 @@ def _differing(told: Sequence[Mapping[str, str]]) -> list[str]:
 
 
 def _label(key: Key) -> str:
-    """A column's or line's name: values, with the name of what they are where they do not say so themselves."""
+    """A column's or line's name: values, with the name of what they are where they do not say so
+    themselves.
+    """
     plain = {"variant", "mutation", "faults", "invariants", "assignor"}
     return ", ".join(
         value if name in plain else f"{name.replace('_', ' ')} {value or 'none'}"

@@ -1,4 +1,6 @@
-"""A sweep file, TOML or YAML, as plain data: read strictly, within bounds, never executed, and never with a traceback."""
+"""A sweep file, TOML or YAML, as plain data: read strictly, within bounds, never executed, and
+never with a traceback.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,11 @@ YAML = (".yaml", ".yml")
 
 
 def read_sweep(path: Path) -> dict[str, Any]:
-    """The file's one table, of texts, numbers, truth values, lists and tables alone. `.yaml` and `.yml` are YAML, anything else is TOML.
+    """The file's one table, of texts, numbers, truth values, lists and tables alone. `.yaml` and
+    `.yml` are YAML, anything else is TOML.
 
-    Raises `UserError` for what cannot be read, is too large or too deep, repeats a key, or (YAML) uses aliases or tags.
+    Raises `UserError` for what cannot be read, is too large or too deep, repeats a key, or (YAML)
+    uses aliases or tags.
     """
     where = printable(str(path))
     text = _text(path, where)
@@ -70,7 +74,9 @@ def _yaml(text: str, where: str) -> Any:
         ) from None
 
     class Strict(yaml.SafeLoader):  # type: ignore[misc,unused-ignore]
-        """Values only; an alias would let a small file grow without end, a repeated key hide what was meant."""
+        """Values only; an alias would let a small file grow without end, a repeated key hide what
+        was meant.
+        """
 
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):

@@ -1,4 +1,6 @@
-"""The result of a sweep as rows: one for each cell, written as one Parquet table. docs/sweep.md documents every column."""
+"""The result of a sweep as rows: one for each cell, written as one Parquet table. docs/sweep.md
+documents every column.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""One cell checked, wherever that is: the question in, an outcome and the page of its counterexample out."""
+"""One cell checked, wherever that is: the question in, an outcome and the page of its
+counterexample out.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,12 @@ INTERRUPTED, STOPPED = (
 
 @frozen
 class Outcome:
-    """What became of a cell. `broken`: invariants (or `deadlock`) that fall, `steps` and `key` of the first of them.
+    """What became of a cell. `broken`: invariants (or `deadlock`) that fall, `steps` and `key` of
+    the first of them.
 
-    `complete`: every state of the scope was seen. `seconds` of the search alone, `task_seconds` of the whole task: spec, search, story and
-    page. `failed`: nothing was found out, because the check itself failed `tries` times; the verdict is `unknown` then, with the reason.
+    `complete`: every state of the scope was seen. `seconds` of the search alone, `task_seconds` of
+    the whole task: spec, search, story and page. `failed`: nothing was found out, because the check
+    itself failed `tries` times; the verdict is `unknown` then, with the reason.
     """
 
     verdict: str
@@ -54,10 +58,12 @@ def failure(reason: str, tries: int) -> Outcome:
 
 
 def checked(question: Question, slots: int = 1, workers: int = 1) -> tuple[Outcome, str]:
-    """Checks a question; answers with the outcome and, where an invariant falls, the HTML page that tells how.
+    """Checks a question; answers with the outcome and, where an invariant falls, the HTML page that
+    tells how.
 
-    Without a memory limit of its own the check may take four fifths of what is free, divided by `slots`, the checks that run at once.
-    Raises whatever the check raises, and `KeyboardInterrupt` where it was interrupted.
+    Without a memory limit of its own the check may take four fifths of what is free, divided by
+    `slots`, the checks that run at once. Raises whatever the check raises, and `KeyboardInterrupt`
+    where it was interrupted.
     """
     began = time.perf_counter()
     about = question.subject()

@@ -1,1 +1,3 @@
-"""Raw requests of the group APIs to a real broker, over the socket, and the model's answer to the same."""
+"""Raw requests of the group APIs to a real broker, over the socket, and the model's answer to the
+same.
+"""

@@ -1,4 +1,6 @@
-"""The model's requests as bytes for the broker, and requests that never reach the coordinator, with what the broker has to say to them."""
+"""The model's requests as bytes for the broker, and requests that never reach the coordinator, with
+what the broker has to say to them.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ CLOSED = -1  # instead of an error: the broker closes the connection
 
 @frozen
 class Wire:
-    """A request as it is sent. `cut`: bytes that are missing at its end. `error`: of a request that the coordinator does not see, the answer."""
+    """A request as it is sent. `cut`: bytes that are missing at its end. `error`: of a request that
+    the coordinator does not see, the answer.
+    """
 
     api: Api
     version: int
@@ -55,7 +59,9 @@ class Wire:
 
 
 def subscription(claimed: int) -> bytes:
-    """The subscription of a consumer, version 2 (ConsumerProtocolSubscription.json): the topic, no partitions owned, `claimed` as its generation."""
+    """The subscription of a consumer, version 2 (ConsumerProtocolSubscription.json): the topic, no
+    partitions owned, `claimed` as its generation.
+    """
     topic = TOPIC.encode()
     return struct.pack(">hih", 2, 1, len(topic)) + topic + struct.pack(">iii", -1, 0, claimed)
 
@@ -125,7 +131,9 @@ def committing(topic: str, offset: int) -> list[dict[str, Any]]:
 
 
 def refused(group: str, version: int, kind: int) -> Wire:
-    """A request that the broker answers without asking the memory of the group (KafkaApis, GroupCoordinatorService). `kind`: one below `KINDS`."""
+    """A request that the broker answers without asking the memory of the group (KafkaApis,
+    GroupCoordinatorService). `kind`: one below `KINDS`.
+    """
     api, what, values, error, cut = _REFUSED[kind]
     values = {"group": group, **values}
     if what == UNKNOWN_VERSION:

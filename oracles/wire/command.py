@@ -29,7 +29,9 @@ def run(
     schedules: int | None,
     **others: Any,
 ) -> int:
-    """Runs the schedules, prints what came of them, and gives the exit code: 0 all agree, 1 one differs, 3 the run ended early."""
+    """Runs the schedules, prints what came of them, and gives the exit code: 0 all agree, 1 one
+    differs, 3 the run ended early.
+    """
     if faults:
         raise UserError(
             "no fault can be brought about over the wire",

@@ -1,7 +1,9 @@
-"""The binary formats of five group APIs, as data: the fields of each request and answer with the versions that have them.
+"""The binary formats of five group APIs, as data: the fields of each request and answer with the
+versions that have them.
 
-Source: the message definitions of Apache Kafka (clients/src/main/resources/common/message, JoinGroupRequest.json and so on). Bytes of an answer come from
-outside: what does not fit is a `Malformed`, never another error, and nothing is allocated before it is known to be there.
+Source: the message definitions of Apache Kafka (clients/src/main/resources/common/message,
+JoinGroupRequest.json and so on). Bytes of an answer come from outside: what does not fit is a
+`Malformed`, never another error, and nothing is allocated before it is known to be there.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ class Malformed(Exception):
 
 @frozen
 class Field:
-    """`kind`: a number, `string`, `nullable` (a string or None), `bytes`, or the fields of an array's elements. In versions `since` to `until`."""
+    """`kind`: a number, `string`, `nullable` (a string or None), `bytes`, or the fields of an
+    array's elements. In versions `since` to `until`.
+    """
 
     name: str
     kind: str | tuple[Field, ...]
@@ -32,7 +36,9 @@ class Field:
 
 @frozen
 class Api:
-    """`flexible`: the first version with compact lengths and tagged fields (KIP-482); `oldest`, `newest`: what is spoken here."""
+    """`flexible`: the first version with compact lengths and tagged fields (KIP-482); `oldest`,
+    `newest`: what is spoken here.
+    """
 
     key: int
     name: str
@@ -117,7 +123,9 @@ DEFAULTS: Values = {
 
 
 def request_bytes(api: Api, version: int, number: int, client: str, values: Values) -> bytes:
-    """A whole request with its length, header and body; fields that are not given have defaults. `version` may be one that does not exist."""
+    """A whole request with its length, header and body; fields that are not given have defaults.
+    `version` may be one that does not exist.
+    """
     flexible = version >= api.flexible
     name = client.encode()
     head = (

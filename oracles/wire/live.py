@@ -1,4 +1,6 @@
-"""`groupcheck conform --live`: schedules of raw requests against a real broker, made up by Hypothesis, each answer compared with what the model allows."""
+"""`groupcheck conform --live`: schedules of raw requests against a real broker, made up by
+Hypothesis, each answer compared with what the model allows.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from groupcheck.oracles.wire.walk import PATIENCE_S, Disagreement, Seen, Walk
 SCHEMA = "groupcheck.conform-live/1"
 MEMBERS, GENERATIONS, SCHEDULES = 3, 12, 300
 SHRINK_S, HURRY_S = 30.0, 1.0  # to make the first disagreement shorter, and for an answer meanwhile
-# One thread at each place, so that what is sent first is carried out first; no waiting for more members.
+# One thread at each place, so that what is sent first is carried out first; no waiting for more
+# members.
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "num.io.threads": "1",
@@ -86,9 +89,11 @@ class Live:
 def explore(
     rows: Rows, address: str, schedules: int, seed: int, say: Say
 ) -> tuple[Seen, Disagreement | None]:
-    """Runs schedules, each with a group of its own; what they met, and the shortest disagreement. Raises `UserError` without Hypothesis.
+    """Runs schedules, each with a group of its own; what they met, and the shortest disagreement.
+    Raises `UserError` without Hypothesis.
 
-    Where the first disagreement is an answer that is wrong, one that does not come meanwhile is none: the broker may have paused.
+    Where the first disagreement is an answer that is wrong, one that does not come meanwhile is
+    none: the broker may have paused.
     """
     try:
         import hypothesis
@@ -132,7 +137,8 @@ def explore(
     try:
         hypothesis.seed(seed)(how(hypothesis.given(strategies.data())(one)))()
     except Exception:
-        # Also what Hypothesis says of a schedule that does not fail twice: ids are random, and with them hash orders.
+        # Also what Hypothesis says of a schedule that does not fail twice: ids are random, and with
+        # them hash orders.
         if not found:
             raise
     finally:

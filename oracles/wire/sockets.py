@@ -1,4 +1,6 @@
-"""Connections to the broker: requests are sent, answers are gathered as they come, and nothing waits longer than it is told to."""
+"""Connections to the broker: requests are sent, answers are gathered as they come, and nothing
+waits longer than it is told to.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ Answered = dict[str, Any] | Closed
 
 
 class Connections:
-    """As many connections as there are requests that wait; an idle one is used again. Numbers count all requests, the first is 1."""
+    """As many connections as there are requests that wait; an idle one is used again. Numbers count
+    all requests, the first is 1.
+    """
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
@@ -47,7 +51,9 @@ class Connections:
         self._sent = 0
 
     def send(self, api: Api, version: int, values: Values, cut: int = 0) -> int:
-        """Sends a request over an idle connection and gives its number. `cut`: so many bytes are missing at its end, which its length does not count."""
+        """Sends a request over an idle connection and gives its number. `cut`: so many bytes are
+        missing at its end, which its length does not count.
+        """
         self._sent += 1
         connection = (
             self._idle.pop() if self._idle else socket.create_connection(self._where, CONNECT_S)
@@ -62,7 +68,9 @@ class Connections:
         return self._sent
 
     def gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
-        """The answers that come within `wait_s`, by number; at once when that of `until` is among them."""
+        """The answers that come within `wait_s`, by number; at once when that of `until` is among
+        them.
+        """
         found: dict[int, Answered] = {}
         end = time.monotonic() + wait_s
         while self._waiting and until not in found:

@@ -1,4 +1,6 @@
-"""One schedule: a group at the broker and in the model, request by request, until the schedule ends or the two are not in the same place."""
+"""One schedule: a group at the broker and in the model, request by request, until the schedule ends
+or the two are not in the same place.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ Choose = Callable[[int], int]  # a number below the given one
 
 
 class Disagreement(Exception):
-    """The model does not allow what the broker did. `what`: where the nearest end of the step differs; `transcript`: the schedule so far.
+    """The model does not allow what the broker did. `what`: where the nearest end of the step
+    differs; `transcript`: the schedule so far.
 
     `is_silence`: nothing that came is wrong, only something did not come in time.
     """
@@ -49,7 +52,9 @@ class Disagreement(Exception):
 
 @frozen
 class Row:
-    """A step that was taken: the model's memory before it, the request, and the rules that then fired."""
+    """A step that was taken: the model's memory before it, the request, and the rules that then
+    fired.
+    """
 
     before: Memory
     given: Asks
@@ -58,7 +63,9 @@ class Row:
 
 @define
 class Seen:
-    """What schedules have met, together: rows, answers by API and error, requests that the broker refused by itself, and how many in all."""
+    """What schedules have met, together: rows, answers by API and error, requests that the broker
+    refused by itself, and how many in all.
+    """
 
     rows: set[Row] = field(factory=set)
     answers: dict[str, int] = field(factory=dict)
@@ -68,7 +75,9 @@ class Seen:
 
 
 class Walk:
-    """One group. `choose` decides what is done next; 0 is the simplest choice. In the transcript ids are m1, m2, ... in the order of their coming."""
+    """One group. `choose` decides what is done next; 0 is the simplest choice. In the transcript
+    ids are m1, m2, ... in the order of their coming.
+    """
 
     def __init__(
         self,
@@ -113,7 +122,9 @@ class Walk:
                 self._step(options[self._choose(len(options))])
 
     def _options(self) -> list[Asks]:
-        """Requests that make a difference, in every world; what a member would do next comes first, and more often."""
+        """Requests that make a difference, in every world; what a member would do next comes first,
+        and more often.
+        """
         asked = [
             [given for given in self._rows.inputs(world.memory) if isinstance(given, Asks)]
             for world in self.worlds
@@ -170,7 +181,9 @@ class Walk:
         return answer
 
     def _follow(self, possible: Sequence[End], number: int) -> list[tuple[End, World]]:
-        """Gathers answers until they are all those of an end, when everything before them has been carried out."""
+        """Gathers answers until they are all those of an end, when everything before them has been
+        carried out.
+        """
         answers = self._connections.gather(
             PAUSE_S if any(_waits(end, number) for end in possible) else self._patience_s, number
         )
@@ -195,10 +208,12 @@ class Walk:
             answers |= self._connections.gather(PAUSE_S)
 
     def _barrier(self, answered: bool) -> dict[int, Answered]:
-        """Waits until the broker has carried out what it was sent, and has sent what it answers; gives the answers that came meanwhile.
+        """Waits until the broker has carried out what it was sent, and has sent what it answers;
+        gives the answers that came meanwhile.
 
-        A heartbeat of nobody waits for its turn behind all that the coordinator does with the group, and for what was appended before it. The first one
-        makes sure that the request has been read, the last one that answers of the same turn have been sent.
+        A heartbeat of nobody waits for its turn behind all that the coordinator does with the
+        group, and for what was appended before it. The first one makes sure that the request has
+        been read, the last one that answers of the same turn have been sent.
         """
         found: dict[int, Answered] = {}
         for turn in count(1 if answered else 0):

@@ -1,7 +1,9 @@
-"""What the model allows next, over the wire: the worlds that fit what was seen, and the answers that each lets one expect.
+"""What the model allows next, over the wire: the worlds that fit what was seen, and the answers
+that each lets one expect.
 
-A world is a memory of the model's coordinator with what the broker calls its ids. Timers and appends are as on a real broker whose initial delay is 0 and whose
-log has one replica: what may happen freely happens before anybody asks again.
+A world is a memory of the model's coordinator with what the broker calls its ids. Timers and
+appends are as on a real broker whose initial delay is 0 and whose log has one replica: what may
+happen freely happens before anybody asks again.
 """
 
 from __future__ import annotations
@@ -21,14 +23,17 @@ from groupcheck.oracles.conform.standing import leads_with
 from groupcheck.oracles.wire.sockets import Answered, Closed
 
 Name = tuple[tuple[int, int], str]  # (process, id), the broker's name of it
-# What happens by itself before anybody asks again. A round that began with members waits for longer than a schedule takes, whoever is left of them.
+# What happens by itself before anybody asks again. A round that began with members waits for longer
+# than a schedule takes, whoever is left of them.
 BY_ITSELF = ("append_committed", "initial_delay")
 NEW = "?"  # before the name of an id that the answer will bring
 
 
 @frozen
 class World:
-    """`names`: of the ids in memory; `parked`: the number of the request that waits, for each process that has one; `gone`: an id that was forgotten."""
+    """`names`: of the ids in memory; `parked`: the number of the request that waits, for each
+    process that has one; `gone`: an id that was forgotten.
+    """
 
     memory: Memory
     gone: str
@@ -36,7 +41,9 @@ class World:
     parked: tuple[tuple[int, int], ...] = ()
 
     def name(self, member: int, id: int) -> str:
-        """What the broker calls that id; one that is not in memory (a mutated model may speak of it) is as good as forgotten."""
+        """What the broker calls that id; one that is not in memory (a mutated model may speak of
+        it) is as good as forgotten.
+        """
         return (
             ""
             if id == NO_ID
@@ -65,7 +72,9 @@ class End:
 
 
 def ends(rows: Rows, worlds: Sequence[World], given: Asks, number: int) -> list[End]:
-    """Every end of a step that begins with a request, in every world, when all has happened that happens by itself."""
+    """Every end of a step that begins with a request, in every world, when all has happened that
+    happens by itself.
+    """
     found: dict[End, None] = {}
     for world in worlds:
         begun = [
@@ -160,12 +169,16 @@ def members(world: World) -> frozenset[str]:
 
 
 def share_bytes(share: int) -> bytes:
-    """A share (bit mask) as the bytes of an assignment; to the coordinator these are any bytes. Nothing is nothing."""
+    """A share (bit mask) as the bytes of an assignment; to the coordinator these are any bytes.
+    Nothing is nothing.
+    """
     return share.to_bytes(4, "big") if share else b""
 
 
 def plan(rows: Rows, world: World, given: Asks) -> tuple[tuple[str, bytes], ...] | None:
-    """What the leader hands out, if it is the leader who asks: the range assignor's shares, members in the order of their index."""
+    """What the leader hands out, if it is the leader who asks: the range assignor's shares, members
+    in the order of their index.
+    """
     if not leads_with(world.memory, given):
         return None
     every = [
@@ -179,7 +192,9 @@ def plan(rows: Rows, world: World, given: Asks) -> tuple[tuple[str, bytes], ...]
 
 
 def seen(answer: Answered) -> tuple[int, dict[str, Any]]:
-    """An answer's error and the fields that are compared. The error of a LeaveGroup of version 3 and newer, and of an OffsetCommit, stands deeper."""
+    """An answer's error and the fields that are compared. The error of a LeaveGroup of version 3
+    and newer, and of an OffsetCommit, stands deeper.
+    """
     if isinstance(answer, Closed):
         return -1, {}
     error = answer.get("error", 0)
@@ -216,7 +231,9 @@ def shown(value: Any) -> str:
 
 
 def fits(end: End, answers: Mapping[int, Answered]) -> World | None:
-    """The end's world, with the ids that the answers brought, if these are exactly the answers that it lets one expect."""
+    """The end's world, with the ids that the answers brought, if these are exactly the answers that
+    it lets one expect.
+    """
     if {e.number for e in end.answers} != set(answers) or not could(end, answers):
         return None
     brought = {

@@ -1,4 +1,5 @@
-"""`make bench`: groupcheck beside Spin and a C loop, in turn, as ratios of CPU time. README.md in this folder says how it is kept fair.
+"""`make bench`: groupcheck beside Spin and a C loop, in turn, as ratios of CPU time. README.md in
+this folder says how it is kept fair.
 
 bench.py [--quick] [--rounds N] [--json FILE]
 """
@@ -25,7 +26,9 @@ Target = tuple[str, float]
 
 @frozen
 class Scope:
-    """A scope of the small group with its pinned counts, the sizes of the others' tables, and what we want to reach there."""
+    """A scope of the small group with its pinned counts, the sizes of the others' tables, and what
+    we want to reach there.
+    """
 
     arguments: tuple[int, ...]
     counts: Counts
@@ -63,7 +66,9 @@ TWO_PHASE = (9, Counts(10_340_352, 123_558_401))
 
 @frozen
 class Round:
-    """One turn: the C loop before, between and after groupcheck and Spin, which were run under the same load."""
+    """One turn: the C loop before, between and after groupcheck and Spin, which were run under the
+    same load.
+    """
 
     before: Run
     ours: Run

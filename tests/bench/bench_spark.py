@@ -1,4 +1,5 @@
-"""`make bench-spark`: one search in one process and over Spark's executors, side by side: CPU and wall time for each million states.
+"""`make bench-spark`: one search in one process and over Spark's executors, side by side: CPU and
+wall time for each million states.
 
 bench_spark.py [--huge] [--json FILE]
 """
@@ -70,7 +71,9 @@ SCOPES = (
 
 @frozen
 class Cost:
-    """What one run took. `small`: the median of the seconds of levels below 5,000 states, where it was spread."""
+    """What one run took. `small`: the median of the seconds of levels below 5,000 states, where it
+    was spread.
+    """
 
     states: int
     cpu: float
@@ -114,7 +117,9 @@ def cost(scope: Scope, more: Sequence[str]) -> Cost:
 
 
 def used() -> float:
-    """CPU seconds of the whole machine so far, idle time apart: Python workers are nobody's children that could be asked. So it is to be idle."""
+    """CPU seconds of the whole machine so far, idle time apart: Python workers are nobody's
+    children that could be asked. So it is to be idle.
+    """
     told = Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     ticks = [int(n) for n in told[:8]]
     return (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")

@@ -15,12 +15,16 @@ from attrs import frozen
 
 
 class Failed(Exception):
-    """A program that did not end well, or whose counts are not the pinned ones: its time is worth nothing."""
+    """A program that did not end well, or whose counts are not the pinned ones: its time is worth
+    nothing.
+    """
 
 
 @frozen
 class Run:
-    """`cpu` (user and system, children included) and `wall` in seconds, `peak` resident memory in bytes, `said`: all it printed."""
+    """`cpu` (user and system, children included) and `wall` in seconds, `peak` resident memory in
+    bytes, `said`: all it printed.
+    """
 
     cpu: float
     wall: float
@@ -35,7 +39,9 @@ class Run:
 
 
 def run(command: Sequence[str | Path], extra: Mapping[str, str] | None = None) -> Run:
-    """Runs a program to its end. The kernel's own account of it (`wait4`) is exact, however short the run."""
+    """Runs a program to its end. The kernel's own account of it (`wait4`) is exact, however short
+    the run.
+    """
     with tempfile.TemporaryFile() as out:
         began = time.perf_counter()
         process = subprocess.Popen(

@@ -1,6 +1,8 @@
-"""One whole run of groupcheck in a process of its own, as `bench.py` starts it; its numbers are a JSON object on the last line.
+"""One whole run of groupcheck in a process of its own, as `bench.py` starts it; its numbers are a
+JSON object on the last line.
 
-ours.py [--workers N] [--tables FILE] small_group MEMBERS PARTITIONS GENERATIONS TIMEOUTS CRASHES | two_phase_commit MANAGERS
+ours.py [--workers N] [--tables FILE] small_group MEMBERS PARTITIONS GENERATIONS TIMEOUTS CRASHES |
+two_phase_commit MANAGERS
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
 
 class Clock:
-    """CPU time spent in compiled code, by what it was for: `loops` (searching), `room` (a larger index, wider slots), `rows` (writing tables).
+    """CPU time spent in compiled code, by what it was for: `loops` (searching), `room` (a larger
+    index, wider slots), `rows` (writing tables).
 
-    The compiled functions are wrapped where they are loaded, so the engine is measured as it is; there are some hundred calls in a run.
+    The compiled functions are wrapped where they are loaded, so the engine is measured as it is;
+    there are some hundred calls in a run.
     """
 
     ROOM = ("repack_log", "repack_outcomes", "respread")

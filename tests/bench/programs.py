@@ -1,4 +1,6 @@
-"""Who takes part: groupcheck, the C loop and Spin. Each is called here, and its counts are compared with the pinned ones."""
+"""Who takes part: groupcheck, the C loop and Spin. Each is called here, and its counts are compared
+with the pinned ones.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from measured import Failed, Run, run
 
 HERE = Path(__file__).parent
 OPTIMISED = ("-O3", "-march=native")
-# Exact search without partial-order reduction, which would visit fewer states than the others, and without checks that cost time.
+# Exact search without partial-order reduction, which would visit fewer states than the others, and
+# without checks that cost time.
 SPIN = ("-w", "-DSAFETY", "-DNOREDUCE", "-DNOFAIR", "-DNOBOUNDCHECK", "-DMEMLIM=16000")
 
 
@@ -36,7 +39,9 @@ def checked(one: Run, found: Counts, expected: Counts, who: str) -> Run:
 
 
 def groupcheck(expected: Counts, *arguments: object, extra: Mapping[str, str] | None = None) -> Run:
-    """A whole run in a process of its own: interpreter, imports, compiled code loaded, tabulation, exploration, invariants."""
+    """A whole run in a process of its own: interpreter, imports, compiled code loaded, tabulation,
+    exploration, invariants.
+    """
     one = run([sys.executable, HERE / "ours.py", *map(str, arguments)], extra)
     if one.answer["verdict"] == "violated":
         raise Failed("groupcheck says violated")
@@ -47,7 +52,9 @@ def groupcheck(expected: Counts, *arguments: object, extra: Mapping[str, str] | 
 
 @frozen
 class TableLoop:
-    """The compiled C loop and the tables for one scope. `log2_slots`: places in its set of visited states."""
+    """The compiled C loop and the tables for one scope. `log2_slots`: places in its set of visited
+    states.
+    """
 
     program: Path
     tables: Path
@@ -73,7 +80,9 @@ class Spin:
     expected: Counts
 
     def __call__(self) -> Run:
-        """States without successors are no errors here (-E: the scope has such ends); Spin counts the initial state as a transition."""
+        """States without successors are no errors here (-E: the scope has such ends); Spin counts
+        the initial state as a transition.
+        """
         one = run([self.program, "-m10000", f"-w{self.log2_slots}", "-E", "-n"])
         stored, moved = (
             re.search(r"(\d+) states, stored", one.said),
@@ -99,7 +108,9 @@ def table_loop(folder: Path, scope: Sequence[int], log2_slots: int, expected: Co
 
 
 def spin(folder: Path, scope: Sequence[int], log2_slots: int, expected: Counts) -> Spin:
-    """Generates the model, and compiles Spin's verifier for it. Without -o2 Spin would merge states that the others tell apart."""
+    """Generates the model, and compiles Spin's verifier for it. Without -o2 Spin would merge states
+    that the others tell apart.
+    """
     place = folder / f"spin_{'_'.join(map(str, scope))}"
     place.mkdir()
     (place / "model.pml").write_text(promela.Group(*scope).text())

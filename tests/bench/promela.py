@@ -1,8 +1,11 @@
-"""The small group of tests/examples/small_group.py as a Promela model for Spin: the same states and transitions, written as Spin likes it.
+"""The small group of tests/examples/small_group.py as a Promela model for Spin: the same states and
+transitions, written as Spin likes it.
 
-One process, one loop, one `d_step` for each outcome of a rule, all variables global bit-fields, members unrolled: the form that was
-fastest among one process for each member, bytes, and bit-fields. Numbers stand for what Promela does not have: a leader of `members`
-is nobody, a member's generation is one higher (0: none), `kind` is the request or answer in flight and `what` its roster or shares.
+One process, one loop, one `d_step` for each outcome of a rule, all variables global bit-fields,
+members unrolled: the form that was fastest among one process for each member, bytes, and
+bit-fields. Numbers stand for what Promela does not have: a leader of `members` is nobody, a
+member's generation is one higher (0: none), `kind` is the request or answer in flight and `what`
+its roster or shares.
 """
 
 from __future__ import annotations
@@ -36,7 +39,9 @@ def choose(*cases: tuple[str, str], otherwise: str = "skip") -> str:
 
 
 class Group:
-    """Builds the model's text for one scope: members, partitions, generations, timeouts (in all), crashes (of each member)."""
+    """Builds the model's text for one scope: members, partitions, generations, timeouts (in all),
+    crashes (of each member).
+    """
 
     def __init__(
         self, members: int, partitions: int, generations: int, timeouts: int, crashes: int

@@ -15,7 +15,9 @@ SCHEMA = "groupcheck.bench/1"
 
 @frozen
 class Row:
-    """One line. `figure` in `unit` ("x C loop", "B/state", "s", "times"), a median of `runs`; `target` as ("<=" or ">=", bound)."""
+    """One line. `figure` in `unit` ("x C loop", "B/state", "s", "times"), a median of `runs`;
+    `target` as ("<=" or ">=", bound).
+    """
 
     name: str
     figure: float

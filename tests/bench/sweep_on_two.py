@@ -1,7 +1,9 @@
-"""How much faster two executors check a hundred small cells than one process does, one after another. Linux alone; docs/sweep.md has the figures.
+"""How much faster two executors check a hundred small cells than one process does, one after
+another. Linux alone; docs/sweep.md has the figures.
 
-Wall time says so on an idle machine only. CPU time says it on any: what both cores together spend over Spark (executors, JVM, daemon) is at
-best spent by two at once, so `2 * CPU alone / CPU over Spark` is the most that two idle cores can give.
+Wall time says so on an idle machine only. CPU time says it on any: what both cores together spend
+over Spark (executors, JVM, daemon) is at best spent by two at once, so `2 * CPU alone / CPU over
+Spark` is the most that two idle cores can give.
 
 usage: python tests/bench/sweep_on_two.py [--rounds N]
 """
@@ -34,7 +36,9 @@ class Found(dict[int, tuple[str, int]]):
 
 
 def cells() -> list[Cell]:
-    """Two members in two generations, with every fault, and then with every two, until there are enough."""
+    """Two members in two generations, with every fault, and then with every two, until there are
+    enough.
+    """
     some = [*((name,) for name in CLASSIC_FAULTS), *combinations(CLASSIC_FAULTS, 2)][:CELLS]
     grid = {
         "variant": "classic",

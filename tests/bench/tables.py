@@ -2,11 +2,12 @@
 
     tables.py FILE MEMBERS PARTITIONS GENERATIONS TIMEOUTS CRASHES
 
-Nothing is read out of the engine: the rules are wrapped, so the tables hold what the rules answered, numbered anew.
-Layout of the file, all numbers little-endian, 8 bytes unless said otherwise: number of footprints, number of outcomes, initial state; for
-each footprint the shift and width of its first and of its second slot (width 0: it has one), the mask of what it keeps, its number of
-cells; then the cells of each footprint (4 bytes: first outcome << 8 | number of outcomes), then the outcomes, as words with the new
-values in place.
+Nothing is read out of the engine: the rules are wrapped, so the tables hold what the rules
+answered, numbered anew. Layout of the file, all numbers little-endian, 8 bytes unless said
+otherwise: number of footprints, number of outcomes, initial state; for each footprint the shift and
+width of its first and of its second slot (width 0: it has one), the mask of what it keeps, its
+number of cells; then the cells of each footprint (4 bytes: first outcome << 8 | number of
+outcomes), then the outcomes, as words with the new values in place.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ Row = tuple[Any, ...]
 
 
 class Record:
-    """Which rule was called with what, and what it answered: (rule, me or None) -> arguments -> list of new values."""
+    """Which rule was called with what, and what it answered: (rule, me or None) -> arguments ->
+    list of new values.
+    """
 
     def __init__(self) -> None:
         self.rows: dict[tuple[str, int | None], dict[Row, list[Row]]] = {}
@@ -81,7 +84,9 @@ class Layout:
 
 
 def footprints(spec: Spec, record: Record) -> dict[tuple[Place, ...], dict[Row, list[Row]]]:
-    """All outcomes by footprint (the places that a rule touches at one index), rules of one footprint together."""
+    """All outcomes by footprint (the places that a rule touches at one index), rules of one
+    footprint together.
+    """
     found: dict[tuple[Place, ...], dict[Row, list[Row]]] = {}
     for r in spec.rules:
         for i in spec.indexes(r):

@@ -1,4 +1,6 @@
-"""The benchmark's own parts: its tables hold the protocol, its targets can be missed, its Promela says what the assignor says."""
+"""The benchmark's own parts: its tables hold the protocol, its targets can be missed, its Promela
+says what the assignor says.
+"""
 
 from __future__ import annotations
 

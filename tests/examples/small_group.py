@@ -1,7 +1,9 @@
-"""A small consumer group: members join, synchronise, heartbeat, leave and crash; a coordinator runs rounds. The engine's yardstick.
+"""A small consumer group: members join, synchronise, heartbeat, leave and crash; a coordinator runs
+rounds. The engine's yardstick.
 
-Much simpler than Kafka: one request or answer in flight per member, a crash takes its connection along. Its counts are pinned in
-tests and compared with other model checkers in `make bench`, so it changes only together with them.
+Much simpler than Kafka: one request or answer in flight per member, a crash takes its connection
+along. Its counts are pinned in tests and compared with other model checkers in `make bench`, so it
+changes only together with them.
 """
 
 from enum import IntEnum
@@ -36,7 +38,9 @@ class Scope:
     crashes: int
 
     def assignment(self, roster: tuple[int, ...]) -> tuple[int, ...]:
-        """The range assignor: a bit mask of partitions for every member, 0 for those not in the roster."""
+        """The range assignor: a bit mask of partitions for every member, 0 for those not in the
+        roster.
+        """
         per, extra = divmod(self.partitions, len(roster))
         shares, first = [0] * self.members, 0
         for rank, m in enumerate(sorted(roster)):
@@ -280,7 +284,9 @@ def all_assigned(group):
 
 @end
 def scope_spent(group, scope):
-    """At the edge of the scope nobody can join any more, or a member that went away is waited for without a timer."""
+    """At the edge of the scope nobody can join any more, or a member that went away is waited for
+    without a timer.
+    """
     return group.generation == scope.generations or group.timeouts == scope.timeouts
 
 

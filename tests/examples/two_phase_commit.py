@@ -1,4 +1,6 @@
-"""Two-phase commit (Gray and Lamport, "Consensus on Transaction Commit"; the TLA+ examples' TwoPhase): a protocol of your own."""
+"""Two-phase commit (Gray and Lamport, "Consensus on Transaction Commit"; the TLA+ examples'
+TwoPhase): a protocol of your own.
+"""
 
 from attrs import frozen
 

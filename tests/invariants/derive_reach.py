@@ -1,8 +1,10 @@
-"""Writes the table of `groupcheck.invariants.reach` anew: `python tests/invariants/derive_reach.py [FOLDER]` (some 15 minutes on two cores).
+"""Writes the table of `groupcheck.invariants.reach` anew: `python tests/invariants/derive_reach.py
+[FOLDER]` (some 15 minutes on two cores).
 
-With the default options every set of at most two faults is explored for one and two members (three for one); of each option, every single
-fault for two members and every two faults for one. What an option changes is what differs at those sizes. Every single fault for three
-members is left to the fast engine. Finished searches are kept in FOLDER, if given, and not done again.
+With the default options every set of at most two faults is explored for one and two members (three
+for one); of each option, every single fault for two members and every two faults for one. What an
+option changes is what differs at those sizes. Every single fault for three members is left to the
+fast engine. Finished searches are kept in FOLDER, if given, and not done again.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ OPTIONS: dict[str, dict[int, dict[str, Any]]] = {  # option -> members -> fields
     "in_common": {2: {"protocols": "range,sticky|sticky"}},
     "apart": {2: {"protocols": "range|sticky"}},
 }
-# What happens only because the scope allows a fault, even before it does; and what happens when the last of some fault has happened.
+# What happens only because the scope allows a fault, even before it does; and what happens when the
+# last of some fault has happened.
 FOR_THE_SAKE_OF = {"record_plan": ("fail_over",)}
 WITH_THE_LAST = ("fail_over", "sync_timeout", "new_member_timeout")
 WIDTH = 160
@@ -101,7 +104,9 @@ def three_members(folder: Path | None, generations: int) -> list[Found]:
 
 
 def table(found: Iterable[Found]) -> dict[str, tuple[Need, ...]]:
-    """Name -> its smallest needs, with those added that a search over all faults at once cannot see."""
+    """Name -> its smallest needs, with those added that a search over all faults at once cannot
+    see.
+    """
     reached: dict[tuple[str, int], dict[int, set[Faults]]] = {}
     explored: dict[int, set[int]] = {}
     for name, faults, members, generations in found:
@@ -132,7 +137,9 @@ def changes(
     large: Mapping[str, tuple[Need, ...]],
     names: list[str],
 ) -> Any:
-    """The names whose needs differ with an option, at the sizes that were explored for it; larger needs are taken from the default."""
+    """The names whose needs differ with an option, at the sizes that were explored for it; larger
+    needs are taken from the default.
+    """
     with_it, without = table(option), table(small)
     changed = {}
     for name in names:
@@ -175,7 +182,9 @@ def written(name: str, kind: str, doc: str, body: list[str]) -> str:
 
 
 def searches(folder: Path | None) -> tuple[list[str], dict[str, list[Found]]]:
-    """All searches, the large ones first: the names, and option (or "" for the default) -> what was found."""
+    """All searches, the large ones first: the names, and option (or "" for the default) -> what was
+    found.
+    """
     jobs: list[tuple[str, tuple[Path | None, dict[str, Any], int, int, int]]] = [
         ("", (folder, {}, *size)) for size in LARGE
     ]

@@ -1,8 +1,11 @@
-"""What it takes to reach an outcome or a goal: for each, the smallest sets of faults (and members, and generations) that do.
+"""What it takes to reach an outcome or a goal: for each, the smallest sets of faults (and members,
+and generations) that do.
 
-One exhaustive search answers for all sets of at most `most` faults at once: the budget counts what was spent instead of what is left, and a
-state that was reached with fewer faults is not followed again with more of them. Values are interned, rules are called once for each
-combination of their arguments; it is a third engine, in plain Python, that knows about budgets what the other two need not.
+One exhaustive search answers for all sets of at most `most` faults at once: the budget counts what
+was spent instead of what is left, and a state that was reached with fewer faults is not followed
+again with more of them. Values are interned, rules are called once for each combination of their
+arguments; it is a third engine, in plain Python, that knows about budgets what the other two need
+not.
 """
 
 from __future__ import annotations
@@ -49,7 +52,9 @@ def within(few: Faults, many: Faults) -> bool:
 
 
 class Reaching:
-    """A search over all faults sets of at most `most` faults; `least` is name -> the smallest sets of faults with which it happened."""
+    """A search over all faults sets of at most `most` faults; `least` is name -> the smallest sets
+    of faults with which it happened.
+    """
 
     def __init__(self, fields: Mapping[str, Any], most: int) -> None:
         spec = load("classic").spec(Scope(**fields, any_faults=most))
@@ -82,7 +87,9 @@ class Reaching:
         return found
 
     def _waking(self) -> list[tuple[int, list[int], dict[int, tuple[int, ...]]]]:
-        """For each place that guards of urgent rules read: the instances whose guard reads it, and value -> those that it lets through."""
+        """For each place that guards of urgent rules read: the instances whose guard reads it, and
+        value -> those that it lets through.
+        """
         by_place: dict[int, list[int]] = {}
         for k, (r, _, where, _) in enumerate(self.urgent):
             assert r.guard is not None, f"urgent rule {r.name} has no guard"

@@ -1,4 +1,6 @@
-"""The healthy classic model keeps every promise, and what fires and is met at a scope is exactly what the table of needs says."""
+"""The healthy classic model keeps every promise, and what fires and is met at a scope is exactly
+what the table of needs says.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +65,9 @@ SCOPES: list[dict[str, Any]] = [
 def test_every_promise_holds_and_just_what_the_scope_leaves_room_for_happens(
     fields: dict[str, Any],
 ) -> None:
-    """`holds` says all of it: no violation, no deadlock, nothing declared impossible happened, nothing else stayed away."""
+    """`holds` says all of it: no violation, no deadlock, nothing declared impossible happened,
+    nothing else stayed away.
+    """
     verdict = explore(promised(**fields))
     assert (verdict.verdict, verdict.reason, verdict.violations) == (
         HOLDS,

@@ -1,4 +1,6 @@
-"""Each known bug falls to the promise that it names, alone, and at a pinned depth; the healthy model keeps all promises in the same scopes."""
+"""Each known bug falls to the promise that it names, alone, and at a pinned depth; the healthy
+model keeps all promises in the same scopes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A small variant for the doors to stand before: two-phase commit with one fault and one mutation, in place of what groupcheck has."""
+"""A small variant for the doors to stand before: two-phase commit with one fault and one mutation,
+in place of what groupcheck has.
+"""
 
 from __future__ import annotations
 

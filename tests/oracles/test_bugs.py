@@ -1,4 +1,6 @@
-"""Known bugs found again: each falls to the invariant that it names, or the command says that it did not."""
+"""Known bugs found again: each falls to the invariant that it names, or the command says that it
+did not.
+"""
 
 from __future__ import annotations
 

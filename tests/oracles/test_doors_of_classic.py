@@ -1,4 +1,6 @@
-"""The doors before the real protocol: every known bug is told, drawn and exported; and the commands as a shell runs them."""
+"""The doors before the real protocol: every known bug is told, drawn and exported; and the commands
+as a shell runs them.
+"""
 
 from __future__ import annotations
 

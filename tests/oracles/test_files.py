@@ -1,4 +1,6 @@
-"""Files of answers: what cannot be written is refused before the run, by the same rules as it is written by, and nothing is left behind."""
+"""Files of answers: what cannot be written is refused before the run, by the same rules as it is
+written by, and nothing is left behind.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def test_names_that_the_system_refuses_are_refused(tmp_path: Path) -> None:
 def test_a_file_whose_folder_takes_no_new_ones_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is written beside, and then put in its place: to be able to write the file itself is not enough."""
+    """It is written beside, and then put in its place: to be able to write the file itself is not
+    enough.
+    """
 
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")

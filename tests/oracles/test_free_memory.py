@@ -1,4 +1,6 @@
-"""How much memory a run may take: what is free on the machine or in the container, whichever is less."""
+"""How much memory a run may take: what is free on the machine or in the container, whichever is
+less.
+"""
 
 from __future__ import annotations
 

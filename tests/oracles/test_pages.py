@@ -1,4 +1,6 @@
-"""Templates are filled in with every text escaped, and one with a name that nobody gave is not drawn at all."""
+"""Templates are filled in with every text escaped, and one with a name that nobody gave is not
+drawn at all.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`groupcheck replay` on request logs: the format is found, the document and the screen tell verdict, zombie and facts."""
+"""`groupcheck replay` on request logs: the format is found, the document and the screen tell
+verdict, zombie and facts.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +115,9 @@ def test_a_group_of_another_protocol_is_unknown_and_says_which(
 def test_a_plan_that_gives_a_partition_twice_is_a_violation(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The leader's SyncGroup for two members is changed so that both get what the first one gets, and both are told so."""
+    """The leader's SyncGroup for two members is changed so that both get what the first one gets,
+    and both are told so.
+    """
     text = gzip.decompress(ZOMBIE.read_bytes()).decode()
     first, second = (
         "AAAAAAABAAZvcmRlcnMAAAADAAAAAAAAAAEAAAACAAAAAA==",

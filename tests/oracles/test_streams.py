@@ -1,4 +1,6 @@
-"""What the program is connected to may be closed, full, or not know every character: that never costs the exit code."""
+"""What the program is connected to may be closed, full, or not know every character: that never
+costs the exit code.
+"""
 
 from __future__ import annotations
 

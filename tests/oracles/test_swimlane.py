@@ -1,4 +1,6 @@
-"""The picture: everything stands where the story says, inside the page, and nothing in a text can get out of it."""
+"""The picture: everything stands where the story says, inside the page, and nothing in a text can
+get out of it.
+"""
 
 from __future__ import annotations
 

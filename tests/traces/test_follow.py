@@ -1,4 +1,6 @@
-"""What the replay claims of single lines: explained, impossible, or explained only if lines are missing."""
+"""What the replay claims of single lines: explained, impossible, or explained only if lines are
+missing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The replay against the model: what a run of the model prints is explained, and what no run prints is not."""
+"""The replay against the model: what a run of the model prints is explained, and what no run prints
+is not.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +117,9 @@ GENERATION = re.compile(
 
 
 def runs_with(pattern: str, style: Style) -> Iterator[tuple[Sequence[str], int]]:
-    """Runs with a line that matches (neither one of the first two of its kind nor the last), and the place of one such line."""
+    """Runs with a line that matches (neither one of the first two of its kind nor the last), and
+    the place of one such line.
+    """
     found = 0
     for seed in MORE_SEEDS:
         lines = printed_run(seed, style, NO_FAIL_OVER, STEPS)

@@ -1,4 +1,6 @@
-"""Real logs with known answers: the figures that their readers found come out of the replay, by one path for all."""
+"""Real logs with known answers: the figures that their readers found come out of the replay, by one
+path for all.
+"""
 
 from __future__ import annotations
 
@@ -211,7 +213,8 @@ def test_an_orderly_restart_is_no_rebalance() -> None:
     assert [a.kind for a in report.anomalies] == ["coordinator_stopped", "coordinator_started"]
 
 
-# What the recorder of the live runs saw from outside: (generation, leader, the last to join), by client id.
+# What the recorder of the live runs saw from outside: (generation, leader, the last to join), by
+# client id.
 ZOMBIE = [(1, "a", None), (2, "a", "a"), (3, "b", None), (4, "b", "b"), (5, "b", "b")]
 COOPERATIVE = [
     (1, "a", None),

@@ -1,4 +1,6 @@
-"""A log to which two appenders write is judged as if one did; what a coordinator did twice is not taken for that."""
+"""A log to which two appenders write is judged as if one did; what a coordinator did twice is not
+taken for that.
+"""
 
 from __future__ import annotations
 

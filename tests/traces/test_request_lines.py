@@ -1,4 +1,6 @@
-"""Lines of the request log, the consumer protocol's bytes inside them, and the order in which requests are given on."""
+"""Lines of the request log, the consumer protocol's bytes inside them, and the order in which
+requests are given on.
+"""
 
 from __future__ import annotations
 

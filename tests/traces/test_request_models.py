@@ -1,4 +1,6 @@
-"""The request replay against the model: what a run of the model prints is explained, and a wrong answer in it is not."""
+"""The request replay against the model: what a run of the model prints is explained, and a wrong
+answer in it is not.
+"""
 
 from __future__ import annotations
 
@@ -160,7 +162,9 @@ def test_a_wrong_answer_is_found(api: str, change: Change, tmp_path: Path) -> No
 
 
 def test_an_answer_to_a_request_that_should_wait_is_found(tmp_path: Path) -> None:
-    """A JoinGroup that is answered although others are awaited: here the last one of a round of three is made to come a second later."""
+    """A JoinGroup that is answered although others are awaited: here the last one of a round of
+    three is made to come a second later.
+    """
     lines = list(printed_requests(2, QUIET, STEPS))
     later = [k for k, line in enumerate(lines) if '"memberId":""' in line and "JOIN_GROUP" in line]
     found = 0

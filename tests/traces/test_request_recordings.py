@@ -1,4 +1,6 @@
-"""Request logs of real groups: the verdict, and the facts that a witness beside the clients saw (`witnessed.json`, by client id)."""
+"""Request logs of real groups: the verdict, and the facts that a witness beside the clients saw
+(`witnessed.json`, by client id).
+"""
 
 from __future__ import annotations
 
@@ -70,7 +72,9 @@ def test_the_facts_are_those_that_the_witness_saw(name: str) -> None:
 
 @pytest.mark.parametrize("name", CLASSIC)
 def test_rebalances_begin_when_the_broker_said_so(name: str) -> None:
-    """The broker's own log names each with its time; ours are told from the requests alone, session ends included."""
+    """The broker's own log names each with its time; ours are told from the requests alone, session
+    ends included.
+    """
     started = [
         (x.started.time, x.from_generation) for x in group(name).timeline.rounds if x.started
     ]

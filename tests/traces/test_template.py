@@ -68,7 +68,9 @@ def test_options_of_both_languages_are_one() -> None:
     assert [option(t) for t in ("None", "null", "Some(null)", "Optional.empty")] == [None] * 4
 
 
-HOSTILE = [  # how it begins, what follows again and again, and how many of the readings below find a sentence in it
+# how it begins, what follows again and again, and how many of the readings below find a sentence in
+# it
+HOSTILE = [
     (
         "Preparing to rebalance group ",
         " in state Stable with old generation 1 (__consumer_offsets-1) (reason: ",

@@ -1,1 +1,3 @@
-"""The native loop: numba source, kept as object code between runs so that a run need not import numba."""
+"""The native loop: numba source, kept as object code between runs so that a run need not import
+numba.
+"""

@@ -15,7 +15,9 @@ _SIGNATURE = types.void(types.CPointer(types.uint64))
 
 
 def build_search(n_words: int, urgent: bool) -> list[tuple[str, bytes]]:
-    """Symbol and object code of the search kernel for states of so many words, with chains of urgent rules or without."""
+    """Symbol and object code of the search kernel for states of so many words, with chains of
+    urgent rules or without.
+    """
     wide, chained = (U(0),) * n_words, (U(0),) * urgent
 
     def search_kernel(ctx):

@@ -1,9 +1,11 @@
 """Compiled kernels, kept as object code in the user's cache directory.
 
-numba compiles a kernel the first time (some seconds); its object code is stored under a digest of everything that it depends on: the
-source of the kernels, the versions of numba and llvmlite, the processor. Later runs load it with llvmlite alone in a few milliseconds:
-importing numba would take as long as exploring a million states. A file that is torn, foreign or stale is never loaded: its name or its
-checksum does not fit. Without a writable cache directory the kernels are compiled in every process.
+numba compiles a kernel the first time (some seconds); its object code is stored under a digest of
+everything that it depends on: the source of the kernels, the versions of numba and llvmlite, the
+processor. Later runs load it with llvmlite alone in a few milliseconds: importing numba would take
+as long as exploring a million states. A file that is torn, foreign or stale is never loaded: its
+name or its checksum does not fit. Without a writable cache directory the kernels are compiled in
+every process.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ _identity: list[bytes] = []
 
 @frozen
 class Unit:
-    """What is compiled together: the search kernel for states of `words` words (with urgent rules or not), or the packing kernels (words 0)."""
+    """What is compiled together: the search kernel for states of `words` words (with urgent rules
+    or not), or the packing kernels (words 0).
+    """
 
     words: int
     urgent: bool = False
@@ -61,7 +65,9 @@ PACKING = Unit(0)
 
 
 def cache_directory() -> Path | None:
-    """Where object code is kept; None if there is no directory that belongs to this user alone. Code from elsewhere would be executed."""
+    """Where object code is kept; None if there is no directory that belongs to this user alone.
+    Code from elsewhere would be executed.
+    """
     chosen = os.environ.get("GROUPCHECK_CACHE_DIR")
     base = (
         Path(chosen)
@@ -178,7 +184,9 @@ def _link(objects: Objects) -> list[Kernel]:
 
 
 def _callable(address: int) -> Kernel:
-    """numba's convention: (where to put the result, where to put an exception, arguments) -> status. Releases the interpreter's lock."""
+    """numba's convention: (where to put the result, where to put an exception, arguments) ->
+    status. Releases the interpreter's lock.
+    """
     native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
         address
     )
@@ -200,7 +208,9 @@ def is_ready(unit: Unit) -> bool:
 
 
 def load(unit: Unit) -> dict[str, Kernel]:
-    """The kernels of a unit by name (`search`, or those of packing), from this process, the cache, or the compiler."""
+    """The kernels of a unit by name (`search`, or those of packing), from this process, the cache,
+    or the compiler.
+    """
     if unit.name not in _loaded:
         file = _file(unit)
         objects = _read(file) if file else None

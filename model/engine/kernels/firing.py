@@ -1,7 +1,9 @@
-"""Firing a row: its outcomes as successors in the buffer, after the urgent rules that they make possible.
+"""Firing a row: its outcomes as successors in the buffer, after the urgent rules that they make
+possible.
 
-The kind of an outcome says which urgent tables may have become possible (`KIND_URGENT`); the first with outcomes is applied, its branches
-wait on a stack. A row that is missing anywhere inside puts the whole pair (state, table) off; it is counted only when complete.
+The kind of an outcome says which urgent tables may have become possible (`KIND_URGENT`); the first
+with outcomes is applied, its branches wait on a stack. A row that is missing anywhere inside puts
+the whole pair (state, table) off; it is counted only when complete.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ NOTHING, LONGEST = U(r.NOTHING), U(r.LONGEST_CHAIN)
 
 @alone
 def enabled(wide, ctx, cells, masks, shifts, bases, current, possible, place):
-    """The first urgent table with outcomes in the state `current`: (row or 0, table, what may still be possible, a row is missing)."""
+    """The first urgent table with outcomes in the state `current`: (row or 0, table, what may still
+    be possible, a row is missing).
+    """
     groups = words(ctx[r.URGENT_FIRST])
     possible &= words(ctx[r.URGENT_UNGUARDED])[0] | open_of(
         current,
@@ -118,7 +122,9 @@ def chain(wide, ctx, cells, masks, shifts, bases, sp, k, done, place):
 
 @alone
 def fire_chained(wide, ctx, cells, masks, shifts, bases, x, at, table, e, k, place):
-    """All outcomes of a row with their chains: (successors so far, complete). Counts nothing unless complete."""
+    """All outcomes of a row with their chains: (successors so far, complete). Counts nothing unless
+    complete.
+    """
     W = U(len(wide))
     outcomes, kinds, urgent_after = (
         words(ctx[r.OUTCOMES]),

@@ -1,11 +1,13 @@
 """The index: is a state new? Two kinds, and none ever loses a state to a hash.
 
-Of wide states the index holds places in the log (4 bytes, the spare high bits a tag from the hash), and the log's own words decide
-equality. A state of one word is scattered reversibly; its upper bits choose a bucket of eight numbers, and where the rest of it fits into
-32 bits that remainder stands there for the whole state: one look into memory decides (Cleary 1984, Compact hash tables using bidirectional
-linear probing; Geldenhuys and Valmari 2003, A nearly memory-optimal data structure for sets and mappings, use it for state spaces). States
-that find their bucket full, some 4 % of a full index, and those whose remainder is 0, which stands for a free place, are in an index of
-places beside it.
+Of wide states the index holds places in the log (4 bytes, the spare high bits a tag from the hash),
+and the log's own words decide equality. A state of one word is scattered reversibly; its upper bits
+choose a bucket of eight numbers, and where the rest of it fits into 32 bits that remainder stands
+there for the whole state: one look into memory decides (Cleary 1984, Compact hash tables using
+bidirectional linear probing; Geldenhuys and Valmari 2003, A nearly memory-optimal data structure
+for sets and mappings, use it for state spaces). States that find their bucket full, some 4 % of a
+full index, and those whose remainder is 0, which stands for a free place, are in an index of places
+beside it.
 """
 
 from __future__ import annotations
@@ -63,7 +65,9 @@ def hashed(wide, ctx, buffer, hashes, k):
 
 @inside
 def hashed_ahead(wide, ctx, buffer, hashes, k):
-    """The same, and starts loading the place where the index is looked at first, of whatever kind it is."""
+    """The same, and starts loading the place where the index is looked at first, of whatever kind
+    it is.
+    """
     hashed(wide, ctx, buffer, hashes, k)
     if len(wide) > 1 or ctx[r.BUCKETS] == ZERO:
         load_place(ctx, hashes[k])
@@ -71,9 +75,11 @@ def hashed_ahead(wide, ctx, buffer, hashes, k):
 
 @inside
 def sift(wide, ctx, buffer, hashes, needs, k):
-    """Drops successors that were met a moment ago, and starts loading the index for the others: how many are left.
+    """Drops successors that were met a moment ago, and starts loading the index for the others: how
+    many are left.
 
-    The sieve holds states themselves, so nothing new is ever dropped: what stands in it is in the log, or further up in this buffer.
+    The sieve holds states themselves, so nothing new is ever dropped: what stands in it is in the
+    log, or further up in this buffer.
     """
     W = U(len(wide))
     sieve, shift = words(ctx[r.SIEVE]), ctx[r.SIEVE_SHIFT]
@@ -112,7 +118,9 @@ def load_compared(wide, ctx, hashes, k):
 
 @inside
 def free_slot(wide, ctx, log, buffer, h, i):
-    """The slot of the index of places that the state at i of the buffer, with hash h, would take; ALL if the state is there."""
+    """The slot of the index of places that the state at i of the buffer, with hash h, would take;
+    ALL if the state is there.
+    """
     W = U(len(wide))
     index, slots, low = halves(ctx[r.INDEX]), ctx[r.INDEX_SLOTS], (ONE << ctx[r.TAG_BITS]) - ONE
     high = FULL & ~low
@@ -142,7 +150,9 @@ def take_slot(ctx, at, h, n):
 
 @alone
 def list_late(wide, ctx, log, buffer, hashes, needs, k):
-    """Lists those of k states that are not in the index of places, where only one thread may enter states."""
+    """Lists those of k states that are not in the index of places, where only one thread may enter
+    states.
+    """
     W = U(len(wide))
     late, n = words(ctx[r.LATE]), ctx[r.CROWDED]
     i = ZERO
@@ -160,8 +170,9 @@ def list_late(wide, ctx, log, buffer, hashes, needs, k):
 def enter_bucket(ctx, h):
     """The state with hash h into its bucket: KNOWN if it is there, ENTERED, or FULL_BUCKET.
 
-    Threads fill a bucket from its first place on, each place once, and a number that stands there never changes: of two threads that enter
-    the same state, one claims the place, and the other finds the state there.
+    Threads fill a bucket from its first place on, each place once, and a number that stands there
+    never changes: of two threads that enter the same state, one claims the place, and the other
+    finds the state there.
     """
     bucket, remainder = bucket_of(ctx, h), (h << ctx[r.BUCKET_BITS]) >> HALF
     while remainder != ZERO:
@@ -181,7 +192,9 @@ def enter_bucket(ctx, h):
 
 @alone
 def take_free_slot(ctx, h, n):
-    """The first free slot of the index of places for the state with hash h at place n, which differs from all there."""
+    """The first free slot of the index of places for the state with hash h at place n, which
+    differs from all there.
+    """
     index, slots = halves(ctx[r.INDEX]), ctx[r.INDEX_SLOTS]
     at = home(h, slots)
     while index[at] != ZERO:
@@ -207,7 +220,9 @@ def enter(wide, ctx, h, n):
 
 @alone
 def reindex(wide, ctx, log, buffer, hashes):
-    """The states of the log, from FROM to TO, into an index that is empty so far; FROM says how far there was room for crowded ones."""
+    """The states of the log, from FROM to TO, into an index that is empty so far; FROM says how far
+    there was room for crowded ones.
+    """
     W = U(len(wide))
     done, n = ctx[r.FROM], ctx[r.TO]
     while done < n and ctx[r.CROWDED] + ctx[r.BLOCK] <= ctx[r.CROWDED_ROOM]:

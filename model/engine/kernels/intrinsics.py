@@ -1,4 +1,6 @@
-"""What numba does not offer: pointers from addresses, prefetch, bit gathering and counting, for words of 64 bits."""
+"""What numba does not offer: pointers from addresses, prefetch, bit gathering and counting, for
+words of 64 bits.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +84,9 @@ def lanes_with(typingctx, bucket, value):
 
 @intrinsic
 def claimed(typingctx, address, value):
-    """Puts a 32-bit number where 0 stands, in one step for all threads; False if something else stood there by then."""
+    """Puts a 32-bit number where 0 stands, in one step for all threads; False if something else
+    stood there by then.
+    """
 
     def generate(context, builder, signature, args):
         half = ir.IntType(32)
@@ -116,7 +120,9 @@ def _pext(typingctx, x, mask):
 
 @alone
 def _gather_by_runs(x, mask):
-    """The bits of x under the mask, side by side at the low end: run by run, for processors without the instruction."""
+    """The bits of x under the mask, side by side at the low end: run by run, for processors without
+    the instruction.
+    """
     out = uint64(0)
     at = uint64(0)
     while mask != uint64(0):
@@ -162,9 +168,11 @@ def mix(x):
 
 @alone
 def scattered(x, unused):
-    """A word with its `unused` upper bits 0, its bits spread over the upper ones of the answer, whose `unused` lower bits are 0.
+    """A word with its `unused` upper bits 0, its bits spread over the upper ones of the answer,
+    whose `unused` lower bits are 0.
 
-    No two words give the same answer (every step can be undone): a part of it that is known from elsewhere need not be kept (Cleary 1984).
+    No two words give the same answer (every step can be undone): a part of it that is known from
+    elsewhere need not be kept (Cleary 1984).
     """
     x ^= x >> uint64(23)
     x = (x * uint64(0xFF51AFD7ED558CCD)) << unused

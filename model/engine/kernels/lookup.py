@@ -1,7 +1,8 @@
-"""Looking a state up in the tables: the cell of its row, dense or by hash; where it is unknown, Python is asked for the row.
+"""Looking a state up in the tables: the cell of its row, dense or by hash; where it is unknown,
+Python is asked for the row.
 
-Functions of this package are generic in the words of a state: `wide` is a tuple with one element for each word, so its length is known when
-numba compiles, and loops over the words unroll.
+Functions of this package are generic in the words of a state: `wide` is a tuple with one element
+for each word, so its length is known when numba compiles, and loops over the words unroll.
 """
 
 from __future__ import annotations

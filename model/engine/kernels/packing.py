@@ -1,4 +1,6 @@
-"""Kernels that write rows into the tables, and move the log, the outcomes and the tables when fields grow wider."""
+"""Kernels that write rows into the tables, and move the log, the outcomes and the tables when
+fields grow wider.
+"""
 
 from __future__ import annotations
 
@@ -79,10 +81,12 @@ def put(ctx, table, ids, value):
 
 
 def write_rows(ctx):
-    """The rows on the tape into outcomes and cells. A row: table, number of outcomes, ids of the inputs, then label and ids of each outcome.
+    """The rows on the tape into outcomes and cells. A row: table, number of outcomes, ids of the
+    inputs, then label and ids of each outcome.
 
-    A row of outcomes in memory: 16-bit numbers (how many, then the kind of each) filled up to whole words, then the packed outcomes.
-    The kind says the label and which inputs changed (bit i % 6 for input i).
+    A row of outcomes in memory: 16-bit numbers (how many, then the kind of each) filled up to whole
+    words, then the packed outcomes. The kind says the label and which inputs changed (bit i % 6 for
+    input i).
     """
     tape, tape_end, labels = words(ctx[r.TAPE]), ctx[r.TAPE_LENGTH], ctx[r.LABELS]
     outcomes, kinds, kind_bases = (
@@ -131,7 +135,9 @@ def write_rows(ctx):
 
 @alone
 def move_fields(source, at, target, to, fields, count, n_words, scratch):
-    """One packed state or outcome from its old fields to its new ones; source and target may be the same memory."""
+    """One packed state or outcome from its old fields to its new ones; source and target may be the
+    same memory.
+    """
     w = ZERO
     while w < n_words:
         scratch[w] = ZERO
@@ -160,7 +166,9 @@ def repack_log(ctx):
 
 
 def repack_outcomes(ctx):
-    """All rows of outcomes from SOURCE to OUTCOMES (which may be the same memory); MOVED_TO[old start] = new start."""
+    """All rows of outcomes from SOURCE to OUTCOMES (which may be the same memory); MOVED_TO[old
+    start] = new start.
+    """
     source, source_kinds = words(ctx[r.SOURCE]), quarters(ctx[r.SOURCE])
     target, target_kinds, moved = (
         words(ctx[r.OUTCOMES]),
@@ -198,7 +206,9 @@ def moved_value(ctx, value):
 
 
 def respread(ctx):
-    """All filled cells of the old tables into the new ones; cells only asked for are dropped. TABLES counts the tables with outcomes."""
+    """All filled cells of the old tables into the new ones; cells only asked for are dropped.
+    TABLES counts the tables with outcomes.
+    """
     cells, bases, inputs = (
         halves(ctx[r.OLD_CELLS]),
         words(ctx[r.OLD_BASES]),
@@ -318,9 +328,11 @@ def dump_rows(ctx):
 
 
 def deal(ctx):
-    """Deals states to shards: TO states at SOURCE, into LOG shard by shard. LIST: states of each shard (kept), then where its next one goes.
+    """Deals states to shards: TO states at SOURCE, into LOG shard by shard. LIST: states of each
+    shard (kept), then where its next one goes.
 
-    A state's shard depends on the numbers of its values alone, not on where their fields stand: fields grow wider during a search.
+    A state's shard depends on the numbers of its values alone, not on where their fields stand:
+    fields grow wider during a search.
     """
     source, target, fields, n_fields = (
         words(ctx[r.SOURCE]),

@@ -1,24 +1,30 @@
-"""The registers through which Python and the compiled kernels share one search: an array of 64-bit words, addressed by these names.
+"""The registers through which Python and the compiled kernels share one search: an array of 64-bit
+words, addressed by these names.
 
-A kernel takes the array's address as its only argument. Registers hold addresses of arrays, sizes, and counters that both sides move.
-They stand apart from the kernels so that a run whose compiled code is on disk never imports numba.
+A kernel takes the array's address as its only argument. Registers hold addresses of arrays, sizes,
+and counters that both sides move. They stand apart from the kernels so that a run whose compiled
+code is on disk never imports numba.
 """
 
 (  # the log of states, its index, and the stretch of it to work on
     LOG, STATES, INDEX, INDEX_SLOTS, TAG_BITS, ROOM, MODE, FROM, TO, LIST, TRANSITIONS, TARGET, FOUND_AT,
-    # of states of one word: remainders in buckets, how many states found theirs full, and bits of a word that no field uses
+    # of states of one word: remainders in buckets, how many states found theirs full, and bits of a
+    # word that no field uses
     BUCKETS, BUCKET_BITS, CROWDED, CROWDED_ROOM, UNUSED_BITS,
-    # where several threads share the index: the list for states that one thread enters afterwards, with their predicates
+    # where several threads share the index: the list for states that one thread enters afterwards,
+    # with their predicates
     LATE,
     # successors of the block in hand
     BUFFER, HASHES, NEEDS, BUFFER_SIZE, BLOCK, SIEVE, SIEVE_SHIFT,
-    # tables: masks and shifts that gather a footprint's bits, dense cells, hashed rows (each a cell and its key), outcomes
+    # tables: masks and shifts that gather a footprint's bits, dense cells, hashed rows (each a cell
+    # and its key), outcomes
     TABLES, MASKS, SHIFTS, BASES, CELLS, HASH, HASH_SIZE, HASH_COUNT, KEY_WORDS, OUTCOMES, KIND_NEEDS, KIND_URGENT, FIRED,
     # guards: for each chunk of 64 tables the open ones
     CHUNKS, UNGUARDED, CHUNK_GUARDS, GUARDS, GUARD_BITS,
     # urgent rules: groups of tables, and memory for chains
     URGENT_FIRST, URGENT_UNGUARDED, URGENT_GUARDS, URGENT_GUARDS_END, STACK, STACK_SIZE, CURRENT, CHAIN, DONE, DONE_SIZE, OVERFLOW, ENDLESS,
-    # what the kernels report: rows asked for, pairs put off, states without successors, predicates put off
+    # what the kernels report: rows asked for, pairs put off, states without successors, predicates
+    # put off
     ASKED, ASKED_COUNT, ASKED_SIZE, DEFERRED, DEFERRED_COUNT, DEFERRED_SIZE, QUIET, QUIET_COUNT, QUIET_SIZE, UNSURE, UNSURE_COUNT,
     PUT_OFF, PUT_OFF_COUNT, PUT_OFF_SIZE,
     # predicates and views
@@ -32,11 +38,12 @@ They stand apart from the kernels so that a run whose compiled code is on disk n
     COUNT,
 ) = range(104)  # fmt: skip
 
-# Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state reaches the target; predicates put off;
-# a new index; states from elsewhere into log and index
+# Modes of the search kernel: a stretch of the log; pairs put off; do these states rest; which state
+# reaches the target; predicates put off; a new index; states from elsewhere into log and index
 EXPAND, RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN = range(7)
 
-# Values of a cell: unknown, asked for, a row without outcomes; from OUTCOMES_START on, where the row's outcomes begin
+# Values of a cell: unknown, asked for, a row without outcomes; from OUTCOMES_START on, where the
+# row's outcomes begin
 UNKNOWN, ASKED_FOR, NOTHING, OUTCOMES_START = range(4)
 
 HASHED = (1 << 64) - 1  # the base of a table whose rows are found by hash

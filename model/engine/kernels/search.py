@@ -1,9 +1,12 @@
-"""The search kernel: takes a stretch of the log, block by block, through the tables, and appends the new states.
+"""The search kernel: takes a stretch of the log, block by block, through the tables, and appends
+the new states.
 
-For every state and table the row is looked up by the bits of its footprint. A row that Python has not filled yet is asked for once,
-and the pair (state, table) put off; after Python has filled it, the kernel runs again over the pairs put off. Successors go to a
-buffer, prefetching their place in the index (`index.py`); then they are inserted. Predicates are looked up for new states only, and only
-those that read a slot which the transition changed: the others had their say in the state before.
+For every state and table the row is looked up by the bits of its footprint. A row that Python has
+not filled yet is asked for once, and the pair (state, table) put off; after Python has filled it,
+the kernel runs again over the pairs put off. Successors go to a buffer, prefetching their place in
+the index (`index.py`); then they are inserted. Predicates are looked up for new states only, and
+only those that read a slot which the transition changed: the others had their say in the state
+before.
 """
 
 from __future__ import annotations
@@ -87,7 +90,9 @@ def view_values(wide, ctx, x, at, need, place):
 
 @alone
 def examine(wide, ctx, x, place, need):
-    """Looks the predicates in `need` up for a stored state, so that combinations not seen before are asked for."""
+    """Looks the predicates in `need` up for a stored state, so that combinations not seen before
+    are asked for.
+    """
     W = U(len(wide))
     at = place * W
     cells, masks, shifts, bases = (
@@ -131,7 +136,9 @@ def append(wide, ctx, log, buffer, i, n, need):
 
 @inside
 def insert_in_buckets(wide, ctx, log, buffer, hashes, needs, k, n):
-    """The buffer into buckets and log: the number of states afterwards, and how many found their bucket full; these stand in front now."""
+    """The buffer into buckets and log: the number of states afterwards, and how many found their
+    bucket full; these stand in front now.
+    """
     full, i = ZERO, ZERO
     while i < k:
         h = hashes[i]
@@ -184,7 +191,9 @@ def differs(wide, x, at, buffer, begun, k):
 
 @inside
 def expand(wide, chained, ctx, log, cells, masks, shifts, bases, place, chunk, open_, k):
-    """The successors of one state through the tables in `open_` of one chunk: (successors so far, pairs put off)."""
+    """The successors of one state through the tables in `open_` of one chunk: (successors so far,
+    pairs put off).
+    """
     W = U(len(wide))
     deferred = words(ctx[r.DEFERRED])
     at = place * W
@@ -307,7 +316,9 @@ def reaches(wide, ctx, k):
 
 @alone
 def received(wide, ctx, s, hi):
-    """States from a list into the buffer, with the predicates to be looked at from another (SOURCE): (next, states)."""
+    """States from a list into the buffer, with the predicates to be looked at from another
+    (SOURCE): (next, states).
+    """
     W = U(len(wide))
     listed_needs = words(ctx[r.SOURCE])
     listed, buffer, hashes, needs = (

@@ -1,4 +1,6 @@
-"""A distributed search: begun in the driver's own process, where small levels cost least, handed over when a level is wide enough, or resumed."""
+"""A distributed search: begun in the driver's own process, where small levels cost least, handed
+over when a level is wide enough, or resumed.
+"""
 
 from __future__ import annotations
 
@@ -50,12 +52,14 @@ def distribute(
     resume: bool = False,
     lasting: bool = True,
 ) -> Verdict:
-    """Explores every state of a spec over a cluster, to the same counts, verdicts and depths as `explore`.
+    """Explores every state of a spec over a cluster, to the same counts, verdicts and depths as
+    `explore`.
 
-    `store`: a URI that every executor reaches. `shards`: parts of the states, as many as the cluster has cores if not said. `widest`: the
-    first level of so many states is handed over; below, the search goes on in this process. `most`: states that a shard hands to the driver
-    at once. `resume`: go on with what the store holds, which has its shards. `lasting`: does the store stay afterwards?
-    Raises `StoreError`, `CheckpointError`, `RuleError`.
+    `store`: a URI that every executor reaches. `shards`: parts of the states, as many as the
+    cluster has cores if not said. `widest`: the first level of so many states is handed over;
+    below, the search goes on in this process. `most`: states that a shard hands to the driver at
+    once. `resume`: go on with what the store holds, which has its shards. `lasting`: does the store
+    stay afterwards? Raises `StoreError`, `CheckpointError`, `RuleError`.
     """
     began = time.perf_counter()
     with without_collection():

@@ -9,7 +9,8 @@ from groupcheck.model.engine.errors import UserError
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
-    """(Arrow's file system, the path in it) of a URI (`file:`, `s3:`, `gs:`, `hdfs:`), or of a path here, which is made absolute.
+    """(Arrow's file system, the path in it) of a URI (`file:`, `s3:`, `gs:`, `hdfs:`), or of a path
+    here, which is made absolute.
 
     Raises `UserError` where pyarrow is missing, and `OSError` for what is no URI or leads nowhere.
     """

@@ -1,4 +1,6 @@
-"""What an executor could not finish because rows are missing: states of its frontier, and what is still to be done with each."""
+"""What an executor could not finish because rows are missing: states of its frontier, and what is
+still to be done with each.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,10 @@ KINDS = ("states", "examinations", "firings", "rests")
 
 @frozen(eq=False)
 class Items:
-    """`states`: states x words, in the layout that `widths` say. `examinations`: (state, predicates as bits) to be looked up; `firings`:
-    (state, table) whose outcomes are missing; `rests`: states that seem to have no successor. A state is its place in `states`."""
+    """`states`: states x words, in the layout that `widths` say. `examinations`: (state, predicates
+    as bits) to be looked up; `firings`: (state, table) whose outcomes are missing; `rests`: states
+    that seem to have no successor. A state is its place in `states`.
+    """
 
     states: Words
     examinations: Words
@@ -32,7 +36,9 @@ class Items:
         return np.unique(np.concatenate([self.examinations[:, 0], self.firings[:, 0], self.rests]))
 
     def only(self, places: Words) -> Items:
-        """What is to be done with these states; places are numbered anew. `places`: ascending, each once."""
+        """What is to be done with these states; places are numbered anew. `places`: ascending, each
+        once.
+        """
         number = np.full(len(self.states), len(places), np.uint64)
         number[places] = np.arange(len(places), dtype=np.uint64)
 

@@ -1,7 +1,9 @@
-"""The states that one shard owns: log and index in files of the executor's own disk, so that all its processes share them.
+"""The states that one shard owns: log and index in files of the executor's own disk, so that all
+its processes share them.
 
-They are only a cache of the store's blocks: a marker says what they hold, it is taken away before they are changed, and without it (or
-with another run's, or one of fewer levels) they are made again from the blocks.
+They are only a cache of the store's blocks: a marker says what they hold, it is taken away before
+they are changed, and without it (or with another run's, or one of fewer levels) they are made again
+from the blocks.
 """
 
 from __future__ import annotations
@@ -44,14 +46,18 @@ def states_in(store: Store, piece: Piece, replica: Replica) -> Words:
 
 
 def local_folder() -> Path:
-    """Where executors keep what can be made again: Spark's own folder for that, which vanishes with the application."""
+    """Where executors keep what can be made again: Spark's own folder for that, which vanishes with
+    the application.
+    """
     given = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]
     return Path(given) if given else Path(tempfile.gettempdir()) / f"groupcheck-{os.getuid()}"
 
 
 @define
 class Owned:
-    """A shard's log, with `states` states at the end of the level before the one in hand. `rebuilt`: it was made again from blocks."""
+    """A shard's log, with `states` states at the end of the level before the one in hand.
+    `rebuilt`: it was made again from blocks.
+    """
 
     log: Log
     folder: Path
@@ -89,7 +95,9 @@ def _index_of(folder: Path, size: int) -> Slots:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[Path]:
-    """The folder, or a new one where another process works in it (an attempt that Spark has given up, or a second one of the same task)."""
+    """The folder, or a new one where another process works in it (an attempt that Spark has given
+    up, or a second one of the same task).
+    """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / "lock").open("w") as lock:
         try:
@@ -108,7 +116,9 @@ def _locked(folder: Path) -> Iterator[Path]:
 def owned(
     replica: Replica, store: Store, run: str, shard: int, pieces: Sequence[Piece]
 ) -> Iterator[Owned]:
-    """The log of a shard with the states of these blocks, in their order, in hand; from the cache where it holds them."""
+    """The log of a shard with the states of these blocks, in their order, in hand; from the cache
+    where it holds them.
+    """
     with _locked(local_folder() / f"groupcheck-{run}" / f"shard-{shard}") as folder:
         states = sum(p.states for p in pieces)
         held = _held(folder, replica, [p.name for p in pieces], states)
@@ -135,7 +145,9 @@ def owned(
 def _held(
     folder: Path, replica: Replica, names: list[str], states: int
 ) -> tuple[int, int, int, int] | None:
-    """What the files hold, if they begin with these blocks' states in today's layout: states, and of their index size, slots, states crowded out."""
+    """What the files hold, if they begin with these blocks' states in today's layout: states, and
+    of their index size, slots, states crowded out.
+    """
     try:
         told = json.loads((folder / MARKER).read_text())
         if (

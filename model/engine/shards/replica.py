@@ -1,7 +1,9 @@
-"""An executor's copy of the driver's tables, kept up to date by updates that hold numbers alone: it knows neither rules nor values.
+"""An executor's copy of the driver's tables, kept up to date by updates that hold numbers alone: it
+knows neither rules nor values.
 
-An update is all that the driver learned since the one before: how many values there are, which guards they pass, rows of rules and
-predicates. Applied in their order, updates give the same layout of fields everywhere.
+An update is all that the driver learned since the one before: how many values there are, which
+guards they pass, rows of rules and predicates. Applied in their order, updates give the same layout
+of fields everywhere.
 """
 
 from __future__ import annotations
@@ -26,8 +28,10 @@ SCRATCH_WORDS = 1 << 27
 
 @frozen(eq=False)
 class Update:
-    """`counts`: values of each place and view; `opened[column]`: open tables for the values new since the last update; `filled` and `most`: rows
-    so far and the largest row of each table. `origins`, `rules` and `looks`: where new values came from, new rows of rules and of predicates."""
+    """`counts`: values of each place and view; `opened[column]`: open tables for the values new
+    since the last update; `filled` and `most`: rows so far and the largest row of each table.
+    `origins`, `rules` and `looks`: where new values came from, new rows of rules and of predicates.
+    """
 
     counts: list[int]
     opened: list[Words]
@@ -84,7 +88,9 @@ class Sent:
         """Guards were evaluated by the driver."""
 
     def open_tables(self, column: int, first: int) -> Sequence[int]:
-        """For the values from number `first` on of a guarded place, the tables that are open, as bits."""
+        """For the values from number `first` on of a guarded place, the tables that are open, as
+        bits.
+        """
         found: list[int] = self._open[column][first:].tolist()
         return found
 
@@ -112,7 +118,9 @@ def moved(states: Words, old: Sequence[Field], new: Sequence[Field], words: int)
 
 
 def found_in(block: Block, section: int, packed: Packed) -> tuple[Words, Words]:
-    """(states x words in today's layout, the predicates to be looked at) of a section of what `found` gave."""
+    """(states x words in today's layout, the predicates to be looked at) of a section of what
+    `found` gave.
+    """
     n_words, _ = arrange(block.header["widths"])
     rows = block.sections[section].reshape(-1, n_words + 1)
     return in_layout(
@@ -132,7 +140,9 @@ def in_layout(words: Words, widths: Sequence[int], packed: Packed) -> Words:
 
 
 def scratch_log(packed: Packed) -> Log:
-    """A log for what is in hand. It reserves little, because containers may bound the address space, and grows with copies."""
+    """A log for what is in hand. It reserves little, because containers may bound the address
+    space, and grows with copies.
+    """
     return Log(packed, Reserved(SCRATCH_WORDS), keeps_needs=True)
 
 
@@ -221,9 +231,11 @@ class Replica(Loop):
         return places
 
     def forget(self) -> None:
-        """As it is between two tasks, whatever one that failed left: counters at 0, queues empty, and rows that were asked for unknown again.
+        """As it is between two tasks, whatever one that failed left: counters at 0, queues empty,
+        and rows that were asked for unknown again.
 
-        A row that is asked for keeps others from asking; the task that asked may never have been heard.
+        A row that is asked for keeps others from asking; the task that asked may never have been
+        heard.
         """
         self.asked()
         self.packed.write([n for row in self._unanswered for n in row], len(self._unanswered))
@@ -241,7 +253,9 @@ class Replica(Loop):
         self.packed.arrays[r.FIRED][:] = 0
 
     def scratch_with(self, states: Words) -> None:
-        """The scratch log in hand, with these states (states x words, all different) and nothing else."""
+        """The scratch log in hand, with these states (states x words, all different) and nothing
+        else.
+        """
         self.log = self.scratch
         self.hold_only(states)
 

@@ -1,7 +1,8 @@
-"""A distributed search between two levels: the driver's side. It alone knows rules and values, and completes what executors could not.
+"""A distributed search between two levels: the driver's side. It alone knows rules and values, and
+completes what executors could not.
 
-A level is one job: every shard takes in its new states and expands them. What lacked rows comes back; the driver completes it in its own
-log, and tells the rows with the next job.
+A level is one job: every shard takes in its new states and expands them. What lacked rows comes
+back; the driver completes it in its own log, and tells the rows with the next job.
 """
 
 from __future__ import annotations
@@ -33,16 +34,19 @@ from groupcheck.model.engine.verdict import DEADLOCK, Limits, Path, Progress, Ve
 FORMAT = "groupcheck.shards/1"
 MANIFEST = "manifest.json"
 
-WORTH = 40_000_000  # states below which one process was quicker than two executors beside it (docs/spark.md)
+# states below which one process was quicker than two executors beside it (docs/spark.md)
+WORTH = 40_000_000
 
 T = TypeVar("T")
 A = TypeVar("A")
 
 
 class Cluster(Protocol):
-    """Executors. `run` calls a function for every argument that is not None, anywhere, perhaps more than once; answers in their order.
+    """Executors. `run` calls a function for every argument that is not None, anywhere, perhaps more
+    than once; answers in their order.
 
-    `pulse` is called now and then meanwhile and may raise to give up. `retries`: calls that had to be made again.
+    `pulse` is called now and then meanwhile and may raise to give up. `retries`: calls that had to
+    be made again.
     """
 
     @property
@@ -58,7 +62,9 @@ class Cluster(Protocol):
 
 @frozen
 class LevelCost:
-    """What one level took. `skew`: the largest shard's new states over the mean; bytes that executors read and wrote."""
+    """What one level took. `skew`: the largest shard's new states over the mean; bytes that
+    executors read and wrote.
+    """
 
     level: int
     states: int
@@ -72,7 +78,9 @@ class LevelCost:
 
 @frozen
 class Manifest:
-    """A search at the end of its last complete level, as it is kept: see `Spread`, `Findings` and `Verdict` for what each field means."""
+    """A search at the end of its last complete level, as it is kept: see `Spread`, `Findings` and
+    `Verdict` for what each field means.
+    """
 
     format: str
     identity: dict[str, str]
@@ -98,7 +106,9 @@ class Manifest:
 
 @define
 class Spread:
-    """A distributed search between two levels. `pieces[shard]`: its blocks of states. `witness`: of what is wrong (level, numbers of the state)."""
+    """A distributed search between two levels. `pieces[shard]`: its blocks of states. `witness`: of
+    what is wrong (level, numbers of the state).
+    """
 
     search: Search
     store: Store
@@ -132,7 +142,9 @@ class Spread:
     # -- levels
 
     def levels(self) -> None:
-        """Level after level until there is nothing new or something is wrong. Raises `StoppedError` at a limit."""
+        """Level after level until there is nothing new or something is wrong. Raises `StoppedError`
+        at a limit.
+        """
         while not self.finished:
             self.pulse()
             self._level()
@@ -216,7 +228,9 @@ class Spread:
         what: str,
         incoming: list[str] | None = None,
     ) -> int:
-        """Uses what was handed over, and has executors go on with what was left, until nothing is. Returns how many rounds it took."""
+        """Uses what was handed over, and has executors go on with what was left, until nothing is.
+        Returns how many rounds it took.
+        """
         rounds, base = 0, self._work()
         while True:
             left: list[Work | None] = [None] * self.shards
@@ -299,7 +313,9 @@ class Spread:
 
     @contextlib.contextmanager
     def _witnessed(self) -> Iterator[None]:
-        """Keeps the states that show what is found wrong meanwhile, also where it is interrupted: the log in hand is gone with the next items."""
+        """Keeps the states that show what is found wrong meanwhile, also where it is interrupted:
+        the log in hand is gone with the next items.
+        """
         try:
             yield
         finally:
@@ -338,7 +354,9 @@ class Spread:
     # -- paths
 
     def path_to(self, level: int, ids: Sequence[int]) -> Path:
-        """A shortest path to the state with these numbers at a level, over the blocks of the levels before."""
+        """A shortest path to the state with these numbers at a level, over the blocks of the levels
+        before.
+        """
         s = self.search
         self.telling.tell()
         states = [list(ids)]
@@ -374,7 +392,9 @@ class Spread:
         )
 
     def key_of(self, place: int) -> str:
-        """The key of a path to a state of the log in hand, for a rule at fault; empty if there is none."""
+        """The key of a path to a state of the log in hand, for a rule at fault; empty if there is
+        none.
+        """
         try:
             return self.search.see.key(self.path_to(self.level, self.search.log.ids(place)))
         except RuleError:

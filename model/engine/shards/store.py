@@ -1,7 +1,9 @@
-"""Where a distributed search keeps what it finds: immutable blocks of 64-bit words and small JSON documents, under any URI.
+"""Where a distributed search keeps what it finds: immutable blocks of 64-bit words and small JSON
+documents, under any URI.
 
-A block is written under a temporary name and renamed, so that a writer that is killed leaves none; its header holds a digest of itself
-and of every section, so that a torn or foreign file is never taken for one. Nothing in it is ever executed or unpickled.
+A block is written under a temporary name and renamed, so that a writer that is killed leaves none;
+its header holds a digest of itself and of every section, so that a torn or foreign file is never
+taken for one. Nothing in it is ever executed or unpickled.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def _digest(data: Any) -> str:
 
 
 class Store:
-    """A folder under a URI that pyarrow's filesystems open (`file:`, `s3:`, `hdfs:`, `gs:`), or a local path."""
+    """A folder under a URI that pyarrow's filesystems open (`file:`, `s3:`, `hdfs:`, `gs:`), or a
+    local path.
+    """
 
     def __init__(self, uri: str) -> None:
         """Raises `StoreError` for what is no place, and `UserError` where pyarrow is missing."""

@@ -71,7 +71,9 @@ def _tape(parts: list[Words]) -> Words:
 
 
 def relearned(search: Search, store: Store, names: list[str]) -> Telling:
-    """A search that knows again what it told in these updates: values by calling rules, views by evaluating them, rows as they were."""
+    """A search that knows again what it told in these updates: values by calling rules, views by
+    evaluating them, rows as they were.
+    """
     updates = [Update.read(store.read(name)) for name in names]
     for update in updates:
         values_again(search, update.origins.view(np.int64).tolist())

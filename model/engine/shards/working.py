@@ -1,5 +1,6 @@
-"""What an executor does for one shard at one level: take in the states that others found for it, expand those that are new, deal out what
-it finds. Whatever lacks rows is handed to the driver, the only one that knows rules. Doing it twice, or on another machine, changes nothing.
+"""What an executor does for one shard at one level: take in the states that others found for it,
+expand those that are new, deal out what it finds. Whatever lacks rows is handed to the driver, the
+only one that knows rules. Doing it twice, or on another machine, changes nothing.
 """
 
 from __future__ import annotations
@@ -40,8 +41,10 @@ _replicas: dict[str, Replica] = {}  # of this process; one run at a time
 
 @frozen
 class Work:
-    """One shard's part of a level. `updates`: all so far. `pieces`: blocks of the shard's states up to the level before, or up to this one where
-    `incoming` (blocks with successors, a section a shard) is None. `left`: the block of items of an earlier round. `most`: states handed back."""
+    """One shard's part of a level. `updates`: all so far. `pieces`: blocks of the shard's states up
+    to the level before, or up to this one where `incoming` (blocks with successors, a section a
+    shard) is None. `left`: the block of items of an earlier round. `most`: states handed back.
+    """
 
     run: str
     store: str
@@ -67,9 +70,12 @@ class Handed:
 
 @frozen(eq=False)
 class Report:
-    """What came of it: new states, predicates to be looked up and firings to be completed by the driver.
+    """What came of it: new states, predicates to be looked up and firings to be completed by the
+    driver.
 
-    `dealt`: a block of successors, a section a shard; `fired`: (kind, how often); `quiet`: states without successors; `bytes`: read, written."""
+    `dealt`: a block of successors, a section a shard; `fired`: (kind, how often); `quiet`: states
+    without successors; `bytes`: read, written.
+    """
 
     shard: int
     piece: Piece | None
@@ -98,7 +104,9 @@ def replica_for(run: str, store: Store, updates: Sequence[str]) -> Replica:
 
 
 def warm() -> None:
-    """Loads the kernels that most models run on, as far as they are compiled already; other ones are loaded, or compiled, by the first task."""
+    """Loads the kernels that most models run on, as far as they are compiled already; other ones
+    are loaded, or compiled, by the first task.
+    """
     for unit in (
         PACKING,
         *(Unit(words, urgent) for words in (1, 2, 3) for urgent in (False, True)),
@@ -180,7 +188,9 @@ class _Shift:
             self._note_examinations(there.states)
 
     def _note_examinations(self, first: int) -> None:
-        """Predicates that were put off, or whose rows were asked for. `first`: the place of the frontier in the log."""
+        """Predicates that were put off, or whose rows were asked for. `first`: the place of the
+        frontier in the log.
+        """
         put_off = self.replica.taken(r.PUT_OFF, r.PUT_OFF_COUNT, 2).reshape(-1, 2)
         asked = self.replica.asked()
         asking = np.column_stack([asked, np.full(len(asked), ALL, np.uint64)])
@@ -333,8 +343,9 @@ def advance(work: Work) -> Report:
 
 
 def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> list[int]:
-    """A state of the shard at the work's level that has the target (one state's words, in the layout of `widths`) as successor: the numbers of
-    its values; empty if there is none."""
+    """A state of the shard at the work's level that has the target (one state's words, in the
+    layout of `widths`) as successor: the numbers of its values; empty if there is none.
+    """
     store = Store(work.store)
     replica = replica_for(work.run, store, work.updates)
     p, registers = replica.packed, replica.registers
@@ -355,7 +366,8 @@ def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> list[int]
             registers[r.DEFERRED_COUNT] = 0
             replica.asked()
             if int(registers[r.OVERFLOW]):
-                replica.more_chain_memory()  # and the same states again: what did not fit was not looked at
+                # and the same states again: what did not fit was not looked at
+                replica.more_chain_memory()
             else:
                 first = int(registers[r.FROM])
     finally:

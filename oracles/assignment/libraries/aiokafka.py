@@ -1,4 +1,6 @@
-"""aiokafka's assignors, asked as its leader asks them. Its assignors are classes: what a member was assigned is kept on the class itself."""
+"""aiokafka's assignors, asked as its leader asks them. Its assignors are classes: what a member was
+assigned is kept on the class itself.
+"""
 
 from __future__ import annotations
 

@@ -25,7 +25,9 @@ with Driver({version!r}) as driver:
 
 
 def library(version: str) -> Library:
-    """Of one of the versions that can be driven. Raises `UserError` for another; the JVM starts with the first question."""
+    """Of one of the versions that can be driven. Raises `UserError` for another; the JVM starts
+    with the first question.
+    """
     driver = Driver(version)
 
     @contextmanager

@@ -1,9 +1,11 @@
-"""An assignor of one's own as a Python function: it takes a `Group` and gives what each member gets.
+"""An assignor of one's own as a Python function: it takes a `Group` and gives what each member
+gets.
 
     def mine(group: Group) -> Mapping[str, Iterable[tuple[str, int]]]      # or {"A": {"t": [0, 1]}}
 
-`groupcheck.model.assignors` says what is in a `Group`. `--against my_package.assignors:mine` imports the module, and so runs what it runs
-when it is imported; modules of the current folder are found.
+`groupcheck.model.assignors` says what is in a `Group`. `--against my_package.assignors:mine`
+imports the module, and so runs what it runs when it is imported; modules of the current folder are
+found.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What kafka-python and aiokafka have in common: they ask a cluster for its topics and write to loggers."""
+"""What kafka-python and aiokafka have in common: they ask a cluster for its topics and write to
+loggers.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ CLUSTER = '''class Cluster:
 
 @frozen
 class Cluster:
-    """Topics with their numbers of partitions, as the libraries' ClusterMetadata shows them to an assignor."""
+    """Topics with their numbers of partitions, as the libraries' ClusterMetadata shows them to an
+    assignor.
+    """
 
     sizes: dict[str, int]
 

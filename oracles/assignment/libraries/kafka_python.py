@@ -1,4 +1,6 @@
-"""kafka-python's assignors, asked as its leader asks them: members' metadata goes through the wire format first."""
+"""kafka-python's assignors, asked as its leader asks them: members' metadata goes through the wire
+format first.
+"""
 
 from __future__ import annotations
 

@@ -1,17 +1,21 @@
-"""An assignor of one's own as any program that speaks JSON, one line a question and one line an answer.
+"""An assignor of one's own as any program that speaks JSON, one line a question and one line an
+answer.
 
     --against "program: ./my-assignor --quiet"
 
-The command is split as a shell would split it, but no shell runs it. It is started once and asked on its standard input:
+The command is split as a shell would split it, but no shell runs it. It is started once and asked
+on its standard input:
 
-    {"topics": {"t": 2}, "members": [{"id": "A", "topics": ["t"], "owned": {"t": [0]}, "generation": 1, "instance": null, "rack": null}]}
+    {"topics": {"t": 2}, "members": [{"id": "A", "topics": ["t"], "owned": {"t": [0]}, "generation":
+    1, "instance": null, "rack": null}]}
 
-`owned` is what the member claims, of that generation (-1: it was never assigned anything); members come in the order in which the
-leader has them. It answers on its standard output, and flushes it:
+`owned` is what the member claims, of that generation (-1: it was never assigned anything); members
+come in the order in which the leader has them. It answers on its standard output, and flushes it:
 
     {"assignment": {"A": {"t": [0, 1]}}}        or, if it refuses,       {"failed": "why"}
 
-A program that ends, takes longer than `PATIENCE_S`, or says anything else has no answer to that question, and is started anew. At the end its input is closed.
+A program that ends, takes longer than `PATIENCE_S`, or says anything else has no answer to that
+question, and is started anew. At the end its input is closed.
 """
 
 from __future__ import annotations
@@ -56,7 +60,9 @@ def question(group: Group) -> dict[str, Any]:
 
 
 def library(command: str, like: str | None) -> Library:
-    """One assignor. Raises `UserError` where the command cannot be read; the program starts with the first question."""
+    """One assignor. Raises `UserError` where the command cannot be read; the program starts with
+    the first question.
+    """
     try:
         arguments = shlex.split(command)
     except ValueError as error:
@@ -97,7 +103,9 @@ class Program:
     running: subprocess.Popen[bytes] | None = None
 
     def solve(self, group: Group) -> Assigned:
-        """Its answer. Raises `NoAssignment` where it has none, `UserError` where it cannot be started."""
+        """Its answer. Raises `NoAssignment` where it has none, `UserError` where it cannot be
+        started.
+        """
         line = self._answer(json.dumps(question(group)).encode() + b"\n")
         try:
             answer = json.loads(line)
@@ -152,7 +160,9 @@ class Program:
         return NoAssignment(NO_ANSWER, f"{why} with exit code {code}" if why == ENDED else why)
 
     def stop(self, grace: float = GRACE_S) -> int | None:
-        """Ends it: its input is closed, and if that does not end it in so many seconds, it is killed. Its exit code; None where it did not run."""
+        """Ends it: its input is closed, and if that does not end it in so many seconds, it is
+        killed. Its exit code; None where it did not run.
+        """
         if self.running is None:
             return None
         running, self.running = self.running, None

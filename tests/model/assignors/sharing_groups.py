@@ -48,7 +48,9 @@ def words(violations: Iterable[Violation]) -> list[str]:
 def groups(
     draw: st.DrawFn, *, equal: bool = False, racks: bool = False, claims: bool = False
 ) -> Group:
-    """Up to 6 members and 4 topics; everybody subscribes to something; with `claims` everything owned is one member's, of generation 1."""
+    """Up to 6 members and 4 topics; everybody subscribes to something; with `claims` everything
+    owned is one member's, of generation 1.
+    """
     sizes = {name: draw(st.integers(1, 7)) for name in "tuvw"[: draw(st.integers(1, 4))]}
     ids = draw(
         st.lists(st.text("abcXYZ019-", min_size=1, max_size=6), min_size=1, max_size=6, unique=True)

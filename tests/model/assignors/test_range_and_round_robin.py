@@ -1,4 +1,6 @@
-"""Range (of client and coordinator) and round robin: answers known by hand, and what they promise for every group."""
+"""Range (of client and coordinator) and round robin: answers known by hand, and what they promise
+for every group.
+"""
 
 from __future__ import annotations
 

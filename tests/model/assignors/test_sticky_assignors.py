@@ -1,4 +1,6 @@
-"""Sticky and cooperative sticky: the examples of KIP-54, claims of several generations, and what they promise."""
+"""Sticky and cooperative sticky: the examples of KIP-54, claims of several generations, and what
+they promise.
+"""
 
 from __future__ import annotations
 
@@ -164,7 +166,9 @@ def test_under_cooperation_nothing_is_handed_over_in_one_round_and_what_waits_is
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(groups(claims=True))
 def test_two_cooperative_rounds_reach_what_is_complete_and_balanced(group):
-    """Of members that let go of what they no longer subscribe to before they join, as Java's consumers do (KIP-429)."""
+    """Of members that let go of what they no longer subscribe to before they join, as Java's
+    consumers do (KIP-429).
+    """
     group = evolve(
         group,
         members=[evolve(m, owned=[p for p in m.owned if p[0] in m.topics]) for m in group.members],
@@ -175,7 +179,9 @@ def test_two_cooperative_rounds_reach_what_is_complete_and_balanced(group):
 
 
 def test_a_claim_to_what_is_not_subscribed_to_may_take_a_third_round():
-    """u-5 waits for a member that does not want it; once it is given, t-2 is one too many for its owner."""
+    """u-5 waits for a member that does not want it; once it is given, t-2 is one too many for its
+    owner.
+    """
     members = [
         Member("0", "t", {"u": [5]}, 1),
         Member("1", "tu", (), 1),

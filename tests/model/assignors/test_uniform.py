@@ -1,4 +1,6 @@
-"""The coordinator's uniform assignor: answers known by hand, what changed in 4.1, and what it promises."""
+"""The coordinator's uniform assignor: answers known by hand, what changed in 4.1, and what it
+promises.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A cluster of this process alone, as treacherous as a real one can be: calls are repeated, in any order, with caches lost in between."""
+"""A cluster of this process alone, as treacherous as a real one can be: calls are repeated, in any
+order, with caches lost in between.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from groupcheck.model.engine.shards.owned import local_folder
 
 
 class InProcess:
-    """`unrest`: how often (0 to 1) a call is made twice, or finds tables or states of its process gone."""
+    """`unrest`: how often (0 to 1) a call is made twice, or finds tables or states of its process
+    gone.
+    """
 
     def __init__(self, shards: int, unrest: float = 0.0, seed: int = 0) -> None:
         self.shards, self.unrest, self.retries = shards, unrest, 0

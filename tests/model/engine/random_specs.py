@@ -1,4 +1,6 @@
-"""Small random protocols: every rule is a pseudo-random but repeatable function of its arguments, so that two engines can be compared."""
+"""Small random protocols: every rule is a pseudo-random but repeatable function of its arguments,
+so that two engines can be compared.
+"""
 
 from random import Random
 from zlib import crc32
@@ -34,7 +36,9 @@ def dice(*what):
 
 @frozen
 class Shape:
-    """How a random rule behaves: which slots, how often it fires, whether it is urgent, guarded, labelled."""
+    """How a random rule behaves: which slots, how often it fires, whether it is urgent, guarded,
+    labelled.
+    """
 
     slots: tuple[str, ...]
     takes_me: bool
@@ -45,7 +49,9 @@ class Shape:
 
 
 def make_rule(seed, k, shape, ranges):
-    """Ordinary rules give any values in range; urgent ones halve values at least, so that they come to rest soon."""
+    """Ordinary rules give any values in range; urgent ones halve values at least, so that they come
+    to rest soon.
+    """
     labels = tuple(f"l{n}" for n in range(shape.labels))
 
     def call(*given):
@@ -83,7 +89,9 @@ def make_predicate(seed, name, places, chance):
 
 
 def random_spec(seed):
-    """A spec of a few slots, with all that the engines know: arrays, labels, guards, urgent rules, views, several starts, wide states."""
+    """A spec of a few slots, with all that the engines know: arrays, labels, guards, urgent rules,
+    views, several starts, wide states.
+    """
     rng = Random(seed)
     size = rng.randint(1, 3)
     singles = [f"s{k}" for k in range(rng.randint(1, 2))]
@@ -146,7 +154,9 @@ def starts(rng, slots, ranges):
 
 
 def predicates(rng, seed, singles, arrays, rules):
-    """Invariants (over slots, pairs, views, steps), goals, ends and views. `rare`: how many of a thousand combinations break an invariant."""
+    """Invariants (over slots, pairs, views, steps), goals, ends and views. `rare`: how many of a
+    thousand combinations break an invariant.
+    """
     rare = rng.choice([0, 0, 0, 1, 3, 10, 100])
     invariants = [make_predicate(seed, "one", ((singles[0], None),), rare)]
     goals = [make_predicate(seed, "far", ((singles[-1], None),), 700)]

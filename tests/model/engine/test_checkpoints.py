@@ -1,4 +1,6 @@
-"""A search continues from its checkpoint to the numbers of one that was never stopped; nothing else is accepted as a checkpoint."""
+"""A search continues from its checkpoint to the numbers of one that was never stopped; nothing else
+is accepted as a checkpoint.
+"""
 
 import json
 import os

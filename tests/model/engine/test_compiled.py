@@ -1,4 +1,6 @@
-"""Object code in the cache: loaded when it is whole and ours, compiled anew otherwise, never trusted from elsewhere."""
+"""Object code in the cache: loaded when it is whole and ours, compiled anew otherwise, never
+trusted from elsewhere.
+"""
 
 import stat
 import subprocess

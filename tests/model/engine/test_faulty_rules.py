@@ -1,4 +1,6 @@
-"""A rule, guard, invariant or view that is at fault is named, with its arguments and a key that leads there."""
+"""A rule, guard, invariant or view that is at fault is named, with its arguments and a key that
+leads there.
+"""
 
 import itertools
 

@@ -1,4 +1,6 @@
-"""No state is lost to the index and none is taken twice, whatever form the index has and however its states crowd."""
+"""No state is lost to the index and none is taken twice, whatever form the index has and however
+its states crowd.
+"""
 
 from __future__ import annotations
 
@@ -140,7 +142,9 @@ def flip(switch):
 def test_a_model_that_reaches_nearly_every_combination_of_bits_is_continued(
     tmp_path, monkeypatch, least_bits
 ):
-    """Few bits remain beside the bucket's number, so that many states have the remainder 0, and an index made at once must hold them all."""
+    """Few bits remain beside the bucket's number, so that many states have the remainder 0, and an
+    index made at once must hold them all.
+    """
     monkeypatch.setattr(log, "REMAINDER_BITS", (least_bits, 32))
     switches = Spec("switches", {"switch": array(17, 0)}, [flip])
     assert explore(switches, Limits(states=118_000), checkpoint=tmp_path).verdict == "unknown"
@@ -149,7 +153,9 @@ def test_a_model_that_reaches_nearly_every_combination_of_bits_is_continued(
 
 
 def test_an_index_that_has_just_been_made_is_not_made_again(monkeypatch):
-    """Some crowded states: more than fit with a buffer beside them where they did when there were none."""
+    """Some crowded states: more than fit with a buffer beside them where they did when there were
+    none.
+    """
     loop, made = loop_of(20, 20), []
     monkeypatch.setattr(
         loop.log, "_new_index", lambda size: made.append(size) or aligned_zeros(size, np.uint32)

@@ -1,4 +1,6 @@
-"""The yardsticks give their known numbers; where the obvious engine is quick enough, both give the same ones, rule by rule."""
+"""The yardsticks give their known numbers; where the obvious engine is quick enough, both give the
+same ones, rule by rule.
+"""
 
 import pytest
 from small_group import small_group
@@ -63,6 +65,8 @@ def test_both_engines_count_the_same_for_every_rule(spec):
 
 
 def test_rules_are_called_once_for_each_combination_of_their_own_arguments():
-    """Not for each state: each manager's rules see their own phase and the network, never the other managers."""
+    """Not for each state: each manager's rules see their own phase and the network, never the other
+    managers.
+    """
     verdict = explore.explore(two_phase_commit(7))
     assert verdict.rule_calls < verdict.states / 5

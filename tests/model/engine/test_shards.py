@@ -1,4 +1,6 @@
-"""A distributed search gives what one process gives, however many shards there are and whatever is done twice, lost or stopped."""
+"""A distributed search gives what one process gives, however many shards there are and whatever is
+done twice, lost or stopped.
+"""
 
 from __future__ import annotations
 
@@ -244,7 +246,9 @@ def test_a_full_store_is_a_clear_error(tmp_path):
 
 
 def test_a_shard_whose_files_another_process_holds_is_made_again_beside_them(tmp_path):
-    """As a second attempt of the same task finds them (speculation), or one after an attempt that Spark gave up."""
+    """As a second attempt of the same task finds them (speculation), or one after an attempt that
+    Spark gave up.
+    """
     spec = faulty()
     distribute(spec, InProcess(2), str(tmp_path / "store"), Limits(states=1000), widest=0)
     manifest = Store(str(tmp_path / "store")).read_document(MANIFEST)

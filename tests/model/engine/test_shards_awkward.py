@@ -33,7 +33,9 @@ def local_disk(monkeypatch, tmp_path_factory):
 
 
 class Clock:
-    """In place of `time` where a search reads it: no time passes, whatever is compiled or loaded, but what a test says."""
+    """In place of `time` where a search reads it: no time passes, whatever is compiled or loaded,
+    but what a test says.
+    """
 
     def __init__(self):
         self.now = 0.0
@@ -184,7 +186,9 @@ def test_a_rule_at_fault_has_its_key_when_a_slot_has_just_become_wider(tmp_path)
 
 
 def branching():
-    """One step has 1,500 outcomes with an urgent one each: more than the memory for chains holds at first."""
+    """One step has 1,500 outcomes with an urgent one each: more than the memory for chains holds at
+    first.
+    """
 
     @rule
     def many(n, m):

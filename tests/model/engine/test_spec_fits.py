@@ -1,4 +1,6 @@
-"""A spec that does not fit, or promises what would never be looked at, is refused where it is written."""
+"""A spec that does not fit, or promises what would never be looked at, is refused where it is
+written.
+"""
 
 import functools
 from typing import Annotated

@@ -1,4 +1,6 @@
-"""A search that is cut off says unknown, why, and what was left; what was violated before stays violated."""
+"""A search that is cut off says unknown, why, and what was left; what was violated before stays
+violated.
+"""
 
 import os
 import signal

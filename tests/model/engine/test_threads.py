@@ -1,4 +1,6 @@
-"""Threads that share tables and index find what one finds, also where buckets overflow and rows are missing everywhere."""
+"""Threads that share tables and index find what one finds, also where buckets overflow and rows are
+missing everywhere.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ from groupcheck.oracles.subject import subject
 
 @pytest.fixture
 def shared(monkeypatch):
-    """Even the shortest stretch is divided; how many states the threads found, and how many of them found their bucket full."""
+    """Even the shortest stretch is divided; how many states the threads found, and how many of them
+    found their bucket full.
+    """
     monkeypatch.setattr(threads, "WORTH", 2)
     monkeypatch.setattr(threads, "cores", lambda: 8)
     seen = {"stretches": 0, "states": 0, "late": 0}
@@ -54,7 +58,9 @@ def shared(monkeypatch):
 
 
 def answer(spec, workers):
-    """All that must not depend on the number of threads; of the violations, not which of the shortest paths was found."""
+    """All that must not depend on the number of threads; of the violations, not which of the
+    shortest paths was found.
+    """
     try:
         verdict = explore.explore(spec, workers=workers)
     except RuleError as error:
@@ -167,7 +173,9 @@ def below_the_top_of(at):
 
 
 def columns(*invariants):
-    """The first column climbs two steps before all others, which then find the rows of the rules there, and 299 successors each."""
+    """The first column climbs two steps before all others, which then find the rows of the rules
+    there, and 299 successors each.
+    """
     slots = {"column": single(0), "wait": single(3), "height": single(0)}
     return Spec("columns", slots, [spread, tick, climb], invariants=invariants, ends=[high])
 
@@ -238,7 +246,9 @@ def is_waiting(thread):
 
 
 def test_nobody_leaves_before_every_thread_has_ended():
-    """An interrupt while the caller waits for another thread, which still writes into memory that would be given back."""
+    """An interrupt while the caller waits for another thread, which still writes into memory that
+    would be given back.
+    """
     caller, interrupted, left, ended = (
         threading.main_thread(),
         threading.Event(),

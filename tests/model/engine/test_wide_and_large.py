@@ -1,4 +1,6 @@
-"""States of several words, tables found by hash, values that outgrow their fields, chains that outgrow their memory."""
+"""States of several words, tables found by hash, values that outgrow their fields, chains that
+outgrow their memory.
+"""
 
 from itertools import product
 
@@ -49,7 +51,9 @@ def few(a: "lamp[i]", b: "lamp[j]"):
 
 @pytest.mark.parametrize("lamps", [1, 31, 32, 70])
 def test_states_of_any_number_of_words_are_exact(lamps):
-    """Lamps that share a fuse for two switchings: from one word to three, on both sides of a boundary."""
+    """Lamps that share a fuse for two switchings: from one word to three, on both sides of a
+    boundary.
+    """
     verdict = same(
         Spec("lamps", {"fuse": single(2), "lamp": array(lamps, 0)}, [mark], goals=[spent])
     )

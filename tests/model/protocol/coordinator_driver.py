@@ -1,7 +1,9 @@
-"""The classic coordinator of the model alone, driven command by command as `truth/` drives the real one: no client rules, answers are captured.
+"""The classic coordinator of the model alone, driven command by command as `truth/` drives the real
+one: no client rules, answers are captured.
 
-A command is what arrives or fires next; everything that the coordinator does because of it happens inside it. Where it is free to choose,
-`pick` says which outcome is followed, and `worlds` of the last command holds them all.
+A command is what arrives or fires next; everything that the coordinator does because of it happens
+inside it. Where it is free to choose, `pick` says which outcome is followed, and `worlds` of the
+last command holds them all.
 """
 
 from __future__ import annotations
@@ -48,7 +50,9 @@ COORDINATOR = (
 
 @attrs.frozen
 class World:
-    """What one command led to: the labels of the rules that fired, the answers that were sent (by member), the coordinator's memory."""
+    """What one command led to: the labels of the rules that fired, the answers that were sent (by
+    member), the coordinator's memory.
+    """
 
     labels: tuple[str, ...]
     answers: dict[int, Answer]
@@ -75,7 +79,9 @@ Pick = Callable[[World], bool]
 
 
 class Group:
-    """A classic group at a coordinator. Members are indexes; each has one connection, ids are small numbers of each member's own."""
+    """A classic group at a coordinator. Members are indexes; each has one connection, ids are small
+    numbers of each member's own.
+    """
 
     def __init__(self, members: int = 2, fail_over: bool = False, **scope: object) -> None:
         faults = {name: 50 for name in CLASSIC_FAULTS if name != "fail_over" or fail_over}
@@ -121,7 +127,8 @@ class Group:
         seat = self.seat(member, id)
         return seat is not None and not seat.member
 
-    # -- requests; `elsewhere`: over a connection that is gone, so that nobody reads the answer and nothing waits before it
+    # -- requests; `elsewhere`: over a connection that is gone, so that nobody reads the answer and
+    # nothing waits before it
 
     def send(
         self, member: int, request: Request, elsewhere: bool = False, pick: Pick | None = None
@@ -195,7 +202,9 @@ class Group:
         pick: Pick | None = None,
         among: Pick | None = None,
     ) -> World:
-        """A timer or an append; `among` restricts what is meant. `AssertionError` if it cannot happen now."""
+        """A timer or an append; `among` restricts what is meant. `AssertionError` if it cannot
+        happen now.
+        """
         instance = self.see.by_name[rule, 0 if member is None else member]
         return self._follow(
             [((f.name,), after) for f, after, _ in self.see.firings(instance, self.now.state)],
@@ -258,7 +267,9 @@ class Group:
         return id
 
     def stabilise(self, pick: Pick | None = None) -> Group:
-        """Everybody who has been told the running generation sends SyncGroup, and the leader's assignment is committed."""
+        """Everybody who has been told the running generation sends SyncGroup, and the leader's
+        assignment is committed.
+        """
         for member, seats in enumerate(self.now.seats):
             for id, seat in seats:
                 if seat.due:
@@ -301,7 +312,9 @@ class Group:
 
 
 def round_of(members: int = 2, joining: int | None = None, **scope: object) -> Group:
-    """A group in CompletingRebalance, generation 1: members 0, 1, .. have joined in this order (`joining` of them), 0 leads."""
+    """A group in CompletingRebalance, generation 1: members 0, 1, .. have joined in this order
+    (`joining` of them), 0 leads.
+    """
     group = Group(members, **scope)
     for i in range(members if joining is None else joining):
         group.enter(i)

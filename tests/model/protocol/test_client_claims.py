@@ -1,6 +1,8 @@
-"""What the member does by itself (protocol.md 2.1 to 2.4, 2.6): when it joins, prepares, commits, sends heartbeats, and what a fault leaves behind.
+"""What the member does by itself (protocol.md 2.1 to 2.4, 2.6): when it joins, prepares, commits,
+sends heartbeats, and what a fault leaves behind.
 
-Source: Kafka's AbstractCoordinator (joinGroupIfNeeded, HeartbeatThread) and ConsumerCoordinator (onJoinPrepare, onJoinComplete).
+Source: Kafka's AbstractCoordinator (joinGroupIfNeeded, HeartbeatThread) and ConsumerCoordinator
+(onJoinPrepare, onJoinComplete).
 """
 
 from __future__ import annotations
@@ -57,7 +59,9 @@ ALL = Budget(tuple((name, 1) for name in CLASSIC_FAULTS))
 def outcomes(
     rule: Rule, client: Client, link: Link = Link(), **scope: object
 ) -> list[tuple[Any, ...]]:
-    """Everything that a member's rule may do, as it is called by an engine: nothing where its guard says no."""
+    """Everything that a member's rule may do, as it is called by an engine: nothing where its guard
+    says no.
+    """
     given = {
         "client": client,
         "link": link,

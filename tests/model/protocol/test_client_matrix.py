@@ -1,7 +1,8 @@
 """The member's error matrix (protocol.md 2.5): what every answer code does, API by API.
 
-Source of every cell: the response handlers of Kafka's AbstractCoordinator (JoinGroup, SyncGroup, Heartbeat) and ConsumerCoordinator
-(OffsetCommit). "Same": the member still has the id and generation with which it sent the request.
+Source of every cell: the response handlers of Kafka's AbstractCoordinator (JoinGroup, SyncGroup,
+Heartbeat) and ConsumerCoordinator (OffsetCommit). "Same": the member still has the id and
+generation with which it sent the request.
 """
 
 from __future__ import annotations

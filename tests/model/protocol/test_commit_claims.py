@@ -1,4 +1,6 @@
-"""OffsetCommit at the classic coordinator (the table of section 1.10, as far as members of the group send them)."""
+"""OffsetCommit at the classic coordinator (the table of section 1.10, as far as members of the
+group send them).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Coordinator fail-over (protocol.md 1.14): what the log holds is loaded, everything else is forgotten.
+"""Coordinator fail-over (protocol.md 1.14): what the log holds is loaded, everything else is
+forgotten.
 
 The letters in brackets name the schedule that was run on the real coordinator (4.0.0 to 4.3.0).
 """

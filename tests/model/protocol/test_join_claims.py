@@ -1,6 +1,8 @@
-"""JoinGroup at the classic coordinator: the size rule (KIP-389), ids in two steps and in one (KIP-394), known members.
+"""JoinGroup at the classic coordinator: the size rule (KIP-389), ids in two steps and in one
+(KIP-394), known members.
 
-Each test is a row of the protocol's tables; the letters in brackets name the schedule that was run on the real coordinator (4.0.0 to 4.3.0).
+Each test is a row of the protocol's tables; the letters in brackets name the schedule that was run
+on the real coordinator (4.0.0 to 4.3.0).
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ ALL = tuple(Phase)
 
 
 def in_phase(phase: Phase, members: int = 3, **scope: object) -> Group:
-    """A group of members 0 and 1 in a given state, the last one still outside; in PreparingRebalance nobody has joined yet."""
+    """A group of members 0 and 1 in a given state, the last one still outside; in
+    PreparingRebalance nobody has joined yet.
+    """
     if phase == Phase.EMPTY:
         return Group(members, **scope)
     if phase == Phase.COMPLETING:

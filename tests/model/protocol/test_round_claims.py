@@ -1,6 +1,8 @@
-"""Rounds and timers of the classic coordinator: how a round starts, waits and completes, and what ends without anybody asking.
+"""Rounds and timers of the classic coordinator: how a round starts, waits and completes, and what
+ends without anybody asking.
 
-Each test is a row of the protocol's tables 1.11 to 1.13; the letters in brackets name the schedule that was run on the real coordinator.
+Each test is a row of the protocol's tables 1.11 to 1.13; the letters in brackets name the schedule
+that was run on the real coordinator.
 """
 
 from __future__ import annotations
@@ -61,7 +63,9 @@ def test_the_delay_applies_again_to_a_group_that_has_become_empty() -> None:  # 
 
 
 def test_an_extension_not_taken_is_forgotten_with_the_round() -> None:
-    """The real flag leaks into a later initial rebalance [D3]. Without clocks that cannot be seen: an extension is a timer not yet due."""
+    """The real flag leaks into a later initial rebalance [D3]. Without clocks that cannot be seen:
+    an extension is a timer not yet due.
+    """
     group = Group(2)
     group.enter(0)
     group.enter(1)

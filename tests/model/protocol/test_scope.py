@@ -42,7 +42,9 @@ def test_any_takes_every_partition_where_no_two_members_meet(scope: dict[str, An
 
 
 def shared_out(left: int, partitions: int) -> tuple[list[Any], list[Any]]:
-    """What the two rules choose between for a process that has two members among those that are left."""
+    """What the two rules choose between for a process that has two members among those that are
+    left.
+    """
     scope = Scope(members=3, partitions=partitions, assignor="any")
     walk = Walk(Pass.ASSIGN, 0, 3, left=left, free=(1 << partitions) - 1)
     seats = Seats(((0, Seat(True)), (1, Seat(True))))

@@ -1,6 +1,7 @@
 """SyncGroup, Heartbeat and LeaveGroup at the classic coordinator.
 
-Each test is a row of the protocol's tables; the letters in brackets name the schedule that was run on the real coordinator (4.0.0 to 4.3.0).
+Each test is a row of the protocol's tables; the letters in brackets name the schedule that was run
+on the real coordinator (4.0.0 to 4.3.0).
 """
 
 from __future__ import annotations

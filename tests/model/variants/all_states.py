@@ -1,4 +1,6 @@
-"""Every state of a small spec, for comparing models state by state: a plain search over numbered values with remembered rule calls."""
+"""Every state of a small spec, for comparing models state by state: a plain search over numbered
+values with remembered rule calls.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ Table = dict[Numbers, list[tuple[str, Numbers]]]  # numbers of the arguments -> 
 
 @define
 class Instance:
-    """A rule at an index: the places of its slots, the place that its guard reads (None: no guard), what its calls have yielded."""
+    """A rule at an index: the places of its slots, the place that its guard reads (None: no guard),
+    what its calls have yielded.
+    """
 
     rule: Rule
     me: int
@@ -29,7 +33,9 @@ class Instance:
 
 @define
 class Space:
-    """All states of a spec (as tuples of numbers of values), how often each `rule:label` fired, and states that have no way on."""
+    """All states of a spec (as tuples of numbers of values), how often each `rule:label` fired, and
+    states that have no way on.
+    """
 
     see: Semantics
     values: list[Any] = field(factory=list)
@@ -147,7 +153,9 @@ class _Agenda:
 
 
 def explore_all(spec: Spec, most: int = 1_000_000) -> Space:
-    """Every state. Raises `AssertionError` beyond `most` states: then the scope is too large for this."""
+    """Every state. Raises `AssertionError` beyond `most` states: then the scope is too large for
+    this.
+    """
     space = Space(Semantics(spec))
     found: dict[Numbers, None] = {}
     for _, _, start in space.see.starts():

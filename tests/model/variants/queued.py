@@ -1,9 +1,14 @@
-"""The classic model with nothing done at once: requests and answers travel one by one, and the member does as much as a real one may meanwhile.
+"""The classic model with nothing done at once: requests and answers travel one by one, and the
+member does as much as a real one may meanwhile.
 
-A transformation of the atomic rules, for comparison only. Coordinator, rounds, timers, offsets are the very same rules. What differs:
-- what a member sends goes to the end of its connection's queue, and `read_next` is the only way in which the coordinator takes it;
-- answers travel in a queue back (`wire`), and the member's answer rules are ordinary rules that receive the first one;
-- a member may have one JoinGroup or SyncGroup, one Heartbeat, one OffsetCommit and one LeaveGroup outstanding at the same time, and it goes on
+A transformation of the atomic rules, for comparison only. Coordinator, rounds, timers, offsets are
+the very same rules. What differs:
+- what a member sends goes to the end of its connection's queue, and `read_next` is the only way in
+  which the coordinator takes it;
+- answers travel in a queue back (`wire`), and the member's answer rules are ordinary rules that
+  receive the first one;
+- a member may have one JoinGroup or SyncGroup, one Heartbeat, one OffsetCommit and one LeaveGroup
+  outstanding at the same time, and it goes on
   with heartbeats when it already knows that it must join again;
 - a broken connection loses what is on its way in both directions.
 """
@@ -62,7 +67,9 @@ def _kind(request: Request) -> type:
 
 
 def outstanding(link: Link, wire: Wire) -> set[type]:
-    """The kinds of requests that the member has not been answered; JoinGroup and SyncGroup are one kind."""
+    """The kinds of requests that the member has not been answered; JoinGroup and SyncGroup are one
+    kind.
+    """
     requests = [
         *link.queue,
         *([link.parked] if link.parked else []),
@@ -77,7 +84,9 @@ def sent(link: Link, request: Request | None) -> Link:
 
 
 def cut_off(client: Client, link: Link, wire: Wire) -> Client:
-    """The member when its connection breaks: what it had committed without an answer it holds for uncommitted, and tries again."""
+    """The member when its connection breaks: what it had committed without an answer it holds for
+    uncommitted, and tries again.
+    """
     if OffsetCommit in outstanding(link, wire):
         client = but(
             client,
@@ -100,7 +109,9 @@ def busy(client: Client, link: Link, wire: Wire, kinds: set[type]) -> bool:
 
 
 def _sends(original: Rule, kinds: set[type]) -> Rule:
-    """A rule of the member that sends one request: it is called as if the connection were idle, unless such a request is outstanding."""
+    """A rule of the member that sends one request: it is called as if the connection were idle,
+    unless such a request is outstanding.
+    """
 
     def call(client: Client, link: Link, wire: Wire, scope: Scope) -> Iterator[Any]:
         if busy(client, link, wire, kinds):
@@ -168,7 +179,9 @@ def _receives(original: Rule) -> Rule:
 
 
 def _breaks(original: Rule, allowed: Callable[[Client, Link, Wire], bool]) -> Rule:
-    """A fault of the atomic model in which nothing is sent: the connection ends, with all that is on its way."""
+    """A fault of the atomic model in which nothing is sent: the connection ends, with all that is
+    on its way.
+    """
 
     def call(client: Client, link: Link, wire: Wire, budget: Budget, scope: Scope) -> Iterator[Any]:
         if allowed(client, link, wire):
@@ -190,7 +203,9 @@ def closed(client: Client, link: Link, wire: Wire) -> Iterator[Any]:
 
 @rule("heard", "behind", "unheard", when=lambda budget: budget.allows("close"))
 def close(client: Client, link: Link, wire: Wire, budget: Budget) -> Iterator[Any]:
-    """The closing member gives up its partitions, sends LeaveGroup behind all else, and ends when it is answered."""
+    """The closing member gives up its partitions, sends LeaveGroup behind all else, and ends when
+    it is answered.
+    """
     if client.id == NO_ID or client.prepare == Prepare.SYNC or client.failed:
         return
     spent = budget.spend("close")
@@ -224,7 +239,9 @@ def poll_timeout(client: Client, link: Link, wire: Wire, budget: Budget) -> Iter
 
 @rule("commit", "sync", when=lambda budget: budget.allows("lose_request"))
 def lose_request(client: Client, link: Link, wire: Wire, budget: Budget) -> Iterator[Any]:
-    """Any requests that have not been read are lost with the connection; the commit before revoking is tried again, or done without."""
+    """Any requests that have not been read are lost with the connection; the commit before revoking
+    is tried again, or done without.
+    """
     if link.queue and link.parked is None and not wire.answers:
         after = cut_off(client, link, wire)
         yield "sync", after, *anew(link), budget.spend("lose_request")
@@ -239,7 +256,9 @@ def lose_request(client: Client, link: Link, wire: Wire, budget: Budget) -> Iter
 
 @rule(when=lambda budget: budget.allows("lose_response"))
 def lose_response(client: Client, link: Link, wire: Wire, budget: Budget) -> Iterator[Any]:
-    """Answers are lost on their way back, that of a parked request too (with more behind it, that is `disconnect`), and what is unread."""
+    """Answers are lost on their way back, that of a parked request too (with more behind it, that
+    is `disconnect`), and what is unread.
+    """
     if wire.answers or (link.parked is not None and not link.queue):
         yield cut_off(client, link, wire), *anew(link), budget.spend("lose_response")
 
@@ -252,7 +271,9 @@ def disconnect(client: Client, link: Link, wire: Wire, budget: Budget) -> Iterat
 
 @rule(when=lambda budget: budget.allows("delay_request"))
 def delay_request(client: Client, link: Link, wire: Wire, budget: Budget) -> Iterator[Any]:
-    """One unread request is held up, the others are lost, and the member goes on over a new connection."""
+    """One unread request is held up, the others are lost, and the member goes on over a new
+    connection.
+    """
     if link.parked is None and link.late is None:
         for request in link.queue:
             if not isinstance(request, Heartbeat):

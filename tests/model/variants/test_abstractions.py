@@ -1,6 +1,8 @@
-"""Every abstraction of the classic model beside the model without it (see `variations`): nothing that anybody could see is lost.
+"""Every abstraction of the classic model beside the model without it (see `variations`): nothing
+that anybody could see is lost.
 
-Two members. Memories are compared whatever the numbers of ids, and where the abstraction drops dead values, without those.
+Two members. Memories are compared whatever the numbers of ids, and where the abstraction drops dead
+values, without those.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ def ids(faults: tuple[str, ...]) -> str:
 
 
 def beside(without: Callable[[Scope], Spec], scope: Scope) -> tuple[Space, Space]:
-    """The model and the one without the abstraction; the latter is larger, or the comparison shows nothing."""
+    """The model and the one without the abstraction; the latter is larger, or the comparison shows
+    nothing.
+    """
     model, larger = explore_all(spec(scope)), explore_all(without(scope))
     assert len(larger.states) > len(model.states)
     return model, larger

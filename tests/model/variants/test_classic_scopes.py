@@ -1,4 +1,6 @@
-"""The classic model at small scopes: how many states, that both engines agree, that nobody gets stuck, and what members may wrongly believe."""
+"""The classic model at small scopes: how many states, that both engines agree, that nobody gets
+stuck, and what members may wrongly believe.
+"""
 
 from __future__ import annotations
 
@@ -122,9 +124,11 @@ def test_without_a_removal_that_a_member_does_not_hear_of_nobody_believes_in_ano
 
 
 def test_a_late_join_keeps_a_member_in_the_group_that_has_not_revoked() -> None:
-    """Its old JoinGroup arrives in a round that the leader has begun: a member of the group, of an older generation, and it still believes.
+    """Its old JoinGroup arrives in a round that the leader has begun: a member of the group, of an
+    older generation, and it still believes.
 
-    With a session timeout instead it cannot be: whoever is left then leads, and a leader that has not heard of the round assigns nothing.
+    With a session timeout instead it cannot be: whoever is left then leads, and a leader that has
+    not heard of the round assigns nothing.
     """
     assert (OUTDATED, CURRENT) in two_owners("delay_request", "disconnect")
     assert (OUTDATED, CURRENT) not in two_owners("delay_request", "session_timeout")

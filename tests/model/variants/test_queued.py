@@ -1,10 +1,13 @@
-"""Handling messages at once loses nothing: the fully queued model (see `queued`) against the atomic one, two members, two generations.
+"""Handling messages at once loses nothing: the fully queued model (see `queued`) against the atomic
+one, two members, two generations.
 
-Compared are all coordinator memories, all combinations of beliefs with offsets, and all rules and labels that fire. Memories and beliefs are
-the same sets, with one exception: fail-over, where the queued model has memories of one more needless round (a Heartbeat answered 22 reaches
-the member while its JoinGroup, sent behind it, is already parked; the member forgets its generation and joins once more). A JoinGroup that is
-held up does the same, so that every one of these memories is one of the atomic model with a delayed request besides. Of rules, the queued
-model fires those that only a queue can fire: they are named here, and each is an answer that changes nothing.
+Compared are all coordinator memories, all combinations of beliefs with offsets, and all rules and
+labels that fire. Memories and beliefs are the same sets, with one exception: fail-over, where the
+queued model has memories of one more needless round (a Heartbeat answered 22 reaches the member
+while its JoinGroup, sent behind it, is already parked; the member forgets its generation and joins
+once more). A JoinGroup that is held up does the same, so that every one of these memories is one of
+the atomic model with a delayed request besides. Of rules, the queued model fires those that only a
+queue can fire: they are named here, and each is an answer that changes nothing.
 """
 
 from __future__ import annotations
@@ -69,7 +72,9 @@ def test_the_queued_model_has_the_same_coordinator_memories_and_beliefs_and_the_
 
 @pytest.mark.parametrize("faults", PAIRS, ids="+".join)
 def test_two_faults_at_once_show_the_same_in_one_generation(faults: tuple[str, ...]) -> None:
-    """The pairs that had shown a difference when the model was younger: what a broken connection takes with it."""
+    """The pairs that had shown a difference when the model was younger: what a broken connection
+    takes with it.
+    """
     scope = at(*faults, generations=1)
     once, queue = explore_all(spec(scope)), explore_all(queued.spec(scope))
     assert (memories(queue), beliefs(queue)) == (memories(once), beliefs(once))

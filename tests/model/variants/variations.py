@@ -1,4 +1,6 @@
-"""The classic model with one abstraction taken out, for comparison: each function is a spec of the same scope, larger and no better."""
+"""The classic model with one abstraction taken out, for comparison: each function is a spec of the
+same scope, larger and no better.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,18 @@ Outcomes = Iterator[Any]
 
 
 def rewritten(original: Rule, call: Callable[..., Outcomes], *slots: str, **changes: Any) -> Rule:
-    """The same rule (name, labels, guard, urgency) with another body, and other slots if any are given."""
+    """The same rule (name, labels, guard, urgency) with another body, and other slots if any are
+    given.
+    """
     return attrs.evolve(original, call=call, slots=slots or original.slots, **changes)
 
 
 def outcomes_changed(
     original: Rule, change: Callable[[dict[str, Any], str, dict[str, Any]], dict[str, Any] | None]
 ) -> Rule:
-    """The same rule with every outcome changed (or dropped: None); `change` sees the values before, the label and the values after, by slot."""
+    """The same rule with every outcome changed (or dropped: None); `change` sees the values before,
+    the label and the values after, by slot.
+    """
 
     def call(*args: Any) -> Outcomes:
         start = int(original.takes_me)
@@ -81,7 +87,9 @@ def with_ids_never_used_again(scope: Scope) -> Spec:
 
 
 def with_nothing_forgotten(scope: Scope) -> Spec:
-    """The coordinator remembers what only some faults could read even where they cannot happen (any more)."""
+    """The coordinator remembers what only some faults could read even where they cannot happen (any
+    more).
+    """
 
     def call(core: Core, budget: Budget) -> Outcomes:
         yield core, but(budget, closing=False)
@@ -104,7 +112,9 @@ def with_an_early_plan(scope: Scope) -> Spec:
 
 
 def with_a_leaking_flag(scope: Scope) -> Spec:
-    """newMemberAdded is cleared only by an extension of the initial delay, as in Kafka: else it leaks into later rounds."""
+    """newMemberAdded is cleared only by an extension of the initial delay, as in Kafka: else it
+    leaks into later rounds.
+    """
 
     def change(before: dict[str, Any], label: str, after: dict[str, Any]) -> dict[str, Any]:
         if label == "extended" or not before["core"].extended:
@@ -123,7 +133,9 @@ def with_a_leaking_flag(scope: Scope) -> Spec:
 
 
 def with_old_assignments_kept(scope: Scope) -> Spec:
-    """A new round clears neither the stored assignment nor what the members' last subscriptions claimed."""
+    """A new round clears neither the stored assignment nor what the members' last subscriptions
+    claimed.
+    """
 
     def change(before: dict[str, Any], label: str, after: dict[str, Any]) -> dict[str, Any]:
         old = before["seats"]
@@ -140,7 +152,9 @@ DOWN = -7  # `Client.failed` of a process that is not running
 
 
 def with_processes_that_are_down(scope: Scope) -> Spec:
-    """A crashed or closed process is down until it is started: not the same as one that has not joined yet."""
+    """A crashed or closed process is down until it is started: not the same as one that has not
+    joined yet.
+    """
 
     def change(before: dict[str, Any], label: str, after: dict[str, Any]) -> dict[str, Any] | None:
         if before["client"].failed == DOWN:
@@ -158,12 +172,15 @@ def with_processes_that_are_down(scope: Scope) -> Spec:
 
 
 def with_commits_of_what_is_committed(scope: Scope) -> Spec:
-    """A member commits its position even if it is committed already. (`must_commit_first` and `can_commit` are to be replaced, too.)"""
+    """A member commits its position even if it is committed already. (`must_commit_first` and
+    `can_commit` are to be replaced, too.)
+    """
     guard = attrs.evolve(send_commit.guard, call=lambda client: client.position >= 0)
     return rebuilt(spec(scope), [attrs.evolve(send_commit, guard=guard)])
 
 
-# -- all partitions at once: offsets and positions are vectors, four bits for each partition; a position has 0 for "not fetched"
+# -- all partitions at once: offsets and positions are vectors, four bits for each partition; a
+# position has 0 for "not fetched"
 
 BITS = 4
 
@@ -177,7 +194,9 @@ def plus(vector: int, partition: int, by: int) -> int:
 
 
 def with_all_partitions(scope: Scope) -> Spec:
-    """Offsets of every partition at once: any of them may be dirty, a commit carries all positions, each is fetched by itself."""
+    """Offsets of every partition at once: any of them may be dirty, a commit carries all positions,
+    each is fetched by itself.
+    """
 
     def store(link: Link, offsets: Offsets) -> Outcomes:
         request = link.request

@@ -1,4 +1,6 @@
-"""What two models of the same protocol are compared by: coordinator memories, beliefs, rules that fired."""
+"""What two models of the same protocol are compared by: coordinator memories, beliefs, rules that
+fired.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from groupcheck.model.protocol.messages import NO_GENERATION
 
 
 def renumbered(core: Core, seats: tuple[Seats, ...]) -> tuple[Any, ...]:
-    """The same memory with the ids of each process numbered anew, in an order that their numbers do not decide."""
+    """The same memory with the ids of each process numbered anew, in an order that their numbers do
+    not decide.
+    """
     new = []
     for known in seats:
         written = {id: rest for id, *rest in known.durable}
@@ -48,7 +52,9 @@ def _alive(core: Core, seat: Seat) -> Seat:
 
 
 def live_memories(space: Space) -> set[tuple[Any, ...]]:
-    """The same without dead values: what is remembered for a fault that cannot happen, or will be overwritten before it is read."""
+    """The same without dead values: what is remembered for a fault that cannot happen, or will be
+    overwritten before it is read.
+    """
     found = set()
     for core, *seats in space.seen("core", "seats"):
         bare = but(core, keeps=(), durable=(0, False, None), recorded=False, extended=False)
@@ -67,7 +73,9 @@ def live_memories(space: Space) -> set[tuple[Any, ...]]:
 
 
 def belief(core: Core, seats: Seats, client: Any) -> tuple[Any, ...]:
-    """What a member believes of its partitions: (owned, position, is it a member, of the current generation?); nothing owned: nothing else matters."""
+    """What a member believes of its partitions: (owned, position, is it a member, of the current
+    generation?); nothing owned: nothing else matters.
+    """
     if not client.owned:
         return (0, -1, False, False)
     member = is_member(seats[client.id])
@@ -75,7 +83,9 @@ def belief(core: Core, seats: Seats, client: Any) -> tuple[Any, ...]:
 
 
 def beliefs(space: Space) -> set[tuple[Any, ...]]:
-    """Every combination of beliefs with the watched partition, what is committed and what is processed."""
+    """Every combination of beliefs with the watched partition, what is committed and what is
+    processed.
+    """
     size = space.see.spec.slots["client"].size
     assert size is not None
     found = set()

@@ -1,4 +1,6 @@
-"""An archive's tables in a test's hands: rows as plain values, and what the one-process replay says in the same form."""
+"""An archive's tables in a test's hands: rows as plain values, and what the one-process replay says
+in the same form.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,9 @@ def documents(archive: Path) -> dict[tuple[str, str, int | None], dict[str, Any]
 
 
 def one_process(paths: Sequence[Path]) -> dict[tuple[str, str, int | None], dict[str, Any]]:
-    """The same, by the replay itself. A table has times of day as of 1970-01-01, and escapes for half characters."""
+    """The same, by the replay itself. A table has times of day as of 1970-01-01, and escapes for
+    half characters.
+    """
     found = {}
     for path in paths:
         try:

@@ -1,4 +1,6 @@
-"""An archive without Spark: rows equal to the one-process replay, news only, and no half or double row whatever breaks off."""
+"""An archive without Spark: rows equal to the one-process replay, news only, and no half or double
+row whatever breaks off.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +132,9 @@ def consistent(held: dict[str, list[dict[str, object]]]) -> None:
 def test_a_driver_killed_at_any_change_of_a_commit_leaves_no_half_row_and_no_double_one(
     tmp_path: Path,
 ) -> None:
-    """Three logs are in the archive; one of them changes, one is new: every place where the driver can die is tried."""
+    """Three logs are in the archive; one of them changes, one is new: every place where the driver
+    can die is tried.
+    """
     logs = tmp_path / "logs"
     logs.mkdir()
     for k in range(3):

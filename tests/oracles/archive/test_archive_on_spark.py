@@ -1,4 +1,6 @@
-"""An archive on Spark: rows equal to the one-process replay, whatever is killed; the documented questions are answered."""
+"""An archive on Spark: rows equal to the one-process replay, whatever is killed; the documented
+questions are answered.
+"""
 
 from __future__ import annotations
 
@@ -185,7 +187,9 @@ def test_killed_workers_cost_nothing_but_time(
 
 @contextlib.contextmanager
 def driver(archive: Path, logs: Path) -> Iterator[subprocess.Popen[str]]:
-    """The command, which commits every three packs, in a process group of its own, killed at the end."""
+    """The command, which commits every three packs, in a process group of its own, killed at the
+    end.
+    """
     script = "import sys; from groupcheck.oracles.archive import pipeline; pipeline.WAVE_PACKS = 3; from groupcheck.oracles.cli import main; main()"
     command = [
         sys.executable,

@@ -1,4 +1,6 @@
-"""Other people's assignors: the known findings come out again, each minimal, named with the version, and with code that shows it."""
+"""Other people's assignors: the known findings come out again, each minimal, named with the
+version, and with code that shows it.
+"""
 
 from __future__ import annotations
 

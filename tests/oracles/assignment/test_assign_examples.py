@@ -1,4 +1,6 @@
-"""The example files of docs/assignment.md: one for each assignor, right or wrong as they say, at the terminal as in JSON."""
+"""The example files of docs/assignment.md: one for each assignor, right or wrong as they say, at
+the terminal as in JSON.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What `groupcheck assign` reads: every mistake in a file is one line that names the place, and exit code 2."""
+"""What `groupcheck assign` reads: every mistake in a file is one line that names the place, and
+exit code 2.
+"""
 
 from __future__ import annotations
 

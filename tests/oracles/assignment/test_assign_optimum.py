@@ -1,4 +1,6 @@
-"""The optimum is the best of all assignments: compared with every assignment there is, where they can be counted; exact, and quick where they cannot."""
+"""The optimum is the best of all assignments: compared with every assignment there is, where they
+can be counted; exact, and quick where they cannot.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +75,9 @@ def test_no_assignment_is_more_balanced_or_as_balanced_with_fewer_moves(monkeypa
 
 
 def test_a_long_chain_is_followed_to_its_end():
-    """The first 29 topics fill c00 to c28, one each; the last one is given to c00, c01 and c02, and c29, at the other end, is empty."""
+    """The first 29 topics fill c00 to c28, one each; the last one is given to c00, c01 and c02, and
+    c29, at the other end, is empty.
+    """
     pairs = {f"t{k:02}": (f"c{k:02}", f"c{k + 1:02}") for k in range(29)}
     triple = {"z": ("c00", "c01", "c02")}
     members = [
@@ -89,7 +93,9 @@ def test_a_long_chain_is_followed_to_its_end():
 
 
 def test_a_column_that_was_left_out_at_first_comes_in_where_it_saves_a_move(monkeypatch):
-    """Only c0 has to give something away, t-0 or t-1, to c2, which the balanced assignment that is found first gives nothing of t."""
+    """Only c0 has to give something away, t-0 or t-1, to c2, which the balanced assignment that is
+    found first gives nothing of t.
+    """
     monkeypatch.setattr(best_of, "COLUMNS_AT_FIRST", 0)
     members = [
         Member("c0", "tu", {"t": [0, 1]}, 1),
@@ -101,7 +107,9 @@ def test_a_column_that_was_left_out_at_first_comes_in_where_it_saves_a_move(monk
 
 
 def large(members, topics, partitions, density):
-    """Every third claim is some other member's than the balanced one; each member subscribes to some of the topics."""
+    """Every third claim is some other member's than the balanced one; each member subscribes to
+    some of the topics.
+    """
     wanted = [
         {f"t{t}" for t in range(topics) if (t * 7 + m * 13) % 10 < density} | {f"t{m % topics}"}
         for m in range(members)

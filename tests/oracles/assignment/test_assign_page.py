@@ -1,4 +1,6 @@
-"""`groupcheck assign --html`: members by partitions, what is wrong marked in its cell, the right one beside it; hostile names stay text."""
+"""`groupcheck assign --html`: members by partitions, what is wrong marked in its cell, the right
+one beside it; hostile names stay text.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Constraints of a user's own: the assignment that is found keeps them all, with the fewest moves; where there is none, the core says why, minimally."""
+"""Constraints of a user's own: the assignment that is found keeps them all, with the fewest moves;
+where there is none, the core says why, minimally.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,9 @@ def kept(group, assigned):
 
 
 def all_right(document):
-    """How much every assignment keeps that breaks nothing, by trying all; what is claimed may wait where it is complete later."""
+    """How much every assignment keeps that breaks nothing, by trying all; what is claimed may wait
+    where it is complete later.
+    """
     asked = question(document)
     claimed = (
         {p for m in asked.group.members for p in m.owned}
@@ -235,7 +239,9 @@ def test_under_cooperation_what_has_to_be_let_go_of_waits_whatever_the_constrain
 def test_a_hundred_members_with_a_thousand_partitions_have_an_assignment_that_keeps_constraints(
     capsys, monkeypatch, tmp_path, overlap
 ):
-    """Where subscriptions overlap in many ways, one that is balanced, which is more, is taken for locally balanced."""
+    """Where subscriptions overlap in many ways, one that is balanced, which is more, is taken for
+    locally balanced.
+    """
     topics = [f"t{k}" for k in range(5)]
     members = {
         f"c{m}": {

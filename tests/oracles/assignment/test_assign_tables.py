@@ -1,4 +1,6 @@
-"""An article's tables as files (tests/data/assign/printed-*.json): the right one is accepted, each wrong one is told exactly and set right."""
+"""An article's tables as files (tests/data/assign/printed-*.json): the right one is accepted, each
+wrong one is told exactly and set right.
+"""
 
 from __future__ import annotations
 

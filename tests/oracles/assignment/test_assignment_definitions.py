@@ -1,4 +1,6 @@
-"""What an assignment must be: each promise is broken by a small assignment that is wrong in that way alone, and told in words."""
+"""What an assignment must be: each promise is broken by a small assignment that is wrong in that
+way alone, and told in words.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`groupcheck.assignor_contract`: a library's assignor under test, with failures that its maintainer can read."""
+"""`groupcheck.assignor_contract`: a library's assignor under test, with failures that its
+maintainer can read.
+"""
 
 from __future__ import annotations
 

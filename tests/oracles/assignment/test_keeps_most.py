@@ -1,4 +1,6 @@
-"""Where `fewest moves` is asked of sticky by default, Kafka's own sticky keeps it: on random groups, each as its premises say and with one of them broken."""
+"""Where `fewest moves` is asked of sticky by default, Kafka's own sticky keeps it: on random
+groups, each as its premises say and with one of them broken.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sequences of rebalances: what moves against what has to, and cooperative rounds that come to rest."""
+"""Sequences of rebalances: what moves against what has to, and cooperative rounds that come to
+rest.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A sequence of rebalances in a file: every round is judged, moves are added up against the optimum, and a cooperative group has to come to rest."""
+"""A sequence of rebalances in a file: every round is judged, moves are added up against the
+optimum, and a cooperative group has to come to rest.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What `groupcheck assign` begins with at the terminal: short however much is wrong, and nothing that the terminal would obey."""
+"""What `groupcheck assign` begins with at the terminal: short however much is wrong, and nothing
+that the terminal would obey.
+"""
 
 from __future__ import annotations
 

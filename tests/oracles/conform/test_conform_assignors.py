@@ -1,4 +1,6 @@
-"""groupcheck's assignors against Kafka's own classes: a part of all small inputs, random larger ones, and what a difference looks like."""
+"""groupcheck's assignors against Kafka's own classes: a part of all small inputs, random larger
+ones, and what a difference looks like.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The classic coordinator of the model against Apache Kafka's own: agreement at a small scope, and that a difference is found and told."""
+"""The classic coordinator of the model against Apache Kafka's own: agreement at a small scope, and
+that a difference is found and told.
+"""
 
 from __future__ import annotations
 

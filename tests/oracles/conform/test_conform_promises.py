@@ -1,4 +1,6 @@
-"""What the coordinator promises, asked of memories made by hand: each promise can be broken, and none is by a healthy one."""
+"""What the coordinator promises, asked of memories made by hand: each promise can be broken, and
+none is by a healthy one.
+"""
 
 from __future__ import annotations
 

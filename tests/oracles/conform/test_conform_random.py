@@ -1,6 +1,8 @@
-"""Model and real coordinator together, deeper than any exhaustive scope: 8 members, wrong ids and generations, size caps, timers in any order.
+"""Model and real coordinator together, deeper than any exhaustive scope: 8 members, wrong ids and
+generations, size caps, timers in any order.
 
-500 schedules here; `make nightly` runs 20,000, other ones every time. A disagreement shrinks to its transcript.
+500 schedules here; `make nightly` runs 20,000, other ones every time. A disagreement shrinks to its
+transcript.
 """
 
 from __future__ import annotations
@@ -138,7 +140,9 @@ class Together(RuleBasedStateMachine):
         until=st.sampled_from(["parked", "completing", "appending", "stable"]),
     )
     def go_on(self, steps: int, until: str) -> None:
-        """What healthy members and a healthy coordinator would do next: so many steps, or until something is under way."""
+        """What healthy members and a healthy coordinator would do next: so many steps, or until
+        something is under way.
+        """
         for _ in range(steps):
             self.does(self.healthy())
             core = self.walk.memory.core

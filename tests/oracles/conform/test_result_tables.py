@@ -1,4 +1,6 @@
-"""The bug table and the rows of the comparison as Parquet: what is documented is what stands there, and it agrees with `--json`."""
+"""The bug table and the rows of the comparison as Parquet: what is documented is what stands there,
+and it agrees with `--json`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Generated logs: the parsers read every line of them, the replay tells the truth about them, and a seed gives the same bytes."""
+"""Generated logs: the parsers read every line of them, the replay tells the truth about them, and a
+seed gives the same bytes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A claim: a sentence, and the schedule that puts it to the coordinator, which yields (what, expected, observed)."""
+"""A claim: a sentence, and the schedule that puts it to the coordinator, which yields (what,
+expected, observed).
+"""
 
 from __future__ import annotations
 

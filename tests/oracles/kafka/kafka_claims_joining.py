@@ -1,4 +1,6 @@
-"""Claims about JoinGroup: who is let in, at which size, with which protocol, and what a known or a static member meets."""
+"""Claims about JoinGroup: who is let in, at which size, with which protocol, and what a known or a
+static member meets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Talking to the real coordinator in few words: every request gives a handle whose fields are those of its answer, None while it is parked."""
+"""Talking to the real coordinator in few words: every request gives a handle whose fields are those
+of its answer, None while it is parked.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def errors(*asked: Asked) -> list[int | None]:
 
 
 class Talk:
-    """A conversation that can begin anew; the group is "g", the topic "t" with two partitions, the session 10 s, the rebalance timeout 30 s."""
+    """A conversation that can begin anew; the group is "g", the topic "t" with two partitions, the
+    session 10 s, the rebalance timeout 30 s.
+    """
 
     def __init__(self, driver: Driver) -> None:
         self._driver = driver
@@ -138,7 +142,9 @@ class Talk:
         return self.last.records
 
     def joined(self, count: int, **more: Any) -> tuple[list[str], list[Asked]]:
-        """That many members after the first round, leader first, nobody synced; with the answers to their JoinGroup in the order of their coming."""
+        """That many members after the first round, leader first, nobody synced; with the answers to
+        their JoinGroup in the order of their coming.
+        """
         asked = [self.join(self.join(**more).member, **more) for _ in range(count)]
         self.sleep(6000 if count > 1 else 3000)
         leader = asked[0].leader
@@ -147,7 +153,9 @@ class Talk:
     def stable(
         self, count: int, *, static: bool = False, followers_sync: bool = True, **more: Any
     ) -> list[str]:
-        """That many members in a Stable group of generation 1, leader first; member k has partition k. Static ones are i1, i2, ..."""
+        """That many members in a Stable group of generation 1, leader first; member k has partition
+        k. Static ones are i1, i2, ...
+        """
         if static:
             asked = [self.join(instance=f"i{k + 1}", **more) for k in range(count)]
             self.sleep(6000 if count > 1 else 3000)

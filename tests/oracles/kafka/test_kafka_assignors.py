@@ -1,4 +1,6 @@
-"""Kafka's own assignors, asked for answers that are known by hand, and for what every assignor promises."""
+"""Kafka's own assignors, asked for answers that are known by hand, and for what every assignor
+promises.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,8 @@ def test_every_assignor_gives_every_partition_to_one_subscriber(driver: Driver):
 def test_a_sticky_assignor_gives_partitions_to_a_first_member_that_subscribes_to_nothing(
     driver: Driver, assignor: str
 ):
-    """A defect of Kafka: `AbstractStickyAssignor.allSubscriptionsEqual` takes empty subscriptions for equal until it meets one that is not.
+    """A defect of Kafka: `AbstractStickyAssignor.allSubscriptionsEqual` takes empty subscriptions
+    for equal until it meets one that is not.
 
     A consumer whose pattern matches no topic joins with such a subscription.
     """

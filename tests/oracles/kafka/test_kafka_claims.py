@@ -1,4 +1,6 @@
-"""Sentences about the classic protocol, each put to Apache Kafka's own coordinator. What it says is what the model has to say."""
+"""Sentences about the classic protocol, each put to Apache Kafka's own coordinator. What it says is
+what the model has to say.
+"""
 
 from __future__ import annotations
 

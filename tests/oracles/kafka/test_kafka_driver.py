@@ -1,4 +1,6 @@
-"""The driver of the real coordinator: what it can be told, that it repeats itself, and that nothing is made up when it breaks."""
+"""The driver of the real coordinator: what it can be told, that it repeats itself, and that nothing
+is made up when it breaks.
+"""
 
 from __future__ import annotations
 
@@ -215,7 +217,8 @@ def test_a_conversation_ends_where_its_coordinator_does(driver: Driver):
         talk.do(JoinGroup())
 
 
-# A process that answers as the driver does, breaks over a Heartbeat and sleeps over an Advance. With a file it breaks only once.
+# A process that answers as the driver does, breaks over a Heartbeat and sleeps over an Advance.
+# With a file it breaks only once.
 STAND_IN = """
 import json, os, sys, time
 for line in sys.stdin:
@@ -251,7 +254,9 @@ def test_a_driver_that_dies_loses_the_one_schedule_and_says_in_which_command():
 
 
 def test_a_driver_that_hangs_is_ended_and_the_command_named(monkeypatch: pytest.MonkeyPatch):
-    """Half a second is for the process that is asked to sleep alone: on a busy machine the others may take their time to start."""
+    """Half a second is for the process that is asked to sleep alone: on a busy machine the others
+    may take their time to start.
+    """
     send = Jvm.send
 
     def sends(self: Jvm, line: bytes) -> None:

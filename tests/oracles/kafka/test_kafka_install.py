@@ -18,7 +18,8 @@ from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.versions import VERSIONS
 
 GOOD = 'echo "$@" >> calls; cd "$PWD"; mkdir -p target built/jars; echo jar > target/driver.jar; echo $PWD >> "$CALLS"'
-# Ends when two processes have found that there is no driver, each of which leaves a file when it is about to take the lock.
+# Ends when two processes have found that there is no driver, each of which leaves a file when it is
+# about to take the lock.
 SHARED = (
     'n=0; while [ "$(ls "$CALLS".waits-* | wc -l)" -lt 2 ] && [ $n -lt 1200 ]; do n=$((n + 1)); sleep 0.1; done; '
     + GOOD
@@ -38,7 +39,9 @@ BAD = "echo '[INFO] trying'; echo '[ERROR] Could not transfer artifact: unknown 
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with an empty cache and a path on which there is nothing but what a test puts into bin."""
+    """A folder with an empty cache and a path on which there is nothing but what a test puts into
+    bin.
+    """
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))

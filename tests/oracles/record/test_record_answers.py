@@ -1,4 +1,6 @@
-"""What the request log says by itself, on exchanges whose answer is known by hand; and the whole truth about a small scenario."""
+"""What the request log says by itself, on exchanges whose answer is known by hand; and the whole
+truth about a small scenario.
+"""
 
 from __future__ import annotations
 

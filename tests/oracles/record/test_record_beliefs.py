@@ -1,4 +1,6 @@
-"""What follows from what the programs said: who owned what and when, who believed in the same thing, what was read twice."""
+"""What follows from what the programs said: who owned what and when, who believed in the same
+thing, what was read twice.
+"""
 
 from __future__ import annotations
 

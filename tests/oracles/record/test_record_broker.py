@@ -1,4 +1,6 @@
-"""Starting and asking the broker: ports that somebody took, settings that it refuses, a Java that is not there. The Java here is a script."""
+"""Starting and asking the broker: ports that somebody took, settings that it refuses, a Java that
+is not there. The Java here is a script.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""A real broker, a real library: what the request log of a join holds, and that nothing is left, whether it ends by itself or is interrupted.
+"""A real broker, a real library: what the request log of a join holds, and that nothing is left,
+whether it ends by itself or is interrupted.
 
-The broker and its clients run in processes of `groupcheck record`; what belongs to it is found by a mark in the environment that they all inherit.
+The broker and its clients run in processes of `groupcheck record`; what belongs to it is found by a
+mark in the environment that they all inherit.
 """
 
 from __future__ import annotations
@@ -80,7 +82,8 @@ def test_a_recorded_join_holds_the_requests_of_the_group_and_leaves_nothing_behi
     assert granted >= {
         (api, who) for api in ("JOIN_GROUP", "SYNC_GROUP", "LEAVE_GROUP") for who in ("a", "b")
     }
-    # The library may join once more for nothing (its leader does, now and then), so the number of the generation is not certain.
+    # The library may join once more for nothing (its leader does, now and then), so the number of
+    # the generation is not certain.
     assert re.search(
         r"Stabilized group g1 generation \d with 2 members", (out / "join.broker.log").read_text()
     )

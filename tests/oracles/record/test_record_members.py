@@ -1,4 +1,6 @@
-"""A member tells what its library does to it; a stage plays with members and says when something does not come about. No broker."""
+"""A member tells what its library does to it; a stage plays with members and says when something
+does not come about. No broker.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from groupcheck.oracles.record.processes import Processes
 from groupcheck.oracles.record.stage import NotStaged, Stage
 from groupcheck.oracles.record.timing import Timing
 
-# A library that assigns two partitions, gives three records, refuses one commit, and takes one partition away.
+# A library that assigns two partitions, gives three records, refuses one commit, and takes one
+# partition away.
 FAKE = """
 import sys
 from groupcheck.oracles.record import libraries, member

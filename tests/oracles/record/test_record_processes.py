@@ -1,4 +1,6 @@
-"""Nothing of a recording is left running: not what it started, not what that started, frozen or deaf as it may be."""
+"""Nothing of a recording is left running: not what it started, not what that started, frozen or
+deaf as it may be.
+"""
 
 from __future__ import annotations
 

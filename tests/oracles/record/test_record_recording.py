@@ -1,4 +1,6 @@
-"""From what a broker wrote to the files of a recording: also where the scenario did not come about, or the broker was gone. The broker here only writes."""
+"""From what a broker wrote to the files of a recording: also where the scenario did not come about,
+or the broker was gone. The broker here only writes.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from groupcheck.oracles.record.timing import Timing
 
 
 class WritingBroker:
-    """Writes a request of the group and one of another kind, with a line of the coordinator, when it is asked to flush or to end."""
+    """Writes a request of the group and one of another kind, with a line of the coordinator, when
+    it is asked to flush or to end.
+    """
 
     address, version = "127.0.0.1:9", "4.3.0"
 

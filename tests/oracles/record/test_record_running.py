@@ -1,4 +1,6 @@
-"""The broker's classes are kept once for each Java machine; a Java that cannot keep them does without. The Java here is a script."""
+"""The broker's classes are kept once for each Java machine; a Java that cannot keep them does
+without. The Java here is a script.
+"""
 
 from __future__ import annotations
 

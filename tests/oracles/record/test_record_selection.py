@@ -1,4 +1,6 @@
-"""Which lines of a broker's logs are kept: those of groups, untouched, each with what belongs to it."""
+"""Which lines of a broker's logs are kept: those of groups, untouched, each with what belongs to
+it.
+"""
 
 from __future__ import annotations
 

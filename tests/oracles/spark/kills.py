@@ -1,4 +1,6 @@
-"""Kills executors in the middle of a distributed search, which must not notice. `make nightly` runs this file: 24 kills at random levels."""
+"""Kills executors in the middle of a distributed search, which must not notice. `make nightly` runs
+this file: 24 kills at random levels.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,9 @@ class Killer:
 def search_with_kills(
     cluster: Cluster, store: Path, levels: list[int], seed: int
 ) -> tuple[dict[str, Any], int]:
-    """(the document, calls that were repeated) of a search over a cluster of which an executor is killed at each of these levels."""
+    """(the document, calls that were repeated) of a search over a cluster of which an executor is
+    killed at each of these levels.
+    """
     killer = Killer(cluster, levels, seed)
     found = check(
         "classic",

@@ -1,4 +1,6 @@
-"""A Spark cluster of separate processes on loopback: a master and two workers, from the installed PySpark."""
+"""A Spark cluster of separate processes on loopback: a master and two workers, from the installed
+PySpark.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ PATIENCE = 60.0  # seconds for a process to say that it is there
 
 @frozen
 class Cluster:
-    """`master`: its URL. Everything that its processes write lies in `folder`; by it their executors are known."""
+    """`master`: its URL. Everything that its processes write lies in `folder`; by it their
+    executors are known.
+    """
 
     master: str
     folder: Path

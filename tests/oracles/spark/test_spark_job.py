@@ -11,7 +11,9 @@ from groupcheck.oracles.spark.job import watched
 
 
 def test_an_interrupt_waits_until_the_cancelled_job_has_ended():
-    """Also where it falls into the wait for the job: whoever goes on then finds nothing at work in the session."""
+    """Also where it falls into the wait for the job: whoever goes on then finds nothing at work in
+    the session.
+    """
     looked, cancelled, left, ended = threading.Event(), threading.Event(), threading.Event(), []
 
     class Context:

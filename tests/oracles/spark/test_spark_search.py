@@ -1,4 +1,6 @@
-"""One search over Spark: embedded and on a cluster of separate processes, with executors and drivers killed in the middle."""
+"""One search over Spark: embedded and on a cluster of separate processes, with executors and
+drivers killed in the middle.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sessions: what they ask for, what they say when it is not there, and that executors run this very code."""
+"""Sessions: what they ask for, what they say when it is not there, and that executors run this very
+code.
+"""
 
 from __future__ import annotations
 

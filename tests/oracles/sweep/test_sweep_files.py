@@ -1,4 +1,6 @@
-"""Sweep files: what grows from them, and that whatever is wrong or hostile is one line that says where."""
+"""Sweep files: what grows from them, and that whatever is wrong or hostile is one line that says
+where.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Forecasts: from three scopes to the next, for families that were measured, and for what no forecast can be made."""
+"""Forecasts: from three scopes to the next, for families that were measured, and for what no
+forecast can be made.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def forecast(sizes: list[int], **more: Any) -> Forecast:
 
 
 @pytest.mark.parametrize(
-    "sizes",  # states of the classic variant, measured: by members, by generations, by the budget of a fault, by partitions
+    # states of the classic variant, measured: by members, by generations, by the budget of a fault,
+    # by partitions
+    "sizes",
     [
         (9, 96, 1229, 16920),
         (142, 2807, 43564, 578997),

@@ -1,4 +1,6 @@
-"""The page of a sweep and the view of one under way: matrices, links, and nothing that a text could break out of."""
+"""The page of a sweep and the view of one under way: matrices, links, and nothing that a text could
+break out of.
+"""
 
 from __future__ import annotations
 

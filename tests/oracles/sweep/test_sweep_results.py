@@ -1,4 +1,6 @@
-"""A sweep in this process: its table, what is kept and what is repeated, cells that fail, exit codes, and the documents about it."""
+"""A sweep in this process: its table, what is kept and what is repeated, cells that fail, exit
+codes, and the documents about it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sweeps on Spark: the same table as in one process, whatever raises, dies or is interrupted on the way. One session serves all tests."""
+"""Sweeps on Spark: the same table as in one process, whatever raises, dies or is interrupted on the
+way. One session serves all tests.
+"""
 
 from __future__ import annotations
 

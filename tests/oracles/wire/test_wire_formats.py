@@ -1,4 +1,6 @@
-"""The bytes of requests and answers, in every version that is spoken, against those that kafka-python makes; and bytes that are none of these."""
+"""The bytes of requests and answers, in every version that is spoken, against those that
+kafka-python makes; and bytes that are none of these.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Raw requests to a real broker: what it answers is among what the model allows, and a mistake in the model is seen, with a short schedule."""
+"""Raw requests to a real broker: what it answers is among what the model allows, and a mistake in
+the model is seen, with a short schedule.
+"""
 
 from __future__ import annotations
 

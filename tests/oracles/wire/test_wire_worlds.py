@@ -1,4 +1,6 @@
-"""What the model lets one expect of a broker, on groups small enough to know by hand; and what it makes of answers that are not so."""
+"""What the model lets one expect of a broker, on groups small enough to know by hand; and what it
+makes of answers that are not so.
+"""
 
 from __future__ import annotations
 
