@@ -77,13 +77,11 @@ def _replacer(cls: type, changes: list[str]) -> Callable[..., Any]:
     new = {named[name].alias: name for name in changes}
     if len(new) < len(changes):
         raise TypeError(f"a field of {cls.__name__} is given twice: {', '.join(changes)}")
-    own = "_" * max(
-        map(len, changes), default=0
-    )  # makes names longer than that of any change, so that none is hidden
+    # Longer than the name of any change, so that no change hides it.
+    own = "_" * max(map(len, changes), default=0)
     given = ", ".join(f"{f.alias}={new.get(f.alias) or f'{own}o.{f.name}'}" for f in taken)
-    return eval(
-        f"lambda {', '.join((f'{own}o', '/', *changes))}: {own}c({given})", {f"{own}c": cls}
-    )  # type: ignore[no-any-return]
+    source = f"lambda {', '.join((f'{own}o', '/', *changes))}: {own}c({given})"
+    return eval(source, {f"{own}c": cls})  # type: ignore[no-any-return]
 
 
 @frozen
