@@ -84,6 +84,12 @@ def _replacer(cls: type, changes: list[str]) -> Callable[..., Any]:
     return eval(source, {f"{own}c": cls})  # type: ignore[no-any-return]
 
 
+def told(function: Callable[..., Any]) -> str:
+    """The docstring of a function, each paragraph on one line; empty if there is none."""
+    paragraphs = re.split(r"\n\s*\n", inspect.getdoc(function) or "")
+    return "\n".join(" ".join(p.split()) for p in paragraphs)
+
+
 @frozen
 class Slot:
     """One slot (`size` None) or an array of `size` equal ones, with its value(s) in the initial
@@ -144,7 +150,7 @@ class Rule:
 
     @property
     def doc(self) -> str:
-        return inspect.getdoc(self.call) or ""
+        return told(self.call)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -324,7 +330,7 @@ def _predicate(function: Callable[..., Any], source: str, what: str) -> Predicat
         function,
         tuple(places),
         takes_scope,
-        inspect.getdoc(function) or "",
+        told(function),
         source,
     )
 
@@ -427,7 +433,7 @@ def step_invariant(
             tuple(rules),
             "label" in extra,
             "scope" in extra,
-            inspect.getdoc(function) or "",
+            told(function),
             source,
         )
 
