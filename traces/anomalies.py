@@ -76,7 +76,10 @@ def _storm(timeline: Timeline) -> Iterator[Anomaly]:
     causes = sorted(timeline.causes.items(), key=lambda c: (-c[1], c[0]))
     in_an_hour, _ = busiest(starts, HOUR_MS)
     gap = period(starts)
-    text = f"{most} rebalances within {STORM_MS // 60_000} minutes, most often because of {causes[0][0]}"
+    text = (
+        f"{most} rebalances within {STORM_MS // 60_000} minutes, most often because of"
+        f" {causes[0][0]}"
+    )
     evidence = [
         f"from {show_time(when)}",
         f"{in_an_hour} within an hour at most",
@@ -121,7 +124,8 @@ def _blocked(timeline: Timeline) -> Iterator[Anomaly]:
     yield Anomaly(
         "blocked_by_departed_member",
         round.started.line,
-        f"{plural(len(waits), 'rebalance')} waited {seconds(total)} in all for members that were gone without leaving, at most {seconds(slowest)}",
+        f"{plural(len(waits), 'rebalance')} waited {seconds(total)} in all for members that were"
+        f" gone without leaving, at most {seconds(slowest)}",
         (f"expired: {_names(who)}",),
     )
 
@@ -144,10 +148,14 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
     if lengths:
         evidence.insert(
             0,
-            f"the join phase lasted {seconds(int(median(lengths)))} (median), which is then the rebalance timeout",
+            f"the join phase lasted {seconds(int(median(lengths)))} (median), which is then the"
+            " rebalance timeout",
         )
     first = missed[0].started or missed[0].joined_at
-    text = f"{plural(len(missed), 'rebalance')} ended by the rebalance timeout; {plural(removed, 'member')} removed for not rejoining"
+    text = (
+        f"{plural(len(missed), 'rebalance')} ended by the rebalance timeout;"
+        f" {plural(removed, 'member')} removed for not rejoining"
+    )
     yield Anomaly("join_window_missed", first.line if first else 0, text, tuple(evidence))
 
 
@@ -166,7 +174,10 @@ def _ghosts(timeline: Timeline) -> Iterator[Anomaly]:
     clients = Counter(client_of(id) for id in ids)
     count = sum(b.count for b in bursts)
     largest = max(bursts, key=lambda b: b.count)
-    text = f"{count} members expired in bulk ({plural(len(bursts), 'time')}, at most {largest.count} together): ghosts, ids that nobody used after joining"
+    text = (
+        f"{count} members expired in bulk ({plural(len(bursts), 'time')}, at most {largest.count}"
+        " together): ghosts, ids that nobody used after joining"
+    )
     evidence = [
         f"{len(unused)} of them joined in this log and never led, rejoined visibly or left",
         f"{before} of them had joined before the log begins",
@@ -248,6 +259,7 @@ def _unassigned(timeline: Timeline) -> Iterator[Anomaly]:
         yield Anomaly(
             "generation_without_assignment",
             first.line if first else 0,
-            f"{plural(len(missing), 'generation')} stabilized and given up before the leader's assignment arrived",
+            f"{plural(len(missing), 'generation')} stabilized and given up before the leader's"
+            " assignment arrived",
             (f"generations: {_names([str(r.to_generation) for r in missing])}",),
         )

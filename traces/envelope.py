@@ -129,13 +129,15 @@ class Sentence:
 
 
 _MARKER = re.compile(
-    r"\[GroupCoordinator (?:(?P<scala>\d{1,10})\]: |id=(?P<java>\d{1,10})(?: topic=\S{1,249} partition=(?P<partition>\d{1,10}))?\] )"
+    r"\[GroupCoordinator (?:(?P<scala>\d{1,10})\]: |id=(?P<java>\d{1,10})(?: topic=\S{1,249}"
+    r" partition=(?P<partition>\d{1,10}))?\] )"
     r"|\[GroupMetadataManager brokerId=(?P<manager>\d{1,10})\]:? "
     r"|\[Group Metadata Manager on Broker (?P<old>\d{1,10})\]: "
 )
 _BARE = re.compile(
     r"\b(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b[^A-Za-z\[]{0,20}"
-    r"(?P<text>(?:Static member MemberMetadata\(|Loaded member MemberMetadata\(|Group leader \[|given member\.id |Static member \S|Request memberId=)"
+    r"(?P<text>(?:Static member MemberMetadata\(|Loaded member MemberMetadata\(|Group leader"
+    r" \[|given member\.id |Static member \S|Request memberId=)"
     r".*)"
 )
 

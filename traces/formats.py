@@ -16,7 +16,10 @@ BROKER_SCALA, BROKER_JAVA, REQUEST_LOG, UNKNOWN_FORMAT = (
 REPLAYED = {
     "broker": "The group coordinator's log, old or new coordinator (the default).",
     BROKER_SCALA: "The old coordinator's log (kafka.coordinator.group, Kafka 0.9 to 3.9).",
-    BROKER_JAVA: "The new coordinator's log (org.apache.kafka.coordinator.group, Kafka 3.6 on, the only one from 4.0).",
+    BROKER_JAVA: (
+        "The new coordinator's log (org.apache.kafka.coordinator.group, Kafka 3.6 on, the only one"
+        " from 4.0)."
+    ),
     REQUEST_LOG: "The broker's request log (kafka.request.logger at DEBUG, JSON, Kafka 2.8 on).",
 }
 NAMED = {
@@ -39,7 +42,8 @@ _MARKS = [
     (
         "java-client",
         re.compile(
-            r"\[(?:Consumer|Worker) (?:instanceId=|clientId=)|org\.apache\.kafka\.clients\.|o\.a\.k\.c|stream-thread \["
+            r"\[(?:Consumer|Worker)"
+            r" (?:instanceId=|clientId=)|org\.apache\.kafka\.clients\.|o\.a\.k\.c|stream-thread \["
         ),
     ),
     ("kafka-python", re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client)\b|\baiokafka\b")),

@@ -161,7 +161,10 @@ def _first_word(text: str) -> str:
 _REASONS = [
     (
         Cause.JOIN,
-        "Adding new member {member} with group instance id {instance:option}; client reason: {client}",
+        (
+            "Adding new member {member} with group instance id {instance:option}; client reason:"
+            " {client}"
+        ),
     ),
     (Cause.JOIN, "Adding new member {member} with group instance id {instance:option}"),
     (Cause.JOIN, "Adding new member {member} with group instanceid {instance:option}"),
@@ -179,7 +182,10 @@ _REASONS = [
     (Cause.METADATA_CHANGE, "Updating metadata for member {member} during {phase:state}"),
     (
         Cause.STATIC_REPLACED,
-        "Updating metadata for static member {member} with instance id {instance:option}; client reason: {client}",
+        (
+            "Updating metadata for static member {member} with instance id {instance:option};"
+            " client reason: {client}"
+        ),
     ),
     (
         Cause.STATIC_REPLACED,
@@ -197,12 +203,17 @@ _REASONS = [
     ),
     (
         Cause.PROTOCOL_CHANGE,
-        "Group's selectedProtocol will change because static member {member} with instance id {instance:option} joined with change of protocol"
-        "; client reason: {client}",
+        (
+            "Group's selectedProtocol will change because static member {member} with instance id"
+            " {instance:option} joined with change of protocol; client reason: {client}"
+        ),
     ),
     (
         Cause.PROTOCOL_CHANGE,
-        "Group's selectedProtocol will change because static member {member} with instance id {instance:option} joined with change of protocol",
+        (
+            "Group's selectedProtocol will change because static member {member} with instance id"
+            " {instance:option} joined with change of protocol"
+        ),
     ),
     (Cause.SESSION_EXPIRED, "removing member {member} on heartbeat expiration."),
     (Cause.SESSION_EXPIRED, "removing member {member} on heartbeat expiration"),

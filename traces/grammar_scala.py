@@ -39,8 +39,9 @@ from groupcheck.traces.grammar import Table, rows
 
 _P = "(__consumer_offsets-{_partition:int})"
 _MEMBER = (
-    "MemberMetadata(memberId={member}, groupInstanceId={instance:option}, clientId={_client}, clientHost={_host}, "
-    "sessionTimeoutMs={session:int}, rebalanceTimeoutMs={rebalance:int}, supportedProtocols={_protocols})"
+    "MemberMetadata(memberId={member}, groupInstanceId={instance:option}, clientId={_client},"
+    " clientHost={_host}, sessionTimeoutMs={session:int}, rebalanceTimeoutMs={rebalance:int},"
+    " supportedProtocols={_protocols})"
 )
 
 ROUNDS = rows(

@@ -136,7 +136,10 @@ class GroupWorlds:
         if base is None and len(worlds) == len(steps.EVERY_WORLD):
             return "anything: the log has not told the group's state yet"
         generation = "an unknown generation" if base is None else f"generation {base}"
-        text = f"{or_words(frozenset(steps.PHASE[w] for w in worlds))} in {generation} with {self.belief.size()} members"
+        text = (
+            f"{or_words(frozenset(steps.PHASE[w] for w in worlds))} in {generation} with"
+            f" {self.belief.size()} members"
+        )
         if self.owed:
             text += f"; a rebalance had to begin ({self.owed})"
         if self.closing:

@@ -180,9 +180,15 @@ def count_lines(path: str) -> int:
 
 def _not_replayed(path: str, name: str, lines: int) -> FileReport:
     if name in formats.NAMED:
-        reason = f"this is {name} evidence ({formats.NAMED[name].rstrip('.').lower()}), which is not replayed yet; give the coordinator's log"
+        reason = (
+            f"this is {name} evidence ({formats.NAMED[name].rstrip('.').lower()}), which is not"
+            " replayed yet; give the coordinator's log"
+        )
     else:
-        reason = "no line of a group coordinator in it; give the broker's server.log (loggers kafka.coordinator.group or org.apache.kafka.coordinator)"
+        reason = (
+            "no line of a group coordinator in it; give the broker's server.log (loggers"
+            " kafka.coordinator.group or org.apache.kafka.coordinator)"
+        )
     return FileReport(path, name, UNKNOWN, reason, lines, 0, lines, 0)
 
 
@@ -210,14 +216,19 @@ def _report(replay: Replay, forced: str | None) -> FileReport:
         decisive = max(groups, key=lambda g: RANK[g.verdict])
         verdict, reason = (
             decisive.verdict,
-            f"group {decisive.group}: {decisive.reason}"
-            if decisive.verdict != HOLDS
-            else "every line is explained",
+            (
+                f"group {decisive.group}: {decisive.reason}"
+                if decisive.verdict != HOLDS
+                else "every line is explained"
+            ),
         )
     if verdict == HOLDS and (log.strange or replay.too_many):
         verdict, reason = (
             UNKNOWN,
-            f"{log.strange + replay.too_many:,} of the coordinator's lines were not followed; all others are explained",
+            (
+                f"{log.strange + replay.too_many:,} of the coordinator's lines were not followed;"
+                " all others are explained"
+            ),
         )
     if verdict == HOLDS and log.notes.torn:
         verdict, reason = UNKNOWN, f"{log.notes.torn}; every line that was read is explained"
@@ -252,7 +263,8 @@ def _doubts(log: BrokerLog) -> tuple[str, list[str]]:
         notes.append(left_out_note(log.once.left_out))
         if log.once.kept:
             doubts.append(
-                "lines of this log stand twice where it is not clear whether two appenders wrote them"
+                "lines of this log stand twice where it is not clear whether two appenders wrote"
+                " them"
             )
     if log.notes.cut:
         notes.append(f"{log.notes.cut} lines are longer than a million characters and were cut")

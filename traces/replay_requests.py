@@ -166,7 +166,10 @@ class RequestTrail:
                 )
                 return (
                     UNKNOWN,
-                    f"{said}, {coordinator} the classic coordinator, and its members' steps are not judged",
+                    (
+                        f"{said}, {coordinator} the classic coordinator, and its members' steps are"
+                        " not judged"
+                    ),
                 )
             return UNKNOWN, f"{said}, the answers are not judged"
         if self.unexplained:
@@ -184,26 +187,35 @@ class RequestTrail:
             if all(at >= self.moved_away - 1000 for at in self.refused_at):
                 return (
                     UNKNOWN,
-                    f"line {first_one.line} is not explained, but the coordinator was away before it: what it found again is not shown",
+                    (
+                        f"line {first_one.line} is not explained, but the coordinator was away"
+                        " before it: what it found again is not shown"
+                    ),
                 )
             more = f" (and {self.refused - 1} more)" if self.refused > 1 else ""
             return VIOLATED, f"line {first_one.line}: {first_one.why}{more}"
         if self.owners.overlaps:
             twice = self.owners.overlaps[0]
-            said = f"line {twice.line}: the leader's plan gives {twice.partition} to two members (one_owner)"
+            said = (
+                f"line {twice.line}: the leader's plan gives {twice.partition} to two members"
+                " (one_owner)"
+            )
             return (UNKNOWN, f"{said}, but {doubts}") if doubts == ALTERED else (VIOLATED, said)
         if follower.troubles:
             return UNKNOWN, f"the group could not be followed throughout: {follower.troubles[0]}"
         if not follower.judged:
             return (
                 UNKNOWN,
-                "no round of this group is shown whole"
-                if self.facts.generations
-                else "no request tells of a round of this group",
+                (
+                    "no round of this group is shown whole"
+                    if self.facts.generations
+                    else "no request tells of a round of this group"
+                ),
             )
         zombies = [z for z in self.owners.zombies if z.committed]
         more = "".join(
-            f"; zombie: {z.client} tried to commit what was {' and '.join(z.others)}'s, and was refused"
+            f"; zombie: {z.client} tried to commit what was {' and '.join(z.others)}'s, and was"
+            " refused"
             for z in zombies[:1]
         )
         return HOLDS, f"every answer is one that the model allows{more}"
@@ -216,17 +228,26 @@ class RequestTrail:
 
     def _found(self) -> Iterator[Anomaly]:
         for twice in self.owners.overlaps[:SHOWN]:
-            text = f"the leader's plan for generation {twice.generation} gives {twice.partition} to two members"
+            text = (
+                f"the leader's plan for generation {twice.generation} gives {twice.partition} to"
+                " two members"
+            )
             yield Anomaly("partition_assigned_twice", twice.line, text, twice.members)
         for zombie in self.owners.zombies[:SHOWN]:
             yield _zombie(zombie)
         for foreign in self.owners.foreign[:SHOWN]:
-            text = f"{foreign.by} committed {foreign.partition}, which it had not been given, and was not refused"
+            text = (
+                f"{foreign.by} committed {foreign.partition}, which it had not been given, and was"
+                " not refused"
+            )
             yield Anomaly(
                 "commit_from_non_owner", foreign.line, text, (f"offset {foreign.offset}",)
             )
         for rewind in self.facts.rewinds[:SHOWN]:
-            text = f"the committed offset of {rewind.partition} went back from {rewind.was} (by {rewind.was_by}) to {rewind.committed} (by {rewind.by})"
+            text = (
+                f"the committed offset of {rewind.partition} went back from {rewind.was} (by"
+                f" {rewind.was_by}) to {rewind.committed} (by {rewind.by})"
+            )
             yield Anomaly("committed_offset_went_back", rewind.line, text)
         if self.away:
             first, last = self.away[0], self.away[-1]
@@ -234,7 +255,8 @@ class RequestTrail:
             yield Anomaly(
                 "coordinator_away",
                 first.line,
-                f"{plural(self.away_count, 'request')} were answered that the coordinator is not here, or not yet{span}",
+                f"{plural(self.away_count, 'request')} were answered that the coordinator is not"
+                f" here, or not yet{span}",
                 (exchange_text(first),),
             )
 
@@ -247,9 +269,15 @@ def _zombie(z: Zombie) -> Anomaly:
     how = "after it had left" if z.left else "after its session had ended"
     if z.committed:
         end = "and was not refused" if z.accepted else "and was refused"
-        text = f"{z.client} tried to commit {names} in generation {z.generation}, {since} after they had been given to {others}, {end}"
+        text = (
+            f"{z.client} tried to commit {names} in generation {z.generation}, {since} after they"
+            f" had been given to {others}, {end}"
+        )
     else:
-        text = f"{z.client} still sent heartbeats in generation {z.generation}, {since} after {names} had been given to {others}"
+        text = (
+            f"{z.client} still sent heartbeats in generation {z.generation}, {since} after {names}"
+            f" had been given to {others}"
+        )
     kind = "zombie_commit_accepted" if z.accepted else "zombie" if z.committed else "late_to_learn"
     return Anomaly(
         kind,
@@ -310,7 +338,10 @@ class RequestReplay:
                 return UNKNOWN, f"no request of the group {self.only!r}"
             return (
                 UNKNOWN,
-                "no request of a group API in it; the logger kafka.request.logger must be at DEBUG, on the group's coordinator",
+                (
+                    "no request of a group API in it; the logger kafka.request.logger must be at"
+                    " DEBUG, on the group's coordinator"
+                ),
             )
         decisive = max(groups, key=lambda g: RANK[g.verdict])
         if decisive.verdict != HOLDS:
@@ -318,7 +349,10 @@ class RequestReplay:
         if self.log.strange or self.too_many:
             return (
                 UNKNOWN,
-                f"{self.log.strange + self.too_many:,} requests were not followed; all other answers are explained",
+                (
+                    f"{self.log.strange + self.too_many:,} requests were not followed; all other"
+                    " answers are explained"
+                ),
             )
         if self.log.notes.torn:
             return UNKNOWN, f"{self.log.notes.torn}; every answer that was read is explained"
@@ -345,7 +379,10 @@ class RequestReplay:
         if log.strange:
             yield f"{log.strange} lines of the request log were not understood"
         if self.too_many:
-            yield f"more than {GROUPS_KEPT} groups: {self.too_many} requests of further ones were left out"
+            yield (
+                f"more than {GROUPS_KEPT} groups: {self.too_many} requests of further ones were"
+                " left out"
+            )
 
 
 def replay_requests(

@@ -104,6 +104,8 @@ def worst_of(reports: Sequence[FileReport]) -> tuple[Kind, str]:
     worst = max(reports, key=lambda r: RANK[r.verdict], default=None)
     if worst is None:
         return UNKNOWN, "no file was given"
-    return worst.verdict, f"{worst.path}: {worst.reason}" if len(
-        reports
-    ) > 1 and worst.verdict != HOLDS else worst.reason
+    return worst.verdict, (
+        f"{worst.path}: {worst.reason}"
+        if len(reports) > 1 and worst.verdict != HOLDS
+        else worst.reason
+    )

@@ -125,7 +125,10 @@ class Follower:
             self.begins = "the log begins with a member that has no id yet"
             self.worlds = [World(self.rules.coordinator.start())]
         else:
-            self.begins = "the log begins in the middle: the group is followed from the first round that it shows whole"
+            self.begins = (
+                "the log begins in the middle: the group is followed from the first round that it"
+                " shows whole"
+            )
             self.lost = "the log begins in the middle"
 
     def _signs(self, e: Judged) -> None:

@@ -93,7 +93,10 @@ class World:
     def told(self) -> str:
         """The world in words."""
         generation = "" if self.base is None else f" in generation {self.base}"
-        return f"{self.memory.phase}{generation} with {len(self.memory.members)} members, {len(self.memory.joining)} of them parked"
+        return (
+            f"{self.memory.phase}{generation} with {len(self.memory.members)} members,"
+            f" {len(self.memory.joining)} of them parked"
+        )
 
 
 @define

@@ -70,7 +70,8 @@ def _maybe_recreated(g: GroupWorlds, event: RebalanceStarted) -> bool:
         return False
     g.assume(
         "generation_reset",
-        f"generation {g.base} is followed by 0: the empty group was deleted in between, which is not printed",
+        f"generation {g.base} is followed by 0: the empty group was deleted in between, which is"
+        " not printed",
     )
     g.base = 0
     g.worlds = frozenset(w for w in g.worlds if steps.PHASE[w] == Phase.EMPTY)
@@ -134,7 +135,8 @@ def _counted_at_end(g: GroupWorlds, event: Stabilized) -> Misfit | None:
     if belief.capped(size) and size < least:
         g.assume(
             "size_cap",
-            f"generation {event.generation} has {size} members: it fits only if group.max.size is {size}",
+            f"generation {event.generation} has {size} members: it fits only if group.max.size is"
+            f" {size}",
         )
     return belief.sized(size)
 

@@ -147,7 +147,8 @@ class Trail:
         self.note(
             "duplicate_line",
             event.line,
-            f"a line stands twice, with the same millisecond: as a second event it does not fit: {why}",
+            "a line stands twice, with the same millisecond: as a second event it does not fit:"
+            f" {why}",
             text[:TEXT_CHARS],
         )
 
@@ -194,7 +195,10 @@ class Trail:
                     f"generation {self.generation} is followed by {event.generation}: {self.reset}"
                 )
                 if "loaded from" not in self.reset and event.generation == 0:
-                    why += ", and its state was not found again (its log was lost, or the group had been deleted)"
+                    why += (
+                        ", and its state was not found again (its log was lost, or the group had"
+                        " been deleted)"
+                    )
                 self.note("generation_reset", event.line, why)
             self.reset = ""
 
@@ -252,7 +256,10 @@ class Trail:
         if self.repeats:
             return (
                 UNKNOWN,
-                f"line {self.repeats} repeats the one before it to the millisecond, and is not explained as a second event",
+                (
+                    f"line {self.repeats} repeats the one before it to the millisecond, and is not"
+                    " explained as a second event"
+                ),
             )
         if self.protocols:
             name = max(self.protocols, key=lambda p: (self.protocols[p], p))
@@ -260,7 +267,10 @@ class Trail:
         if assumed:
             return (
                 UNKNOWN,
-                "lines have been filtered out of this log; every line is explained if they are assumed",
+                (
+                    "lines have been filtered out of this log; every line is explained if they are"
+                    " assumed"
+                ),
             )
         if not self.steps:
             return UNKNOWN, "no line tells a step of this group's rebalances"

@@ -5,19 +5,53 @@ from __future__ import annotations
 from attrs import frozen
 
 CLASSIC_FAULTS = {
-    "crash": "A member's process dies without a word; a new process with no id may start in its place.",
+    "crash": (
+        "A member's process dies without a word; a new process with no id may start in its place."
+    ),
     "close": "A member closes: it revokes its partitions and sends LeaveGroup.",
-    "poll_timeout": "max.poll.interval.ms passes while the application is busy: the heartbeat thread leaves, the application still holds its partitions.",
-    "lose_request": "A request that is sent only once (LeaveGroup, SyncGroup, the commit before revoking) never reaches the coordinator.",
-    "lose_response": "The coordinator handles a request, but its answer is lost with the connection; the member connects again and retries.",
-    "disconnect": "The connection breaks while a JoinGroup or SyncGroup is parked; the coordinator does not notice, the member connects again.",
-    "delay_request": "A request is held up, the member connects anew and goes on; the request arrives later over the old connection.",
-    "late_commit": "The application commits while a JoinGroup is outstanding: the commit waits behind it on the connection.",
-    "append_failure": "The append of the leader's assignment to __consumer_offsets fails: who waits in SyncGroup gets 15.",
-    "fail_over": "The coordinator moves to another broker: what is not in the log is forgotten, every connection breaks.",
-    "session_timeout": "For session.timeout.ms nothing is heard from a member, or an id handed out: it is removed. If it lives (paused), it wakes as a zombie.",
-    "rebalance_timeout": "The coordinator waits no longer for members that have not joined the round and removes them.",
-    "sync_timeout": "The coordinator waits no longer for members that have not sent SyncGroup and removes them.",
+    "poll_timeout": (
+        "max.poll.interval.ms passes while the application is busy: the heartbeat thread leaves,"
+        " the application still holds its partitions."
+    ),
+    "lose_request": (
+        "A request that is sent only once (LeaveGroup, SyncGroup, the commit before revoking) never"
+        " reaches the coordinator."
+    ),
+    "lose_response": (
+        "The coordinator handles a request, but its answer is lost with the connection; the member"
+        " connects again and retries."
+    ),
+    "disconnect": (
+        "The connection breaks while a JoinGroup or SyncGroup is parked; the coordinator does not"
+        " notice, the member connects again."
+    ),
+    "delay_request": (
+        "A request is held up, the member connects anew and goes on; the request arrives later over"
+        " the old connection."
+    ),
+    "late_commit": (
+        "The application commits while a JoinGroup is outstanding: the commit waits behind it on"
+        " the connection."
+    ),
+    "append_failure": (
+        "The append of the leader's assignment to __consumer_offsets fails: who waits in SyncGroup"
+        " gets 15."
+    ),
+    "fail_over": (
+        "The coordinator moves to another broker: what is not in the log is forgotten, every"
+        " connection breaks."
+    ),
+    "session_timeout": (
+        "For session.timeout.ms nothing is heard from a member, or an id handed out: it is removed."
+        " If it lives (paused), it wakes as a zombie."
+    ),
+    "rebalance_timeout": (
+        "The coordinator waits no longer for members that have not joined the round and removes"
+        " them."
+    ),
+    "sync_timeout": (
+        "The coordinator waits no longer for members that have not sent SyncGroup and removes them."
+    ),
     "new_member_timeout": "A new member waits parked for five minutes and is removed.",
 }
 

@@ -12,8 +12,14 @@ from groupcheck.model.engine.step import MOST_OUTCOMES
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, Budget
 
 ASSIGNORS = {
-    "range": "Each member gets one run of neighbouring partitions, sizes differing by at most one (RangeAssignor; members in the order of their index).",
-    "any": "Every valid and complete assignment is a choice, so that what holds, holds for every assignor.",
+    "range": (
+        "Each member gets one run of neighbouring partitions, sizes differing by at most one"
+        " (RangeAssignor; members in the order of their index)."
+    ),
+    "any": (
+        "Every valid and complete assignment is a choice, so that what holds, holds for every"
+        " assignor."
+    ),
 }
 
 
@@ -108,7 +114,8 @@ class Scope:
             or not all(name for names in self.lists for name in names)
         ):
             raise ScopeError(
-                f"protocols {self.protocols!r} does not list the assignors of {self.members} members",
+                f"protocols {self.protocols!r} does not list the assignors of {self.members}"
+                " members",
                 where="scope",
                 do="as in range,sticky|sticky",
             )
@@ -123,7 +130,8 @@ class Scope:
         ways = (members + (members < among)) ** partitions
         if self.assignor == "any" and ways > MOST_OUTCOMES:
             raise ScopeError(
-                f"assignor any chooses between {ways:,} shares of {partitions} partitions, more than {MOST_OUTCOMES:,}",
+                f"assignor any chooses between {ways:,} shares of {partitions} partitions, more"
+                f" than {MOST_OUTCOMES:,}",
                 where="scope",
                 do="take fewer partitions, or assignor range",
             )

@@ -40,8 +40,13 @@ DOES = {
     "close:heard": "closes and sends LeaveGroup",
     "close:behind": "closes, and its LeaveGroup waits behind the request that is parked",
     "close:unheard": "closes, but its LeaveGroup is never read",
-    "poll_timeout:heard": "does not poll in time: its heartbeat thread sends LeaveGroup, the application still holds its partitions",
-    "poll_timeout:unheard": "does not poll in time: its heartbeat thread sends LeaveGroup, which is never read",
+    "poll_timeout:heard": (
+        "does not poll in time: its heartbeat thread sends LeaveGroup, the application still holds"
+        " its partitions"
+    ),
+    "poll_timeout:unheard": (
+        "does not poll in time: its heartbeat thread sends LeaveGroup, which is never read"
+    ),
     "lose_request:commit": "must re-join: the commit that it sends first never arrives",
     "lose_request:sync": "sends SyncGroup, which never arrives: it will join again",
     "disconnect": "loses its connection while its request is parked, and connects anew",
@@ -53,7 +58,9 @@ DOES = {
     "initial_delay:extended": "extends the initial delay",
     "rebalance_timeout:missing": "waits no longer for members that have not joined",
     "rebalance_timeout:nobody": "completes the round at once, as there is no member left",
-    "rebalance_timeout:rejected": "waits no longer for the member that it has rejected for the group's size",
+    "rebalance_timeout:rejected": (
+        "waits no longer for the member that it has rejected for the group's size"
+    ),
     "sync_timeout": "waits no longer for members that have not sent SyncGroup and removes them",
 }
 # The same for rules of the coordinator that concern one member.
@@ -152,7 +159,10 @@ def _follows(firing: Firing, after: Mapping[str, Any]) -> str:
         return f"{who} is in generation {after['client'][me].generation}"
     if name == "sync_answer:assigned":
         client = after["client"][me]
-        return f"{who} gets {_partitions(client.owned if client.granted == NOTHING else client.granted)}"
+        return (
+            f"{who} gets"
+            f" {_partitions(client.owned if client.granted == NOTHING else client.granted)}"
+        )
     if label == "refused":
         return f"{who} starts over"
     if label == "told_to_rejoin":

@@ -76,7 +76,10 @@ def _shown(progress: Progress, spark: OnDemand) -> Iterator[None]:
 
 def _line(progress: Progress, done: int) -> str:
     share = f"  {done / progress.packs:.0%}" if progress.packs else ""
-    return f"{progress.files:,} new or changed logs  {progress.bytes / 2**20:,.0f} MiB  {done:,} of {progress.packs:,} tasks{share}"
+    return (
+        f"{progress.files:,} new or changed logs  {progress.bytes / 2**20:,.0f} MiB  {done:,} of"
+        f" {progress.packs:,} tasks{share}"
+    )
 
 
 def _text(outcome: Outcome) -> str:
@@ -88,7 +91,8 @@ def _text(outcome: Outcome) -> str:
     rows = ", ".join(f"{n:,} {table}" for table, n in told["rows_added"].items() if n) or "none"
     lines = [
         f"{told['verdict']}: {told['reason']}",
-        f"files   {files['found']:,}: {files['new']:,} new, {files['changed']:,} changed, {files['known_before']:,} known before"
+        f"files   {files['found']:,}: {files['new']:,} new, {files['changed']:,} changed,"
+        f" {files['known_before']:,} known before"
         + (f"; {files['not_replayed']:,} could not be read" if files["not_replayed"] else ""),
         "groups  " + ", ".join(f"{n:,} {verdict}" for verdict, n in groups.items()),
         f"rows    {rows} added in {told['seconds']} s",

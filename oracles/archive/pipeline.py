@@ -47,9 +47,11 @@ class Outcome:
     def worst(self) -> tuple[str, str]:
         """The worst verdict of the files found, and its reason."""
         path, known = max(self.known.items(), key=lambda item: _RANK[item[1].verdict])
-        return known.verdict, known.reason if len(
-            self.known
-        ) == 1 or known.verdict == HOLDS else f"{path}: {known.reason}"
+        return known.verdict, (
+            known.reason
+            if len(self.known) == 1 or known.verdict == HOLDS
+            else f"{path}: {known.reason}"
+        )
 
     def document(self) -> dict[str, Any]:
         """What `--json` prints, schema groupcheck.archive/1."""

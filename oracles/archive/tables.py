@@ -43,7 +43,8 @@ FILES = (
     Column(
         "format",
         TEXT,
-        "`broker-scala`, `broker-java`, `request-log`, the name of what is not replayed yet, or `unknown`",
+        "`broker-scala`, `broker-java`, `request-log`, the name of what is not replayed yet, or"
+        " `unknown`",
     ),
     Column("verdict", TEXT, "`holds`, `violated` or `unknown`: the worst of its groups"),
     Column("reason", TEXT, "of the verdict, in a sentence"),
@@ -74,7 +75,8 @@ VERDICTS = (
     Column(
         "protocol",
         TEXT,
-        "`classic`, `cooperative`, `static`, `consumer`, `share`, `streams` or the protocol type of what is no consumer",
+        "`classic`, `cooperative`, `static`, `consumer`, `share`, `streams` or the protocol type of"
+        " what is no consumer",
     ),
     Column(
         "verdict",
@@ -134,7 +136,8 @@ REBALANCES = (
     Column(
         "cause",
         TEXT,
-        "`join`, `leave`, `session_expired`, `sync_timeout`, `leader_rejoin`, `metadata_change`, `not_told`, ...",
+        "`join`, `leave`, `session_expired`, `sync_timeout`, `leader_rejoin`, `metadata_change`,"
+        " `not_told`, ...",
     ),
     Column("member", TEXT, "the first of `members`"),
     Column("members", TEXTS, "member ids that caused it"),
@@ -150,7 +153,8 @@ REBALANCES = (
     Column(
         "outcome",
         TEXT,
-        "`assigned`, `emptied`, `interrupted`, `lost`, `stabilized` (no assignment seen yet) or `open`",
+        "`assigned`, `emptied`, `interrupted`, `lost`, `stabilized` (no assignment seen yet) or"
+        " `open`",
     ),
     Column("size", WHOLE, "of the new generation", "members"),
     Column("leader", TEXT, "member id of the leader"),
@@ -168,7 +172,8 @@ ANOMALIES = (
     Column(
         "kind",
         TEXT,
-        "`rebalance_storm`, `blocked_by_departed_member`, `join_window_missed`, `ghost_members`, `unexplained_line`, `zombie`, ...",
+        "`rebalance_storm`, `blocked_by_departed_member`, `join_window_missed`, `ghost_members`,"
+        " `unexplained_line`, `zombie`, ...",
     ),
     Column("line", WHOLE, "where it shows first; 0 if nowhere in particular"),
     Column("text", TEXT, "what, in a sentence"),
@@ -188,7 +193,8 @@ MEMBERS = (
     Column(
         "gone",
         TEXT,
-        "`left`, `expired`, `not_rejoined`, `not_synced`, `never_joined`, `replaced`; null while it is there",
+        "`left`, `expired`, `not_rejoined`, `not_synced`, `never_joined`, `replaced`; null while it"
+        " is there",
     ),
     Column("ended", TIME, "when it went"),
     Column("ended_line", WHOLE, "where that stands in the file"),
@@ -205,7 +211,8 @@ EVENTS = (
     Column(
         "kind",
         TEXT,
-        "`RebalanceStarted`, `Stabilized`, `MemberExpired`, ...; of a request its API, `JOIN_GROUP`",
+        "`RebalanceStarted`, `Stabilized`, `MemberExpired`, ...; of a request its API,"
+        " `JOIN_GROUP`",
     ),
     Column("member", TEXT, "member id that the line is about"),
     Column("generation", WHOLE, "that the line names"),

@@ -136,7 +136,8 @@ def findings(
             for search in _searches(library, answers, examples):
                 if progress is not None:
                     progress(
-                        f"{library.name} {library.version}: {offered.name}, search {searches + 1}, {len(found)} found"
+                        f"{library.name} {library.version}: {offered.name}, search {searches + 1},"
+                        f" {len(found)} found"
                     )
                 searches += 1
                 found += search()
@@ -262,7 +263,10 @@ def _not_told(claims: Claims, claim: Claim) -> str | None:
     if owned != claim[0]:
         return f"a member that was assigned {_list(claim[0])} claims {_list(owned)}"
     if generation != claim[1]:
-        return f"a member that was assigned {_list(owned)} in generation {claim[1]} claims it of generation {generation}"
+        return (
+            f"a member that was assigned {_list(owned)} in generation {claim[1]} claims it of"
+            f" generation {generation}"
+        )
     return None
 
 

@@ -116,7 +116,8 @@ def told(result: Against) -> Iterator[str]:
     )
     if result.given_up:
         yield _wrapped(
-            f"not asked any more, because it gave no answer (in time) too often: {', '.join(result.given_up)}",
+            "not asked any more, because it gave no answer (in time) too often:"
+            f" {', '.join(result.given_up)}",
             "  ",
         )
     for finding in result.findings:

@@ -71,8 +71,10 @@ def asked_of(offered: Offered, *, beyond: bool = False) -> tuple[Asked, ...]:
     made = MADE[offered.like] if offered.like else ("valid", "complete")
     names = [name for name in made if not PROMISES[name].exact]
     of_groups = {
-        name: GROUPS.get(name, CLAIMED)
-        + (("untold",) if offered.reads_told and name == "handed over" else ())
+        name: (
+            GROUPS.get(name, CLAIMED)
+            + (("untold",) if offered.reads_told and name == "handed over" else ())
+        )
         for name in names
     }
     of_sequences = [SEQUENCES[offered.like]] if offered.like in SEQUENCES else []

@@ -53,7 +53,10 @@ def locally_balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
         for partition in sorted(assigned.get(owner, ())):
             for other in sizes:
                 if partition[0] in topics[other] and sizes[other] + 1 < sizes[owner]:
-                    words = f"{owner} has {sizes[owner]} partitions and {other} has {sizes[other]}, which could have {named(partition)}"
+                    words = (
+                        f"{owner} has {sizes[owner]} partitions and {other} has {sizes[other]},"
+                        f" which could have {named(partition)}"
+                    )
                     yield Violation("locally balanced", words, ((owner, partition), (other, None)))
 
 
@@ -75,7 +78,8 @@ def balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
             )
             yield Violation(
                 "balanced",
-                f"{start} has {sizes[start]} partitions and {end} has {sizes[end]}; better: {steps}",
+                f"{start} has {sizes[start]} partitions and {end} has {sizes[end]}; better:"
+                f" {steps}",
                 ((start, None), (end, None)),
             )
             return

@@ -133,7 +133,10 @@ class RacksAtMost:
 
     def words(self) -> str:
         """The constraint as a sentence."""
-        return f"the owners of {self.topic or 'all partitions'} are in at most {self.most} rack{'s' * (self.most != 1)}"
+        return (
+            f"the owners of {self.topic or 'all partitions'} are in at most {self.most}"
+            f" rack{'s' * (self.most != 1)}"
+        )
 
     def broken(self, group: Group, assigned: Assigned) -> Iterator[Violation]:
         """What of it does not hold."""
@@ -213,7 +216,8 @@ def _load(kind: str, about: Mapping[str, Any], topic: str | None, group: Group, 
             tuple(weights.items()),
             Fraction(most),
             members,
-            f"{who} has at most {most} partition{'s' * (most != 1)}{f' of {topic}' if topic else ''}",
+            f"{who} has at most {most}"
+            f" partition{'s' * (most != 1)}{f' of {topic}' if topic else ''}",
         )
     given = an_object(about["weights"], f"{where}.weights")
     weights = {

@@ -38,8 +38,14 @@ def handed_over(group: Group, assigned: Assigned) -> Iterator[Violation]:
                 if other.id == member.id or partition not in other.owned:
                     continue
                 if partition not in member.owned:
-                    words = f"{named(partition)} goes from {other.id} to {member.id} in one round: {other.id} has not let go of it"
+                    words = (
+                        f"{named(partition)} goes from {other.id} to {member.id} in one round:"
+                        f" {other.id} has not let go of it"
+                    )
                     yield Violation("handed over", words, ((member.id, partition),))
                 elif other.generation > member.generation:
-                    words = f"{named(partition)} goes from {other.id}, whose claim is newer, to {member.id} in one round"
+                    words = (
+                        f"{named(partition)} goes from {other.id}, whose claim is newer, to"
+                        f" {member.id} in one round"
+                    )
                     yield Violation("handed over", words, ((member.id, partition),))

@@ -65,12 +65,14 @@ class Judged:
             "promises": {name: PROMISES[name].statement for name in self.promises},
             "constraints": [c.words() for c in self.question.constraints],
             "violations": [{"promise": v.promise, "words": v.words} for v in self.violations],
-            "moves": None
-            if self.moved is None
-            else [
-                {"partition": named(p), "from": frm, "to": to}
-                for p, (frm, to) in self.moved.items()
-            ],
+            "moves": (
+                None
+                if self.moved is None
+                else [
+                    {"partition": named(p), "from": frm, "to": to}
+                    for p, (frm, to) in self.moved.items()
+                ]
+            ),
             "optimum": {
                 "moves": self.best.moves,
                 "least": min(sizes.values()),

@@ -91,7 +91,8 @@ def _balanced(case: Case) -> Iterator[Violation]:
     much = max(sizes, key=lambda m: ((sizes[m] - best[m]) / case.weights.get(m, Fraction(1)), m))
     little = min(sizes, key=lambda m: ((sizes[m] - best[m]) / case.weights.get(m, Fraction(1)), m))
     told = (
-        f"{m} (weight {float(case.weights.get(m, Fraction(1))):g}) has {sizes[m]}, best would be {best[m]}"
+        f"{m} (weight {float(case.weights.get(m, Fraction(1))):g}) has {sizes[m]}, best would be"
+        f" {best[m]}"
         for m in (much, little)
     )
     yield Violation("balanced", "; ".join(told))
@@ -180,7 +181,8 @@ def _pointer(case: Case) -> Iterator[Violation]:
 
 PROMISES: Mapping[str, Promise] = {
     "valid": Promise(
-        "Only members get partitions, only such as exist and as they subscribe to, and none goes to two.",
+        "Only members get partitions, only such as exist and as they subscribe to, and none goes to"
+        " two.",
         lambda case: valid(case.group, case.assigned),
         needs=(),
     ),
@@ -190,7 +192,8 @@ PROMISES: Mapping[str, Promise] = {
         needs=(),
     ),
     "complete later": Promise(
-        "Every partition of a subscribed topic is somebody's, or waits one round for its owner to let go (KIP-429).",
+        "Every partition of a subscribed topic is somebody's, or waits one round for its owner to"
+        " let go (KIP-429).",
         lambda case: complete(case.group, case.assigned, may_wait=True),
         needs=(),
     ),

@@ -56,8 +56,9 @@ def view(proofs: Sequence[Proof]) -> RenderableType:
             p.subject, p.words, p.bound, p.answer, f"{p.seconds:.2f}", f"{fallen}/{len(p.mutants)}"
         )
     names = Text(
-        "\nP partitions, n members, q and r: P = q n + r with 0 <= r < n. Universal: for all such numbers. A loop's statement says that its first pass "
-        "begins as is said, and that each pass keeps it.",
+        "\nP partitions, n members, q and r: P = q n + r with 0 <= r < n. Universal: for all such"
+        " numbers. A loop's statement says that its first pass begins as is said, and that each"
+        " pass keeps it.",
         "dim",
     )
     return Group(

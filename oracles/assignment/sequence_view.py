@@ -40,7 +40,10 @@ def sequence_facts(judged: JudgedSequence) -> Iterable[tuple[str, str]]:
     yield "changes", f"{len(judged.changes)} in {rounds} round{'s' * (rounds != 1)}"
     yield (
         "moves",
-        f"{sum(c.moves for c in judged.changes)}, and {sum(c.fewest for c in judged.changes)} would do for balance at each change",
+        (
+            f"{sum(c.moves for c in judged.changes)}, and {sum(c.fewest for c in judged.changes)}"
+            " would do for balance at each change"
+        ),
     )
     notes = (note for change in judged.changes for round_ in change.rounds for note in round_.notes)
     for note in list(dict.fromkeys(notes))[:FEW]:

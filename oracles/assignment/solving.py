@@ -31,7 +31,10 @@ IN_THE_FORM = (
 )  # stated by the form of the question, and never in a core
 MOST_PAIRS = 10_000  # of a partition and a member that could have it
 MOST_COMPARED = 300_000  # the same, for each member that another is compared with
-UNDECIDED = f"neither HiGHS in {SECONDS_TO_FIND:g} s nor z3 in {SECONDS:g} s has decided whether there is one"
+UNDECIDED = (
+    f"neither HiGHS in {SECONDS_TO_FIND:g} s nor z3 in {SECONDS:g} s has decided whether there"
+    " is one"
+)
 FEWER = "fewer moves may do"
 
 

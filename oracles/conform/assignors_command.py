@@ -158,7 +158,8 @@ def _findings(asked: int, findings: Sequence[dict[str, Any]]) -> list[Text]:
         why = "; ".join(found["circumstances"]) or "nothing unusual"
         out.append(
             Text(
-                f"\n  {found['promise']} is broken by {found['answers']:,} where {why}: {found['words']}",
+                f"\n  {found['promise']} is broken by {found['answers']:,} where {why}:"
+                f" {found['words']}",
                 "bold red",
             )
         )

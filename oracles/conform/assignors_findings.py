@@ -57,8 +57,9 @@ def circumstances(group: Group) -> frozenset[str]:
     claims = [partition for member in group.members for partition in member.owned]
     strange = {
         "a member subscribes to nothing": any(not member.topics for member in group.members),
-        "subscriptions differ": len({member.topics for member in group.members if member.topics})
-        > 1,
+        "subscriptions differ": (
+            len({member.topics for member in group.members if member.topics}) > 1
+        ),
         "a claim is of an older generation": any(
             member.owned and member.generation < newest for member in group.members
         ),

@@ -100,7 +100,8 @@ def diff_view(result: VersionDiff) -> RenderableType:
     ]
     out.append(
         Text(
-            f"  {c.executed:,} rows executed in {c.schedules:,} schedules on both, {result.changed:,} of them end differently"
+            f"  {c.executed:,} rows executed in {c.schedules:,} schedules on both,"
+            f" {result.changed:,} of them end differently"
         )
     )
     for change in result.changes:
@@ -153,7 +154,8 @@ def view(result: Conformance) -> RenderableType:
     more = (
         [
             Text(
-                f"\n{result.differing - SHOWN:,} more rows differ (--json lists {len(result.differences)})"
+                f"\n{result.differing - SHOWN:,} more rows differ (--json lists"
+                f" {len(result.differences)})"
             )
         ]
         if result.differing > SHOWN
@@ -189,7 +191,10 @@ def facts(result: Conformance) -> list[tuple[str, str]]:
         ("choices", f"{c.seen:,} of the {c.choices:,} outcomes seen, of rows that allow several"),
         (
             "schedules",
-            f"{c.schedules:,} of {c.commands:,} commands, {result.seconds:.1f} s{rate}, seed {result.seed}",
+            (
+                f"{c.schedules:,} of {c.commands:,} commands, {result.seconds:.1f} s{rate}, seed"
+                f" {result.seed}"
+            ),
         ),
     ]
 
@@ -209,7 +214,8 @@ def _findings(result: Conformance) -> list[Text]:
         return []
     out = [
         Text(
-            f"\nPromises asked of the real memory {result.asked:,} times; broken in {len(result.findings)} ways.",
+            f"\nPromises asked of the real memory {result.asked:,} times; broken in"
+            f" {len(result.findings)} ways.",
             "bold",
         )
     ]

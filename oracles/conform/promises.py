@@ -25,13 +25,24 @@ from groupcheck.oracles.kafka.records import GroupRecord, Record
 from groupcheck.oracles.kafka.schedule import Step, Transcript
 
 PROMISES = {
-    "answered": "Every JoinGroup and SyncGroup that waits will be answered: somebody in memory waits for each.",
+    "answered": (
+        "Every JoinGroup and SyncGroup that waits will be answered: somebody in memory waits for"
+        " each."
+    ),
     "leader": "The leader of a group with members is one of them.",
     "member_timer": "A member that waits for nothing has a session timer, which would remove it.",
     "round_timer": "A round that waits for members has a timer that ends it.",
-    "leaving": "A LeaveGroup that is answered with an error of the coordinator's (15, 16, -1) has removed nobody.",
-    "log": "A group at rest is in the log as it is in memory: who takes over loads the same members.",
-    "refused_plan": "An assignment whose SyncGroup was answered with an error is not what the next coordinator loads.",
+    "leaving": (
+        "A LeaveGroup that is answered with an error of the coordinator's (15, 16, -1) has removed"
+        " nobody."
+    ),
+    "log": (
+        "A group at rest is in the log as it is in memory: who takes over loads the same members."
+    ),
+    "refused_plan": (
+        "An assignment whose SyncGroup was answered with an error is not what the next coordinator"
+        " loads."
+    ),
     "delay": "The initial delay is extended only for members that were added while it ran.",
 }
 OF_THE_COORDINATOR = (-1, 15, 16)
@@ -110,7 +121,10 @@ def _unanswered(steps: tuple[Step, ...], memory: ClassicMemory) -> Iterator[tupl
         elif command.member not in waits:
             yield (
                 "answered",
-                f"{name(command)} of a member that is {'there' if command.member in there else 'gone'}",
+                (
+                    f"{name(command)} of a member that is"
+                    f" {'there' if command.member in there else 'gone'}"
+                ),
             )
 
 

@@ -89,7 +89,10 @@ class Printer:
             self.lines.append(
                 (
                     self.clock,
-                    f"INFO [GroupCoordinator 1]: {sentence} (kafka.coordinator.group.GroupCoordinator)",
+                    (
+                        f"INFO [GroupCoordinator 1]: {sentence}"
+                        " (kafka.coordinator.group.GroupCoordinator)"
+                    ),
                 )
             )
         else:
@@ -97,7 +100,10 @@ class Printer:
             self.lines.append(
                 (
                     self.clock,
-                    f"INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=7] {sentence} {logger}",
+                    (
+                        "INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=7]"
+                        f" {sentence} {logger}"
+                    ),
                 )
             )
 
@@ -150,11 +156,15 @@ class Printer:
 
     def _prepare(self, core: Core, reason: str) -> None:
         if self.style.scala:
-            said = f"Preparing to rebalance group <:g:> in state PreparingRebalance with old generation <:n{core.generation}:> (__consumer_offsets-7)"
+            said = (
+                "Preparing to rebalance group <:g:> in state PreparingRebalance with old"
+                f" generation <:n{core.generation}:> (__consumer_offsets-7)"
+            )
             self.say(f"{said} (reason: {reason})")
         else:
             self.say(
-                f"Preparing to rebalance group <:g:> in state PreparingRebalance with old generation <:n{core.generation}:> (reason: {reason})."
+                "Preparing to rebalance group <:g:> in state PreparingRebalance with old"
+                f" generation <:n{core.generation}:> (reason: {reason})."
             )
 
     def _rule(
@@ -173,7 +183,10 @@ class Printer:
         ):
             synced = [who for who in left if left[who].sync and not seats[who].sync]
             if label == "led" or synced == [self.leader]:
-                said = f"Assignment received from leader {self.name(self.leader)} for group <:g:> for generation <:n{core.generation}:>."
+                said = (
+                    f"Assignment received from leader {self.name(self.leader)} for group <:g:> for"
+                    f" generation <:n{core.generation}:>."
+                )
                 self.say(f"{said} The group has {core.members} members, 0 of which are static.")
         elif name == "leave_group" and label in ("left", "pending"):
             self._leave(label, core, gone[0], settled)
@@ -190,7 +203,8 @@ class Printer:
             assert self.leader is not None
             self._prepare(
                 core,
-                f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {self.name(self.leader)})",
+                "Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup"
+                f" (member: {self.name(self.leader)})",
             )
         elif name == "fail_over":
             where = (
@@ -208,26 +222,37 @@ class Printer:
         new = [who for who in left if who not in seats]
         if label == "id_required":
             tail = "request" if self.style.scala else "requesting"
-            said = f"Dynamic member with unknown member id joins group <:g:> in {core.phase} state. Created a new member id {self.name(new[0])}"
+            said = (
+                f"Dynamic member with unknown member id joins group <:g:> in {core.phase} state."
+                f" Created a new member id {self.name(new[0])}"
+            )
             self.say(f"{said} and {tail} the member to rejoin with this id.")
         elif label == "added":
             (who,) = new or [who for who in left if left[who].member and not seats[who].member]
             if not new and self.style.joins:
                 self.say(
-                    f"Pending dynamic member with id {self.name(who)} joins group <:g:> in {core.phase} state. Adding to the group now."
+                    f"Pending dynamic member with id {self.name(who)} joins group <:g:> in"
+                    f" {core.phase} state. Adding to the group now."
                 )
             elif new:
                 if self.style.scala:
-                    said = f"Dynamic Member with unknown member id joins group <:g:> in {core.phase} state. Created a new member id {self.name(who)}"
+                    said = (
+                        f"Dynamic Member with unknown member id joins group <:g:> in {core.phase}"
+                        f" state. Created a new member id {self.name(who)}"
+                    )
                     self.say(f"{said} for this member and add to the group.")
                 else:
-                    said = f"Dynamic member with unknown member id joins group <:g:> in state {core.phase}. Created a new member id {self.name(who)}"
+                    said = (
+                        "Dynamic member with unknown member id joins group <:g:> in state"
+                        f" {core.phase}. Created a new member id {self.name(who)}"
+                    )
                     self.say(f"{said} and added the member to the group.")
             if core.phase != Phase.PREPARING:
                 none = "None" if self.style.scala else "null"
                 self._prepare(
                     core,
-                    f"Adding new member {self.name(who)} with group instance id {none}; client reason: not provided",
+                    f"Adding new member {self.name(who)} with group instance id {none}; client"
+                    " reason: not provided",
                 )
         elif label == "restarted":
             (who,) = [who for who in left if left[who].join and not seats[who].join]
@@ -252,15 +277,22 @@ class Printer:
                 "Cannot complete join phase of group <:g:> because this is an initial rebalance."
             )
             return
-        counts = f"Members={then.members}, AwaitingJoinResponses={then.parked}, PendingJoinMembers={then.pending}."
+        counts = (
+            f"Members={then.members}, AwaitingJoinResponses={then.parked},"
+            f" PendingJoinMembers={then.pending}."
+        )
         self.say(
-            f"Cannot complete join phase of group <:g:> because not all the members have rejoined. {counts}"
+            "Cannot complete join phase of group <:g:> because not all the members have rejoined."
+            f" {counts}"
         )
 
     def _leave(self, label: str, core: Core, who: tuple[int, int], settled: bool) -> None:
         name = self.name(who)
         if self.style.old:
-            said = f"Member[group.instance.id None, member.id {name}] in group <:g:> has left, removing it from the group"
+            said = (
+                f"Member[group.instance.id None, member.id {name}] in group <:g:> has left,"
+                " removing it from the group"
+            )
             self.say(
                 f"Pending member {name} is leaving group <:g:>." if label == "pending" else said
             )
@@ -271,19 +303,29 @@ class Printer:
         if self.style.scala:
             if label == "pending":
                 self.foreign = settled
-                self.late = f"Pending member with memberId={name} has left group <:g:> through explicit `LeaveGroup` request"
+                self.late = (
+                    f"Pending member with memberId={name} has left group <:g:> through explicit"
+                    " `LeaveGroup` request"
+                )
                 return
             if settled:
                 self._prepare(
                     core, f"Removing member {name} on LeaveGroup; client reason: not provided"
                 )
-            metadata = f"MemberMetadata(memberId={name}, groupInstanceId=None, clientId=c, clientHost=/1.1.1.1, sessionTimeoutMs=6000, "
+            metadata = (
+                f"MemberMetadata(memberId={name}, groupInstanceId=None, clientId=c,"
+                " clientHost=/1.1.1.1, sessionTimeoutMs=6000, "
+            )
             metadata += "rebalanceTimeoutMs=9000, supportedProtocols=List(range))"
-            self.late = f"Member {metadata} has left group <:g:> through explicit `LeaveGroup`; client reason: not provided"
+            self.late = (
+                f"Member {metadata} has left group <:g:> through explicit `LeaveGroup`; client"
+                " reason: not provided"
+            )
             return
         kind = "Member" if label == "left" else "Pending member"
         self.say(
-            f"[Group <:g:>] {kind} {name} has left group through explicit `LeaveGroup` request; client reason: not provided"
+            f"[Group <:g:>] {kind} {name} has left group through explicit `LeaveGroup` request;"
+            " client reason: not provided"
         )
         if settled:
             self._prepare(core, f"explicit `LeaveGroup` request for ({name}) members.")
@@ -293,7 +335,8 @@ class Printer:
         self.foreign = self.foreign or (self.style.scala and core.initial)
         if label == "pending":
             self.say(
-                f"Pending member {self.name(who)} in group <:g:> has been removed after session timeout expiration."
+                f"Pending member {self.name(who)} in group <:g:> has been removed after session"
+                " timeout expiration."
             )
             return
         self.say(
@@ -308,14 +351,16 @@ class Printer:
         missing = [self.name(who) for who in left if left[who].member and not left[who].join]
         if missing:
             self.say(
-                f"Group <:g:> removed dynamic members who haven't joined: {self._collection(missing)}"
+                "Group <:g:> removed dynamic members who haven't joined:"
+                f" {self._collection(missing)}"
             )
         joined = sum(1 for who in left if left[who].member and left[who].join)
         suffix = " (__consumer_offsets-7)" if self.style.scala else ""
         stop = "" if self.style.scala else "."
         if joined:
             self.say(
-                f"Stabilized group <:g:> generation <:n{then.generation}:>{suffix} with {joined} members{stop}"
+                f"Stabilized group <:g:> generation <:n{then.generation}:>{suffix} with {joined}"
+                f" members{stop}"
             )
         else:
             self.say(

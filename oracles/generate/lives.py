@@ -25,15 +25,23 @@ MEAN_PAUSE_MS = 300_000
 START_WITHIN_MS = 60_000
 ATTEMPTS = 100
 _OTHERS = (
-    "INFO [LocalLog partition=orders-{n}, dir=/var/lib/kafka/data] Rolled new log segment at offset {n}21 in {n} ms. (kafka.log.LocalLog)",
-    "INFO [ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Truncating partition payments-{n} (kafka.server.ReplicaFetcherThread)",
-    "WARN [SocketServer listenerType=BROKER, nodeId=1] Unexpected error from /10.0.0.{n} (org.apache.kafka.common.network.Selector)",
+    (
+        "INFO [LocalLog partition=orders-{n}, dir=/var/lib/kafka/data] Rolled new log segment at"
+        " offset {n}21 in {n} ms. (kafka.log.LocalLog)"
+    ),
+    (
+        "INFO [ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Truncating partition"
+        " payments-{n} (kafka.server.ReplicaFetcherThread)"
+    ),
+    (
+        "WARN [SocketServer listenerType=BROKER, nodeId=1] Unexpected error from /10.0.0.{n}"
+        " (org.apache.kafka.common.network.Selector)"
+    ),
 )
 _FETCH = (
-    'DEBUG Completed request:{{"isForwarded":false,"requestHeader":{{"requestApiKey":3,"requestApiVersion":12,"correlationId":{n},'
-    '"clientId":"admin","requestApiKeyName":"METADATA"}},"request":{{"topics":[]}},"response":{{"throttleTimeMs":0,"topics":[]}},'
-    '"connection":"127.0.0.1:9092-127.0.0.1:9{n}-0-{n}","totalTimeMs":0.4,"requestQueueTimeMs":0.1,"localTimeMs":0.2,"remoteTimeMs":0.0,'
-    '"throttleTimeMs":0,"responseQueueTimeMs":0.0,"sendTimeMs":0.1}} (kafka.request.logger)'
+    "DEBUG Completed"
+    ' request:{{"isForwarded":false,"requestHeader":{{"requestApiKey":3,"requestApiVersion":12,"correlationId":{n},"clientId":"admin","requestApiKeyName":"METADATA"}},"request":{{"topics":[]}},"response":{{"throttleTimeMs":0,"topics":[]}},"connection":"127.0.0.1:9092-127.0.0.1:9{n}-0-{n}","totalTimeMs":0.4,"requestQueueTimeMs":0.1,"localTimeMs":0.2,"remoteTimeMs":0.0,"throttleTimeMs":0,"responseQueueTimeMs":0.0,"sendTimeMs":0.1}}'
+    " (kafka.request.logger)"
 )
 
 
@@ -87,9 +95,9 @@ class Life:
                     "cause": r.cause,
                     "members": [names[k] for k in r.members],
                     "from_generation": self.generation + r.from_generation,
-                    "to_generation": None
-                    if r.to_generation is None
-                    else self.generation + r.to_generation,
+                    "to_generation": (
+                        None if r.to_generation is None else self.generation + r.to_generation
+                    ),
                     "size": r.size,
                     "outcome": r.outcome,
                 }

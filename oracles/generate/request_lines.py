@@ -67,7 +67,10 @@ class Line:
             "connection": self.connection, "totalTimeMs": answered - self.arrived, "requestQueueTimeMs": 0.0, "localTimeMs": 0.0,
             "remoteTimeMs": 0.0, "throttleTimeMs": 0, "responseQueueTimeMs": 0.0, "sendTimeMs": answered - self.given,
         }  # fmt: skip
-        return f"DEBUG Completed request:{json.dumps(record, separators=(',', ':'))} (kafka.request.logger)"
+        return (
+            f"DEBUG Completed request:{json.dumps(record, separators=(',', ':'))}"
+            " (kafka.request.logger)"
+        )
 
 
 @define

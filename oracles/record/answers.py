@@ -19,7 +19,8 @@ from groupcheck.oracles.record.selection import stamp
 
 Event = Mapping[str, Any]
 _PREPARES = re.compile(
-    r"Preparing to rebalance group (\S+) in state \w+ with old generation (-?\d+) \(reason: (.*)\)\. \(org\.apache\.kafka\.coordinator\.group\."
+    r"Preparing to rebalance group (\S+) in state \w+ with old generation (-?\d+) \(reason:"
+    r" (.*)\)\. \(org\.apache\.kafka\.coordinator\.group\."
 )
 _BUMPS = re.compile(r"\[GroupId (\S+)\].* [Bb]umped group epoch to (\d+)")
 _TOPIC_ID = re.compile(r"Replayed TopicRecord for topic (\S+) with topic ID (\S+?)\.? ")

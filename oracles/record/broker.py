@@ -92,7 +92,8 @@ class Broker:
             self.address = ""
             (self.place / "broker.log").unlink(missing_ok=True)
         raise UserError(
-            f"the broker of Kafka {self.version} does not start: {why or said or 'it gave no reason'}"
+            f"the broker of Kafka {self.version} does not start:"
+            f" {why or said or 'it gave no reason'}"
         )
 
     def _launch(self) -> None:
@@ -138,7 +139,8 @@ class Broker:
         said = self._answer(ANSWER_S)
         if said != "> ok":
             raise UserError(
-                f"the broker could not carry out {words[0]}: {(said or self._why()).removeprefix('> error ')[:300]}"
+                f"the broker could not carry out {words[0]}:"
+                f" {(said or self._why()).removeprefix('> error ')[:300]}"
             )
 
     def stop(self) -> None:

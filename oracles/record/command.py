@@ -116,7 +116,8 @@ def summary(done: Recorded) -> list[str]:
     said = [f"not staged  {about.name}: {done.reason}"] if done.reason else []
     lines = ", ".join(f"{count:,} {kind} lines" for kind, count in done.lines.items())
     said.append(
-        f"recorded  {about.name}, Kafka {about.kafka}{f', {done.client}' if done.client else ''}: {lines}, {done.seconds:.1f} s"
+        f"recorded  {about.name}, Kafka {about.kafka}{f', {done.client}' if done.client else ''}:"
+        f" {lines}, {done.seconds:.1f} s"
     )
     if done.facts:
         said.append(

@@ -165,7 +165,10 @@ class Confluent:
     def __init__(self, bootstrap: str, client_id: str, group: str, options: Options) -> None:
         import confluent_kafka
 
-        self.version = f"confluent-kafka {confluent_kafka.__version__} / librdkafka {confluent_kafka.libversion()[0]}"
+        self.version = (
+            f"confluent-kafka {confluent_kafka.__version__} / librdkafka"
+            f" {confluent_kafka.libversion()[0]}"
+        )
         self._kafka = confluent_kafka
         self._consumer = confluent_kafka.Consumer(
             {

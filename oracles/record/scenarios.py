@@ -103,22 +103,26 @@ SCENARIOS: dict[str, Scenario] = {
         Scenario("leave", "Of three members c leaves; a and b take over its partitions.", _leave),
         Scenario(
             "kill",
-            "Of three members b is killed (SIGKILL); its session expires after 3 s, then a and c take over.",
+            "Of three members b is killed (SIGKILL); its session expires after 3 s, then a and c"
+            " take over.",
             _kill,
         ),
         Scenario(
             "zombie",
-            "Member a is frozen (SIGSTOP) past its session of 3 s, b takes over, a wakes and still believes in its partitions until somebody tells it.",
+            "Member a is frozen (SIGSTOP) past its session of 3 s, b takes over, a wakes and still"
+            " believes in its partitions until somebody tells it.",
             _zombie,
         ),
         Scenario(
             "poll_timeout",
-            "Member b does not poll for 8 s where 4 s are allowed: its library leaves the group for it, a takes over, b comes back.",
+            "Member b does not poll for 8 s where 4 s are allowed: its library leaves the group for"
+            " it, a takes over, b comes back.",
             _poll_timeout,
         ),
         Scenario(
             "broker_restart",
-            "The broker is stopped and started again under two members, within their sessions of 15 s: the group is loaded and goes on.",
+            "The broker is stopped and started again under two members, within their sessions of 15"
+            " s: the group is loaded and goes on.",
             _broker_restart,
         ),
         Scenario(

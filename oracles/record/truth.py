@@ -76,8 +76,10 @@ def truth(
     return {
         "name": played.name,
         "what": played.what,
-        "versions": {"broker": f"Apache Kafka {played.kafka} (KRaft, one node)"}
-        | {p.kind.split()[0]: p.kind for p in played.programs.values()},
+        "versions": (
+            {"broker": f"Apache Kafka {played.kafka} (KRaft, one node)"}
+            | {p.kind.split()[0]: p.kind for p in played.programs.values()}
+        ),
         "from_ms": played.from_ms,
         "to_ms": played.to_ms,
         "clock": "UTC; all processes on one host",

@@ -65,16 +65,20 @@ def summary(result: Live) -> list[str]:
     told = result.document()
     with_bug = f" with {result.mutation}" if result.mutation else ""
     said = [
-        f"{result.verdict}  {result.variant}{with_bug} and a broker of Kafka {result.kafka}, over the wire  {result.reason}".rstrip()
+        f"{result.verdict}  {result.variant}{with_bug} and a broker of Kafka {result.kafka}, over"
+        f" the wire  {result.reason}".rstrip()
     ]
     said.append(
-        f"  schedules  {told['schedules']:,} of {told['requests']:,} requests, {told['seconds']:.1f} s, seed {result.seed}"
+        f"  schedules  {told['schedules']:,} of {told['requests']:,} requests,"
+        f" {told['seconds']:.1f} s, seed {result.seed}"
     )
     said.append(
-        f"  rows       {told['rows']:,} different (memory, request), {len(told['rules'])} rules and outcomes of the coordinator's fired"
+        f"  rows       {told['rows']:,} different (memory, request), {len(told['rules'])} rules and"
+        " outcomes of the coordinator's fired"
     )
     said.append(
-        f"  API        {len(told['refused_by_the_api'])} kinds of requests that the broker refuses by itself"
+        f"  API        {len(told['refused_by_the_api'])} kinds of requests that the broker refuses"
+        " by itself"
     )
     if result.disagreement:
         said += [

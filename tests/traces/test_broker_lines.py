@@ -17,8 +17,9 @@ M = "c-1-23a5cab4-de06-4358-8220-add81426c9af"
 N = "c-2-33a5cab4-de06-4358-8220-add81426c9af"
 P = "(__consumer_offsets-7)"
 METADATA = (
-    f"MemberMetadata(memberId={M}, groupInstanceId=Some(i-1), clientId=c-1, clientHost=/10.0.0.1, "
-    "sessionTimeoutMs=45000, rebalanceTimeoutMs=300000, supportedProtocols=List(range, cooperative-sticky))"
+    f"MemberMetadata(memberId={M}, groupInstanceId=Some(i-1), clientId=c-1, clientHost=/10.0.0.1,"
+    " sessionTimeoutMs=45000, rebalanceTimeoutMs=300000, supportedProtocols=List(range,"
+    " cooperative-sticky))"
 )
 
 SCALA_LINES: list[tuple[str, type[e.Event], dict[str, Any]]] = [
@@ -202,7 +203,10 @@ def check(event: e.Event, kind: type[e.Event], fields: dict[str, Any]) -> None:
 def test_a_line_of_the_old_coordinator(
     sentence: str, kind: type[e.Event], fields: dict[str, Any]
 ) -> None:
-    line = f"[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: {sentence} (kafka.coordinator.group.GroupCoordinator)"
+    line = (
+        f"[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: {sentence}"
+        " (kafka.coordinator.group.GroupCoordinator)"
+    )
     event = read(line)
     check(event, kind, fields)
     assert (event.broker, event.time) == (3, 1729877116582)
@@ -214,7 +218,10 @@ def test_a_line_of_the_old_coordinator(
 def test_a_line_of_the_new_coordinator(
     sentence: str, kind: type[e.Event], fields: dict[str, Any]
 ) -> None:
-    before = "[2024-10-25 17:25:16,582] DEBUG [GroupCoordinator id=3 topic=__consumer_offsets partition=7] "
+    before = (
+        "[2024-10-25 17:25:16,582] DEBUG [GroupCoordinator id=3 topic=__consumer_offsets"
+        " partition=7] "
+    )
     event = read(f"{before}{sentence} (org.apache.kafka.coordinator.group.GroupMetadataManager)")
     check(event, kind, fields)
     assert (event.broker, event.time) == (3, 1729877116582)
@@ -275,10 +282,12 @@ def test_the_life_of_a_coordinator_is_told_without_a_group() -> None:
     )
     assert isinstance(read("[GroupCoordinator id=1] Shutting down."), e.CoordinatorStopped)
     taken = read(
-        "[GroupMetadataManager brokerId=1] Scheduling loading of offsets and group metadata from __consumer_offsets-9 for epoch 3"
+        "[GroupMetadataManager brokerId=1] Scheduling loading of offsets and group metadata from"
+        " __consumer_offsets-9 for epoch 3"
     )
     assert isinstance(taken, e.PartitionTaken) and taken.partition == 9
     deleted = read(
-        "[GroupCoordinator id=1 topic=__consumer_offsets partition=9] The following groups were deleted: a, b. A total of 4 offsets were removed."
+        "[GroupCoordinator id=1 topic=__consumer_offsets partition=9] The following groups were"
+        " deleted: a, b. A total of 4 offsets were removed."
     )
     assert isinstance(deleted, e.GroupsDeleted) and deleted.groups == ("a", "b")

@@ -12,7 +12,10 @@ from groupcheck.traces.envelope import coordinator_sentence
 from groupcheck.traces.timestamps import from_number, parse_time, show_time
 
 SAID = "Stabilized group g generation 5 (__consumer_offsets-7) with 3 members"
-LINE = f"[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: {SAID} (kafka.coordinator.group.GroupCoordinator)"
+LINE = (
+    f"[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: {SAID}"
+    " (kafka.coordinator.group.GroupCoordinator)"
+)
 AT = 1729877116582
 
 WRAPPED = {
@@ -52,7 +55,10 @@ def test_a_line_without_a_time_has_none() -> None:
 
 
 def test_lines_of_the_group_metadata_class_have_no_marker_and_are_found() -> None:
-    said = "Group leader [member.id: a, group.instance.id: None] failed to join before rebalance timeout, while new leader b was elected."
+    said = (
+        "Group leader [member.id: a, group.instance.id: None] failed to join before rebalance"
+        " timeout, while new leader b was elected."
+    )
     sentence = coordinator_sentence(
         f"[2024-10-25 17:25:16,582] INFO {said} (kafka.coordinator.group.GroupMetadata)"
     )

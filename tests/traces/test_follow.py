@@ -24,10 +24,14 @@ class Log:
     def say(self, *sentences: str, after: int = 1) -> Log:
         for sentence in sentences:
             self.ms += after
-            time = f"2024-10-25 {17 + self.ms // 3_600_000:02}:{self.ms // 60_000 % 60:02}:{self.ms // 1000 % 60:02},{self.ms % 1000:03}"
+            time = (
+                "2024-10-25"
+                f" {17 + self.ms // 3_600_000:02}:{self.ms // 60_000 % 60:02}:{self.ms // 1000 % 60:02},{self.ms % 1000:03}"
+            )
             where = "GroupCoordinator id=1 topic=__consumer_offsets partition=3"
             self.lines.append(
-                f"[{time}] INFO [{where}] {sentence} (org.apache.kafka.coordinator.group.GroupMetadataManager)\n"
+                f"[{time}] INFO [{where}] {sentence}"
+                " (org.apache.kafka.coordinator.group.GroupMetadataManager)\n"
             )
         return self
 
@@ -35,12 +39,14 @@ class Log:
         return self.say(
             f"Dynamic member with unknown member id joins group g in {phase} state. "
             f"Created a new member id {member} and requesting the member to rejoin with this id.",
-            f"Pending dynamic member with id {member} joins group g in {phase} state. Adding to the group now.",
+            f"Pending dynamic member with id {member} joins group g in {phase} state. Adding to the"
+            " group now.",
         )
 
     def prepare(self, generation: int, reason: str) -> Log:
         return self.say(
-            f"Preparing to rebalance group g in state PreparingRebalance with old generation {generation} (reason: {reason})."
+            "Preparing to rebalance group g in state PreparingRebalance with old generation"
+            f" {generation} (reason: {reason})."
         )
 
     def added(self, generation: int, member: str, phase: str) -> Log:
@@ -112,7 +118,8 @@ def test_only_the_leader_can_send_the_assignment(log: Log) -> None:
         "Stabilized group g generation 2 with 2 members."
     )
     log.say(
-        f"Assignment received from leader {B} for group g for generation 2. The group has 2 members, 0 of which are static."
+        f"Assignment received from leader {B} for group g for generation 2. The group has 2"
+        " members, 0 of which are static."
     )
     log.say(
         f"Group g removed dynamic members who haven't joined: [{C}]"
@@ -147,13 +154,15 @@ def test_after_an_expiry_a_rebalance_must_begin(log: Log) -> None:
 
 def test_an_assignment_needs_a_group_that_waits_for_it(log: Log) -> None:
     two_members(log).say(
-        f"Assignment received from leader {A} for group g for generation 2. The group has 2 members, 0 of which are static."
+        f"Assignment received from leader {A} for group g for generation 2. The group has 2"
+        " members, 0 of which are static."
     )
     assert (
         log.group().verdict == "holds"
     )  # the leader may repeat its SyncGroup while the append is under way
     log.added(2, C, "Stable").say(
-        f"Assignment received from leader {A} for group g for generation 2. The group has 2 members, 0 of which are static."
+        f"Assignment received from leader {A} for group g for generation 2. The group has 2"
+        " members, 0 of which are static."
     )
     assert "the group was PreparingRebalance" in refused(log.group())[0]
 
@@ -304,7 +313,8 @@ def test_a_static_member_returns_under_another_id(log: Log) -> None:
     )
     log.say(
         f"{static} Stable state. Replacing previously mapped member {A} with this groupInstanceId.",
-        "Static member which joins during Stable stage and doesn't affect the selected protocol will not trigger a rebalance.",
+        "Static member which joins during Stable stage and doesn't affect the selected protocol"
+        " will not trigger a rebalance.",
     )
     log.prepare(1, f"Leader {B} re-joining group during Stable; client reason: x").stable(2, 1, B)
     group = log.group()

@@ -19,7 +19,10 @@ from groupcheck.traces.reading import ALTERED, LINE_CAP, Notes, open_log, read_l
 from groupcheck.traces.replay import replay_file
 
 DATA = Path(__file__).parent.parent / "data"
-LINE = "[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: Stabilized group g generation 5 (__consumer_offsets-7) with 3 members\n"
+LINE = (
+    "[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: Stabilized group g generation 5"
+    " (__consumer_offsets-7) with 3 members\n"
+)
 
 
 def read(path: Path, needles: tuple[bytes, ...] = ()) -> tuple[list[tuple[int, str]], Notes]:
@@ -273,7 +276,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         with gzip.open(path, "wt", compresslevel=1) as f:
             for k in range(rounds):
                 f.write(
-                    f"[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: Loading group metadata for g{k % 50} with generation {k}\n"
+                    "[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: Loading group metadata"
+                    f" for g{k % 50} with generation {k}\n"
                 )
                 f.write("[2024-10-25 17:25:16,582] INFO something else (kafka.log.Log)\n" * 20)
         tracemalloc.start()
@@ -299,17 +303,21 @@ def test_memory_is_bounded_however_many_members_and_rebalances_a_file_names(
             for k in range(rounds):
                 member = f"m-{k:08x}-0000-0000-0000-000000000000"
                 f.write(
-                    f"{before} Dynamic Member with unknown member id joins group g in Stable state. Created a new member id {member}"
+                    f"{before} Dynamic Member with unknown member id joins group g in Stable state."
+                    f" Created a new member id {member}"
                 )
                 f.write(" for this member and add to the group.\n")
                 f.write(
-                    f"{before} Preparing to rebalance group g in state PreparingRebalance with old generation {k} (__consumer_offsets-7)"
+                    f"{before} Preparing to rebalance group g in state PreparingRebalance with old"
+                    f" generation {k} (__consumer_offsets-7)"
                 )
                 f.write(
-                    f" (reason: Adding new member {member} with group instance id None; client reason: x)\n"
+                    f" (reason: Adding new member {member} with group instance id None; client"
+                    " reason: x)\n"
                 )
                 f.write(
-                    f"{before} Stabilized group g generation {k + 7} (__consumer_offsets-7) with 999999 members\n"
+                    f"{before} Stabilized group g generation {k + 7} (__consumer_offsets-7) with"
+                    " 999999 members\n"
                 )
         tracemalloc.start()
         (group,) = replay_file(str(path)).groups

@@ -56,7 +56,10 @@ def line(
         "totalTimeMs": 2.5,
         **more,
     }
-    return f"[2026-11-21 {at}] DEBUG Completed request:{json.dumps(record, separators=(',', ':'))} (kafka.request.logger)"
+    return (
+        f"[2026-11-21 {at}] DEBUG Completed request:{json.dumps(record, separators=(',', ':'))}"
+        " (kafka.request.logger)"
+    )
 
 
 def heartbeat(**more: Any) -> str:
@@ -198,7 +201,10 @@ def test_requests_of_other_apis_are_of_others() -> None:
     "damaged",
     [
         heartbeat()[:-60],
-        "[2026-11-21 07:50:01,658] DEBUG Completed request:RequestHeader(apiKey=HEARTBEAT, apiVersion=2) -- {group_id=g}",
+        (
+            "[2026-11-21 07:50:01,658] DEBUG Completed request:RequestHeader(apiKey=HEARTBEAT,"
+            " apiVersion=2) -- {group_id=g}"
+        ),
         heartbeat(totalTimeMs=float("nan")),
         heartbeat(totalTimeMs=-1),
         heartbeat().replace("2026-11-21 07:50:01,658", "today"),

@@ -21,9 +21,11 @@ CLASSIC = ("zombie", "poll_timeout", "broker_restart")
 
 def replay(name: str) -> FileReport:
     report = replay_file(str(DATA / f"live-{name}.log.gz"))
-    assert (report.format, report.strange, report.understood) == ("request-log", 0, report.lines), (
-        report.samples
-    )
+    assert (report.format, report.strange, report.understood) == (
+        "request-log",
+        0,
+        report.lines,
+    ), report.samples
     return report
 
 
@@ -91,7 +93,10 @@ def test_rebalances_begin_when_the_broker_said_so(name: str) -> None:
 def test_the_frozen_member_is_the_zombie() -> None:
     g = group("zombie")
     assert kinds(g) == {
-        "zombie": "a tried to commit orders-0, orders-1, orders-2 in generation 2, 3.0 s after they had been given to b, and was refused"
+        "zombie": (
+            "a tried to commit orders-0, orders-1, orders-2 in generation 2, 3.0 s after they had"
+            " been given to b, and was refused"
+        )
     }
     assert "zombie: a tried" in g.reason
     assert [(x.cause.value, x.causers[0][0]) for x in g.timeline.rounds] == [
@@ -115,7 +120,8 @@ def test_a_member_that_leaves_behind_its_programs_back_is_a_zombie_too() -> None
     (zombie,) = [a for a in group("poll_timeout").anomalies if a.kind == "zombie"]
     assert (
         zombie.text
-        == "b tried to commit orders-3, orders-4, orders-5 in generation 2, 2.1 s after they had been given to a, and was refused"
+        == "b tried to commit orders-3, orders-4, orders-5 in generation 2, 2.1 s after they had"
+        " been given to a, and was refused"
     )
     assert zombie.evidence[0].endswith("after it had left")
 

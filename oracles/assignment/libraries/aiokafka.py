@@ -135,14 +135,26 @@ class _Assignor:
         for m in group.members:
             claim = f"{by_topic(m.owned)!r}, {m.generation}" if self.keeps(m) else ""
             lines.append(f"    {m.id!r}: sent(consumer({claim}), {sorted(m.topics)!r}),\n")
-        asked = f"members = {{\n{''.join(lines)}}}\nfor member, given in Assignor.assign(Cluster({dict(group.topics)!r}), members).items():\n"
+        asked = (
+            f"members = {{\n{''.join(lines)}}}\nfor member, given in"
+            f" Assignor.assign(Cluster({dict(group.topics)!r}), members).items():\n"
+        )
         return f"{self.start}{CLUSTER}{asked}    print(member, given.assignment)\n"
 
     def told_code(self, owned: Partitions, generation: int) -> str:
         member = f"consumer({by_topic(owned)!r}, {generation})"
-        return f"{self.start}print(Assignor.parse_member_metadata(sent({member}, {sorted({topic for topic, _ in owned})!r})))\n"
+        return (
+            f"{self.start}print(Assignor.parse_member_metadata(sent({member},"
+            f" {sorted({topic for topic, _ in owned})!r})))\n"
+        )
 
     def newcomer_code(self, owned: Partitions, generation: int) -> str:
-        one = f"consumer({by_topic(owned)!r}, {generation}, alone=False)  # one consumer of this process"
+        one = (
+            f"consumer({by_topic(owned)!r}, {generation}, alone=False)  # one consumer of this"
+            " process"
+        )
         other = "other = consumer(alone=False)  # another one, of another group"
-        return f"{self.start}{one}\n{other}\nprint(Assignor.parse_member_metadata(sent(other, ['t'])))\n"
+        return (
+            f"{self.start}{one}\n{other}\nprint(Assignor.parse_member_metadata(sent(other,"
+            " ['t'])))\n"
+        )

@@ -125,12 +125,18 @@ class _Assignor:
             lines.append(
                 f"    Joined({m.id!r}, {m.instance!r}, sent({sorted(m.topics)!r}{claim})),\n"
             )
-        asked = f"members = [\n{''.join(lines)}]\nfor member, given in Assignor().assign(Cluster({dict(group.topics)!r}), members).items():\n"
+        asked = (
+            f"members = [\n{''.join(lines)}]\nfor member, given in"
+            f" Assignor().assign(Cluster({dict(group.topics)!r}), members).items():\n"
+        )
         return f"{self.start}{CLUSTER}{asked}    print(member, given.assignment)\n"
 
     def told_code(self, owned: Partitions, generation: int) -> str:
         topics = sorted({topic for topic, _ in owned})
-        return f"{self.start}print(Assignor.parse_member_metadata(sent({topics!r}, {by_topic(owned)!r}, {generation})))\n"
+        return (
+            f"{self.start}print(Assignor.parse_member_metadata(sent({topics!r},"
+            f" {by_topic(owned)!r}, {generation})))\n"
+        )
 
     def newcomer_code(self, owned: Partitions, generation: int) -> str:
         first = f"sent(['t'], {by_topic(owned)!r}, {generation})"

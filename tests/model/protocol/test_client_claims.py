@@ -221,7 +221,7 @@ def test_poll_timeout_does_not_concern_a_member_that_waits_for_its_join(client: 
 
 
 def test_behind_a_parked_sync_the_leave_waits() -> None:
-    ((_, _, link, _), _) = outcomes(poll_timeout, SYNCING, Link(parked=SyncGroup(0, 2)))
+    (_, _, link, _), _ = outcomes(poll_timeout, SYNCING, Link(parked=SyncGroup(0, 2)))
     assert link.queue == (LeaveGroup(0),)
 
 

@@ -285,9 +285,10 @@ def test_numbers_of_ids_are_used_again_only_when_nobody_can_mean_the_old_one() -
     assert group.join(0).answers[0].id == 0, "no seat, message or record carries it"
     ghost = group.join(0, elsewhere=True).core
     assert ghost.pending == 2
-    assert [id for id, _ in group.now.seats[0]] == [0, 100], (
-        "an id that nobody was told has a number of its own"
-    )
+    assert [id for id, _ in group.now.seats[0]] == [
+        0,
+        100,
+    ], "an id that nobody was told has a number of its own"
 
 
 # -- the protocol rule and the vote

@@ -129,7 +129,8 @@ def test_a_program_that_breaks_down_each_time_is_given_up(tmp_path, monkeypatch)
 def test_a_program_is_asked_in_lines_of_json(tmp_path):
     library = program(
         tmp_path,
-        '{"assignment": {ids[0]: {"t": [0]}, ids[1]: {"t": [asked["members"][1]["owned"]["t"][0] + 1]}}}',
+        '{"assignment": {ids[0]: {"t": [0]}, ids[1]: {"t": [asked["members"][1]["owned"]["t"][0] +'
+        " 1]}}}",
     )
     with library.open():
         assert library.assignors[0].solve(PAIR) == {"A": {("t", 0)}, "B": {("t", 1)}}
@@ -139,7 +140,8 @@ def test_the_smallest_example_of_a_program_is_a_shell_command_that_shows_it(tmp_
     result = findings(
         program(
             tmp_path,
-            '{"assignment": {i: {t: list(range(n)) for t, n in asked["topics"].items()} for i in ids}}',
+            '{"assignment": {i: {t: list(range(n)) for t, n in asked["topics"].items()} for i in'
+            " ids}}",
         ),
         EXAMPLES,
     )

@@ -18,7 +18,10 @@ WRONG = {
     "cooperative-in-one-round": "orders-2 goes from c1 to c2 in one round: c1 has not let go of it",
     "weights": "c2 (weight 1) has 3, best would be 2; c1 (weight 2) has 3, best would be 4",
 }
-MOVED = "5 partitions move (orders-2 from c1 to c2, orders-5 from c2 to c1, stock-0 from c1 to c3, stock-1 from c1 to c3, and 1 more) where 3 would do"
+MOVED = (
+    "5 partitions move (orders-2 from c1 to c2, orders-5 from c2 to c1, stock-0 from c1 to c3,"
+    " stock-1 from c1 to c3, and 1 more) where 3 would do"
+)
 FILES = sorted(
     p.stem
     for p in DATA.glob("*.json")

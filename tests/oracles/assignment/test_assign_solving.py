@@ -308,7 +308,10 @@ def test_where_highs_does_not_decide_z3_does(capsys, monkeypatch):
 def test_constraints_without_a_solver_say_what_to_install(capsys, monkeypatch, module, file, told):
     monkeypatch.setitem(sys.modules, module, None)
     assert cli.run(["assign", str(DATA / file)]) == 2
-    expected = f"groupcheck: error: constraints are solved with {told}, which is not installed (pip install groupcheck[proof])\n"
+    expected = (
+        f"groupcheck: error: constraints are solved with {told}, which is not installed (pip"
+        " install groupcheck[proof])\n"
+    )
     assert capsys.readouterr().err == expected
 
 

@@ -47,12 +47,12 @@ def test_a_library_runs_one_test_for_each_promise(suite):
 
 def test_a_failure_shows_the_smallest_group_and_code_that_asks_again(suite):
     assert (
-        "first_takes_all of test_mine:first_takes_all, balanced in topics: of t, A has 2 and B has 0"
-        in suite
+        "first_takes_all of test_mine:first_takes_all, balanced in topics: of t, A has 2 and B"
+        " has 0" in suite
     )
     assert (
-        "print(first_takes_all(Group(\n        {'t': 2},\n        [\n            Member('A', ['t']),\n            Member('B', ['t']),"
-        in suite
+        "print(first_takes_all(Group(\n        {'t': 2},\n        [\n            Member('A',"
+        " ['t']),\n            Member('B', ['t'])," in suite
     )
     assert "Traceback" not in suite and "contract.py" not in suite
 

@@ -22,7 +22,8 @@ RANGE_AND_COOPERATIVE = ("range", "cooperative-sticky")
 
 @claim(
     "C1",
-    "JoinGroup is refused for an empty group id (24), a session timeout out of bounds (26), an absent group's member (25), no protocol (23)",
+    "JoinGroup is refused for an empty group id (24), a session timeout out of bounds (26), an"
+    " absent group's member (25), no protocol (23)",
 )
 def _(k: Talk):
     k.reset(config={"group.min.session.timeout.ms": 6000})
@@ -36,7 +37,8 @@ def _(k: Talk):
 
 @claim(
     "C2",
-    "a JoinGroup that creates a group appends an empty group's record when it produces none of its own",
+    "a JoinGroup that creates a group appends an empty group's record when it produces none of"
+    " its own",
 )
 def _(k: Talk):
     k.join()
@@ -117,7 +119,8 @@ def _(k: Talk):
 
 @claim(
     "S3",
-    "a static member that restarts without its id into a group at its size limit gets 81, although it replaces itself",
+    "a static member that restarts without its id into a group at its size limit gets 81, although"
+    " it replaces itself",
 )
 def _(k: Talk):
     k.reset(config={"group.max.size": 2})
@@ -128,7 +131,8 @@ def _(k: Talk):
 
 @claim(
     "S4",
-    "in a round that newcomers have filled, a known member that comes late gets 81 and is dropped; the round ends by its timer alone",
+    "in a round that newcomers have filled, a known member that comes late gets 81 and is dropped;"
+    " the round ends by its timer alone",
 )
 def _(k: Talk):
     k.reset(config={"group.max.size": 2})
@@ -149,7 +153,8 @@ def _(k: Talk):
 
 @claim(
     "P1",
-    "no common protocol, or another protocol type, is 23; an Empty group keeps its type and accepts another",
+    "no common protocol, or another protocol type, is 23; an Empty group keeps its type and accepts"
+    " another",
 )
 def _(k: Talk):
     (member,) = k.stable(1)
@@ -170,7 +175,8 @@ def _(k: Talk):
 
 @claim(
     "J1",
-    "a newcomer gets 79 and an id with its session timeout and changes nothing; below v4, or static, it is parked with a timer of 5 min",
+    "a newcomer gets 79 and an id with its session timeout and changes nothing; below v4, or"
+    " static, it is parked with a timer of 5 min",
 )
 def _(k: Talk):
     asked = k.join(session_timeout_ms=7000)
@@ -198,7 +204,8 @@ def _(k: Talk):
 
 @claim(
     "J2",
-    "a v3 newcomer to a completing round answers the parked SyncGroups with 27 and starts a round; so it does in a Stable group",
+    "a v3 newcomer to a completing round answers the parked SyncGroups with 27 and starts a round;"
+    " so it does in a Stable group",
 )
 def _(k: Talk):
     (_, follower), _ = k.joined(2)
@@ -212,7 +219,8 @@ def _(k: Talk):
 
 @claim(
     "J3",
-    "a handed-out id with an instance -1; an unknown instance 25, another's 82; an unknown id 25, also in an Empty group",
+    "a handed-out id with an instance -1; an unknown instance 25, another's 82; an unknown id 25,"
+    " also in an Empty group",
 )
 def _(k: Talk):
     pending = k.join().member
@@ -239,7 +247,8 @@ def _(k: Talk):
 
 @claim(
     "J5",
-    "in a completing round a repeated JoinGroup is answered at once, the leader's with the members; a changed one starts a round",
+    "in a completing round a repeated JoinGroup is answered at once, the leader's with the members;"
+    " a changed one starts a round",
 )
 def _(k: Talk):
     (leader, follower), _ = k.joined(2)
@@ -257,7 +266,8 @@ def _(k: Talk):
 
 @claim(
     "J6",
-    "in a Stable group the leader's JoinGroup always starts a round, a follower's only if it changed; else no timer moves",
+    "in a Stable group the leader's JoinGroup always starts a round, a follower's only if it"
+    " changed; else no timer moves",
 )
 def _(k: Talk):
     leader, follower = k.stable(2)
@@ -282,7 +292,8 @@ def _(k: Talk):
 
 @claim(
     "K11",
-    "a second JoinGroup or SyncGroup of a parked member takes the place of the first, which is never answered",
+    "a second JoinGroup or SyncGroup of a parked member takes the place of the first, which is"
+    " never answered",
 )
 def _(k: Talk):
     one, two = k.join().member, k.join().member
@@ -300,7 +311,8 @@ def _(k: Talk):
 
 @claim(
     "R1",
-    "the request of a static member that is replaced while it is parked is answered with 82 at once",
+    "the request of a static member that is replaced while it is parked is answered with 82 at"
+    " once",
 )
 def _(k: Talk):
     first, _, again = k.join(instance="i1"), k.join(instance="i2"), k.join(instance="i1")
@@ -315,7 +327,8 @@ def _(k: Talk):
 
 @claim(
     "R2",
-    "a static member that restarts into a Stable group gets a new id, the same generation and its assignment back, with one record and no round",
+    "a static member that restarts into a Stable group gets a new id, the same generation and its"
+    " assignment back, with one record and no round",
 )
 def _(k: Talk):
     ms, before = k.stable(2, static=True), 0
@@ -373,7 +386,8 @@ def _(k: Talk):
 
 @claim(
     "R5",
-    "a static restart starts a round where it changes the chosen protocol, or in a completing round",
+    "a static restart starts a round where it changes the chosen protocol, or in a completing"
+    " round",
 )
 def _(k: Talk):
     a, b = k.join(instance="i1", protocols=("a", "b")), k.join(instance="i2", protocols=("b", "a"))
@@ -394,7 +408,8 @@ def _(k: Talk):
 
 @claim(
     "K5",
-    "a static restart with another subscription but the same protocol starts no round; its record has the new subscription",
+    "a static restart with another subscription but the same protocol starts no round; its record"
+    " has the new subscription",
 )
 def _(k: Talk):
     k.reset(topics={"t": 2, "u": 1})
@@ -408,7 +423,8 @@ def _(k: Talk):
 
 @claim(
     "K7",
-    "a follower that restarts before it synced leaves its old id pending: a round without a cause when the sync timer fires",
+    "a follower that restarts before it synced leaves its old id pending: a round without a cause"
+    " when the sync timer fires",
 )
 def _(k: Talk):
     ms = k.stable(2, static=True, followers_sync=False, session_timeout_ms=1_000_000)
@@ -426,7 +442,8 @@ def _(k: Talk):
 
 @claim(
     "K10",
-    "after a load a member is known with the chosen protocol alone, so the same JoinGroup counts as changed",
+    "after a load a member is known with the chosen protocol alone, so the same JoinGroup counts as"
+    " changed",
 )
 def _(k: Talk):
     ms = k.stable(2, protocols=RANGE_AND_COOPERATIVE)

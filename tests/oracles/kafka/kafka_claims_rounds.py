@@ -14,7 +14,8 @@ LONG = {"session_timeout_ms": 100_000}
 
 @claim(
     "Y1",
-    "SyncGroup: absent or Empty group 25, preparing 27, generation 22, protocol or type 23, instance 82 or 25; generation before protocol",
+    "SyncGroup: absent or Empty group 25, preparing 27, generation 22, protocol or type 23,"
+    " instance 82 or 25; generation before protocol",
 )
 def _(k: Talk):
     yield "absent", 25, k.sync("x", 1).error
@@ -40,7 +41,8 @@ def _(k: Talk):
 
 @claim(
     "Y2",
-    "followers park until the leader's assignment is appended; only the leader's counts, who is not in it gets no bytes",
+    "followers park until the leader's assignment is appended; only the leader's counts, who is not"
+    " in it gets no bytes",
 )
 def _(k: Talk):
     (leader, one, two), _ = k.joined(3)
@@ -63,7 +65,8 @@ def _(k: Talk):
 
 @claim(
     "Y3",
-    "when the leader's assignment cannot be appended every parked SyncGroup gets the mapped error, and a round starts",
+    "when the leader's assignment cannot be appended every parked SyncGroup gets the mapped error,"
+    " and a round starts",
 )
 def _(k: Talk):
     codes = {
@@ -85,7 +88,8 @@ def _(k: Talk):
 
 @claim(
     "Y4",
-    "a SyncGroup in a Stable group is answered at once with the stored assignment and moves no timer",
+    "a SyncGroup in a Stable group is answered at once with the stored assignment and moves no"
+    " timer",
 )
 def _(k: Talk):
     ms = k.stable(2, followers_sync=False)
@@ -96,7 +100,8 @@ def _(k: Talk):
 
 @claim(
     "Y5",
-    "an assignment that is overtaken by a JoinGroup before it is replicated answers 27; after a fail-over its generation is Stable all the same",
+    "an assignment that is overtaken by a JoinGroup before it is replicated answers 27; after a"
+    " fail-over its generation is Stable all the same",
 )
 def _(k: Talk):
     ms = k.stable(2)
@@ -120,7 +125,8 @@ def _(k: Talk):
 
 @claim(
     "Y6",
-    "an assignment that is not replicated within 5 s answers 15 and starts a round; replicated later it is what a fail-over finds",
+    "an assignment that is not replicated within 5 s answers 15 and starts a round; replicated"
+    " later it is what a fail-over finds",
 )
 def _(k: Talk):
     ms = k.stable(2)
@@ -162,7 +168,8 @@ def _(k: Talk):
 
 @claim(
     "D3",
-    "a newcomer at the end of a round leaves a flag that makes a lone member of a later first round wait twice as long",
+    "a newcomer at the end of a round leaves a flag that makes a lone member of a later first round"
+    " wait twice as long",
 )
 def _(k: Talk):
     short = {"version": 3, "rebalance_timeout_ms": 4000}
@@ -209,7 +216,8 @@ def _(k: Talk):
 
 @claim(
     "T2",
-    "when the join timer fires, dynamic members that are missing are removed, static ones are kept and listed",
+    "when the join timer fires, dynamic members that are missing are removed, static ones are kept"
+    " and listed",
 )
 def _(k: Talk):
     ms = k.stable(3, **LONG)
@@ -226,7 +234,8 @@ def _(k: Talk):
 
 @claim(
     "T3",
-    "a parked member leads where the leader is missing; with nobody parked but static members left the join timer is armed again",
+    "a parked member leads where the leader is missing; with nobody parked but static members left"
+    " the join timer is armed again",
 )
 def _(k: Talk):
     ms = k.stable(3, static=True, **LONG)
@@ -256,7 +265,8 @@ def _(k: Talk):
 
 @claim(
     "T5",
-    "when the last member leaves, the group is Empty at once in the next generation, whatever ids were handed out",
+    "when the last member leaves, the group is Empty at once in the next generation, whatever ids"
+    " were handed out",
 )
 def _(k: Talk):
     (member,) = k.stable(1)
@@ -318,7 +328,8 @@ def _(k: Talk):
 
 @claim(
     "T9",
-    "who has not synced when the sync timer fires is removed, be it the leader or static, and a round starts",
+    "who has not synced when the sync timer fires is removed, be it the leader or static, and a"
+    " round starts",
 )
 def _(k: Talk):
     (_, follower), _ = k.joined(2, **LONG)
@@ -333,7 +344,8 @@ def _(k: Talk):
 
 @claim(
     "T10",
-    "a session that expires starts a round; that of the last member empties the group in the next generation",
+    "a session that expires starts a round; that of the last member empties the group in the next"
+    " generation",
 )
 def _(k: Talk):
     ms = k.stable(2)

@@ -22,7 +22,8 @@ claim = claims_into(SERVING)
 
 @claim(
     "H1",
-    "Heartbeat: absent group or handed-out id 25, generation 22, preparing 27, else 0; every one but 22 renews the session",
+    "Heartbeat: absent group or handed-out id 25, generation 22, preparing 27, else 0; every one"
+    " but 22 renews the session",
 )
 def _(k: Talk):
     yield "absent", 25, k.beat("x", 1).error
@@ -52,7 +53,8 @@ def _(k: Talk):
 
 @claim(
     "L1",
-    "LeaveGroup: each member of a batch has its own code (25 unknown, 82 another's instance, 0), and one round follows for all",
+    "LeaveGroup: each member of a batch has its own code (25 unknown, 82 another's instance, 0),"
+    " and one round follows for all",
 )
 def _(k: Talk):
     absent = k.leave("x")
@@ -85,7 +87,8 @@ def _(k: Talk):
 
 @claim(
     "L3",
-    "who leaves while its JoinGroup is parked gets 25 and no id; a parked SyncGroup of a leaver is never answered",
+    "who leaves while its JoinGroup is parked gets 25 and no id; a parked SyncGroup of a leaver is"
+    " never answered",
 )
 def _(k: Talk):
     ms = k.stable(3)
@@ -103,7 +106,8 @@ def _(k: Talk):
 
 @claim(
     "L4",
-    "when the leader leaves another member leads; when the last one leaves the Empty group of the next generation is logged",
+    "when the leader leaves another member leads; when the last one leaves the Empty group of the"
+    " next generation is logged",
 )
 def _(k: Talk):
     ms = k.stable(2)
@@ -115,7 +119,8 @@ def _(k: Talk):
 
 @claim(
     "X2",
-    "when the Empty group cannot be logged, LeaveGroup answers 15 though the member is gone; a fail-over brings it back",
+    "when the Empty group cannot be logged, LeaveGroup answers 15 though the member is gone; a"
+    " fail-over brings it back",
 )
 def _(k: Talk):
     ms = k.stable(1)
@@ -132,7 +137,8 @@ def _(k: Talk):
 
 @claim(
     "O1",
-    "OffsetCommit by generation and state: absent 69 (22 below v9), Empty 25, unknown 25, generation 22, completing 27; else it renews the session",
+    "OffsetCommit by generation and state: absent 69 (22 below v9), Empty 25, unknown 25,"
+    " generation 22, completing 27; else it renews the session",
 )
 def _(k: Talk):
     yield "absent", [69, 22], errors(k.commit("x", 1), k.commit("x", 1, version=8))
@@ -180,7 +186,8 @@ def _(k: Talk):
 
 @claim(
     "O3",
-    "offsets of a transaction count from its commit on; a stable fetch meanwhile is 88; anybody may commit so, also in a completing round",
+    "offsets of a transaction count from its commit on; a stable fetch meanwhile is 88; anybody may"
+    " commit so, also in a completing round",
 )
 def _(k: Talk):
     yield "absent group", 22, k.commit_in_transaction("x", 1).error
@@ -241,7 +248,8 @@ def _(k: Talk):
 
 @claim(
     "F1",
-    "after a load the Stable group is back with full sessions; handed-out ids, parked requests and the round in progress are lost",
+    "after a load the Stable group is back with full sessions; handed-out ids, parked requests and"
+    " the round in progress are lost",
 )
 def _(k: Talk):
     ms = k.stable(2)
@@ -261,7 +269,8 @@ def _(k: Talk):
 
 @claim(
     "K8",
-    "a generation that was told but not yet logged is issued again after a fail-over, to other members",
+    "a generation that was told but not yet logged is issued again after a fail-over, to other"
+    " members",
 )
 def _(k: Talk):
     ms = k.stable(2)
@@ -284,7 +293,8 @@ def _(k: Talk):
 
 @claim(
     "F3",
-    "an unload answers parked JoinGroups and SyncGroups, and writes that are being replicated, with 16",
+    "an unload answers parked JoinGroups and SyncGroups, and writes that are being replicated,"
+    " with 16",
 )
 def _(k: Talk):
     ms = k.stable(2)
@@ -306,7 +316,8 @@ def _(k: Talk):
 
 @claim(
     "F4",
-    "a zombie coordinator answers heartbeats and fetches and even ends a round, but can write nothing",
+    "a zombie coordinator answers heartbeats and fetches and even ends a round, but can write"
+    " nothing",
 )
 def _(k: Talk):
     ms = k.stable(2)
@@ -346,7 +357,8 @@ def _(k: Talk):
 
 @claim(
     "E2",
-    "an Empty group without offsets goes with the next sweep, 10 min at most; its successor starts at generation 0",
+    "an Empty group without offsets goes with the next sweep, 10 min at most; its successor starts"
+    " at generation 0",
 )
 def _(k: Talk):
     k.leave(k.stable(1)[0])

@@ -325,7 +325,10 @@ def test_the_shared_driver_is_one_a_version():
 
 
 def test_the_command_line_does_not_pay_for_the_driver():
-    asked = "import sys, groupcheck.oracles.cli; print([m for m in sys.modules if 'oracles.kafka' in m])"
+    asked = (
+        "import sys, groupcheck.oracles.cli; print([m for m in sys.modules if 'oracles.kafka'"
+        " in m])"
+    )
     assert (
         subprocess.run(
             [sys.executable, "-c", asked], capture_output=True, text=True, check=True

@@ -17,12 +17,15 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.versions import VERSIONS
 
-GOOD = 'echo "$@" >> calls; cd "$PWD"; mkdir -p target built/jars; echo jar > target/driver.jar; echo $PWD >> "$CALLS"'
+GOOD = (
+    'echo "$@" >> calls; cd "$PWD"; mkdir -p target built/jars; echo jar > target/driver.jar; echo'
+    ' $PWD >> "$CALLS"'
+)
 # Ends when two processes have found that there is no driver, each of which leaves a file when it is
 # about to take the lock.
 SHARED = (
-    'n=0; while [ "$(ls "$CALLS".waits-* | wc -l)" -lt 2 ] && [ $n -lt 1200 ]; do n=$((n + 1)); sleep 0.1; done; '
-    + GOOD
+    'n=0; while [ "$(ls "$CALLS".waits-* | wc -l)" -lt 2 ] && [ $n -lt 1200 ]; do n=$((n + 1));'
+    " sleep 0.1; done; " + GOOD
 )
 ASKS = """
 import fcntl, os
@@ -34,7 +37,10 @@ def leaves_a_file_first(file, how):
 fcntl.flock = leaves_a_file_first
 print(install.classpath("4.3.0", str))
 """
-BAD = "echo '[INFO] trying'; echo '[ERROR] Could not transfer artifact: unknown host'; echo '[ERROR] more'; exit 1"
+BAD = (
+    "echo '[INFO] trying'; echo '[ERROR] Could not transfer artifact: unknown host'; echo '[ERROR]"
+    " more'; exit 1"
+)
 
 
 @pytest.fixture

@@ -24,7 +24,10 @@ def line(
     said = {
         "requestHeader": {"clientId": client, "requestApiKeyName": api}, "request": {"groupId": "g1"} | request, "response": response, "totalTimeMs": took,
     }  # fmt: skip
-    return f"[2026-11-18 11:06:40,{ms:03}] DEBUG Completed request:{json.dumps(said)} (kafka.request.logger)\n"
+    return (
+        f"[2026-11-18 11:06:40,{ms:03}] DEBUG Completed request:{json.dumps(said)}"
+        " (kafka.request.logger)\n"
+    )
 
 
 def joined(ms: int, who: str, generation: int, leader: str, took: float) -> str:
@@ -70,10 +73,19 @@ LOG = [
     line(420, "HEARTBEAT", "a", {}, {"errorCode": 27}),
 ]
 BROKER = [
-    "[2026-11-18 11:06:40,020] INFO [GroupCoordinator id=1] Preparing to rebalance group g1 in state PreparingRebalance with old generation 0 (reason: new "
-    "member (x)). (org.apache.kafka.coordinator.group.GroupMetadataManager)\n",
-    "[2026-11-18 11:06:40,030] INFO [GroupCoordinator id=1] [GroupId g2] [MemberId m] Bumped group epoch to 7 (org.apache.kafka.coordinator.group.X)\n",
-    "[2026-11-18 11:06:40,031] INFO Stabilized group g1 generation 1 (org.apache.kafka.coordinator.group.GroupMetadataManager)\n",
+    (
+        "[2026-11-18 11:06:40,020] INFO [GroupCoordinator id=1] Preparing to rebalance group g1 in"
+        " state PreparingRebalance with old generation 0 (reason: new member (x))."
+        " (org.apache.kafka.coordinator.group.GroupMetadataManager)\n"
+    ),
+    (
+        "[2026-11-18 11:06:40,030] INFO [GroupCoordinator id=1] [GroupId g2] [MemberId m] Bumped"
+        " group epoch to 7 (org.apache.kafka.coordinator.group.X)\n"
+    ),
+    (
+        "[2026-11-18 11:06:40,031] INFO Stabilized group g1 generation 1"
+        " (org.apache.kafka.coordinator.group.GroupMetadataManager)\n"
+    ),
 ]
 
 
@@ -150,7 +162,10 @@ def test_a_commit_of_one_that_does_not_own_is_told_also_when_the_topic_is_named_
 
 
 def test_the_id_of_a_topic_is_in_the_brokers_log():
-    said = "[x] INFO [QuorumController id=1] Replayed TopicRecord for topic orders with topic ID PGuZ_-1. (org.apache.kafka.controller.X)\n"
+    said = (
+        "[x] INFO [QuorumController id=1] Replayed TopicRecord for topic orders with topic ID"
+        " PGuZ_-1. (org.apache.kafka.controller.X)\n"
+    )
     assert answers.topic_ids([said]) == {"orders": "PGuZ_-1"}
 
 

@@ -105,7 +105,8 @@ def test_a_broker_that_refuses_its_settings_is_quoted(made: Callable[[str], Brok
 
 def test_a_broker_that_has_gone_is_not_waited_for(made: Callable[[str], Broker]):
     broker = made(
-        'print("> ok", flush=True)\nsys.stdin.readline()\nopen("broker.out", "w").write("Error: gone\\n")\n'
+        'print("> ok", flush=True)\nsys.stdin.readline()\nopen("broker.out", "w").write("Error:'
+        ' gone\\n")\n'
     )
     broker.start()
     with pytest.raises(UserError, match="could not carry out flush: Error: gone"):

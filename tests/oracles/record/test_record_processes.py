@@ -21,8 +21,14 @@ from groupcheck.oracles.record.interrupts import Interrupts
 from groupcheck.oracles.record.processes import Processes, group_lives
 from groupcheck.oracles.record.shown import run_command
 
-DEAF = "import signal, time; [signal.signal(s, signal.SIG_IGN) for s in (signal.SIGTERM, signal.SIGINT)]; print('deaf', flush=True); time.sleep(600)"
-PARENT = "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']); print('child', flush=True)"
+DEAF = (
+    "import signal, time; [signal.signal(s, signal.SIG_IGN) for s in (signal.SIGTERM,"
+    " signal.SIGINT)]; print('deaf', flush=True); time.sleep(600)"
+)
+PARENT = (
+    "import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time;"
+    " time.sleep(600)']); print('child', flush=True)"
+)
 
 
 @pytest.fixture
@@ -150,7 +156,10 @@ def test_what_a_command_leaves_in_the_background_neither_holds_the_recording_nor
     assert within(30, lambda: not alive(background))
 
 
-FLED = "import subprocess, sys; print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid, flush=True)"
+FLED = (
+    "import subprocess, sys; print(subprocess.Popen(['sleep', '600'], start_new_session=True).pid,"
+    " flush=True)"
+)
 
 
 def test_one_that_fled_into_a_session_of_its_own_does_not_hold_the_recording(

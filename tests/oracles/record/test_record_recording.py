@@ -35,7 +35,8 @@ class WritingBroker:
     def __init__(self, place: Path) -> None:
         self.place, self.gone = place, False
         (place / "broker.log").write_text(
-            "[2020-01-01 00:00:00,000] INFO Replayed TopicRecord for topic orders with topic ID ID. (x)\n"
+            "[2020-01-01 00:00:00,000] INFO Replayed TopicRecord for topic orders with topic ID ID."
+            " (x)\n"
         )
 
     def ask(self, *words: object) -> None:
@@ -57,7 +58,8 @@ class WritingBroker:
                 log.write(f"[{at}] DEBUG Completed request:{text} (kafka.request.logger)\n")
         with (self.place / "broker.log").open("a") as log:
             log.write(
-                f"[{at}] INFO [GroupCoordinator id=1] x (org.apache.kafka.coordinator.group.X)\n[{at}] INFO other (kafka.Other)\n"
+                f"[{at}] INFO [GroupCoordinator id=1] x"
+                f" (org.apache.kafka.coordinator.group.X)\n[{at}] INFO other (kafka.Other)\n"
             )
 
     def end(self) -> None:

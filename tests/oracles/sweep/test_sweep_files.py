@@ -135,11 +135,13 @@ def test_a_cell_is_the_same_for_the_same_question_and_limits_alone():
 def test_yaml_says_the_same_as_toml(tmp_path):
     file = tmp_path / "sweep.yaml"
     file.write_text(
-        "limits: {max_states: 7}\ngrid:\n- variant: classic\n  members: [1, 2]\n  two_step: [yes, no]\n  faults: [{}, {crash: 1}]\n"
+        "limits: {max_states: 7}\ngrid:\n- variant: classic\n  members: [1, 2]\n  two_step: [yes,"
+        " no]\n  faults: [{}, {crash: 1}]\n"
     )
     other = tmp_path / "sweep.toml"
     other.write_text(
-        '[limits]\nmax_states = 7\n[[grid]]\nvariant = "classic"\nmembers = [1, 2]\ntwo_step = [true, false]\nfaults = [{}, {crash = 1}]\n'
+        '[limits]\nmax_states = 7\n[[grid]]\nvariant = "classic"\nmembers = [1, 2]\ntwo_step ='
+        " [true, false]\nfaults = [{}, {crash = 1}]\n"
     )
     assert read_sweep(file) == read_sweep(other)
     assert len(grown(read_sweep(file), "file").cells) == 8

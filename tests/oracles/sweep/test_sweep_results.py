@@ -119,7 +119,8 @@ def test_a_cell_counts_as_0_if_it_is_as_expected_and_violated_is_worse_than_unkn
 
 def test_limits_of_a_cell_are_honoured_and_said(sweeping):
     _, table = sweeping(
-        '[[grid]]\nvariant = "classic"\nmembers = 3\nlimits = {max_states = 500, max_seconds = 50, max_memory = "64M"}\n'
+        '[[grid]]\nvariant = "classic"\nmembers = 3\nlimits = {max_states = 500, max_seconds = 50,'
+        ' max_memory = "64M"}\n'
     )
     row = table[0]
     assert (
@@ -226,7 +227,8 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(sweeping, monkeypatch, cap
 
 def test_ctrl_c_in_the_middle_of_a_search_ends_a_real_run_at_once(tmp_path):
     (tmp_path / "sweep.toml").write_text(
-        '[[grid]]\nvariant = "classic"\nmembers = [1, 2, 3, 4, 5]\ngenerations = 1\nfaults = {crash = 1}\n'
+        '[[grid]]\nvariant = "classic"\nmembers = [1, 2, 3, 4, 5]\ngenerations = 1\nfaults = {crash'
+        " = 1}\n"
     )
     out = tmp_path / "out"
     started = [
@@ -281,7 +283,10 @@ def test_a_search_that_ctrl_c_ends_is_no_result(monkeypatch):
 def test_small_scopes_come_first_and_the_forecast_of_the_next_is_told_and_checked(
     sweeping, asked, capsys
 ):
-    text = '[[grid]]\nvariant = "classic"\nmembers = 1\ngenerations = 2\nfaults = {close = [3, 2, 1, 0]}\n'
+    text = (
+        '[[grid]]\nvariant = "classic"\nmembers = 1\ngenerations = 2\nfaults = {close = [3, 2, 1,'
+        " 0]}\n"
+    )
     _, table = sweeping(text)
     assert dict(asked[-1].faults or {}) == {"close": 3}
     row = table[0]
@@ -316,7 +321,8 @@ def test_the_document_says_what_the_table_says(sweeping, capsys, tmp_path):
 def test_every_column_is_documented_with_its_type():
     told: dict[str, str] = {}
     for names, kind in re.findall(
-        r"^\| (`[^|]*`) \| (string|bool|int32|int64|float64|list of string|map of string to int32) \|",
+        r"^\| (`[^|]*`) \| (string|bool|int32|int64|float64|list of string|map of string to"
+        r" int32) \|",
         DOCUMENT,
         re.M,
     ):
@@ -327,8 +333,8 @@ def test_every_column_is_documented_with_its_type():
 
 def test_the_queries_of_the_document_answer_their_questions(sweeping, tmp_path, monkeypatch):
     sweeping(
-        '[[grid]]\nvariant = "classic"\nmembers = 1\ngenerations = [1, 2]\nfaults = {close = [0, 1, 2, 3]}\n'
-        + BUG
+        '[[grid]]\nvariant = "classic"\nmembers = 1\ngenerations = [1, 2]\nfaults = {close = [0, 1,'
+        " 2, 3]}\n" + BUG
     )
     (tmp_path / "out").rename(tmp_path / "results")
     monkeypatch.chdir(tmp_path)
