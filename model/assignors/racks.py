@@ -59,7 +59,7 @@ class RackInfo:
         )
 
     def next_nearby(self, partition: Partition, members: Sequence[str], first: int) -> int | None:
-        """The index of the next member in the partition's racks, from `first` on, round the list."""
+        """The index of the next member in one of the partition's racks, cyclically from `first`."""
         racks = self.partitions.get(partition, NOWHERE)
         for step in range(len(members)):
             index = (first + step) % len(members)

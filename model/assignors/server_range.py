@@ -1,4 +1,4 @@
-"""The coordinator's `RangeAssignor` (KIP-848): a range of each topic for each of its subscribers."""
+"""The coordinator's `RangeAssignor` (KIP-848): each subscriber of a topic has a range of it."""
 
 from __future__ import annotations
 

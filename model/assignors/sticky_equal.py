@@ -56,7 +56,7 @@ class _Dealer:
         self.at_least: list[str] = []
 
     def leave_what_is_owned(self) -> None:
-        """assignOwnedPartitions: lower numbers are kept before higher ones, whatever their topic."""
+        """assignOwnedPartitions: keeps lower numbers before higher ones, whatever their topic."""
         for member in by_text(self.claims.owned):
             owned = []
             for partition in sorted(self.claims.owned[member], key=lambda p: (p[1], p[0])):

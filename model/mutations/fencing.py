@@ -77,34 +77,69 @@ def _commits_while_syncing(core: Core, seats: Seats, link: Link) -> Iterator[Out
 
 MUTATIONS = (
     Mutation(
-        "heartbeat_ignores_generation", SEEDED, "A heartbeat of an older generation is answered as if it were of the current one.", "classic",
-        "heartbeat_fenced",
-        "ILLEGAL_GENERATION is how a member hears that the group went on without it. Seeded: the heartbeat's generation is not compared.",
-        {"members": 2, "generations": 2, "faults": {"fail_over": 1}}, (_any_generation_beats,),
+        id="heartbeat_ignores_generation",
+        ticket=SEEDED,
+        title="A heartbeat of an older generation is answered as if it were of the current one.",
+        variant="classic",
+        invariant="heartbeat_fenced",
+        doc=(
+            "ILLEGAL_GENERATION is how a member hears that the group went on without it."
+            " Seeded: the heartbeat's generation is not compared."
+        ),
+        scope={"members": 2, "generations": 2, "faults": {"fail_over": 1}},
+        replaced=(_any_generation_beats,),
     ),
     Mutation(
-        "heartbeat_hides_the_round", SEEDED, "Heartbeats are answered well while a round waits for those who send them.", "classic",
-        "round_announced",
-        "REBALANCE_IN_PROGRESS in a heartbeat's answer is how members hear of a round; those who do not are removed when it ends.",
-        {"members": 2, "generations": 1}, (_beats_in_a_round,),
+        id="heartbeat_hides_the_round",
+        ticket=SEEDED,
+        title="Heartbeats are answered well while a round waits for those who send them.",
+        variant="classic",
+        invariant="round_announced",
+        doc=(
+            "REBALANCE_IN_PROGRESS in a heartbeat's answer is how members hear of a round;"
+            " those who do not are removed when it ends."
+        ),
+        scope={"members": 2, "generations": 1},
+        replaced=(_beats_in_a_round,),
     ),
     Mutation(
-        "sync_ignores_generation", SEEDED, "A SyncGroup of an older generation is given a share of the current one.", "classic",
-        "sync_fenced",
-        "Seeded: the SyncGroup's generation is not compared, so that one which was held up, or sent to a new coordinator, counts in the generation of today.",
-        {"members": 1, "generations": 2, "faults": {"delay_request": 1}}, (_any_generation_syncs,),
+        id="sync_ignores_generation",
+        ticket=SEEDED,
+        title="A SyncGroup of an older generation is given a share of the current one.",
+        variant="classic",
+        invariant="sync_fenced",
+        doc=(
+            "Seeded: the SyncGroup's generation is not compared, so that one which was held up,"
+            " or sent to a new coordinator, counts in the generation of today."
+        ),
+        scope={"members": 1, "generations": 2, "faults": {"delay_request": 1}},
+        replaced=(_any_generation_syncs,),
     ),
     Mutation(
-        "commit_ignores_generation", SEEDED, "A commit of an older generation overwrites what the next owner has committed.", "classic",
-        "commit_fenced",
-        "Seeded: the commit's generation is not compared (membership still is), so that a member that was left behind goes on committing.",
-        {"members": 2, "generations": 3, "faults": {"delay_request": 1}}, (_any_generation_commits,),
+        id="commit_ignores_generation",
+        ticket=SEEDED,
+        title="A commit of an older generation overwrites what the next owner has committed.",
+        variant="classic",
+        invariant="commit_fenced",
+        doc=(
+            "Seeded: the commit's generation is not compared (membership still is),"
+            " so that a member that was left behind goes on committing."
+        ),
+        scope={"members": 2, "generations": 3, "faults": {"delay_request": 1}},
+        replaced=(_any_generation_commits,),
     ),
     Mutation(
-        "commit_while_syncing", "twmb/franz-go ee70930", "A commit that comes between JoinGroup and SyncGroup is accepted.", "classic",
-        "commits_wait_for_sync",
-        "The client sent commits between its JoinGroup and its SyncGroup (fixed in v1.13.2); the coordinator must refuse them. Seeded: while "
-        "the group is in CompletingRebalance a member's commit is accepted.",
-        {"members": 2, "generations": 2, "faults": {"late_commit": 1}}, (_commits_while_syncing,),
+        id="commit_while_syncing",
+        ticket="twmb/franz-go ee70930",
+        title="A commit that comes between JoinGroup and SyncGroup is accepted.",
+        variant="classic",
+        invariant="commits_wait_for_sync",
+        doc=(
+            "The client sent commits between its JoinGroup and its SyncGroup (fixed in v1.13.2);"
+            " the coordinator must refuse them."
+            " Seeded: while the group is in CompletingRebalance a member's commit is accepted."
+        ),
+        scope={"members": 2, "generations": 2, "faults": {"late_commit": 1}},
+        replaced=(_commits_while_syncing,),
     ),
-)  # fmt: skip
+)

@@ -38,23 +38,43 @@ def _starts_behind(client: Client, offsets: Offsets) -> Iterator[tuple[Client, O
 
 MUTATIONS = (
     Mutation(
-        "fetch_error_skips_records", "platformatic/kafka#267", "An error while the committed offset is read makes the member start further on.", "classic",
-        "position_within_processed",
-        "An error that should have been tried again was taken for \"nothing committed\", so that reading began at the end. "
-        "Seeded: it begins one record too late.",
-        {"members": 1, "generations": 1}, (_starts_behind,),
+        id="fetch_error_skips_records",
+        ticket="platformatic/kafka#267",
+        title="An error while the committed offset is read makes the member start further on.",
+        variant="classic",
+        invariant="position_within_processed",
+        doc=(
+            'An error that should have been tried again was taken for "nothing committed",'
+            " so that reading began at the end."
+            " Seeded: it begins one record too late."
+        ),
+        scope={"members": 1, "generations": 1},
+        replaced=(_starts_behind,),
     ),
     Mutation(
-        "commit_ahead_of_processing", "KAFKA-18641", "A commit covers a record that the application never received.", "classic",
-        "committed_within_processed",
-        "The thread that commits read a position that a poll had moved and not yet returned. Seeded: the first record counts as processed as soon as it is "
-        "fetched.",
-        {"members": 1, "generations": 1}, (_ahead,),
+        id="commit_ahead_of_processing",
+        ticket="KAFKA-18641",
+        title="A commit covers a record that the application never received.",
+        variant="classic",
+        invariant="committed_within_processed",
+        doc=(
+            "The thread that commits read a position that a poll had moved and not yet returned."
+            " Seeded: the first record counts as processed as soon as it is fetched."
+        ),
+        scope={"members": 1, "generations": 1},
+        replaced=(_ahead,),
     ),
     Mutation(
-        "processing_after_last_commit", "KAFKA-14196", "A member goes on processing while its commit before the revocation is on its way.", "classic",
-        "revocation_pauses",
-        "Partitions about to be revoked stayed fetchable while the auto-commit was in flight, so that what was processed then came twice.",
-        {"members": 2, "generations": 2, "records": 2}, (_goes_on,),
+        id="processing_after_last_commit",
+        ticket="KAFKA-14196",
+        title="A member goes on processing while its commit before the revocation is on its way.",
+        variant="classic",
+        invariant="revocation_pauses",
+        doc=(
+            "Partitions about to be revoked stayed fetchable while the auto-commit was in flight,"
+            " so that what was processed then came twice."
+        ),
+        scope={"members": 2, "generations": 2, "records": 2},
+        replaced=(_goes_on,),
     ),
-)  # fmt: skip
+)

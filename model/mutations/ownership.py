@@ -95,51 +95,109 @@ def _assigned_twice(
 
 MUTATIONS = (
     Mutation(
-        "keeps_partitions_on_rejoin", SEEDED, "A member goes on with its partitions while it joins the next generation.", "classic",
-        "hand_off",
-        "Eager members give up everything before JoinGroup. Seeded: onJoinPrepare does not, so that the member owns in the new generation what others "
-        "are given there.",
-        {"members": 2, "generations": 2, "atomic_complete": False}, (_keeps_on_rejoin,),
+        id="keeps_partitions_on_rejoin",
+        ticket=SEEDED,
+        title="A member goes on with its partitions while it joins the next generation.",
+        variant="classic",
+        invariant="hand_off",
+        doc=(
+            "Eager members give up everything before JoinGroup."
+            " Seeded: onJoinPrepare does not,"
+            " so that the member owns in the new generation what others are given there."
+        ),
+        scope={"members": 2, "generations": 2, "atomic_complete": False},
+        replaced=(_keeps_on_rejoin,),
     ),
     Mutation(
-        "keeps_partitions_when_lost", "KAFKA-12983", "A member that lost its id joins anew and keeps the partitions that it had.", "classic",
-        "hand_off",
-        "The consumer reset its generation and member id in the middle of a rebalance without clearing what it owned. Seeded: a member whose generation "
-        "is gone skips onPartitionsLost.",
-        {"members": 2, "generations": 3, "faults": {"session_timeout": 1}}, (_keeps_when_lost,),
+        id="keeps_partitions_when_lost",
+        ticket="KAFKA-12983",
+        title="A member that lost its id joins anew and keeps the partitions that it had.",
+        variant="classic",
+        invariant="hand_off",
+        doc=(
+            "The consumer reset its generation and member id in the middle of a rebalance"
+            " without clearing what it owned."
+            " Seeded: a member whose generation is gone skips onPartitionsLost."
+        ),
+        scope={"members": 2, "generations": 3, "faults": {"session_timeout": 1}},
+        replaced=(_keeps_when_lost,),
     ),
     Mutation(
-        "stored_offset_outlives_revocation", "confluentinc/librdkafka#2782", "The offset of an earlier ownership survives the revocation.", "classic",
-        "position_needs_ownership",
-        "A stored offset was not dropped with the partition, and committed over the next owner's when the partition came back. Seeded: the position stays.",
-        {"members": 2, "generations": 1}, (_keeps_position,),
+        id="stored_offset_outlives_revocation",
+        ticket="confluentinc/librdkafka#2782",
+        title="The offset of an earlier ownership survives the revocation.",
+        variant="classic",
+        invariant="position_needs_ownership",
+        doc=(
+            "A stored offset was not dropped with the partition,"
+            " and committed over the next owner's when the partition came back."
+            " Seeded: the position stays."
+        ),
+        scope={"members": 2, "generations": 1},
+        replaced=(_keeps_position,),
     ),
     Mutation(
-        "rejoin_forgotten_before_sync", "KAFKA-5154", "A member whose SyncGroup is cut off believes that it has joined.", "classic",
-        "views_agree",
-        "The need to re-join was forgotten with the JoinGroup answer, so that after a disconnect during SyncGroup the consumer went on with its old "
-        "subscription state. Seeded: a SyncGroup whose answer is lost leaves the member STABLE.",
-        {"members": 1, "generations": 1, "faults": {"lose_response": 1}}, (_synced_without_answer,),
+        id="rejoin_forgotten_before_sync",
+        ticket="KAFKA-5154",
+        title="A member whose SyncGroup is cut off believes that it has joined.",
+        variant="classic",
+        invariant="views_agree",
+        doc=(
+            "The need to re-join was forgotten with the JoinGroup answer, so that after"
+            " a disconnect during SyncGroup the consumer went on with its old subscription state."
+            " Seeded: a SyncGroup whose answer is lost leaves the member STABLE."
+        ),
+        scope={"members": 1, "generations": 1, "faults": {"lose_response": 1}},
+        replaced=(_synced_without_answer,),
     ),
     Mutation(
-        "synced_without_generation", "aio-libs/aiokafka#727", "A member that left while its SyncGroup was parked takes the share all the same.", "classic",
-        "joined_with_identity",
-        "Another task had reset generation and member id while SyncGroup was in flight; the success handler went on, \"synced with generation -1\". Seeded: "
-        "the answer is not compared with the generation of today.",
-        {"members": 1, "generations": 1, "faults": {"poll_timeout": 1}}, (_synced_without_generation,),
+        id="synced_without_generation",
+        ticket="aio-libs/aiokafka#727",
+        title="A member that left while its SyncGroup was parked takes the share all the same.",
+        variant="classic",
+        invariant="joined_with_identity",
+        doc=(
+            "Another task had reset generation and member id while SyncGroup was in flight;"
+            ' the success handler went on, "synced with generation -1".'
+            " Seeded: the answer is not compared with the generation of today."
+        ),
+        scope={"members": 1, "generations": 1, "faults": {"poll_timeout": 1}},
+        replaced=(_synced_without_generation,),
     ),
     Mutation(
-        "completes_after_leaving", "KAFKA-8104", "The heartbeat thread leaves between the SyncGroup answer and onJoinComplete, which runs all the same.",
-        "classic", "joined_with_identity",
-        "The heartbeat thread cleared the generation after the answer was stored and before onJoinComplete ran. Seeded: the share that waits to be installed "
-        "survives the reset.",
-        {"members": 1, "generations": 1, "atomic_complete": False, "faults": {"poll_timeout": 1}}, (_completes_after_leaving,),
+        id="completes_after_leaving",
+        ticket="KAFKA-8104",
+        title=(
+            "The heartbeat thread leaves between the SyncGroup answer and onJoinComplete,"
+            " which runs all the same."
+        ),
+        variant="classic",
+        invariant="joined_with_identity",
+        doc=(
+            "The heartbeat thread cleared the generation after the answer was stored"
+            " and before onJoinComplete ran."
+            " Seeded: the share that waits to be installed survives the reset."
+        ),
+        scope={
+            "members": 1,
+            "generations": 1,
+            "atomic_complete": False,
+            "faults": {"poll_timeout": 1},
+        },
+        replaced=(_completes_after_leaving,),
     ),
     Mutation(
-        "stale_claims_assigned", "KAFKA-7026", "The leader's plan gives one partition to two members.", "classic",
-        "one_owner",
-        "The sticky assignor trusted the claims of members that had dropped out and come back (KIP-341). "
-        "Seeded: what one member was given, the next may be given too.",
-        {"members": 2, "generations": 1, "assignor": "any", "records": 0}, (_assigned_twice,),
+        id="stale_claims_assigned",
+        ticket="KAFKA-7026",
+        title="The leader's plan gives one partition to two members.",
+        variant="classic",
+        invariant="one_owner",
+        doc=(
+            "The sticky assignor trusted the claims of members"
+            " that had dropped out and come back (KIP-341)."
+            " Seeded: what one member was given, the next may be given too."
+        ),
+        scope={"members": 2, "generations": 1, "assignor": "any", "records": 0},
+        replaced=(_assigned_twice,),
     ),
-)  # fmt: skip
+)

@@ -78,40 +78,79 @@ def _leaving_looks_away(core: Core, seats: Seats, link: Link, scope: Scope) -> I
 
 MUTATIONS = (
     Mutation(
-        "newcomer_without_timer", "KAFKA-9752", "No session timer is started for a member that has joined as a new one.", "classic",
-        "timer_runs",
-        "At the end of the round the timer of a new member was completed at once and never started again; a newcomer that died meanwhile was waited for "
-        "in every later round. Seeded: its timer is not armed.",
-        {"members": 1, "generations": 1, "faults": {"new_member_timeout": 1}}, (_newcomer_without_timer,),
+        id="newcomer_without_timer",
+        ticket="KAFKA-9752",
+        title="No session timer is started for a member that has joined as a new one.",
+        variant="classic",
+        invariant="timer_runs",
+        doc=(
+            "At the end of the round the timer of a new member was completed at once and never"
+            " started again; a newcomer that died meanwhile was waited for in every later round."
+            " Seeded: its timer is not armed."
+        ),
+        scope={"members": 1, "generations": 1, "faults": {"new_member_timeout": 1}},
+        replaced=(_newcomer_without_timer,),
     ),
     Mutation(
-        "newcomer_timer_kept", "KAFKA-9232", "A new member is removed after five minutes although it sends heartbeats.", "classic",
-        "new_only_while_parked",
-        "The fixed timer of a new member was not cancelled when its JoinGroup was answered.",
-        {"members": 1, "generations": 1, "faults": {"new_member_timeout": 1}}, (_newcomer_timer_kept,),
+        id="newcomer_timer_kept",
+        ticket="KAFKA-9232",
+        title="A new member is removed after five minutes although it sends heartbeats.",
+        variant="classic",
+        invariant="new_only_while_parked",
+        doc="The fixed timer of a new member was not cancelled when its JoinGroup was answered.",
+        scope={"members": 1, "generations": 1, "faults": {"new_member_timeout": 1}},
+        replaced=(_newcomer_timer_kept,),
     ),
     Mutation(
-        "no_sync_deadline", "KAFKA-12890", "Nobody waits in vain for a SyncGroup but the group itself.", "classic",
-        "sync_deadline_runs",
-        "Heartbeats during CompletingRebalance kept a leader alive that never sent its SyncGroup, and nothing else bounded the phase.",
-        {"members": 1, "generations": 1}, (_no_deadline,),
+        id="no_sync_deadline",
+        ticket="KAFKA-12890",
+        title="Nobody waits in vain for a SyncGroup but the group itself.",
+        variant="classic",
+        invariant="sync_deadline_runs",
+        doc=(
+            "Heartbeats during CompletingRebalance kept a leader alive"
+            " that never sent its SyncGroup, and nothing else bounded the phase."
+        ),
+        scope={"members": 1, "generations": 1},
+        replaced=(_no_deadline,),
     ),
     Mutation(
-        "id_without_timer", "redpanda 6a11f7c4a2", "An id that was handed out and never used is waited for without end.", "classic",
-        "timer_runs",
-        "Ids that were handed out counted as members still to join, without an expiry (Redpanda before 22.1.1; the same gap as KAFKA-7909).",
-        {"members": 1, "generations": 1}, (_id_without_timer,),
+        id="id_without_timer",
+        ticket="redpanda 6a11f7c4a2",
+        title="An id that was handed out and never used is waited for without end.",
+        variant="classic",
+        invariant="timer_runs",
+        doc=(
+            "Ids that were handed out counted as members still to join,"
+            " without an expiry (Redpanda before 22.1.1; the same gap as KAFKA-7909)."
+        ),
+        scope={"members": 1, "generations": 1},
+        replaced=(_id_without_timer,),
     ),
     Mutation(
-        "expiry_leaves_round_waiting", "KAFKA-7909", "The id that a round waits for expires, and the round goes on waiting.", "classic",
-        "full_rounds_complete",
-        "The expiry of an id that never joined did not look whether everybody who is left has joined.",
-        {"members": 2, "generations": 2, "faults": {"session_timeout": 1}}, (_expiry_looks_away,),
+        id="expiry_leaves_round_waiting",
+        ticket="KAFKA-7909",
+        title="The id that a round waits for expires, and the round goes on waiting.",
+        variant="classic",
+        invariant="full_rounds_complete",
+        doc=(
+            "The expiry of an id that never joined did not look"
+            " whether everybody who is left has joined."
+        ),
+        scope={"members": 2, "generations": 2, "faults": {"session_timeout": 1}},
+        replaced=(_expiry_looks_away,),
     ),
     Mutation(
-        "leave_leaves_round_waiting", "streamnative/kop#380", "The last member that a round waits for leaves, and the round goes on waiting.", "classic",
-        "full_rounds_complete",
-        "Removing a member in PreparingRebalance did not look whether everybody who is left has joined.",
-        {"members": 2, "generations": 2, "faults": {"close": 1}}, (_leaving_looks_away,),
+        id="leave_leaves_round_waiting",
+        ticket="streamnative/kop#380",
+        title="The last member that a round waits for leaves, and the round goes on waiting.",
+        variant="classic",
+        invariant="full_rounds_complete",
+        doc=(
+            "Removing a member in PreparingRebalance did not look"
+            " whether everybody who is left has joined."
+        ),
+        scope={"members": 2, "generations": 2, "faults": {"close": 1}},
+        replaced=(_leaving_looks_away,),
     ),
-)  # fmt: skip
+)

@@ -99,9 +99,14 @@ def reset(client: Client, everything: bool) -> Client:
     """
     everything = everything or client.granted != NOTHING
     return but(
-        client, state=Member.UNJOINED, generation=NO_GENERATION, id=NO_ID if everything else client.id,
-        prepare=Prepare.NEEDED, rejoin=False, granted=NOTHING,
-    )  # fmt: skip
+        client,
+        state=Member.UNJOINED,
+        generation=NO_GENERATION,
+        id=NO_ID if everything else client.id,
+        prepare=Prepare.NEEDED,
+        rejoin=False,
+        granted=NOTHING,
+    )
 
 
 def give_up(client: Client) -> Client:
@@ -184,7 +189,7 @@ def send_join(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, C
 
 @rule(when=lambda client: client.prepare == Prepare.SYNC)
 def send_sync(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
-    """The member has its generation and asks for its share; the leader would send the plan along."""
+    """The member has its generation and asks for its share; the leader would send the plan too."""
     if link.parked is None:
         yield but(client, prepare=Prepare.DONE), send(link, SyncGroup(client.id, client.generation))
 
@@ -228,9 +233,14 @@ def request_timeout(client: Client, link: Link) -> Iterator[tuple[Client, Link]]
 
 
 @urgent(
-    "joined", "id_given", "refused", "retry", "fatal", "ignored",
+    "joined",
+    "id_given",
+    "refused",
+    "retry",
+    "fatal",
+    "ignored",
     when=lambda link: link.answer is not None and isinstance(link.answer.request, JoinGroup),
-)  # fmt: skip
+)
 def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
     """JoinGroupResponseHandler."""
     answer, link = _take(link)
@@ -264,9 +274,13 @@ def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
 
 
 @urgent(
-    "assigned", "refused", "retry", "fatal", "ignored",
+    "assigned",
+    "refused",
+    "retry",
+    "fatal",
+    "ignored",
     when=lambda link: link.answer is not None and isinstance(link.answer.request, SyncGroup),
-)  # fmt: skip
+)
 def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
     """SyncGroupResponseHandler. Code 14 has no branch there and is fatal to the caller of poll."""
     answer, link = _take(link)
@@ -292,9 +306,12 @@ def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str,
 
 
 @urgent(
-    "well", "told_to_rejoin", "refused", "ignored",
+    "well",
+    "told_to_rejoin",
+    "refused",
+    "ignored",
     when=lambda link: link.answer is not None and isinstance(link.answer.request, Heartbeat),
-)  # fmt: skip
+)
 def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
     """HeartbeatResponseHandler: 27 counts as a good heartbeat and asks a STABLE member to re-join;
     other errors reset if nothing changed meanwhile.
@@ -317,9 +334,15 @@ def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, 
 
 
 @urgent(
-    "done", "rebalancing", "refused", "retry", "ignored",
-    when=lambda link: link.answer is not None and isinstance(link.answer.request, OffsetCommit | Store),
-)  # fmt: skip
+    "done",
+    "rebalancing",
+    "refused",
+    "retry",
+    "ignored",
+    when=lambda link: (
+        link.answer is not None and isinstance(link.answer.request, OffsetCommit | Store)
+    ),
+)
 def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
     """OffsetCommitResponseHandler: a refusal of an old generation is harmless only while the member
     waits for its JoinGroup; later it resets the new one.

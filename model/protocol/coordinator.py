@@ -68,9 +68,16 @@ def accepts(core: Core, seat: Seat | None, scope: Scope) -> bool:
 
 
 @urgent(
-    "too_many", "inconsistent", "id_required", "added", "unknown", "parked", "unchanged", "restarted",
+    "too_many",
+    "inconsistent",
+    "id_required",
+    "added",
+    "unknown",
+    "parked",
+    "unchanged",
+    "restarted",
     when=lambda link: isinstance(link.request, JoinGroup),
-)  # fmt: skip
+)
 def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     """A member wants to be in the group. First without an id: it is given one and must come again
     (KIP-394). Then it waits for the round.
@@ -183,9 +190,14 @@ def _join_again(
 
 
 @urgent(
-    "unknown", "illegal_generation", "rebalancing", "stable", "led", "parked",
+    "unknown",
+    "illegal_generation",
+    "rebalancing",
+    "stable",
+    "led",
+    "parked",
     when=lambda link: isinstance(link.request, SyncGroup),
-)  # fmt: skip
+)
 def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
     """A member asks for its share: it waits until the leader's plan is written, or has it at once
     in a Stable group.

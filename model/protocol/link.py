@@ -40,7 +40,7 @@ class Link:
 
 
 def send(link: Link, request: Request) -> Link:
-    """The request reaches the coordinator in this step, or stands behind what is already waiting."""
+    """The request reaches the coordinator in this step, or queues behind those that wait."""
     if link.idle:
         return but(link, request=request, live=True)
     return but(link, queue=(*link.queue, request))
@@ -75,7 +75,7 @@ def park(link: Link, request: JoinGroup | SyncGroup) -> Link:
 
 
 def waits(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> bool:
-    """Does this connection wait for the coordinator's answer to such a request of this member id?"""
+    """Does this connection wait for the answer to such a request of this member id?"""
     return (
         type(link.parked) is kind
         and not link.orphaned

@@ -72,18 +72,40 @@ TO_MEMBER = {
     "late_request": "receives a request that {who} sent over an earlier connection",
 }
 REQUESTS = {
-    "join_group": "JoinGroup", "sync_group": "SyncGroup", "heartbeat": "Heartbeat", "leave_group": "LeaveGroup", "offset_commit": "OffsetCommit",
-}  # fmt: skip
+    "join_group": "JoinGroup",
+    "sync_group": "SyncGroup",
+    "heartbeat": "Heartbeat",
+    "leave_group": "LeaveGroup",
+    "offset_commit": "OffsetCommit",
+}
 # The coordinator's answer to the request at hand: a code, or None where it is parked.
 CODES: dict[str, int | None] = {
-    "join_group:too_many": 81, "join_group:inconsistent": 23, "join_group:id_required": 79, "join_group:added": None,
-    "join_group:unknown": 25, "join_group:parked": None, "join_group:unchanged": 0, "join_group:restarted": None,
-    "sync_group:unknown": 25, "sync_group:illegal_generation": 22, "sync_group:rebalancing": 27, "sync_group:stable": 0,
-    "sync_group:led": None, "sync_group:parked": None,
-    "heartbeat:unknown": 25, "heartbeat:illegal_generation": 22, "heartbeat:rebalancing": 27, "heartbeat:accepted": 0,
-    "leave_group:unknown": 25, "leave_group:pending": 0, "leave_group:left": 0,
-    "offset_commit:unknown": 25, "offset_commit:illegal_generation": 22, "offset_commit:rebalancing": 27, "offset_commit:accepted": 0,
-}  # fmt: skip
+    "join_group:too_many": 81,
+    "join_group:inconsistent": 23,
+    "join_group:id_required": 79,
+    "join_group:added": None,
+    "join_group:unknown": 25,
+    "join_group:parked": None,
+    "join_group:unchanged": 0,
+    "join_group:restarted": None,
+    "sync_group:unknown": 25,
+    "sync_group:illegal_generation": 22,
+    "sync_group:rebalancing": 27,
+    "sync_group:stable": 0,
+    "sync_group:led": None,
+    "sync_group:parked": None,
+    "heartbeat:unknown": 25,
+    "heartbeat:illegal_generation": 22,
+    "heartbeat:rebalancing": 27,
+    "heartbeat:accepted": 0,
+    "leave_group:unknown": 25,
+    "leave_group:pending": 0,
+    "leave_group:left": 0,
+    "offset_commit:unknown": 25,
+    "offset_commit:illegal_generation": 22,
+    "offset_commit:rebalancing": 27,
+    "offset_commit:accepted": 0,
+}
 PARKED = {
     "added": "{who} is a member now and waits",
     "restarted": "a new round starts",

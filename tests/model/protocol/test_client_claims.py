@@ -133,9 +133,8 @@ def test_a_member_that_was_reset_loses_its_partitions_without_a_commit() -> None
     assert (label, link.request, after.owned) == ("sent", JoinGroup(-1, -1), 0)
 
 
-def test_a_member_whose_sync_was_sent_back_claims_the_generation_that_it_never_had_partitions_in() -> (
-    None
-):  # 2.8
+# 2.8
+def test_a_member_whose_sync_was_sent_back_claims_a_generation_without_its_partitions() -> None:
     ((_, _, link),) = outcomes(send_join, SYNCING)
     assert link.request == JoinGroup(0, 2)
 

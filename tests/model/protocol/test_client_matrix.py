@@ -62,7 +62,7 @@ KEEPS_ID = Client(id=0)
 
 
 def told(rule: Rule, client: Client, answer: Answer, **scope: object) -> tuple[str, Client]:
-    """The only outcome of an answer: its label and the member afterwards. The link is idle again."""
+    """The only outcome of an answer: its label and the member after it. The link is idle again."""
     args = [client, Link(answer=answer), *([Scope(**scope)] if rule.takes_scope else [])]  # type: ignore[arg-type]
     assert rule.guard is not None
     assert rule.guard.allows(0, args[1])
@@ -108,9 +108,7 @@ def test_join_25_of_the_same_generation_forgets_everything() -> None:
     )
 
 
-def test_join_25_to_a_member_that_joins_in_one_step_and_does_not_know_its_id_forgets_everything() -> (
-    None
-):
+def test_join_25_to_a_member_that_joins_in_one_step_without_its_id_forgets_everything() -> None:
     assert (
         told(
             join_answer,
@@ -222,7 +220,7 @@ def test_heartbeat_27_is_ignored_in_other_states(client: Client) -> None:
 
 @pytest.mark.parametrize("client", [SYNCING, STABLE], ids=lambda c: str(c.state))
 @pytest.mark.parametrize(("code", "id"), [(ILLEGAL_GENERATION, 0), (UNKNOWN_MEMBER_ID, NO_ID)])
-def test_heartbeat_22_forgets_the_generation_25_the_id_too_and_the_partitions_stay_until_the_next_poll(
+def test_heartbeat_22_forgets_the_generation_25_the_id_too_and_partitions_stay_until_the_next_poll(
     client: Client, code: int, id: int
 ) -> None:
     label, after = told(heartbeat_answer, client, Answer(Heartbeat(0, 2), code))

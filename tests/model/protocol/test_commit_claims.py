@@ -69,9 +69,8 @@ def test_a_commit_of_a_pending_id_is_refused() -> None:
     assert group.commit(1, 1, id=group.join(1).answers[1].id).code(1) == UNKNOWN_MEMBER_ID
 
 
-def test_a_commit_with_a_generation_to_an_empty_group_names_the_member_not_the_generation() -> (
-    None
-):  # [O1]
+# [O1]
+def test_a_commit_with_a_generation_to_an_empty_group_names_the_member_not_the_generation() -> None:
     group = stable(1)
     group.leave(0)
     assert group.commit(0, 1, generation=1).code(0) == UNKNOWN_MEMBER_ID
@@ -84,9 +83,7 @@ def test_offsets_may_go_backwards() -> None:  # [O2]
     assert group.offsets.committed == 1
 
 
-def test_a_commit_behind_a_parked_join_is_read_when_the_join_is_answered_and_belongs_to_the_past_then() -> (
-    None
-):
+def test_a_commit_behind_a_parked_join_is_read_after_the_joins_answer_and_then_is_too_old() -> None:
     """Seen live: a valid commit, 0.7 s behind a JoinGroup on its connection, is refused with 22."""
     group = stable(2)
     group.join(0, 0, claimed=1)

@@ -65,9 +65,8 @@ def test_pending_ids_are_forgotten() -> None:  # [F1]
     assert group.join(1, id).code(1) == UNKNOWN_MEMBER_ID
 
 
-def test_a_first_round_that_was_never_written_is_forgotten_whole_and_its_number_is_given_again() -> (
-    None
-):  # [K8]
+# [K8]
+def test_a_first_round_that_was_never_written_is_forgotten_and_its_number_given_again() -> None:
     group = completing(2)
     assert group.core.generation == 1
     group.fails_over()
@@ -86,9 +85,8 @@ def test_a_member_of_a_forgotten_generation_is_told_that_it_is_the_wrong_one() -
     assert group.sync(0, generation=2).code(0) == ILLEGAL_GENERATION
 
 
-def test_an_assignment_that_was_written_but_overtaken_is_loaded_and_members_that_know_its_generation_get_it() -> (
-    None
-):  # [K9, Y5]
+# [K9, Y5]
+def test_an_overtaken_assignment_that_was_written_is_loaded_for_members_of_its_generation() -> None:
     group = completing(2)
     group.sync(0, pick=lambda w: w.core.recorded)
     group.join(1, 0, claimed=1)
@@ -121,9 +119,8 @@ def test_a_group_that_has_become_empty_is_loaded_empty_in_its_generation() -> No
     assert (group.phase, group.core.generation, group.core.members) == (Phase.EMPTY, 2, 0)
 
 
-def test_a_member_that_has_left_is_loaded_again_if_the_record_of_the_empty_group_was_not_written() -> (
-    None
-):  # [X2]
+# [X2]
+def test_a_member_that_left_is_loaded_again_if_the_empty_groups_record_was_not_written() -> None:
     group = stable(2)
     group.leave(1)
     group.leave(0, pick=lambda w: w.core.durable[0] == 1)
@@ -156,9 +153,10 @@ def listing(protocols: str, members: int) -> Group:
     return group
 
 
+# [K10]
 def test_a_follower_with_two_assignors_that_joins_again_after_a_fail_over_counts_as_changed() -> (
     None
-):  # [K10]
+):
     group = listing("range,sticky|range,sticky", 2)
     assert group.join(1, 0).labels == ("join_group:unchanged",)
     group.fails_over()
@@ -178,9 +176,8 @@ def test_after_a_fail_over_a_newcomer_must_list_the_assignor_that_was_chosen() -
     assert group.join(2).code(2) == INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_requests_that_were_waiting_break_off_with_their_connections() -> (
-    None
-):  # [F3]: answered 16, the member connects anew
+# [F3]: answered 16, the member connects anew
+def test_requests_that_were_waiting_break_off_with_their_connections() -> None:
     group = completing(2)
     group.sync(1)
     group.fails_over()

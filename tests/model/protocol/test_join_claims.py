@@ -67,9 +67,8 @@ def test_an_empty_group_accepts_whatever_its_size_would_be() -> None:
     assert group.join(0).code(0) == MEMBER_ID_REQUIRED
 
 
-def test_in_a_running_round_a_known_member_that_comes_after_the_cap_is_filled_is_dropped_and_only_the_timer_ends_the_round() -> (
-    None
-):  # [S4]
+# [S4]
+def test_a_known_member_that_comes_to_a_full_round_is_dropped_and_only_the_timer_ends_it() -> None:
     group = stable(3, 2, max_size=2)
     group.leave(1)
     group.enter(1)
@@ -163,9 +162,8 @@ def test_in_one_step_a_join_completes_a_round_that_waits_for_nobody_else() -> No
     assert group.initial_delay().codes == {2: NONE}
 
 
-def test_in_one_step_every_retry_makes_another_member_that_nobody_will_ever_be() -> (
-    None
-):  # KIP-394's reason
+# KIP-394's reason
+def test_in_one_step_every_retry_makes_another_member_that_nobody_will_ever_be() -> None:
     group = Group(1, two_step=False)
     group.join(0)
     group.reconnects(0)
@@ -252,9 +250,8 @@ def test_a_changed_follower_of_a_stable_group_starts_a_round() -> None:  # [J6]
     assert (group.phase, group.core.parked) == (Phase.PREPARING, 1)
 
 
-def test_a_second_join_of_a_parked_member_takes_the_place_of_the_first_which_is_never_answered() -> (
-    None
-):  # [K11]
+# [K11]
+def test_a_second_join_of_a_parked_member_replaces_the_first_which_is_never_answered() -> None:
     group = in_phase(Phase.PREPARING)
     group.join(0, 0, claimed=1)
     group.join(0, 0, claimed=1, elsewhere=True)

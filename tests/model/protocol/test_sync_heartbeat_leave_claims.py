@@ -133,9 +133,8 @@ def test_an_append_that_a_new_round_overtakes_changes_nothing() -> None:  # [Y5]
     assert group.phase == Phase.PREPARING
 
 
-def test_a_second_sync_of_a_parked_member_takes_the_place_of_the_first_which_is_never_answered() -> (
-    None
-):  # [K11]
+# [K11]
+def test_a_second_sync_of_a_parked_member_replaces_the_first_which_is_never_answered() -> None:
     group = round_of(2)
     group.sync(1)
     group.sync(1, elsewhere=True)
