@@ -110,11 +110,15 @@ def _join_ms(round: Round) -> int | None:
 
 
 def _blocked(timeline: Timeline) -> Iterator[Anomaly]:
-    """Rounds that waited for members that were gone already (their session timeout ended the wait)."""
+    """Rounds that waited for members already gone, until a session timeout ended the wait."""
     waits = [
-        (ms, r) for r in timeline.rounds
-        if r.waited_for.startswith("gone") and r.started is not None and (ms := _join_ms(r)) is not None and ms >= SLOW_MS
-    ]  # fmt: skip
+        (ms, r)
+        for r in timeline.rounds
+        if r.waited_for.startswith("gone")
+        and r.started is not None
+        and (ms := _join_ms(r)) is not None
+        and ms >= SLOW_MS
+    ]
     if not waits:
         return
     total = sum(ms for ms, _ in waits)
@@ -233,9 +237,13 @@ def _bounces(timeline: Timeline) -> Iterator[Anomaly]:
 
 def _short_lives(timeline: Timeline) -> Iterator[Anomaly]:
     lives = [
-        (ms, m) for m in timeline.members.values()
-        if m.gone in ("left", "expired") and m.joined is not None and (ms := elapsed(m.joined, m.ended)) is not None and ms < SHORT_LIFE_MS
-    ]  # fmt: skip
+        (ms, m)
+        for m in timeline.members.values()
+        if m.gone in ("left", "expired")
+        and m.joined is not None
+        and (ms := elapsed(m.joined, m.ended)) is not None
+        and ms < SHORT_LIFE_MS
+    ]
     if len(lives) >= 3:
         typical = int(median(ms for ms, _ in lives))
         shortest, member = min(lives, key=lambda x: x[0])

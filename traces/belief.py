@@ -76,7 +76,7 @@ class Belief:
         return str(least) if least == most else f"{least} to {most}"
 
     def not_parked(self) -> tuple[str, ...] | None:
-        """The members whose JoinGroup is not known to be parked; None if some member has no name."""
+        """The members whose JoinGroup is not known to be parked; None if some are not known."""
         if self.others_most != 0 or self.joined_most:
             return None
         return tuple(id for id, waits in self.inside.items() if not waits)

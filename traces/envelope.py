@@ -18,7 +18,12 @@ from groupcheck.traces.timestamps import from_number, parse_time
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _LOGGER = re.compile(
-    r"[ \t]*\((?:kafka\.coordinator\.[\w.$]{1,200}|org\.apache\.kafka\.[\w.$]{1,200}|Group\w{1,60}|\w?(?:\.\w){1,8}\.\w{1,60})\)"
+    r"[ \t]*\((?:"
+    r"kafka\.coordinator\.[\w.$]{1,200}"
+    r"|org\.apache\.kafka\.[\w.$]{1,200}"
+    r"|Group\w{1,60}"
+    r"|\w?(?:\.\w){1,8}\.\w{1,60}"
+    r")\)"
     r"(?:[ \t]*\[[^\[\]]{1,200}\])?\Z"
 )
 _MESSAGE_KEYS = (

@@ -86,9 +86,10 @@ class RebalanceStarted(Event):
 
 @frozen(kw_only=True)
 class Stabilized(Event):
-    """The join phase is over: `generation` begins with `members` members (None in logs before 2.8)."""
+    """The join phase is over and `generation` begins."""
 
     generation: int
+    # How many members it has; None in logs before 2.8.
     members: int | None = None
 
 

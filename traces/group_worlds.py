@@ -109,7 +109,7 @@ class GroupWorlds:
         self.belief = Belief(strangers=self.belief.strangers)
 
     def go_on_from(self, worlds: Worlds, base: int | None, *, emptied: bool) -> None:
-        """Goes on from this place; who the members are is open, unless the group has become empty."""
+        """Goes on from here. Who the members are is open, unless the group has become empty."""
         strangers = self.belief.strangers
         self.forget()
         self.worlds, self.base = worlds, base

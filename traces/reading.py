@@ -34,7 +34,9 @@ _SHORTEST_GZIP = 20
 _SNIFF = 8192
 _LONGEST_MAGIC = 6
 MOST_UNPACKED, MOST_RATIO = 4 << 30, 200
-"""A gzip file that unpacks to more bytes than the first, and to more than so many times its own size, is no log: the rest of it is not read."""
+"""A gzip file that unpacks to more bytes than the first, and to more than the second times its own
+size, is no log: the rest of it is not read.
+"""
 _UNPACK = "unpack it first (gzip is read as it is)"
 _CAPTURE = "packet captures are not replayed yet; give the coordinator's log"
 _NO_TEXT = {
@@ -95,7 +97,7 @@ class Notes:
 
 
 def open_log(path: str) -> BinaryIO:
-    """Opens `path`, gzip or not. Raises `TraceError` if there is nothing to read or it is not text."""
+    """Opens `path`, gzip or not. Raises `TraceError` if it cannot be read or is not text."""
     try:
         if Path(path).is_dir():
             raise TraceError("is a directory", where=path, do="give log files")

@@ -247,9 +247,20 @@ def _report(replay: Replay, forced: str | None) -> FileReport:
     )
     foreign = log.notes.lines - log.understood - log.strange
     return FileReport(
-        log.path, forced or log.format or formats.UNKNOWN_FORMAT, verdict, reason, log.notes.lines, log.understood, foreign, log.strange,
-        tuple(log.samples), versions, tuple(notes), groups, tuple(anomalies),
-    )  # fmt: skip
+        path=log.path,
+        format=forced or log.format or formats.UNKNOWN_FORMAT,
+        verdict=verdict,
+        reason=reason,
+        lines=log.notes.lines,
+        understood=log.understood,
+        foreign=foreign,
+        strange=log.strange,
+        samples=tuple(log.samples),
+        versions=versions,
+        notes=tuple(notes),
+        groups=groups,
+        anomalies=tuple(anomalies),
+    )
 
 
 def _doubts(log: BrokerLog) -> tuple[str, list[str]]:

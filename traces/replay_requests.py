@@ -40,7 +40,9 @@ GROUPS_KEPT = 2000
 UNEXPLAINED_KEPT = 200
 SHOWN = 20
 MOVED_MS = 300_000.0
-"""So long may a request that no line shows be felt: a round waits for its members for max.poll.interval.ms, by default five minutes."""
+"""How long a request that no line shows can have an effect: a round waits for its members for
+max.poll.interval.ms, by default five minutes.
+"""
 _JUDGED = (JoinExchange, SyncExchange, HeartbeatExchange, LeaveExchange, CommitExchange)
 AWAY_CODES = frozenset({14, 15, 16})
 MOVED_AWAY = frozenset({14, 16})
@@ -149,9 +151,20 @@ class RequestTrail:
         unexplained = tuple(self.unexplained) if followed else ()
         requests = Requests(self.facts, self.owners, self.follower.judged if followed else 0)
         return GroupReport(
-            self.group, None, protocol, verdict, reason, self.timeline, anomalies, unexplained,
-            self.refused if followed else 0, 0, self.lines, self.follower.begins if followed else "", requests,
-        )  # fmt: skip
+            group=self.group,
+            coordinator=None,
+            protocol=protocol,
+            verdict=verdict,
+            reason=reason,
+            timeline=self.timeline,
+            anomalies=anomalies,
+            unexplained=unexplained,
+            unexplained_count=self.refused if followed else 0,
+            assumed_count=0,
+            lines=self.lines,
+            begins=self.follower.begins if followed else "",
+            requests=requests,
+        )
 
     def _verdict(self, doubts: str) -> tuple[Kind, str]:
         follower = self.follower
@@ -328,9 +341,20 @@ class RequestReplay:
             anomalies = (Anomaly("out_of_order", log.first_backwards, text),)
         foreign = log.notes.lines - log.understood - log.strange
         return FileReport(
-            log.path, formats.REQUEST_LOG, verdict, reason, log.notes.lines, log.understood, foreign, log.strange,
-            tuple(log.samples), (), tuple(notes), groups, anomalies,
-        )  # fmt: skip
+            path=log.path,
+            format=formats.REQUEST_LOG,
+            verdict=verdict,
+            reason=reason,
+            lines=log.notes.lines,
+            understood=log.understood,
+            foreign=foreign,
+            strange=log.strange,
+            samples=tuple(log.samples),
+            versions=(),
+            notes=tuple(notes),
+            groups=groups,
+            anomalies=anomalies,
+        )
 
     def _verdict(self, groups: tuple[GroupReport, ...]) -> tuple[Kind, str]:
         if not groups:

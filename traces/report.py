@@ -46,10 +46,12 @@ class Unexplained:
 
 @frozen
 class Requests:
-    """What a request log adds: facts, who believed to own what, and how many answers were judged."""
+    """What a request log adds to the report of a group."""
 
     facts: RequestFacts
+    # Who believed to own what.
     owners: Owners
+    # How many answers were judged.
     judged: int
 
 

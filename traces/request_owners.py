@@ -199,9 +199,13 @@ class Owners:
             else None
         )
         lost = [
-            p for p in sorted(held.partitions)
-            if (owner := self._owner.get(p)) is not None and owner[0] != member and owner[2] < e.arrived and (asked is None or p in asked)
-        ]  # fmt: skip
+            p
+            for p in sorted(held.partitions)
+            if (owner := self._owner.get(p)) is not None
+            and owner[0] != member
+            and owner[2] < e.arrived
+            and (asked is None or p in asked)
+        ]
         refused = e.code in REFUSALS
         if lost and (refused or isinstance(e, CommitExchange)):
             others = [self._owner[p] for p in lost]
@@ -214,8 +218,18 @@ class Owners:
             clients = tuple(dict.fromkeys(client for _, client, _ in others))
             committed, accepted = isinstance(e, CommitExchange), e.code == NONE
             zombie = Zombie(
-                member, held.client, e.line, e.generation, tuple(lost), clients, round(since), round(e.given), committed, accepted, held.left
-            )  # fmt: skip
+                member=member,
+                client=held.client,
+                line=e.line,
+                generation=e.generation,
+                partitions=tuple(lost),
+                others=clients,
+                since=round(since),
+                until=round(e.given),
+                committed=committed,
+                accepted=accepted,
+                left=held.left,
+            )
             self._keep(self.zombies, zombie)
         if refused:
             held.told = True

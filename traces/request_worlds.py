@@ -46,7 +46,7 @@ PATIENT_MS = 10_000.0
 """The same, where nothing else explains the log (a broker that stood still)."""
 
 AWAY = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
-"""Answers of a broker that is not, or not yet, the group's coordinator: its memory of the group is not asked."""
+"""Answers of a broker that is not (yet) the group's coordinator: its memory is not asked."""
 OF_THE_GROUP = frozenset(
     {
         NONE,
@@ -57,7 +57,9 @@ OF_THE_GROUP = frozenset(
         GROUP_MAX_SIZE_REACHED,
     }
 )
-"""Answers for which the group's memory is asked; all others are given for the request's own sake (sizes, rights, versions) and change nothing."""
+"""Answers that depend on the group's memory. All others depend on the request alone (sizes, rights,
+versions) and change nothing.
+"""
 FAILED_APPEND = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, -1})
 _UNSEEN = -2  # the number of a subscription that no line shows
 GONE = frozenset({*AWAY, -1})

@@ -194,7 +194,7 @@ def empty_assignment(g: GroupWorlds, event: EmptyAssignment) -> Misfit | None:
 
 
 def round_stuck(g: GroupWorlds, event: RoundStuck) -> Misfit | None:
-    """The join timer fired, only static members are left, and none has joined: the round goes on."""
+    """The join timer fired, and only static members are left, none joined: the round goes on."""
     g.closing = False
     return g.keep(frozenset({Phase.PREPARING}))
 
@@ -214,7 +214,9 @@ def round_open(g: GroupWorlds, event: RoundOpen) -> Misfit | None:
 
 
 def append_failed(g: GroupWorlds, event: AppendFailed) -> Misfit | None:
-    """A record was not written; a static replacement is taken back, so who the members are is open."""
+    """A record was not written. A static replacement is taken back, so that it is open who the
+    members are.
+    """
     if event.reverted_to is not None:
         g.forget_members()
     return None

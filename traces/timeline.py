@@ -208,9 +208,16 @@ class Timeline:
         cause = reason.cause if reason else Cause.NOT_TOLD
         causers = reason.members if reason else ()
         self._begin(
-            Round(moment(event), event.generation, cause=cause, causers=causers, reason=reason.text if reason else "",
-                  client_reason=reason.client if reason else None, initial=self._empty)
-        )  # fmt: skip
+            Round(
+                moment(event),
+                event.generation,
+                cause=cause,
+                causers=causers,
+                reason=reason.text if reason else "",
+                client_reason=reason.client if reason else None,
+                initial=self._empty,
+            )
+        )
         self.causes[cause.value] = self.causes.get(cause.value, 0) + 1
         self._count("rebalances")
         self._empty = False
