@@ -35,6 +35,7 @@ from groupcheck.traces.events import (
     Stabilized,
     StaticReplaced,
 )
+from groupcheck.traces.hold_up import Burst, hold_up
 from groupcheck.traces.moments import Moment, Round, elapsed, moment
 
 ROUNDS_KEPT = 20_000
@@ -67,18 +68,6 @@ class Member:
     led: int = 0
     caused: int = 0
     client_reason: str | None = None
-
-
-@define
-class Burst:
-    """Members that expired together: their timers were armed at one moment, and nothing was heard
-    of them since.
-    """
-
-    first: Moment
-    last: Moment
-    members: list[str]
-    count: int = 0
 
 
 _HANDLERS: dict[type[Event], Callable[[Any, Any], None]] = {}
@@ -271,7 +260,7 @@ class Timeline:
             moment(event),
             "stabilized",
         )
-        _hold_up(round, self.bursts[-1] if self.bursts else None, self.still_awaited)
+        hold_up(round, self.bursts[-1] if self.bursts else None, self.still_awaited)
         self.largest = max(self.largest, event.members or 0)
         self._count("stabilized")
         self._joined_up(event)
@@ -287,7 +276,7 @@ class Timeline:
             moment(event),
             "emptied",
         )
-        _hold_up(round, self.bursts[-1] if self.bursts else None, ())
+        hold_up(round, self.bursts[-1] if self.bursts else None, ())
         self._count("emptied")
         self._empty = True
         self._note_generation(event.generation)
@@ -451,53 +440,3 @@ class Timeline:
                 self.starts.append(event.time)
             for id in began.causers:
                 self.member(id, event).caused += 1
-
-
-AT_ONCE_MS = 50
-"""Lines this close together are one step of the coordinator, as far as a log can tell."""
-
-
-MOST_CANDIDATES = 5
-
-
-def _hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None:
-    """Who came last, or for whom the round waited in vain, as far as the lines since its start
-    tell.
-    """
-    last = (
-        round.last
-        if round.last is not None
-        and (elapsed(moment(round.last), round.joined_at) or 0) <= AT_ONCE_MS
-        else None
-    )
-    if round.not_rejoined:
-        round.held_up_by, round.waited_for = (
-            tuple(round.not_rejoined),
-            "did not rejoin until the rebalance timeout",
-        )
-    elif isinstance(last, MemberExpired):
-        together = burst is not None and burst.last.line == last.line
-        round.held_up_by = (
-            tuple(burst.members) if burst is not None and together else (last.member,)
-        )
-        round.waited_for = (
-            "never joined, until the session timeout"
-            if last.pending
-            else "gone, until the session timeout"
-        )
-    elif isinstance(last, MemberLeft):
-        round.held_up_by, round.waited_for = (last.member,), "left instead of joining"
-    elif isinstance(last, MemberAdded):
-        round.held_up_by, round.waited_for = (last.member,), "joined last"
-    elif isinstance(last, RebalanceStarted) and not awaited:
-        round.waited_for = "nobody"
-    elif round.initial:
-        round.waited_for = "the initial delay"
-    elif 0 < len(awaited) <= MOST_CANDIDATES:
-        round.held_up_by, round.waited_for = (
-            awaited,
-            "joined last" if len(awaited) == 1 else "one of them joined last",
-        )
-    else:
-        round.waited_for = "not shown (the JoinGroup of a member that the group knew)"
-    round.last = None

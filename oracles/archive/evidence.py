@@ -104,7 +104,7 @@ def event_row(event: Event | Exchange, text: str, path: str) -> tuple[Any, ...]:
 
 
 def modified(ns: int) -> datetime | None:
-    """When a file was written, in UTC and whole milliseconds; None for years that no calendar has."""
+    """When a file was written, in UTC and whole milliseconds; None beyond the calendar's years."""
     try:
         return datetime(1970, 1, 1) + timedelta(milliseconds=ns // 1_000_000)
     except OverflowError:

@@ -63,7 +63,9 @@ def work(source: Source) -> int:
 
 
 def dealt(sources: Sequence[Source], run: int) -> list[Pack]:
-    """Packs of about the same work, of neighbours by name; the largest files first, each by itself."""
+    """Packs of about the same work. The largest files come first, each in a pack of its own; the
+    others share packs with their neighbours by name.
+    """
     full = min(max(sum(map(work, sources)) // PACKS, LEAST_PACK), PACK_BYTES)
     large = sorted((s for s in sources if work(s) >= full), key=lambda s: (-work(s), s.path))
     groups = [[source] for source in large]

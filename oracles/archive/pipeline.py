@@ -179,7 +179,7 @@ def _blamed(uri: str, pack: Pack, died: JobError) -> Done:
 
 
 def _added(place: Place, manifest: Manifest, done: Sequence[Done]) -> Manifest:
-    """Commits a wave: its parts, and those of earlier ones again without the rows that it replaces."""
+    """Commits a wave: its parts, and earlier parts rewritten without the rows that it replaces."""
     replaced = {path for one in done for path in one.files if path in manifest.files}
     gone = sorted({manifest.files[path].part for path in replaced})
     new = {one.part: one.written for one in done}

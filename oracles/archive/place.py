@@ -16,7 +16,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.engine.shards.filesystem import filesystem_of, plainly
 
 HIDDEN = "_unfinished"
-"""A folder that readers of Parquet pass over, as they do with all names that begin with an underscore."""
+"""Readers of Parquet pass over this folder: its name begins with an underscore."""
 
 
 @define

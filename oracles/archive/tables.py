@@ -228,7 +228,9 @@ TABLES = {
     "verdicts": VERDICTS,
     "files": FILES,
 }
-"""In the order in which they are put in place: what is in `verdicts` and `files` has its rows everywhere else."""
+"""In the order in which they are put in place. `verdicts` and `files` come last: a file that they
+name has its rows in all other tables.
+"""
 
 
 @cache

@@ -26,7 +26,9 @@ from groupcheck.traces.report import FileReport
 
 REASON_CHARS = 500
 COLLECT_AFTER = 100_000
-"""New objects until Python looks for cycles: a replay makes hardly any, and looking for them was a fifth of its time."""
+"""New objects until Python looks for cycles. A replay makes hardly any cycles, and looking for them
+took a fifth of its time.
+"""
 UNREADABLE = "cannot be read"
 """So begins the error of a file that may be readable another time."""
 

@@ -70,10 +70,15 @@ class Finding:
         from groupcheck.oracles.conform.assignors_inputs import shown
 
         return {
-            "assignor": self.assignor, "promise": self.promise, "words": self.words, "circumstances": list(self.circumstances),
-            "input": shown(self.group) if self.group else None, "answer": self.answer, "code": self.code,
+            "assignor": self.assignor,
+            "promise": self.promise,
+            "words": self.words,
+            "circumstances": list(self.circumstances),
+            "input": shown(self.group) if self.group else None,
+            "answer": self.answer,
+            "code": self.code,
             "kafka": asdict(self.kafka) if self.kafka else None,
-        }  # fmt: skip
+        }
 
 
 @frozen
@@ -99,11 +104,16 @@ class Against:
     def document(self) -> dict[str, Any]:
         """All that `--json` prints; the same question gives the same document."""
         return {
-            "schema": SCHEMA, "library": self.library.name, "version": self.library.version, "examples": self.examples, "searches": self.searches,
-            "assignors": [offered.name for offered in self.library.assignors], "given_up": list(self.given_up),
+            "schema": SCHEMA,
+            "library": self.library.name,
+            "version": self.library.version,
+            "examples": self.examples,
+            "searches": self.searches,
+            "assignors": [offered.name for offered in self.library.assignors],
+            "given_up": list(self.given_up),
             "verdict": "findings" if self.findings else "nothing found",
             "findings": [finding.document() for finding in self.findings],
-        }  # fmt: skip
+        }
 
 
 def circumstances(group: Group) -> frozenset[str]:

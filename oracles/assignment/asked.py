@@ -45,9 +45,14 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "balanced at rest": ("settled",),
 }
 ONLY: Mapping[str | None, tuple[str, ...]] = {
-    "range": FRESH, "roundrobin": FRESH, "server-range": FRESH, "uniform": ("fresh", "settled"),
-}  # fmt: skip
-"""Some read no claims; and the coordinator's targets, which uniform reads, are all of one epoch and never overlap."""
+    "range": FRESH,
+    "roundrobin": FRESH,
+    "server-range": FRESH,
+    "uniform": ("fresh", "settled"),
+}
+"""The groups that make sense for these assignors. Three read no claims. Uniform reads the
+coordinator's targets, which are all of one epoch and never overlap.
+"""
 
 ANSWERS = Asked("answers", CLAIMED)
 AGAIN = Asked("the same again", CLAIMED, of_many=lambda answers, group: _another(answers, group))
@@ -157,7 +162,7 @@ def breaks(
 
 
 def _another(answers: Answers, group: Group) -> Iterator[Violation]:
-    """After other questions the same one has the same answer: nothing is remembered between calls."""
+    """Asked again after other questions, it gives the same answer: calls leave no memory."""
     first, again = answers.of(group), answers.again(group)
     if str(first) != str(again) if isinstance(first, NoAssignment) else first != again:
         yield Violation("the same again", f"asked again it answers {answer_shown(again)}")

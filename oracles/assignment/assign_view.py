@@ -101,7 +101,7 @@ def _moved(moved: Mapping[Partition, tuple[str, str | None]]) -> str:
 
 
 def _table(judged: Judged) -> Table:
-    """Each member with what it has, and beside it what would be right where that is something else."""
+    """Each member with what it has and, where that differs, what would be right."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     same = judged.assigned is judged.right.assigned
     for title in (

@@ -60,7 +60,10 @@ def assignor_contract(
         )
     import pytest
 
-    name = f"{getattr(assignor, '__module__', '')}:{getattr(assignor, '__qualname__', type(assignor).__name__)}"
+    name = (
+        f"{getattr(assignor, '__module__', '')}:"
+        f"{getattr(assignor, '__qualname__', type(assignor).__name__)}"
+    )
     library = callables.library(name, assignor, like)
     answers = Answers(library.assignors[0])
 

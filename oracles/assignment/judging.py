@@ -235,7 +235,7 @@ def _own_answer(question: Question) -> Iterator[tuple[str, Assignment]]:
 
 
 def _let_go_of(question: Question, assigned: Assignment) -> Assignment:
-    """Less the partitions that another member still owns: those are for the next round (KIP-429)."""
+    """Without the partitions that others still own: they are for the next round (KIP-429)."""
     owners: dict[Partition, list[tuple[int, str]]] = {}
     for member in question.group.members:
         for partition in member.owned:

@@ -84,7 +84,7 @@ def unevenness(sizes: Mapping[str, int], weights: Weights) -> Fraction:
 
 
 def claimants(group: Group) -> dict[Partition, str]:
-    """Who claims each partition; of several the one of the highest generation, of these the first."""
+    """Who claims each partition: the claimant of the highest generation, the first among equals."""
     claimed: dict[Partition, tuple[int, str]] = {}
     for member in group.members:
         for partition in member.owned:

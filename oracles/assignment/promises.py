@@ -45,7 +45,7 @@ FEW = 4  # moves told
 
 @frozen(slots=False)
 class Case:
-    """An assignment to be judged. `best` is found when it is first asked for, unless it is known."""
+    """An assignment to be judged. `best` is `known`, or is found when it is first asked for."""
 
     group: Group
     assigned: Assigned

@@ -18,7 +18,7 @@ from attrs import asdict, frozen
 from groupcheck.model.engine import UserError
 
 if TYPE_CHECKING:
-    from groupcheck.oracles.assignment.statements import Mutant, Statement
+    from groupcheck.oracles.assignment.statement import Mutant, Statement
 
 SCHEMA = "groupcheck.prove/1"
 PATIENCE_MS = 20_000  # for one question to z3
@@ -134,7 +134,7 @@ def exit_code(proofs: Iterable[Proof]) -> int:
 def _terms(statement: Statement, mutant: Mutant | None = None) -> tuple[list[Any], Any]:
     import z3
 
-    from groupcheck.oracles.assignment.statements import PARTS
+    from groupcheck.oracles.assignment.statement import PARTS
 
     variables = {name: z3.Int(name) for name in statement.variables.split()}
     parts = {**PARTS, mutant.part: mutant.instead} if mutant else PARTS

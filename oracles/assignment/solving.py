@@ -78,7 +78,9 @@ def solve(
 
 
 def _core_by_leaving_out(question: Question, names: tuple[str, ...], case: Case) -> tuple[str, ...]:
-    """What HiGHS says cannot be left out, one after the other; more than that where its time ends."""
+    """The words of what excludes each other. HiGHS is asked again without each one in turn, and one
+    that it does not need is left out. If the time ends, more than necessary remains.
+    """
     until = time.monotonic() + SECONDS_TO_FIND
     kept: list[str | Constraint] = [
         *(name for name in names if name not in IN_THE_FORM),
@@ -182,7 +184,9 @@ class _Statement:
         return str(self.solver.check(*(self.literals if literals is None else literals)))
 
     def core(self, until: float) -> tuple[str, ...]:
-        """The words of what excludes each other, as few as taking away one after the other leaves."""
+        """The words of what excludes each other. Each one in turn is taken away if the rest still
+        excludes each other.
+        """
         found = {str(literal) for literal in self.solver.unsat_core()}
         core = [literal for literal in self.literals if str(literal) in found]
         for literal in list(core):

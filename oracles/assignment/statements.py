@@ -2,126 +2,31 @@
 integers.
 
 A loop is proved by an invariant: it holds before the first pass, each pass keeps it, and after the
-last it says what is wanted. The pieces that a statement is made of stand in `Parts`; a mutant is a
-statement with one piece wrong, and has to be refuted. z3 is imported here: import late.
-
-Names: P partitions, n members, q and r with P = q*n + r and 0 <= r < n, so that q is P/n rounded
-down.
+last it says what is wanted. The names of the variables stand in statement.py. z3 is imported here:
+import late.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import z3
-from attrs import field, frozen
 
-Term = Any  # z3's expressions have no types
-Part = Callable[..., Term]
-Make = Callable[[Mapping[str, Term], Mapping[str, Part]], Term]
+from groupcheck.oracles.assignment.statement import (
+    Make,
+    Mutant,
+    Part,
+    Statement,
+    Term,
+    either,
+    least,
+    numbers,
+)
 
 CLIENT_RANGE = "RangeAssignor.assignPartitions, KIP-54"
 ROUND_ROBIN = "RoundRobinAssignor.assignPartitions, CircularIterator"
 STICKY = "AbstractStickyAssignor.ConstrainedAssignmentBuilder, KIP-54"
 UNIFORM = "UniformHomogeneousAssignmentBuilder, KIP-848"
-
-
-@frozen
-class Mutant:
-    """A statement's formula with one piece wrong. `words`: what is wrong with it."""
-
-    words: str
-    part: str
-    instead: Part
-
-
-def _mutants(given: Iterable[Mutant]) -> tuple[Mutant, ...]:
-    return tuple(given)
-
-
-@frozen
-class Statement:
-    """`premises` and `claim` are made of the variables (names of integers) and the parts, so that a
-    mutant can exchange one.
-    """
-
-    subject: str
-    words: str
-    source: str
-    variables: str
-    premises: Make
-    claim: Make
-    mutants: tuple[Mutant, ...] = field(converter=_mutants)
-    bound: str = "universal"
-
-
-def _if(condition: Term, then: Term, otherwise: Term) -> Term:
-    return z3.If(condition, then, otherwise)
-
-
-def _least(a: Term, b: Term) -> Term:
-    return z3.If(a < b, a, b)
-
-
-def _numbers(**values: int) -> dict[str, Term]:
-    return {name: z3.IntVal(value) for name, value in values.items()}
-
-
-def start(v: Mapping[str, Term], i: Term) -> Term:
-    """The first partition of the i-th subscriber's range."""
-    return v["q"] * i + _least(i, v["r"])
-
-
-def length(v: Mapping[str, Term], i: Term) -> Term:
-    """How many partitions the i-th subscriber's range has."""
-    return v["q"] + _if(i < v["r"], 1, 0)
-
-
-def owner(v: Mapping[str, Term], p: Term) -> Term:
-    """Whose range partition p is in."""
-    longer = (v["q"] + 1) * v["r"]
-    return _if(p < longer, p / (v["q"] + 1), v["r"] + (p - longer) / _if(v["q"] == 0, 1, v["q"]))
-
-
-def count(v: Mapping[str, Term], i: Term) -> Term:
-    """How many partitions the i-th member has when round robin's pointer has gone round d times and
-    stands at k.
-    """
-    return v["d"] + _if(i < v["k"], 1, 0)
-
-
-def following(v: Mapping[str, Term], k: Term) -> Term:
-    """Where the pointer stands after k."""
-    return _if(k + 1 == v["n"], 0, k + 1)
-
-
-def larger(v: Mapping[str, Term]) -> Term:
-    """May a member that claims c keep one more than q (sticky)? `over`: how many members before it
-    do.
-    """
-    return z3.And(v["c"] > v["q"], v["over"] < v["r"])
-
-
-def gives_up(v: Mapping[str, Term]) -> Term:
-    """May a member leave the larger quota to a later one (uniform)? `behind`: how many come after
-    it, `extra`: larger quotas left.
-    """
-    return z3.And(v["wants"] == 1, v["behind"] >= v["extra"])
-
-
-PARTS: Mapping[str, Part] = {
-    "start": start,
-    "length": length,
-    "owner": owner,
-    "count": count,
-    "following": following,
-    "larger": larger,
-    "gives_up": gives_up,
-    "free": lambda v: v["P"] - v["kept"],
-    "more": lambda v: v["m"] + 1,
-    "most": lambda v: v["q"] + _if(v["r"] > 0, 1, 0),
-}
 
 
 def _shared(v: Mapping[str, Term], parts: Mapping[str, Part]) -> list[Term]:
@@ -172,63 +77,120 @@ def _even(part: str) -> Make:
 
 def _taken(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
     """One pass of the loop that cuts ranges: from `at`, with `left` longer ranges still to give."""
-    at, left = v["at"] + v["q"] + _if(v["left"] > 0, 1, 0), _if(v["left"] > 0, v["left"] - 1, 0)
-    first = {**v, "left": v["r"], **_numbers(i=0, at=0)}
+    at, left = (
+        v["at"] + v["q"] + either(v["left"] > 0, 1, 0),
+        either(v["left"] > 0, v["left"] - 1, 0),
+    )
+    first = {**v, "left": v["r"], **numbers(i=0, at=0)}
     return z3.And(
         *_taking(first, f),
         at == f["start"](v, v["i"] + 1),
-        left == _if(v["i"] + 1 < v["r"], v["r"] - v["i"] - 1, 0),
+        left == either(v["i"] + 1 < v["r"], v["r"] - v["i"] - 1, 0),
     )
 
 
 def _taking(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
-    left = _if(v["i"] < v["r"], v["r"] - v["i"], 0)
+    left = either(v["i"] < v["r"], v["r"] - v["i"], 0)
     return [*_members("i")(v, f), v["at"] == f["start"](v, v["i"]), v["left"] == left]
 
 
 EARLIER = Mutant(
     "the extra partition counted for the members before only",
     "start",
-    lambda v, i: v["q"] * i + _least(i - 1, v["r"]),
+    lambda v, i: v["q"] * i + least(i - 1, v["r"]),
 )
 NO_EXTRA = Mutant("nobody has an extra partition", "length", lambda v, i: v["q"] + 0 * i)
 ONE_MORE = Mutant(
-    "one member more has an extra partition", "length", lambda v, i: v["q"] + _if(i <= v["r"], 1, 0)
+    "one member more has an extra partition",
+    "length",
+    lambda v, i: v["q"] + either(i <= v["r"], 1, 0),
 )
-TWO_MORE = Mutant("an extra of two", "length", lambda v, i: v["q"] + _if(i < v["r"], 2, 0))
+TWO_MORE = Mutant("an extra of two", "length", lambda v, i: v["q"] + either(i < v["r"], 2, 0))
 
 RANGE = (
     Statement(
-        "range", "the ranges begin at 0, each where the last ended, and end at P", CLIENT_RANGE, "P n q r i",
-        _members("i"), _begins, [EARLIER, NO_EXTRA, ONE_MORE],
+        subject="range",
+        words="the ranges begin at 0, each where the last ended, and end at P",
+        source=CLIENT_RANGE,
+        variables="P n q r i",
+        premises=_members("i"),
+        claim=_begins,
+        mutants=[EARLIER, NO_EXTRA, ONE_MORE],
     ),
     Statement(
-        "range", "the loop that cuts them is this formula", CLIENT_RANGE, "P n q r i at left", _taking, _taken,
-        [Mutant("starts counted with q + 1 for all", "start", lambda v, i: (v["q"] + 1) * i)],
-    ),
-    Statement("range", "valid: no partition is in two ranges", CLIENT_RANGE, "P n q r i j", _members("i", "j"), _one_owner, [ONE_MORE, TWO_MORE]),
-    Statement(
-        "range", "valid: what a range holds exists", CLIENT_RANGE, "P n q r i", _members("i"),
-        lambda v, f: z3.And(f["start"](v, v["i"]) >= 0, f["start"](v, v["i"]) + f["length"](v, v["i"]) <= v["P"]), [ONE_MORE, EARLIER],
-    ),
-    Statement(
-        "range", "complete: every partition is in somebody's range", CLIENT_RANGE, "P n q r p", _partition, _some_owner,
-        [NO_EXTRA, Mutant("the owner found with q alone", "owner", lambda v, p: p / _if(v["q"] == 0, 1, v["q"]))],
+        subject="range",
+        words="the loop that cuts them is this formula",
+        source=CLIENT_RANGE,
+        variables="P n q r i at left",
+        premises=_taking,
+        claim=_taken,
+        mutants=[
+            Mutant("starts counted with q + 1 for all", "start", lambda v, i: (v["q"] + 1) * i)
+        ],
     ),
     Statement(
-        "range", "balanced: of one topic two subscribers differ by one at most", CLIENT_RANGE, "P n q r i j", _members("i", "j"),
-        _even("length"), [TWO_MORE],
+        subject="range",
+        words="valid: no partition is in two ranges",
+        source=CLIENT_RANGE,
+        variables="P n q r i j",
+        premises=_members("i", "j"),
+        claim=_one_owner,
+        mutants=[ONE_MORE, TWO_MORE],
     ),
     Statement(
-        "range", "over T topics of the same subscribers two differ by T at most (one topic more)", CLIENT_RANGE, "P n q r i j T before",
-        lambda v, f: [*_members("i", "j")(v, f), v["T"] >= 0, -v["T"] <= v["before"], v["before"] <= v["T"]],
-        lambda v, f: z3.And(
+        subject="range",
+        words="valid: what a range holds exists",
+        source=CLIENT_RANGE,
+        variables="P n q r i",
+        premises=_members("i"),
+        claim=lambda v, f: z3.And(
+            f["start"](v, v["i"]) >= 0, f["start"](v, v["i"]) + f["length"](v, v["i"]) <= v["P"]
+        ),
+        mutants=[ONE_MORE, EARLIER],
+    ),
+    Statement(
+        subject="range",
+        words="complete: every partition is in somebody's range",
+        source=CLIENT_RANGE,
+        variables="P n q r p",
+        premises=_partition,
+        claim=_some_owner,
+        mutants=[
+            NO_EXTRA,
+            Mutant(
+                "the owner found with q alone",
+                "owner",
+                lambda v, p: p / either(v["q"] == 0, 1, v["q"]),
+            ),
+        ],
+    ),
+    Statement(
+        subject="range",
+        words="balanced: of one topic two subscribers differ by one at most",
+        source=CLIENT_RANGE,
+        variables="P n q r i j",
+        premises=_members("i", "j"),
+        claim=_even("length"),
+        mutants=[TWO_MORE],
+    ),
+    Statement(
+        subject="range",
+        words="over T topics of the same subscribers two differ by T at most (one topic more)",
+        source=CLIENT_RANGE,
+        variables="P n q r i j T before",
+        premises=lambda v, f: [
+            *_members("i", "j")(v, f),
+            v["T"] >= 0,
+            -v["T"] <= v["before"],
+            v["before"] <= v["T"],
+        ],
+        claim=lambda v, f: z3.And(
             v["before"] + f["length"](v, v["i"]) - f["length"](v, v["j"]) <= v["T"] + 1,
             v["before"] + f["length"](v, v["i"]) - f["length"](v, v["j"]) >= -v["T"] - 1,
         ),
-        [TWO_MORE],
+        mutants=[TWO_MORE],
     ),
-)  # fmt: skip
+)
 
 
 def _pointing(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
@@ -247,7 +209,7 @@ def _turned(v: Mapping[str, Term], f: Mapping[str, Part]) -> dict[str, Term]:
     return {
         **v,
         "k": f["following"](v, v["k"]),
-        "d": v["d"] + _if(v["k"] + 1 == v["n"], 1, 0),
+        "d": v["d"] + either(v["k"] + 1 == v["n"], 1, 0),
         "p": v["p"] + 1,
     }
 
@@ -265,7 +227,7 @@ def _subscribed(k: Term) -> Term:
 
 def _steps(v: Mapping[str, Term], k: Term) -> Term:
     """From k to the subscriber s, going round."""
-    return _if(v["s"] >= k, v["s"] - k, v["s"] - k + v["n"])
+    return either(v["s"] >= k, v["s"] - k, v["s"] - k + v["n"])
 
 
 def _searching(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
@@ -285,34 +247,77 @@ def _nearer(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
 
 
 BEYOND = Mutant(
-    "the pointer turns one too late", "following", lambda v, k: _if(k == v["n"], 0, k + 1)
+    "the pointer turns one too late", "following", lambda v, k: either(k == v["n"], 0, k + 1)
 )
 BACK = Mutant(
     "the pointer is set back (as with each new topic)", "following", lambda v, k: z3.IntVal(0) * k
 )
 BY_TWO = Mutant(
-    "the pointer goes on by two", "following", lambda v, k: _if(k + 2 >= v["n"], 0, k + 2)
+    "the pointer goes on by two", "following", lambda v, k: either(k + 2 >= v["n"], 0, k + 2)
 )
 
 ROBIN = (
     Statement(
-        "round robin", "the pointer after p partitions is p mod n, over all topics", ROUND_ROBIN, "n d k p", _pointing,
-        lambda v, f: z3.And(*_pointing({**v, **_numbers(d=0, k=0, p=0)}, f), *_pointing(_turned(v, f), f)), [BEYOND, BACK, BY_TWO],
+        subject="round robin",
+        words="the pointer after p partitions is p mod n, over all topics",
+        source=ROUND_ROBIN,
+        variables="n d k p",
+        premises=_pointing,
+        claim=lambda v, f: z3.And(
+            *_pointing({**v, **numbers(d=0, k=0, p=0)}, f), *_pointing(_turned(v, f), f)
+        ),
+        mutants=[BEYOND, BACK, BY_TWO],
     ),
     Statement(
-        "round robin", "valid and complete: each partition makes one member's count larger by one, no other's", ROUND_ROBIN, "n d k p i",
-        _counting("i"), lambda v, f: f["count"](_turned(v, f), v["i"]) == f["count"](v, v["i"]) + _if(v["i"] == v["k"], 1, 0),
-        [BACK, BY_TWO, Mutant("the member at the pointer counted too early", "count", lambda v, i: v["d"] + _if(i < v["k"] - 1, 1, 0))],
+        subject="round robin",
+        words=(
+            "valid and complete: each partition makes one member's count larger by one, no other's"
+        ),
+        source=ROUND_ROBIN,
+        variables="n d k p i",
+        premises=_counting("i"),
+        claim=lambda v, f: (
+            f["count"](_turned(v, f), v["i"])
+            == f["count"](v, v["i"]) + either(v["i"] == v["k"], 1, 0)
+        ),
+        mutants=[
+            BACK,
+            BY_TWO,
+            Mutant(
+                "the member at the pointer counted too early",
+                "count",
+                lambda v, i: v["d"] + either(i < v["k"] - 1, 1, 0),
+            ),
+        ],
     ),
     Statement(
-        "round robin", "balanced: with equal subscriptions two members differ by one at most", ROUND_ROBIN, "n d k p i j",
-        _counting("i", "j"), _even("count"), [Mutant("those before the pointer twice", "count", lambda v, i: v["d"] + _if(i < v["k"], 2, 0))],
+        subject="round robin",
+        words="balanced: with equal subscriptions two members differ by one at most",
+        source=ROUND_ROBIN,
+        variables="n d k p i j",
+        premises=_counting("i", "j"),
+        claim=_even("count"),
+        mutants=[
+            Mutant(
+                "those before the pointer twice",
+                "count",
+                lambda v, i: v["d"] + either(i < v["k"], 2, 0),
+            )
+        ],
     ),
     Statement(
-        "round robin", "with any subscriptions the search for the next subscriber ends, after n - 1 steps at most", ROUND_ROBIN, "n k s",
-        _searching, _nearer, [BEYOND, BACK, BY_TWO],
+        subject="round robin",
+        words=(
+            "with any subscriptions the search for the next subscriber ends,"
+            " after n - 1 steps at most"
+        ),
+        source=ROUND_ROBIN,
+        variables="n k s",
+        premises=_searching,
+        claim=_nearer,
+        mutants=[BEYOND, BACK, BY_TWO],
     ),
-)  # fmt: skip
+)
 
 
 def _kept(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
@@ -339,16 +344,16 @@ def _keeping(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
 def _keeps(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
     """One member more, who claims c."""
     more = f["larger"](v)
-    keeps = _if(more, v["q"] + 1, _least(v["c"], v["q"]))
-    short = v["short"] + _if(more, 0, v["q"] - keeps)
+    keeps = either(more, v["q"] + 1, least(v["c"], v["q"]))
+    short = v["short"] + either(more, 0, v["q"] - keeps)
     after = {
         **v,
         "i": v["i"] + 1,
         "kept": v["kept"] + keeps,
-        "over": v["over"] + _if(more, 1, 0),
+        "over": v["over"] + either(more, 1, 0),
         "short": short,
     }
-    first = {**v, **_numbers(i=0, kept=0, over=0, short=0)}
+    first = {**v, **numbers(i=0, kept=0, over=0, short=0)}
     return z3.And(
         *_kept(first, f),
         *_kept(after, f),
@@ -390,9 +395,9 @@ def _quota_left(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
 
 
 def _quota_given(v: Mapping[str, Term], f: Mapping[str, Part]) -> Term:
-    has = _if(z3.And(v["extra"] > 0, z3.Not(f["gives_up"](v))), 1, 0)
+    has = either(z3.And(v["extra"] > 0, z3.Not(f["gives_up"](v))), 1, 0)
     given, extra = v["given"] + v["q"] + has, v["extra"] - has
-    first = {**v, "behind": v["n"] - 1, "extra": v["r"], **_numbers(given=0)}
+    first = {**v, "behind": v["n"] - 1, "extra": v["r"], **numbers(given=0)}
     return z3.And(
         *_quota_left(first, f),
         extra >= 0,
@@ -415,37 +420,79 @@ def _level_sizes(v: Mapping[str, Term], f: Mapping[str, Part]) -> list[Term]:
 
 QUOTAS = (
     Statement(
-        "sticky", "each member keeps what it claims, q + 1 at most, and of q or fewer all", STICKY, "P n q r i c kept over short",
-        _keeping, _keeps,
-        [
-            Mutant("one member too many keeps q + 1", "larger", lambda v: z3.And(v["c"] > v["q"], v["over"] <= v["r"])),
-            Mutant("q + 1 for a member that claims q", "larger", lambda v: z3.And(v["c"] >= v["q"], v["over"] < v["r"])),
+        subject="sticky",
+        words="each member keeps what it claims, q + 1 at most, and of q or fewer all",
+        source=STICKY,
+        variables="P n q r i c kept over short",
+        premises=_keeping,
+        claim=_keeps,
+        mutants=[
+            Mutant(
+                "one member too many keeps q + 1",
+                "larger",
+                lambda v: z3.And(v["c"] > v["q"], v["over"] <= v["r"]),
+            ),
+            Mutant(
+                "q + 1 for a member that claims q",
+                "larger",
+                lambda v: z3.And(v["c"] >= v["q"], v["over"] < v["r"]),
+            ),
         ],
     ),
     Statement(
-        "sticky", "what is free comes out even: everybody has q, and r have one more", STICKY, "P n q r i kept over short", _all_kept, _dealt,
-        [
-            Mutant("a partition that is kept is dealt once more", "free", lambda v: v["P"] - v["kept"] + 1),
-            Mutant("a claimed partition that does not exist is counted", "free", lambda v: v["P"] - v["kept"] - 1),
+        subject="sticky",
+        words="what is free comes out even: everybody has q, and r have one more",
+        source=STICKY,
+        variables="P n q r i kept over short",
+        premises=_all_kept,
+        claim=_dealt,
+        mutants=[
+            Mutant(
+                "a partition that is kept is dealt once more",
+                "free",
+                lambda v: v["P"] - v["kept"] + 1,
+            ),
+            Mutant(
+                "a claimed partition that does not exist is counted",
+                "free",
+                lambda v: v["P"] - v["kept"] - 1,
+            ),
         ],
     ),
     Statement(
-        "uniform", "the larger quotas are all given: the quotas add up to P", UNIFORM, "P n q r behind extra given wants", _quota_left, _quota_given,
-        [
-            Mutant("given up with one too few to come", "gives_up", lambda v: z3.And(v["wants"] == 1, v["behind"] + 1 >= v["extra"])),
+        subject="uniform",
+        words="the larger quotas are all given: the quotas add up to P",
+        source=UNIFORM,
+        variables="P n q r behind extra given wants",
+        premises=_quota_left,
+        claim=_quota_given,
+        mutants=[
+            Mutant(
+                "given up with one too few to come",
+                "gives_up",
+                lambda v: z3.And(v["wants"] == 1, v["behind"] + 1 >= v["extra"]),
+            ),
             Mutant("given up whoever comes", "gives_up", lambda v: v["wants"] == 1),
         ],
     ),
     Statement(
-        "level", "where no two differ by more than one, everybody has q or q + 1, and r have q + 1", "oracles/assignment/balance.py", "P n q r m k",
-        _level_sizes, lambda v, f: z3.And(v["m"] == v["q"], v["k"] == v["r"]),
-        [Mutant("two more are allowed", "more", lambda v: v["m"] + 2)],
+        subject="level",
+        words="where no two differ by more than one, everybody has q or q + 1, and r have q + 1",
+        source="oracles/assignment/balance.py",
+        variables="P n q r m k",
+        premises=_level_sizes,
+        claim=lambda v, f: z3.And(v["m"] == v["q"], v["k"] == v["r"]),
+        mutants=[Mutant("two more are allowed", "more", lambda v: v["m"] + 2)],
     ),
     Statement(
-        "level", "and no assignment has a smaller largest share", "oracles/assignment/balance.py", "P n q r m",
-        lambda v, f: [*_shared(v, f), v["m"] >= 0, v["P"] <= v["n"] * v["m"]], lambda v, f: v["m"] >= f["most"](v),
-        [Mutant("one more although it comes out even", "most", lambda v: v["q"] + 1)],
+        subject="level",
+        words="and no assignment has a smaller largest share",
+        source="oracles/assignment/balance.py",
+        variables="P n q r m",
+        premises=lambda v, f: [*_shared(v, f), v["m"] >= 0, v["P"] <= v["n"] * v["m"]],
+        claim=lambda v, f: v["m"] >= f["most"](v),
+        mutants=[Mutant("one more although it comes out even", "most", lambda v: v["q"] + 1)],
     ),
-)  # fmt: skip
+)
 
 STATEMENTS: tuple[Statement, ...] = (*RANGE, *ROBIN, *QUOTAS)

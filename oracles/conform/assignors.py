@@ -1,4 +1,4 @@
-"""`groupcheck conform assignors`: groupcheck's assignors against Kafka's classes, input by input."""
+"""`groupcheck conform assignors`: compares groupcheck's assignors with Kafka's, by input."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _tally_shown(tally: Tally, sides: tuple[str, str]) -> dict[str, Any]:
 
 
 def findings_shown(asked: Asked) -> list[dict[str, Any]]:
-    """The findings of an assignor, each with its smallest input and what Kafka's class makes of it."""
+    """An assignor's findings, each with its smallest input and what Kafka's class makes of it."""
     return [
         {
             "promise": promise,

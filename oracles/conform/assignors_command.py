@@ -34,8 +34,12 @@ from groupcheck.oracles.text import as_plain
 
 LONGEST = 500  # characters of an example at the terminal
 NOT_HERE = {
-    "generations": "--generations", "faults": "--fault", "settings": "--set", "mutation": "--mutation", "max_rows": "--max-rows",
-}  # fmt: skip
+    "generations": "--generations",
+    "faults": "--fault",
+    "settings": "--set",
+    "mutation": "--mutation",
+    "max_rows": "--max-rows",
+}
 
 
 def run(

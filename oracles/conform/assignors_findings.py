@@ -38,7 +38,9 @@ PROMISED: Mapping[str, tuple[Promise, ...]] = {
     "uniform": (complete, _level_if_equal),
     "server-range": (complete, balanced_in_topics),
 }
-"""Beside `valid`, which all promise. Balance is asked of what is valid only. Of cooperative sticky's it would be that of the round after."""
+"""Besides `valid`, which all promise. Balance is asked only of valid answers. A cooperative sticky
+answer need not be balanced: the round after it is.
+"""
 
 
 def broken(assignor: str, group: Group, answer: Assigned) -> Iterator[Violation]:

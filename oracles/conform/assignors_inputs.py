@@ -52,14 +52,29 @@ def families(assignor: str, members: int = MEMBERS) -> tuple[Family, ...]:
     if assignor in STICKY:
         return (
             _family("in order", counts, 3, "claims of 2 generations", lambda: claimed(counts)),
-            _family("backwards", counts, 2, "claims of 2 generations", lambda: claimed(counts, most=2, backwards=True)),
             _family(
-                "in every order", fewer, 2,
-                "claims of 2 generations or none, the generation told by the subscription or not, and of a partition more than there is",
+                "backwards",
+                counts,
+                2,
+                "claims of 2 generations",
+                lambda: claimed(counts, most=2, backwards=True),
+            ),
+            _family(
+                "in every order",
+                fewer,
+                2,
+                "claims of 2 generations or none, the generation told by the subscription or not,"
+                " and of a partition more than there is",
                 lambda: strangely_claimed(fewer),
             ),
-            _family("in order", fewer, 2, f"claims of one generation, {TWO_RACKS}", lambda: racked(fewer, 2, claims=True)),
-        )  # fmt: skip
+            _family(
+                "in order",
+                fewer,
+                2,
+                f"claims of one generation, {TWO_RACKS}",
+                lambda: racked(fewer, 2, claims=True),
+            ),
+        )
     if assignor not in SIMPLE:
         return (_family("in order", counts, 4, "last targets", lambda: targeted(counts)),)
     simple = _family("in every order", counts, 4, "instance ids", lambda: unclaimed(counts))

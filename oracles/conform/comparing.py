@@ -194,12 +194,10 @@ def _timers(core: Core, known: Mapping[str, Seat], scope: Scope) -> set[str]:
 
 def _armed(real: ClassicMemory, core: Core, known: Mapping[str, Seat], scope: Scope) -> set[str]:
     keys = {t.key for t in real.timers if t.key.startswith(OF_THE_GROUP)}
-    forgotten = core.phase == Phase.STABLE and not scope.has(
-        "sync_timeout"
-    )  # a dead value of the model: nothing in the scope reads it
-    if (
-        scope.max_size is not None
-    ):  # the timer of an id that was rejected for the size stays; when it fires there is nobody to remove
+    # A dead value of the model: nothing in the scope reads it.
+    forgotten = core.phase == Phase.STABLE and not scope.has("sync_timeout")
+    # The timer of an id that was rejected for the size stays; when it fires, nobody is removed.
+    if scope.max_size is not None:
         keys -= {
             key
             for key in keys

@@ -108,11 +108,17 @@ def table_rows(result: Conformance) -> list[dict[str, Any]]:
     same = {"variant": result.variant, "kafka": result.kafka, "mutation": result.mutation}
     return [
         {
-            **same, "row": row.number, "memory": model_seen(row.before.core, row.before.seats), "generation": row.before.core.generation,
-            "input": input_shown(row.given), "outcomes": row.outcomes, "executed": executed, "agrees": agrees,
+            **same,
+            "row": row.number,
+            "memory": model_seen(row.before.core, row.before.seats),
+            "generation": row.before.core.generation,
+            "input": input_shown(row.given),
+            "outcomes": row.outcomes,
+            "executed": executed,
+            "agrees": agrees,
         }
         for row, executed, agrees in result.listed
-    ]  # fmt: skip
+    ]
 
 
 def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:
@@ -211,10 +217,22 @@ def conform(
         if driver is None:
             own.close()
     return Conformance(
-        variant, scope, chosen, kafka, mutation, seed, made.counts, made.differing, tuple(made.differences), made.unrealizable, made.reason,
-        time.perf_counter() - began, made.asked if findings else None, tuple(f for _, f in sorted(made.findings.items())) if findings else (),
-        tuple((row, *made.became(row.number)) for row in made.listed or ()),
-    )  # fmt: skip
+        variant=variant,
+        scope=scope,
+        faults=chosen,
+        kafka=kafka,
+        mutation=mutation,
+        seed=seed,
+        counts=made.counts,
+        differing=made.differing,
+        differences=tuple(made.differences),
+        unrealizable=made.unrealizable,
+        reason=made.reason,
+        seconds=time.perf_counter() - began,
+        asked=made.asked if findings else None,
+        findings=tuple(f for _, f in sorted(made.findings.items())) if findings else (),
+        listed=tuple((row, *made.became(row.number)) for row in made.listed or ()),
+    )
 
 
 @frozen

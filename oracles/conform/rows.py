@@ -112,11 +112,13 @@ def _link(core: Core, seats: Seats) -> Link:
 
 @frozen
 class Outcome:
-    """One that the model allows. `rules`: what fired, in order. `stored`: an offset was committed."""
+    """An outcome that the model allows."""
 
+    # The rules that fired, in order.
     rules: tuple[str, ...] = field(eq=False)
     told: tuple[Told, ...]
     after: Memory
+    # An offset was committed.
     stored: bool = False
 
 

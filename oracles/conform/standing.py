@@ -164,7 +164,7 @@ def _protocols(scope: Scope, me: int) -> tuple[str, ...]:
 def plan(
     at: Standing, seats: tuple[Seats, ...], scope: Scope
 ) -> tuple[tuple[str, frozenset[tuple[str, int]]], ...]:
-    """What the leader hands out: the range assignor's shares, members in the order of their index."""
+    """What the leader hands out: the range assignor's shares, with members ordered by index."""
     members = [(me, id) for me, some in enumerate(seats) for id, seat in some if seat.member]
     planned = []
     for rank, (me, id) in enumerate(members):

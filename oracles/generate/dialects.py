@@ -19,16 +19,32 @@ PACE = 300
 REQUEST_STEPS, REQUEST_FAULTS = 600, 0.03
 """Request logs are mostly heartbeats: a fault happens seldom."""
 _FAULTS = {
-    "crash": 4, "close": 5, "session_timeout": 8, "rebalance_timeout": 5, "sync_timeout": 3, "append_failure": 2, "new_member_timeout": 2,
-    "disconnect": 3, "poll_timeout": 3, "lose_response": 2, "delay_request": 1, "fail_over": 1,
-}  # fmt: skip
+    "crash": 4,
+    "close": 5,
+    "session_timeout": 8,
+    "rebalance_timeout": 5,
+    "sync_timeout": 3,
+    "append_failure": 2,
+    "new_member_timeout": 2,
+    "disconnect": 3,
+    "poll_timeout": 3,
+    "lose_response": 2,
+    "delay_request": 1,
+    "fail_over": 1,
+}
 _OLD_FAULTS = {
     name: n for name, n in _FAULTS.items() if name != "sync_timeout"
 }  # there is no such timer before 3.0
 _SHOWN_FAULTS = {
-    "crash": 4, "close": 5, "session_timeout": 100, "rebalance_timeout": 5, "sync_timeout": 3, "append_failure": 2, "poll_timeout": 3,
+    "crash": 4,
+    "close": 5,
+    "session_timeout": 100,
+    "rebalance_timeout": 5,
+    "sync_timeout": 3,
+    "append_failure": 2,
+    "poll_timeout": 3,
     "late_commit": 3,
-}  # fmt: skip
+}
 """Those after which every request still stands in the log with its answer."""
 _BROKER = Scope(members=3, generations=60, records=0, autocommit=False, faults=_FAULTS)
 _REQUESTS = Scope(members=2, partitions=2, generations=60, records=2, faults=_SHOWN_FAULTS)

@@ -39,8 +39,14 @@ _OTHERS = (
     ),
 )
 _FETCH = (
-    "DEBUG Completed"
-    ' request:{{"isForwarded":false,"requestHeader":{{"requestApiKey":3,"requestApiVersion":12,"correlationId":{n},"clientId":"admin","requestApiKeyName":"METADATA"}},"request":{{"topics":[]}},"response":{{"throttleTimeMs":0,"topics":[]}},"connection":"127.0.0.1:9092-127.0.0.1:9{n}-0-{n}","totalTimeMs":0.4,"requestQueueTimeMs":0.1,"localTimeMs":0.2,"remoteTimeMs":0.0,"throttleTimeMs":0,"responseQueueTimeMs":0.0,"sendTimeMs":0.1}}'
+    'DEBUG Completed request:{{"isForwarded":false,'
+    '"requestHeader":{{"requestApiKey":3,"requestApiVersion":12,"correlationId":{n},'
+    '"clientId":"admin","requestApiKeyName":"METADATA"}},'
+    '"request":{{"topics":[]}},'
+    '"response":{{"throttleTimeMs":0,"topics":[]}},'
+    '"connection":"127.0.0.1:9092-127.0.0.1:9{n}-0-{n}",'
+    '"totalTimeMs":0.4,"requestQueueTimeMs":0.1,"localTimeMs":0.2,"remoteTimeMs":0.0,'
+    '"throttleTimeMs":0,"responseQueueTimeMs":0.0,"sendTimeMs":0.1}}'
     " (kafka.request.logger)"
 )
 

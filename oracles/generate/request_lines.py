@@ -32,9 +32,18 @@ from groupcheck.oracles.generate.walk import FAULTY, Enabled, Pair, semantics_of
 
 SESSION_MS, REBALANCE_MS, NEW_MEMBER_MS = 6000, 9000, 300_000
 CODES = {
-    "unknown": 25, "illegal_generation": 22, "rebalancing": 27, "accepted": 0, "stable": 0, "left": 0, "pending": 0, "id_required": 79,
-    "too_many": 81, "unchanged": 0, "inconsistent": 23,
-}  # fmt: skip
+    "unknown": 25,
+    "illegal_generation": 22,
+    "rebalancing": 27,
+    "accepted": 0,
+    "stable": 0,
+    "left": 0,
+    "pending": 0,
+    "id_required": 79,
+    "too_many": 81,
+    "unchanged": 0,
+    "inconsistent": 23,
+}
 NAMED = {
     JoinGroup: "JOIN_GROUP",
     SyncGroup: "SYNC_GROUP",
@@ -60,13 +69,27 @@ class Line:
 
     def text(self) -> str:
         answered = math.ceil(self.given)
-        header = {"requestApiKey": KEYS[self.api], "requestApiVersion": self.version, "correlationId": 1, "clientId": self.client,
-                  "requestApiKeyName": self.api}  # fmt: skip
+        header = {
+            "requestApiKey": KEYS[self.api],
+            "requestApiVersion": self.version,
+            "correlationId": 1,
+            "clientId": self.client,
+            "requestApiKeyName": self.api,
+        }
         record = {
-            "isForwarded": False, "requestHeader": header, "request": self.request, "response": {"throttleTimeMs": 0, **self.response},
-            "connection": self.connection, "totalTimeMs": answered - self.arrived, "requestQueueTimeMs": 0.0, "localTimeMs": 0.0,
-            "remoteTimeMs": 0.0, "throttleTimeMs": 0, "responseQueueTimeMs": 0.0, "sendTimeMs": answered - self.given,
-        }  # fmt: skip
+            "isForwarded": False,
+            "requestHeader": header,
+            "request": self.request,
+            "response": {"throttleTimeMs": 0, **self.response},
+            "connection": self.connection,
+            "totalTimeMs": answered - self.arrived,
+            "requestQueueTimeMs": 0.0,
+            "localTimeMs": 0.0,
+            "remoteTimeMs": 0.0,
+            "throttleTimeMs": 0,
+            "responseQueueTimeMs": 0.0,
+            "sendTimeMs": answered - self.given,
+        }
         return (
             f"DEBUG Completed request:{json.dumps(record, separators=(',', ':'))}"
             " (kafka.request.logger)"
@@ -319,8 +342,14 @@ class RequestPrinter:
                 else []
             )
             assert leader is not None
-            return {"errorCode": 0, "generationId": f"<:N{core.generation}:>", "protocolName": "range", "leader": self.names.mark(leader),
-                    "memberId": self.names.mark(who), "members": members}  # fmt: skip
+            return {
+                "errorCode": 0,
+                "generationId": f"<:N{core.generation}:>",
+                "protocolName": "range",
+                "leader": self.names.mark(leader),
+                "memberId": self.names.mark(who),
+                "members": members,
+            }
         if line.api == "SYNC_GROUP":
             return {"errorCode": code, "assignment": "" if code else assignment(seats[who].share)}
         if line.api == "LEAVE_GROUP":

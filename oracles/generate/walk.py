@@ -102,7 +102,7 @@ def walk(
 
 
 def is_quiet(semantics: Semantics, state: State) -> bool:
-    """Is the group as it was at the beginning, but for its generation? Then another run can follow."""
+    """Is the group, except for its generation, as at the beginning, so that a run can follow?"""
     named = semantics.named(state)
     core = named["core"]
     idle = (

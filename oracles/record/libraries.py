@@ -34,7 +34,7 @@ def parted(name: str) -> tuple[str, int]:
 
 
 def at_once(steps: Coroutine[Any, Any, None]) -> None:
-    """Runs what a library that calls back without asyncio has to wait for; it must not wait itself."""
+    """Runs a callback for a library without asyncio, which waits; it must not wait itself."""
     try:
         steps.send(None)
     except StopIteration:

@@ -26,7 +26,7 @@ LONGEST_TEXT = 200
 
 
 class Member:
-    """What happens to one consumer: the callbacks of its library come here, and its loop is `live`."""
+    """What happens to one consumer: its library's callbacks come here, and its loop is `live`."""
 
     def __init__(self, client: Any, commit_ms: int, commit_on_revoke: bool) -> None:
         self._client, self._commit_ms, self._commit_on_revoke = client, commit_ms, commit_on_revoke

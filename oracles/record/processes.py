@@ -78,7 +78,7 @@ class Processes:
 
 
 def end_groups(processes: Sequence[subprocess.Popen[bytes]], patience_s: float) -> None:
-    """Asks the groups of these processes to end, waits for them together, then kills what is left."""
+    """Asks these process groups to end, waits for them together, then kills what is left."""
     for process in processes:
         tell_group(process, signal.SIGTERM)
         tell_group(process, signal.SIGCONT)

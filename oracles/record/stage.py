@@ -164,7 +164,7 @@ class Stage:
         self._act(name, "SIGCONT")
 
     def restart_broker(self) -> None:
-        """Stops the broker in order and starts it again, at the same address, with the same data."""
+        """Stops the broker in order and starts it again, with the same address and data."""
         self._act("broker", "stop")
         self._broker.stop()
         self._act("broker", "ended")
@@ -199,7 +199,7 @@ class Stage:
         alive: tuple[str, ...] = (),
         limit_s: float | None = None,
     ) -> None:
-        """Waits for a condition; the members in `alive` must not end meanwhile. Raises `NotStaged`."""
+        """Waits for a condition. Raises `NotStaged` when the time is up or one of `alive` ends."""
         self._say(f"waiting until {what}")
         limit_s = LIMIT_S if limit_s is None else limit_s
         end = time.monotonic() + limit_s

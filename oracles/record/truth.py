@@ -48,7 +48,7 @@ class Played:
 def truth(
     played: Played, requests: Iterable[str], broker: Iterable[str], ids: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The whole document. `requests`, `broker`: the lines that were selected; `ids`: topic -> id."""
+    """The whole document. `requests`, `broker`: the selected lines; `ids`: from topic to id."""
     found, lines = list(answers.exchanges(requests)), list(broker)
     runs = {run: p.events for run, p in played.programs.items()}
     spans = {

@@ -79,7 +79,8 @@ def run(
         _check(sweep, progress, spark, workers)
     except KeyboardInterrupt:
         _say(
-            f"interrupted: {len(done):,} of {len(sweep.cells):,} cells are done; --out {folder.path} --resume goes on"
+            f"interrupted: {len(done):,} of {len(sweep.cells):,} cells are done;"
+            f" --out {folder.path} --resume goes on"
         )
         return EXIT_CODES["unknown"]
     return _answer(sweep, progress, as_json, time.monotonic() - began)

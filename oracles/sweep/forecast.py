@@ -156,9 +156,13 @@ class Families:
                 last = guessed[forecast.basis[-1]]
                 share = forecast.states / max(1, last.states)
                 guessed[cell.id] = attrs.evolve(
-                    last, states=forecast.states, transitions=int(last.transitions * share), rule_calls=int(last.rule_calls * share**0.5),
-                    seconds=forecast.seconds, complete=True,
-                )  # fmt: skip
+                    last,
+                    states=forecast.states,
+                    transitions=int(last.transitions * share),
+                    rule_calls=int(last.rule_calls * share**0.5),
+                    seconds=forecast.seconds,
+                    complete=True,
+                )
         return sorted(cells, key=lambda c: (-seconds.get(c.id, math.inf), -_size(c), c.number))
 
 
@@ -177,9 +181,15 @@ def _forecast(by: str, basis: tuple[str, ...], outcomes: Sequence[Outcome]) -> F
         )
     )
     return Forecast(
-        by, basis, round(states.middle), math.floor(states.low), math.ceil(states.high),
-        round(middle, 3), round(low / SPAN, 3), round(high * SPAN, 3),
-    )  # fmt: skip
+        by=by,
+        basis=basis,
+        states=round(states.middle),
+        states_low=math.floor(states.low),
+        states_high=math.ceil(states.high),
+        seconds=round(middle, 3),
+        seconds_low=round(low / SPAN, 3),
+        seconds_high=round(high * SPAN, 3),
+    )
 
 
 def _axes(cell: Cell, known: Iterable[str]) -> Iterator[tuple[str, int, str]]:

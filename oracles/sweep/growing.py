@@ -109,7 +109,8 @@ def _must_differ(cells: Sequence[Cell], where: str) -> None:
         first = seen.setdefault(one.asked, one)
         if first is not one:
             raise UserError(
-                f"cells {first.number} and {one.number} ask the same (grids {first.grid + 1} and {one.grid + 1})",
+                f"cells {first.number} and {one.number} ask the same"
+                f" (grids {first.grid + 1} and {one.grid + 1})",
                 where=where,
                 do="leave one out with without",
             )

@@ -74,10 +74,20 @@ def checked(question: Question, slots: int = 1, workers: int = 1) -> tuple[Outco
     first = v.violations[0] if v.violations else None
     page = result.html() if first else ""
     outcome = Outcome(
-        v.verdict, v.reason, v.states, v.transitions, v.depth, round(v.seconds, 6), 0.0, v.rule_calls, round(v.bytes_per_state, 2),
-        tuple(violation.invariant for violation in v.violations), first.depth if first else None, first.key if first else None,
-        v.verdict != VIOLATED and not v.reason.startswith(STOPPED),
-    )  # fmt: skip
+        verdict=v.verdict,
+        reason=v.reason,
+        states=v.states,
+        transitions=v.transitions,
+        depth=v.depth,
+        seconds=round(v.seconds, 6),
+        task_seconds=0.0,
+        rule_calls=v.rule_calls,
+        bytes_per_state=round(v.bytes_per_state, 2),
+        broken=tuple(violation.invariant for violation in v.violations),
+        steps=first.depth if first else None,
+        key=first.key if first else None,
+        complete=v.verdict != VIOLATED and not v.reason.startswith(STOPPED),
+    )
     return attrs.evolve(outcome, task_seconds=round(time.perf_counter() - began, 6)), page
 
 

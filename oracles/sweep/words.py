@@ -39,11 +39,15 @@ def _word(value: Any) -> str:
 def forecast_lines(forecasts: Sequence[tuple[Cell, Forecast]]) -> Iterator[str]:
     """What is expected of cells that are still to be checked; a line each."""
     if forecasts:
-        yield f"forecast of {_counted(len(forecasts), 'larger scope')} from smaller ones, {sum(f.seconds for _, f in forecasts):,.0f} s of searching in all:"
+        yield (
+            f"forecast of {_counted(len(forecasts), 'larger scope')} from smaller ones,"
+            f" {sum(f.seconds for _, f in forecasts):,.0f} s of searching in all:"
+        )
     for cell, f in forecasts[:FORECASTS]:
         beyond = _beyond(cell, f)
         yield (
-            f"  {printable(question_words(cell))}: {f.states:,} states ({f.states_low:,} to {f.states_high:,}), "
+            f"  {printable(question_words(cell))}:"
+            f" {f.states:,} states ({f.states_low:,} to {f.states_high:,}), "
             f"{f.seconds:,.1f} s ({f.seconds_low:,.1f} to {f.seconds_high:,.1f}){beyond}"
         )
     if len(forecasts) > FORECASTS:
@@ -70,7 +74,8 @@ def held_words(rows: Sequence[Mapping[str, Any]]) -> str:
     held = [row["states_as_forecast"] for row in rows if row["states_as_forecast"] is not None]
     quick = [row["seconds_as_forecast"] for row in rows if row["seconds_as_forecast"] is not None]
     return (
-        f"{sum(held)} of {len(held)} forecasts of states held, {sum(quick)} of {len(quick)} of seconds"
+        f"{sum(held)} of {len(held)} forecasts of states held,"
+        f" {sum(quick)} of {len(quick)} of seconds"
         if held
         else ""
     )

@@ -46,8 +46,16 @@ def run(
             )
     wanted = SCHEDULES if schedules is None else schedules
     result = live(
-        variant, kafka=kafka, members=members, generations=generations, mutation=mutation, settings=settings, schedules=wanted, seed=seed, say=_say
-    )  # fmt: skip
+        variant,
+        kafka=kafka,
+        members=members,
+        generations=generations,
+        mutation=mutation,
+        settings=settings,
+        schedules=wanted,
+        seed=seed,
+        say=_say,
+    )
     sys.stdout.write(
         as_text(result.document())
         if as_json

@@ -53,63 +53,145 @@ _INSTANCE = "nullable"
 _THROTTLE = "throttle_time_ms"
 
 JOIN_GROUP = Api(
-    11, "JoinGroup", 6, 4, 9,
-    (
-        Field("group", "string"), Field("session_timeout_ms", "int32"), Field("rebalance_timeout_ms", "int32", 1), Field("member", "string"),
-        Field("instance", _INSTANCE, 5), Field("protocol_type", "string"), Field("protocols", (Field("name", "string"), Field("metadata", "bytes"))),
+    key=11,
+    name="JoinGroup",
+    flexible=6,
+    oldest=4,
+    newest=9,
+    request=(
+        Field("group", "string"),
+        Field("session_timeout_ms", "int32"),
+        Field("rebalance_timeout_ms", "int32", 1),
+        Field("member", "string"),
+        Field("instance", _INSTANCE, 5),
+        Field("protocol_type", "string"),
+        Field("protocols", (Field("name", "string"), Field("metadata", "bytes"))),
         Field("reason", "nullable", 8),
     ),
-    (
-        Field(_THROTTLE, "int32", 2), Field("error", "int16"), Field("generation", "int32"), Field("protocol_type", "nullable", 7),
-        Field("protocol", "nullable"), Field("leader", "string"), Field("skip_assignment", "int8", 9), Field("member", "string"),
-        Field("members", (Field("member", "string"), Field("instance", _INSTANCE, 5), Field("metadata", "bytes"))),
+    response=(
+        Field(_THROTTLE, "int32", 2),
+        Field("error", "int16"),
+        Field("generation", "int32"),
+        Field("protocol_type", "nullable", 7),
+        Field("protocol", "nullable"),
+        Field("leader", "string"),
+        Field("skip_assignment", "int8", 9),
+        Field("member", "string"),
+        Field(
+            "members",
+            (
+                Field("member", "string"),
+                Field("instance", _INSTANCE, 5),
+                Field("metadata", "bytes"),
+            ),
+        ),
     ),
-)  # fmt: skip
+)
 SYNC_GROUP = Api(
-    14, "SyncGroup", 4, 0, 5,
-    (
-        Field("group", "string"), Field("generation", "int32"), Field("member", "string"), Field("instance", _INSTANCE, 3),
-        Field("protocol_type", "nullable", 5), Field("protocol", "nullable", 5),
+    key=14,
+    name="SyncGroup",
+    flexible=4,
+    oldest=0,
+    newest=5,
+    request=(
+        Field("group", "string"),
+        Field("generation", "int32"),
+        Field("member", "string"),
+        Field("instance", _INSTANCE, 3),
+        Field("protocol_type", "nullable", 5),
+        Field("protocol", "nullable", 5),
         Field("assignments", (Field("member", "string"), Field("assignment", "bytes"))),
     ),
-    (
-        Field(_THROTTLE, "int32", 1), Field("error", "int16"), Field("protocol_type", "nullable", 5), Field("protocol", "nullable", 5),
+    response=(
+        Field(_THROTTLE, "int32", 1),
+        Field("error", "int16"),
+        Field("protocol_type", "nullable", 5),
+        Field("protocol", "nullable", 5),
         Field("assignment", "bytes"),
     ),
-)  # fmt: skip
+)
 HEARTBEAT = Api(
-    12, "Heartbeat", 4, 0, 4,
-    (Field("group", "string"), Field("generation", "int32"), Field("member", "string"), Field("instance", _INSTANCE, 3)),
-    (Field(_THROTTLE, "int32", 1), Field("error", "int16")),
-)  # fmt: skip
+    key=12,
+    name="Heartbeat",
+    flexible=4,
+    oldest=0,
+    newest=4,
+    request=(
+        Field("group", "string"),
+        Field("generation", "int32"),
+        Field("member", "string"),
+        Field("instance", _INSTANCE, 3),
+    ),
+    response=(Field(_THROTTLE, "int32", 1), Field("error", "int16")),
+)
 LEAVE_GROUP = Api(
-    13, "LeaveGroup", 4, 0, 5,
-    (
-        Field("group", "string"), Field("member", "string", 0, 2),
-        Field("members", (Field("member", "string"), Field("instance", _INSTANCE), Field("reason", "nullable", 5)), 3),
+    key=13,
+    name="LeaveGroup",
+    flexible=4,
+    oldest=0,
+    newest=5,
+    request=(
+        Field("group", "string"),
+        Field("member", "string", 0, 2),
+        Field(
+            "members",
+            (
+                Field("member", "string"),
+                Field("instance", _INSTANCE),
+                Field("reason", "nullable", 5),
+            ),
+            3,
+        ),
     ),
-    (
-        Field(_THROTTLE, "int32", 1), Field("error", "int16"),
-        Field("members", (Field("member", "string"), Field("instance", _INSTANCE), Field("error", "int16")), 3),
+    response=(
+        Field(_THROTTLE, "int32", 1),
+        Field("error", "int16"),
+        Field(
+            "members",
+            (Field("member", "string"), Field("instance", _INSTANCE), Field("error", "int16")),
+            3,
+        ),
     ),
-)  # fmt: skip
+)
 OFFSET_COMMIT = Api(
-    8, "OffsetCommit", 8, 2, 9,
-    (
-        Field("group", "string"), Field("generation", "int32"), Field("member", "string"), Field("instance", _INSTANCE, 7),
+    key=8,
+    name="OffsetCommit",
+    flexible=8,
+    oldest=2,
+    newest=9,
+    request=(
+        Field("group", "string"),
+        Field("generation", "int32"),
+        Field("member", "string"),
+        Field("instance", _INSTANCE, 7),
         Field("retention_ms", "int64", 2, 4),
-        Field("topics", (
-            Field("topic", "string"),
-            Field("partitions", (
-                Field("partition", "int32"), Field("offset", "int64"), Field("leader_epoch", "int32", 6), Field("metadata", "nullable"),
-            )),
-        )),
+        Field(
+            "topics",
+            (
+                Field("topic", "string"),
+                Field(
+                    "partitions",
+                    (
+                        Field("partition", "int32"),
+                        Field("offset", "int64"),
+                        Field("leader_epoch", "int32", 6),
+                        Field("metadata", "nullable"),
+                    ),
+                ),
+            ),
+        ),
     ),
-    (
+    response=(
         Field(_THROTTLE, "int32", 3),
-        Field("topics", (Field("topic", "string"), Field("partitions", (Field("partition", "int32"), Field("error", "int16"))))),
+        Field(
+            "topics",
+            (
+                Field("topic", "string"),
+                Field("partitions", (Field("partition", "int32"), Field("error", "int16"))),
+            ),
+        ),
     ),
-)  # fmt: skip
+)
 APIS = (JOIN_GROUP, SYNC_GROUP, HEARTBEAT, LEAVE_GROUP, OFFSET_COMMIT)
 DEFAULTS: Values = {
     "int8": 0,

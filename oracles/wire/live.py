@@ -131,9 +131,14 @@ def explore(
             say(f"{total.schedules} schedules, {total.requests} requests")
 
     how = hypothesis.settings(
-        max_examples=schedules, database=None, deadline=None, suppress_health_check=list(hypothesis.HealthCheck),
-        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink), print_blob=False, verbosity=hypothesis.Verbosity.quiet,
-    )  # fmt: skip
+        max_examples=schedules,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        phases=(hypothesis.Phase.generate, hypothesis.Phase.shrink),
+        print_blob=False,
+        verbosity=hypothesis.Verbosity.quiet,
+    )
     try:
         hypothesis.seed(seed)(how(hypothesis.given(strategies.data())(one)))()
     except Exception:

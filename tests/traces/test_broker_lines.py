@@ -9,7 +9,7 @@ import pytest
 from groupcheck.model.protocol.group import Phase
 from groupcheck.traces import events as e
 from groupcheck.traces.envelope import coordinator_sentence
-from groupcheck.traces.grammar import build, parse_reason
+from groupcheck.traces.grammar import build
 from groupcheck.traces.grammar_java import JAVA
 from groupcheck.traces.grammar_scala import SCALA
 
@@ -23,20 +23,45 @@ METADATA = (
 )
 
 SCALA_LINES: list[tuple[str, type[e.Event], dict[str, Any]]] = [
-    ("Preparing to restabilize group g with old generation 4", e.RebalanceStarted, {"generation": 4, "reason": None}),
-    (f"Preparing to rebalance group g with old generation 4 {P}", e.RebalanceStarted, {"generation": 4}),
-    (f"Preparing to rebalance group g in state PreparingRebalance with old generation 4 {P} (reason: x (y))", e.RebalanceStarted, {"generation": 4}),
-    ("Stabilized group g generation 5", e.Stabilized, {"generation": 5, "members": None}),
-    (f"Stabilized group g generation 5 {P}", e.Stabilized, {"generation": 5, "members": None}),
-    (f"Stabilized group g generation 5 {P} with 3 members", e.Stabilized, {"generation": 5, "members": 3}),
-    ("Assignment received from leader for group g for generation 5", e.AssignmentReceived, {"generation": 5, "leader": None}),
     (
-        "Assignment received from leader for group g for generation 5. The group has 3 members, 1 of which are static.",
-        e.AssignmentReceived, {"members": 3, "static": 1, "leader": None},
+        "Preparing to restabilize group g with old generation 4",
+        e.RebalanceStarted,
+        {"generation": 4, "reason": None},
     ),
     (
-        f"Assignment received from leader {M} for group g for generation 5. The group has 3 members, 1 of which are static.",
-        e.AssignmentReceived, {"members": 3, "static": 1, "leader": M},
+        f"Preparing to rebalance group g with old generation 4 {P}",
+        e.RebalanceStarted,
+        {"generation": 4},
+    ),
+    (
+        "Preparing to rebalance group g in state PreparingRebalance"
+        f" with old generation 4 {P} (reason: x (y))",
+        e.RebalanceStarted,
+        {"generation": 4},
+    ),
+    ("Stabilized group g generation 5", e.Stabilized, {"generation": 5, "members": None}),
+    (f"Stabilized group g generation 5 {P}", e.Stabilized, {"generation": 5, "members": None}),
+    (
+        f"Stabilized group g generation 5 {P} with 3 members",
+        e.Stabilized,
+        {"generation": 5, "members": 3},
+    ),
+    (
+        "Assignment received from leader for group g for generation 5",
+        e.AssignmentReceived,
+        {"generation": 5, "leader": None},
+    ),
+    (
+        "Assignment received from leader for group g for generation 5."
+        " The group has 3 members, 1 of which are static.",
+        e.AssignmentReceived,
+        {"members": 3, "static": 1, "leader": None},
+    ),
+    (
+        f"Assignment received from leader {M} for group g for generation 5."
+        " The group has 3 members, 1 of which are static.",
+        e.AssignmentReceived,
+        {"members": 3, "static": 1, "leader": M},
     ),
     ("Group g with generation 6 is now empty", e.GroupEmptied, {"generation": 6}),
     (f"Group g with generation 6 is now empty {P}", e.GroupEmptied, {"generation": 6}),
@@ -45,140 +70,333 @@ SCALA_LINES: list[tuple[str, type[e.Event], dict[str, Any]]] = [
     ("Group g is dead, skipping rebalance stage", e.RoundSkipped, {}),
     ("Group g could not complete rebalance because no members rejoined", e.RoundStuck, {}),
     (
-        f"Dynamic Member with unknown member id joins group g in Empty state. Created a new member id {M} for this member and add to the group.",
-        e.MemberAdded, {"member": M, "phase": Phase.EMPTY, "fresh": True, "instance": None},
+        "Dynamic Member with unknown member id joins group g in Empty state."
+        f" Created a new member id {M} for this member and add to the group.",
+        e.MemberAdded,
+        {"member": M, "phase": Phase.EMPTY, "fresh": True, "instance": None},
     ),
     (
-        f"Static Member with unknown member id joins group g in Stable state. Created a new member id {M} for this member and add to the group.",
-        e.MemberAdded, {"member": M, "phase": Phase.STABLE},
+        "Static Member with unknown member id joins group g in Stable state."
+        f" Created a new member id {M} for this member and add to the group.",
+        e.MemberAdded,
+        {"member": M, "phase": Phase.STABLE},
     ),
     (
-        f"Static member with groupInstanceId=i-1 and unknown member id joins group g in Stable state. "
-        f"Created a new member id {M} for this member and add to the group.",
-        e.MemberAdded, {"member": M, "instance": "i-1"},
+        "Static member with groupInstanceId=i-1 and unknown member id joins group g"
+        " in Stable state."
+        f" Created a new member id {M} for this member and add to the group.",
+        e.MemberAdded,
+        {"member": M, "instance": "i-1"},
     ),
     (
-        f"Dynamic member with unknown member id joins group g in PreparingRebalance state. "
-        f"Created a new member id {M} and request the member to rejoin with this id.",
-        e.IdHandedOut, {"member": M, "phase": Phase.PREPARING},
+        f"Dynamic member with unknown member id joins group g in PreparingRebalance state."
+        f" Created a new member id {M} and request the member to rejoin with this id.",
+        e.IdHandedOut,
+        {"member": M, "phase": Phase.PREPARING},
     ),
     (
-        f"Dynamic member with unknown member id rejoins group g in CompletingRebalance state. "
-        f"Created a new member id {M} and request the member to rejoin with this id.",
-        e.IdHandedOut, {"member": M, "phase": Phase.COMPLETING},
+        f"Dynamic member with unknown member id rejoins group g in CompletingRebalance state."
+        f" Created a new member id {M} and request the member to rejoin with this id.",
+        e.IdHandedOut,
+        {"member": M, "phase": Phase.COMPLETING},
     ),
     (
-        f"Dynamic Member with specific member id {M} joins group g in Stable state. Adding to the group now.",
-        e.MemberAdded, {"member": M, "fresh": False},
-    ),
-    (f"Pending dynamic member with id {M} joins group g in Stable state. Adding to the group now.", e.MemberAdded, {"member": M, "fresh": False}),
-    (
-        f"Static member with groupInstanceId=i-1 and unknown member id joins group g in Stable state. "
-        f"Replacing previously mapped member {M} with this groupInstanceId.",
-        e.StaticReplaced, {"instance": "i-1", "old": M, "new": None, "phase": Phase.STABLE},
+        f"Dynamic Member with specific member id {M} joins group g in Stable state."
+        " Adding to the group now.",
+        e.MemberAdded,
+        {"member": M, "fresh": False},
     ),
     (
-        f"Static member Some(i-1) of group g with unknown member id rejoins, assigning new member id {N}, while old member id {M} will be removed.",
-        e.StaticReplaced, {"instance": "i-1", "old": M, "new": N},
-    ),
-    (f"Member {M} in group g has left, removing it from the group", e.MemberLeft, {"member": M, "late": False}),
-    (
-        f"Member[group.instance.id Some(i-1), member.id {M}] in group g has left, removing it from the group",
-        e.MemberLeft, {"member": M, "instance": "i-1"},
+        f"Pending dynamic member with id {M} joins group g in Stable state."
+        " Adding to the group now.",
+        e.MemberAdded,
+        {"member": M, "fresh": False},
     ),
     (
-        f"Member {METADATA} has left group g through explicit `LeaveGroup`; client reason: the consumer is being closed",
+        "Static member with groupInstanceId=i-1 and unknown member id joins group g"
+        " in Stable state."
+        f" Replacing previously mapped member {M} with this groupInstanceId.",
+        e.StaticReplaced,
+        {"instance": "i-1", "old": M, "new": None, "phase": Phase.STABLE},
+    ),
+    (
+        "Static member Some(i-1) of group g with unknown member id rejoins,"
+        f" assigning new member id {N}, while old member id {M} will be removed.",
+        e.StaticReplaced,
+        {"instance": "i-1", "old": M, "new": N},
+    ),
+    (
+        f"Member {M} in group g has left, removing it from the group",
         e.MemberLeft,
-        {"member": M, "instance": "i-1", "client_reason": "the consumer is being closed", "timeouts": e.Timeouts(45000, 300000), "late": True},
+        {"member": M, "late": False},
     ),
-    (f"Member {METADATA} has left group g through explicit `LeaveGroup` request", e.MemberLeft, {"member": M, "late": True}),
+    (
+        f"Member[group.instance.id Some(i-1), member.id {M}] in group g has left,"
+        " removing it from the group",
+        e.MemberLeft,
+        {"member": M, "instance": "i-1"},
+    ),
+    (
+        f"Member {METADATA} has left group g through explicit `LeaveGroup`; client reason:"
+        " the consumer is being closed",
+        e.MemberLeft,
+        {
+            "member": M,
+            "instance": "i-1",
+            "client_reason": "the consumer is being closed",
+            "timeouts": e.Timeouts(45000, 300000),
+            "late": True,
+        },
+    ),
+    (
+        f"Member {METADATA} has left group g through explicit `LeaveGroup` request",
+        e.MemberLeft,
+        {"member": M, "late": True},
+    ),
     (f"Pending member {M} is leaving group g.", e.MemberLeft, {"member": M, "pending": True}),
-    (f"Pending member with memberId={M} has left group g through explicit `LeaveGroup` request", e.MemberLeft, {"member": M, "pending": True}),
-    (f"Member {M} in group g has failed, removing it from the group", e.MemberExpired, {"member": M, "pending": False}),
-    (f"Pending member {M} in group g has been removed after session timeout expiration.", e.MemberExpired, {"member": M, "pending": True}),
-    (f"Group g removed dynamic members who haven't joined: Set({M}, {N})", e.NotRejoined, {"members": (M, N)}),
-    (f"Group g remove dynamic members who haven't joined: Set({M})", e.NotRejoined, {"members": (M,)}),
-    (f"Group g removed members who haven't sent their sync request: Set({M})", e.NotSynced, {"members": (M,)}),
     (
-        f"Request memberId={M} for static member with groupInstanceId=i-1 is fenced by current memberId={N} during operation sync-group",
-        e.Fenced, {"member": M, "current": N, "operation": "sync-group"},
+        f"Pending member with memberId={M} has left group g through explicit `LeaveGroup` request",
+        e.MemberLeft,
+        {"member": M, "pending": True},
     ),
-    (f"Setting empty assignments for members Set({M}) of g for generation 5", e.EmptyAssignment, {"members": (M,), "generation": 5}),
-    (f"Sending empty assignment to member {M} of g for generation 5 with no errors", e.EmptyAssignment, {"members": (M,)}),
-    ("Failed to persist metadata for group g: The group is rebalancing", e.AppendFailed, {}),
-    ("Loading group metadata for g with generation 5", e.GroupLoaded, {"generation": 5, "members": None}),
-    (f"Loaded member {METADATA} in group g with generation 5.", e.MemberLoaded, {"member": M, "generation": 5, "instance": "i-1"}),
     (
-        f"Static member {METADATA}.groupInstanceId of group g loaded with member id {M} at generation 5.",
-        e.MemberLoaded, {"member": M, "generation": 5},
+        f"Member {M} in group g has failed, removing it from the group",
+        e.MemberExpired,
+        {"member": M, "pending": False},
+    ),
+    (
+        f"Pending member {M} in group g has been removed after session timeout expiration.",
+        e.MemberExpired,
+        {"member": M, "pending": True},
+    ),
+    (
+        f"Group g removed dynamic members who haven't joined: Set({M}, {N})",
+        e.NotRejoined,
+        {"members": (M, N)},
+    ),
+    (
+        f"Group g remove dynamic members who haven't joined: Set({M})",
+        e.NotRejoined,
+        {"members": (M,)},
+    ),
+    (
+        f"Group g removed members who haven't sent their sync request: Set({M})",
+        e.NotSynced,
+        {"members": (M,)},
+    ),
+    (
+        f"Request memberId={M} for static member with groupInstanceId=i-1"
+        f" is fenced by current memberId={N} during operation sync-group",
+        e.Fenced,
+        {"member": M, "current": N, "operation": "sync-group"},
+    ),
+    (
+        f"Setting empty assignments for members Set({M}) of g for generation 5",
+        e.EmptyAssignment,
+        {"members": (M,), "generation": 5},
+    ),
+    (
+        f"Sending empty assignment to member {M} of g for generation 5 with no errors",
+        e.EmptyAssignment,
+        {"members": (M,)},
+    ),
+    ("Failed to persist metadata for group g: The group is rebalancing", e.AppendFailed, {}),
+    (
+        "Loading group metadata for g with generation 5",
+        e.GroupLoaded,
+        {"generation": 5, "members": None},
+    ),
+    (
+        f"Loaded member {METADATA} in group g with generation 5.",
+        e.MemberLoaded,
+        {"member": M, "generation": 5, "instance": "i-1"},
+    ),
+    (
+        f"Static member {METADATA}.groupInstanceId of group g loaded"
+        f" with member id {M} at generation 5.",
+        e.MemberLoaded,
+        {"member": M, "generation": 5},
     ),
     ("Unloading group metadata for g with generation 5", e.GroupUnloaded, {"generation": 5}),
-]  # fmt: skip
+]
 
 LEFT = "has left group through explicit `LeaveGroup` request; client reason: x"
 JAVA_LINES: list[tuple[str, type[e.Event], dict[str, Any]]] = [
-    ("Preparing to rebalance group g in state PreparingRebalance with old generation 4 (reason: x).", e.RebalanceStarted, {"generation": 4}),
-    ("Stabilized group g generation 5 with 3 members.", e.Stabilized, {"generation": 5, "members": 3}),
     (
-        f"Assignment received from leader {M} for group g for generation 5. The group has 3 members, 0 of which are static.",
-        e.AssignmentReceived, {"leader": M, "members": 3},
+        "Preparing to rebalance group g in state PreparingRebalance"
+        " with old generation 4 (reason: x).",
+        e.RebalanceStarted,
+        {"generation": 4},
+    ),
+    (
+        "Stabilized group g generation 5 with 3 members.",
+        e.Stabilized,
+        {"generation": 5, "members": 3},
+    ),
+    (
+        f"Assignment received from leader {M} for group g for generation 5."
+        " The group has 3 members, 0 of which are static.",
+        e.AssignmentReceived,
+        {"leader": M, "members": 3},
     ),
     ("Group g with generation 6 is now empty.", e.GroupEmptied, {"generation": 6}),
     ("Group g is dead, skipping rebalance stage.", e.RoundSkipped, {}),
     ("Group g could not complete rebalance because no members rejoined.", e.RoundStuck, {}),
     (
-        "Cannot complete join phase of group g because not all the members have rejoined. Members=3, AwaitingJoinResponses=1, PendingJoinMembers=2.",
-        e.RoundOpen, {"members": 3, "parked": 1, "pending": 2},
-    ),
-    ("Cannot complete join phase of group g because this is an initial rebalance.", e.RoundOpen, {"initial": True}),
-    ("Cannot complete join phase of group g because the group is in Stable state.", e.RoundOpen, {"phase": Phase.STABLE}),
-    (
-        f"Dynamic member with unknown member id joins group g in Empty state. "
-        f"Created a new member id {M} and requesting the member to rejoin with this id.",
-        e.IdHandedOut, {"member": M, "phase": Phase.EMPTY},
+        "Cannot complete join phase of group g because not all the members have rejoined."
+        " Members=3, AwaitingJoinResponses=1, PendingJoinMembers=2.",
+        e.RoundOpen,
+        {"members": 3, "parked": 1, "pending": 2},
     ),
     (
-        f"Dynamic member with unknown member id joins group g in state Empty. Created a new member id {M} and added the member to the group.",
-        e.MemberAdded, {"member": M, "fresh": True},
+        "Cannot complete join phase of group g because this is an initial rebalance.",
+        e.RoundOpen,
+        {"initial": True},
     ),
     (
-        f"Static member with groupInstanceId=i-1 and unknown member id joins group g in Empty state. "
-        f"Created a new member id {M} for this member and added to the group.",
-        e.MemberAdded, {"member": M, "instance": "i-1"},
+        "Cannot complete join phase of group g because the group is in Stable state.",
+        e.RoundOpen,
+        {"phase": Phase.STABLE},
     ),
-    (f"Pending dynamic member with id {M} joins group g in Empty state. Adding to the group now.", e.MemberAdded, {"fresh": False}),
-    (f"[Group g] Member {M} {LEFT}", e.MemberLeft, {"member": M, "client_reason": "x", "late": False}),
+    (
+        f"Dynamic member with unknown member id joins group g in Empty state."
+        f" Created a new member id {M} and requesting the member to rejoin with this id.",
+        e.IdHandedOut,
+        {"member": M, "phase": Phase.EMPTY},
+    ),
+    (
+        "Dynamic member with unknown member id joins group g in state Empty."
+        f" Created a new member id {M} and added the member to the group.",
+        e.MemberAdded,
+        {"member": M, "fresh": True},
+    ),
+    (
+        "Static member with groupInstanceId=i-1 and unknown member id joins group g"
+        " in Empty state."
+        f" Created a new member id {M} for this member and added to the group.",
+        e.MemberAdded,
+        {"member": M, "instance": "i-1"},
+    ),
+    (
+        f"Pending dynamic member with id {M} joins group g in Empty state."
+        " Adding to the group now.",
+        e.MemberAdded,
+        {"fresh": False},
+    ),
+    (
+        f"[Group g] Member {M} {LEFT}",
+        e.MemberLeft,
+        {"member": M, "client_reason": "x", "late": False},
+    ),
     (f"[Group g] Pending member {M} {LEFT}", e.MemberLeft, {"member": M, "pending": True}),
-    (f"Member {M} in group g has failed, removing it from the group.", e.MemberExpired, {"member": M}),
-    (f"Group g removed dynamic members who haven't joined: [{M}, {N}]", e.NotRejoined, {"members": (M, N)}),
-    (f"Group g removed members who haven't sent their sync requests: [{M}]", e.NotSynced, {"members": (M,)}),
     (
-        f"Failed to persist metadata for group g static member {N} with group instance id i-1 due to no. Reverting to old member id {M}.",
-        e.AppendFailed, {"reverted_to": M},
+        f"Member {M} in group g has failed, removing it from the group.",
+        e.MemberExpired,
+        {"member": M},
     ),
-    ("Loaded generic group g with 2 members.", e.GroupLoaded, {"members": 2, "protocol": "classic"}),
-    ("Loaded classic group g with 2 members.", e.GroupLoaded, {"members": 2, "protocol": "classic"}),
-    ("Loaded consumer group g with 2 members.", e.GroupLoaded, {"members": 2, "protocol": "consumer"}),
+    (
+        f"Group g removed dynamic members who haven't joined: [{M}, {N}]",
+        e.NotRejoined,
+        {"members": (M, N)},
+    ),
+    (
+        f"Group g removed members who haven't sent their sync requests: [{M}]",
+        e.NotSynced,
+        {"members": (M,)},
+    ),
+    (
+        f"Failed to persist metadata for group g static member {N}"
+        " with group instance id i-1 due to no."
+        f" Reverting to old member id {M}.",
+        e.AppendFailed,
+        {"reverted_to": M},
+    ),
+    (
+        "Loaded generic group g with 2 members.",
+        e.GroupLoaded,
+        {"members": 2, "protocol": "classic"},
+    ),
+    (
+        "Loaded classic group g with 2 members.",
+        e.GroupLoaded,
+        {"members": 2, "protocol": "classic"},
+    ),
+    (
+        "Loaded consumer group g with 2 members.",
+        e.GroupLoaded,
+        {"members": 2, "protocol": "consumer"},
+    ),
     (f"Loaded member {M} in classic group g.", e.MemberLoaded, {"member": M}),
-    ("[GroupId=g] Unloading group metadata for generation 5.", e.GroupUnloaded, {"generation": 5, "protocol": "classic"}),
-    ("[GroupId=g] Unloaded group metadata for group epoch 5.", e.GroupUnloaded, {"generation": 5, "protocol": "other"}),
-    ("[GroupId g] Bumped group epoch to 5.", e.OtherProtocol, {"what": "epoch", "epoch": 5}),
-    ("[GroupId g] Bumped group epoch to 5 with metadata hash -7.", e.OtherProtocol, {"what": "epoch", "epoch": 5}),
-    ("[GroupId g] Computed a new target assignment for epoch 5 with 'uniform' assignor in 1ms.", e.OtherProtocol, {"what": "target", "epoch": 5}),
-    ("[GroupId g] Computed a new target assignment for epoch 5 with 'range' assignor in 1ms: {a=b}.", e.OtherProtocol, {"what": "target"}),
-    ("[GroupId g] Computed a new target assignment for epoch 5: {a=b}.", e.OtherProtocol, {"what": "target", "epoch": 5}),
     (
-        "[GroupId g] Member m new assignment state: epoch=5, previousEpoch=4, state=STABLE, assignedPartitions=[] and revokedPartitions=[].",
-        e.OtherProtocol, {"what": "assignment", "epoch": 5, "detail": "STABLE", "member": "m"},
+        "[GroupId=g] Unloading group metadata for generation 5.",
+        e.GroupUnloaded,
+        {"generation": 5, "protocol": "classic"},
     ),
-    ("[GroupId g] Member m joins the consumer group using the consumer protocol.", e.OtherProtocol, {"what": "joined", "protocol": "consumer"}),
-    ("[GroupId g] Member m joins the share group using the share protocol.", e.OtherProtocol, {"what": "joined", "protocol": "share"}),
-    ("[GroupId g][MemberId m] Member joins the streams group.", e.OtherProtocol, {"what": "joined", "protocol": "streams", "member": "m"}),
-    ("[GroupId g] Member m fenced from the group because the member session expired.", e.OtherProtocol, {"what": "fenced", "member": "m"}),
+    (
+        "[GroupId=g] Unloaded group metadata for group epoch 5.",
+        e.GroupUnloaded,
+        {"generation": 5, "protocol": "other"},
+    ),
+    ("[GroupId g] Bumped group epoch to 5.", e.OtherProtocol, {"what": "epoch", "epoch": 5}),
+    (
+        "[GroupId g] Bumped group epoch to 5 with metadata hash -7.",
+        e.OtherProtocol,
+        {"what": "epoch", "epoch": 5},
+    ),
+    (
+        "[GroupId g] Computed a new target assignment for epoch 5 with 'uniform' assignor in 1ms.",
+        e.OtherProtocol,
+        {"what": "target", "epoch": 5},
+    ),
+    (
+        "[GroupId g] Computed a new target assignment for epoch 5"
+        " with 'range' assignor in 1ms: {a=b}.",
+        e.OtherProtocol,
+        {"what": "target"},
+    ),
+    (
+        "[GroupId g] Computed a new target assignment for epoch 5: {a=b}.",
+        e.OtherProtocol,
+        {"what": "target", "epoch": 5},
+    ),
+    (
+        "[GroupId g] Member m new assignment state: epoch=5, previousEpoch=4, state=STABLE,"
+        " assignedPartitions=[] and revokedPartitions=[].",
+        e.OtherProtocol,
+        {"what": "assignment", "epoch": 5, "detail": "STABLE", "member": "m"},
+    ),
+    (
+        "[GroupId g] Member m joins the consumer group using the consumer protocol.",
+        e.OtherProtocol,
+        {"what": "joined", "protocol": "consumer"},
+    ),
+    (
+        "[GroupId g] Member m joins the share group using the share protocol.",
+        e.OtherProtocol,
+        {"what": "joined", "protocol": "share"},
+    ),
+    (
+        "[GroupId g][MemberId m] Member joins the streams group.",
+        e.OtherProtocol,
+        {"what": "joined", "protocol": "streams", "member": "m"},
+    ),
+    (
+        "[GroupId g] Member m fenced from the group because the member session expired.",
+        e.OtherProtocol,
+        {"what": "fenced", "member": "m"},
+    ),
     ("[GroupId g] Member m left the consumer group.", e.OtherProtocol, {"what": "left"}),
-    ("[GroupId g] Converted the classic group to a consumer group.", e.Converted, {"protocol": "consumer", "was_empty": False}),
-    ("[GroupId g] Converted the empty consumer group to a classic group.", e.Converted, {"protocol": "classic", "was_empty": True}),
-]  # fmt: skip
+    (
+        "[GroupId g] Converted the classic group to a consumer group.",
+        e.Converted,
+        {"protocol": "consumer", "was_empty": False},
+    ),
+    (
+        "[GroupId g] Converted the empty consumer group to a classic group.",
+        e.Converted,
+        {"protocol": "classic", "was_empty": True},
+    ),
+]
 
 
 def read(line: str) -> e.Event:
@@ -225,54 +443,6 @@ def test_a_line_of_the_new_coordinator(
     event = read(f"{before}{sentence} (org.apache.kafka.coordinator.group.GroupMetadataManager)")
     check(event, kind, fields)
     assert (event.broker, event.time) == (3, 1729877116582)
-
-
-REASONS = [
-    (f"Adding new member {M} with group instance id Some(i-1); client reason: r; s", e.Cause.JOIN, (M,), "r; s"),
-    (f"Adding new member {M} with group instance id null; client reason: not provided", e.Cause.JOIN, (M,), "not provided"),
-    (f"Adding new member {M} with group instance id None", e.Cause.JOIN, (M,), None),
-    (f"Adding new member {M} with group instanceid None", e.Cause.JOIN, (M,), None),
-    (f"Adding new member {M}", e.Cause.JOIN, (M,), None),
-    (f"Leader {M} re-joining group during Stable; client reason: r", e.Cause.LEADER_REJOIN, (M,), "r"),
-    (f"leader {M} re-joining group during Stable", e.Cause.LEADER_REJOIN, (M,), None),
-    (f"Updating metadata for member {M} during CompletingRebalance; client reason: r", e.Cause.METADATA_CHANGE, (M,), "r"),
-    (f"Updating metadata for member {M}", e.Cause.METADATA_CHANGE, (M,), None),
-    (f"Updating metadata for static member {M} with instance id i-1; client reason: r", e.Cause.STATIC_REPLACED, (M,), "r"),
-    (f"Updating metadata for static member {M} with instance id Some(i-1)", e.Cause.STATIC_REPLACED, (M,), None),
-    (
-        f"Group's selectedProtocol will change because static member {M} with instance id i-1 joined with change of protocol; client reason: r",
-        e.Cause.PROTOCOL_CHANGE, (M,), "r",
-    ),
-    (f"removing member {M} on heartbeat expiration", e.Cause.SESSION_EXPIRED, (M,), None),
-    (f"removing member {M} on heartbeat expiration.", e.Cause.SESSION_EXPIRED, (M,), None),
-    (f"Removing member {M} on LeaveGroup; client reason: r", e.Cause.LEAVE, (M,), "r"),
-    (f"removing member {M} on LeaveGroup", e.Cause.LEAVE, (M,), None),
-    ("removing member  on LeaveGroup", e.Cause.LEAVE, (), None),
-    (f"explicit `LeaveGroup` request for ({M}, {N}) members.", e.Cause.LEAVE, (M, N), None),
-    ("explicit `LeaveGroup` request for () members.", e.Cause.LEAVE, (), None),
-    (f"Removing Set({M}, {N}) on pending sync request expiration", e.Cause.SYNC_TIMEOUT, (M, N), None),
-    (f"Removing [{M}] on pending sync request expiration", e.Cause.SYNC_TIMEOUT, (M,), None),
-    (f"Error NOT_COORDINATOR when storing group assignment during SyncGroup (member: {M})", e.Cause.APPEND_FAILED, (M,), "NOT_COORDINATOR"),
-    (f"error when storing group assignment during SyncGroup (member: {M})", e.Cause.APPEND_FAILED, (M,), None),
-    (
-        "Freshly-loaded group g (size 3) is over capacity 2. Rebalancing in order to give a chance for consumers to commit offsets",
-        e.Cause.OVER_CAPACITY, (), None,
-    ),
-    ("Downgrade group g from consumer to classic for member leaving.", e.Cause.DOWNGRADE, (), None),
-    ("something that nobody prints", e.Cause.NOT_TOLD, (), None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("text", "cause", "members", "client"),
-    REASONS,
-    ids=lambda x: x[:50] if isinstance(x, str) else "",
-)
-def test_a_reason_names_its_cause_and_its_members(
-    text: str, cause: e.Cause, members: tuple[str, ...], client: str | None
-) -> None:
-    reason = parse_reason(text)
-    assert (reason.cause, reason.members, reason.client) == (cause, members, client)
 
 
 def test_the_life_of_a_coordinator_is_told_without_a_group() -> None:

@@ -26,20 +26,52 @@ WRAPPED = {
     "kubectl": f"2024-10-25T18:00:00.123456789Z {LINE}",
     "cri": f"2024-10-25T18:00:00.123456789Z stdout F {LINE}",
     "journald": f"Oct 25 18:00:00 host kafka-server-start.sh[123]: {LINE}",
-    "strimzi": f"2024-10-25 17:25:16,582 INFO [GroupCoordinator 3]: {SAID} (kafka.coordinator.group.GroupCoordinator) [group-metadata-manager-0]",
-    "logger first": f"2024-10-25 17:25:16.582  INFO 1 --- [main] k.c.group.GroupCoordinator : [GroupCoordinator 3]: {SAID}",
-    "iso": f"2024-10-25T17:25:16.582Z [INFO] kafka.coordinator.group.GroupCoordinator - [GroupCoordinator 3]: {SAID}",
+    "strimzi": (
+        "2024-10-25 17:25:16,582 INFO [GroupCoordinator 3]:"
+        f" {SAID} (kafka.coordinator.group.GroupCoordinator) [group-metadata-manager-0]"
+    ),
+    "logger first": (
+        "2024-10-25 17:25:16.582  INFO 1 --- [main] k.c.group.GroupCoordinator :"
+        f" [GroupCoordinator 3]: {SAID}"
+    ),
+    "iso": (
+        "2024-10-25T17:25:16.582Z [INFO] kafka.coordinator.group.GroupCoordinator -"
+        f" [GroupCoordinator 3]: {SAID}"
+    ),
     "zone": f"2024-10-25T19:25:16.582+02:00 INFO [GroupCoordinator 3]: {SAID}",
     "log4j DATE": f"25 Oct 2024 17:25:16,582 INFO [GroupCoordinator 3]: {SAID}",
     "colour": f"\x1b[32m[2024-10-25 17:25:16,582] INFO\x1b[0m [GroupCoordinator 3]: {SAID}\x1b[0m",
-    "docker json": json.dumps({"log": LINE + "\n", "stream": "stdout", "time": "2024-10-25T18:00:00.1Z"}),
-    "logstash": json.dumps({"@timestamp": "2024-10-25T17:25:16.582Z", "level": "INFO", "message": f"[GroupCoordinator 3]: {SAID}"}),
-    "json in json": json.dumps({"log": json.dumps({"message": f"[GroupCoordinator 3]: {SAID}", "timeMillis": AT})}),
-    "elastic": json.dumps({"_source": {"@timestamp": "2024-10-25T17:25:16.582Z", "message": f"[GroupCoordinator 3]: {SAID}"}}),
-    "log4j2 json": json.dumps({"instant": {"epochSecond": AT // 1000, "nanoOfSecond": 582_000_000}, "message": f"[GroupCoordinator 3]: {SAID}"}),
-    "prefixed json": "broker-1  | " + json.dumps({"message": f"[GroupCoordinator 3]: {SAID}", "timestamp": str(AT)}),
+    "docker json": json.dumps(
+        {"log": LINE + "\n", "stream": "stdout", "time": "2024-10-25T18:00:00.1Z"}
+    ),
+    "logstash": json.dumps(
+        {
+            "@timestamp": "2024-10-25T17:25:16.582Z",
+            "level": "INFO",
+            "message": f"[GroupCoordinator 3]: {SAID}",
+        }
+    ),
+    "json in json": json.dumps(
+        {"log": json.dumps({"message": f"[GroupCoordinator 3]: {SAID}", "timeMillis": AT})}
+    ),
+    "elastic": json.dumps(
+        {
+            "_source": {
+                "@timestamp": "2024-10-25T17:25:16.582Z",
+                "message": f"[GroupCoordinator 3]: {SAID}",
+            }
+        }
+    ),
+    "log4j2 json": json.dumps(
+        {
+            "instant": {"epochSecond": AT // 1000, "nanoOfSecond": 582_000_000},
+            "message": f"[GroupCoordinator 3]: {SAID}",
+        }
+    ),
+    "prefixed json": "broker-1  | "
+    + json.dumps({"message": f"[GroupCoordinator 3]: {SAID}", "timestamp": str(AT)}),
     "csv": f'"2024-10-25 17:25:16.582","[GroupCoordinator 3]: {SAID}"',
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", WRAPPED)

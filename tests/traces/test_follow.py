@@ -25,8 +25,8 @@ class Log:
         for sentence in sentences:
             self.ms += after
             time = (
-                "2024-10-25"
-                f" {17 + self.ms // 3_600_000:02}:{self.ms // 60_000 % 60:02}:{self.ms // 1000 % 60:02},{self.ms % 1000:03}"
+                f"2024-10-25 {17 + self.ms // 3_600_000:02}:{self.ms // 60_000 % 60:02}"
+                f":{self.ms // 1000 % 60:02},{self.ms % 1000:03}"
             )
             where = "GroupCoordinator id=1 topic=__consumer_offsets partition=3"
             self.lines.append(
@@ -95,8 +95,11 @@ def test_a_group_that_grows_and_shrinks_is_explained(log: Log) -> None:
     )
     assert (group.verdict, group.unexplained_count) == ("holds", 0)
     assert [(r.from_generation, r.to_generation, r.outcome) for r in group.timeline.rounds] == [
-        (0, 1, "assigned"), (1, 2, "assigned"), (2, 3, "assigned"), (3, 4, "emptied"),
-    ]  # fmt: skip
+        (0, 1, "assigned"),
+        (1, 2, "assigned"),
+        (2, 3, "assigned"),
+        (3, 4, "emptied"),
+    ]
 
 
 def test_a_generation_cannot_come_twice(log: Log) -> None:

@@ -18,13 +18,22 @@ from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import GroupReport
 
 FAULTS = {
-    "crash": 4, "close": 5, "session_timeout": 8, "rebalance_timeout": 5, "sync_timeout": 3, "append_failure": 2, "new_member_timeout": 2,
-    "disconnect": 3, "poll_timeout": 3, "lose_response": 2, "delay_request": 1,
-}  # fmt: skip
+    "crash": 4,
+    "close": 5,
+    "session_timeout": 8,
+    "rebalance_timeout": 5,
+    "sync_timeout": 3,
+    "append_failure": 2,
+    "new_member_timeout": 2,
+    "disconnect": 3,
+    "poll_timeout": 3,
+    "lose_response": 2,
+    "delay_request": 1,
+}
 
 
 def small(members: int, **more: Any) -> Scope:
-    """Long lives of small groups; offsets are left out, the coordinator's log does not show them."""
+    """Long lives of small groups, without offsets: the coordinator's log does not show them."""
     return Scope(members=members, generations=60, records=0, autocommit=False, **more)
 
 

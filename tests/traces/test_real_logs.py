@@ -177,9 +177,13 @@ def test_a_group_of_a_protocol_not_modelled_yet_has_a_timeline_and_an_honest_unk
     assert live.verdict == "unknown"
     rounds = [(r.to_generation, r.cause.value, r.size, r.outcome) for r in live.timeline.rounds]
     assert rounds == [
-        (2, "join", 1, "assigned"), (3, "join", 2, "assigned"), (4, "join", 3, "assigned"),
-        (5, "leave", 2, "assigned"), (6, "session_expired", 1, "assigned"), (7, "leave", 0, "emptied"),
-    ]  # fmt: skip
+        (2, "join", 1, "assigned"),
+        (3, "join", 2, "assigned"),
+        (4, "join", 3, "assigned"),
+        (5, "leave", 2, "assigned"),
+        (6, "session_expired", 1, "assigned"),
+        (7, "leave", 0, "emptied"),
+    ]
     assert (
         live.timeline.counts["joined"],
         live.timeline.counts["left"],

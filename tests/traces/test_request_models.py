@@ -18,9 +18,15 @@ from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import GroupReport
 
 FAULTS = {
-    "crash": 4, "close": 5, "session_timeout": 100, "rebalance_timeout": 5, "sync_timeout": 3, "append_failure": 2, "poll_timeout": 3,
+    "crash": 4,
+    "close": 5,
+    "session_timeout": 100,
+    "rebalance_timeout": 5,
+    "sync_timeout": 3,
+    "append_failure": 2,
+    "poll_timeout": 3,
     "late_commit": 3,
-}  # fmt: skip
+}
 LOST = {"disconnect": 3, "lose_response": 2, "delay_request": 1, "lose_request": 2}
 
 
@@ -146,11 +152,30 @@ def commit(_: dict[str, Any], response: dict[str, Any]) -> bool:
 @pytest.mark.parametrize(
     ("api", "change"),
     [
-        ("HEARTBEAT", code(25)), ("HEARTBEAT", code(22)), ("JOIN_GROUP", generation), ("JOIN_GROUP", leader), ("JOIN_GROUP", members),
-        ("JOIN_GROUP", code(25)), ("JOIN_GROUP", code(0, right=79)), ("SYNC_GROUP", share), ("SYNC_GROUP", code(25)), ("OFFSET_COMMIT", commit),
+        ("HEARTBEAT", code(25)),
+        ("HEARTBEAT", code(22)),
+        ("JOIN_GROUP", generation),
+        ("JOIN_GROUP", leader),
+        ("JOIN_GROUP", members),
+        ("JOIN_GROUP", code(25)),
+        ("JOIN_GROUP", code(0, right=79)),
+        ("SYNC_GROUP", share),
+        ("SYNC_GROUP", code(25)),
+        ("OFFSET_COMMIT", commit),
     ],
-    ids=["unknown member", "old generation", "generation", "leader", "members", "join refused", "id kept back", "share", "sync refused", "commit"],
-)  # fmt: skip
+    ids=[
+        "unknown member",
+        "old generation",
+        "generation",
+        "leader",
+        "members",
+        "join refused",
+        "id kept back",
+        "share",
+        "sync refused",
+        "commit",
+    ],
+)
 def test_a_wrong_answer_is_found(api: str, change: Change, tmp_path: Path) -> None:
     tried = 0
     for seed in range(6):

@@ -100,8 +100,13 @@ def test_the_frozen_member_is_the_zombie() -> None:
     }
     assert "zombie: a tried" in g.reason
     assert [(x.cause.value, x.causers[0][0]) for x in g.timeline.rounds] == [
-        ("join", "a"), ("join", "b"), ("session_expired", "a"), ("join", "a"), ("leave", "a"), ("leave", "b"),
-    ]  # fmt: skip
+        ("join", "a"),
+        ("join", "b"),
+        ("session_expired", "a"),
+        ("join", "a"),
+        ("leave", "a"),
+        ("leave", "b"),
+    ]
 
 
 @pytest.mark.parametrize("name", ["zombie", "poll_timeout"])

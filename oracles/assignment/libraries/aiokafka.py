@@ -30,11 +30,13 @@ NEW = {
     "generation": -1,
 }  # the state of the sticky class before anything was assigned
 CODE = '''from {module} import {name} as Assignor
-from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
+from aiokafka.coordinator.protocol import \
+ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
 
 
 def consumer(assigned=None, generation=-1, alone=True):
-    """What a consumer was assigned, in that generation, is kept on the class; alone: as in a process of its own."""
+    """What a consumer was assigned, in that generation, is kept on the class; \
+alone: as in a process of its own."""
     assignor = type("Assignor", (Assignor,), {{}}) if alone else Assignor
     if assigned is not None:
         assignor.on_assignment(ConsumerProtocolMemberAssignment(0, list(assigned.items()), b""))

@@ -33,13 +33,15 @@ Joined = namedtuple("Joined", "member_id group_instance_id metadata")
 CODE = '''from collections import namedtuple
 
 from {module} import {name} as Assignor
-from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
+from kafka.protocol.consumer.metadata import \
+ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
 Joined = namedtuple("Joined", "member_id group_instance_id metadata")
 
 
 def sent(topics, owned=None, generation=-1):
-    """The metadata of a member that was assigned this in that generation, as the leader reads it."""
+    """The metadata of a member that was assigned this in that generation, \
+as the leader reads it."""
     assignor = Assignor()
     if owned is not None:
         assignor.on_assignment(ConsumerProtocolAssignment(0, list(owned.items()), b""), generation)

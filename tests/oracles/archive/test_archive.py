@@ -27,7 +27,10 @@ from groupcheck.oracles.archive.task import Done, Pack, Source
 from groupcheck.oracles.spark.job import JobError
 
 ROOT = Path(__file__).parents[3]
-LINE = "[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]: Stabilized group {} generation 5 (__consumer_offsets-7) with 3 members\n"
+LINE = (
+    "[2024-10-25 17:25:16,582] INFO [GroupCoordinator 3]:"
+    " Stabilized group {} generation 5 (__consumer_offsets-7) with 3 members\n"
+)
 
 
 def run(archive: Path, *paths: Path) -> Outcome:
@@ -177,7 +180,10 @@ def test_a_hostile_file_spoils_only_its_own_row(tmp_path: Path) -> None:
     (logs / "empty.log").touch()
     (logs / "dangling.log").symlink_to(logs / "nowhere")
     os.mkfifo(logs / "pipe.log")
-    half = '{"message": "[GroupCoordinator 1]: Stabilized group \\ud800 generation 5 (__consumer_offsets-7) with 3 members"}'
+    half = (
+        '{"message": "[GroupCoordinator 1]:'
+        ' Stabilized group \\ud800 generation 5 (__consumer_offsets-7) with 3 members"}'
+    )
     (logs / "half.log").write_text(half + "\n")
     strange = [
         "new\nline.log",

@@ -190,7 +190,11 @@ def driver(archive: Path, logs: Path) -> Iterator[subprocess.Popen[str]]:
     """The command, which commits every three packs, in a process group of its own, killed at the
     end.
     """
-    script = "import sys; from groupcheck.oracles.archive import pipeline; pipeline.WAVE_PACKS = 3; from groupcheck.oracles.cli import main; main()"
+    script = (
+        "import sys;"
+        " from groupcheck.oracles.archive import pipeline; pipeline.WAVE_PACKS = 3;"
+        " from groupcheck.oracles.cli import main; main()"
+    )
     command = [
         sys.executable,
         "-c",
@@ -268,7 +272,8 @@ def test_a_jvm_that_dies_is_no_fault_of_the_logs(generated: Path, tmp_path: Path
         out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (2, ""), err
     assert re.fullmatch(
-        r"groupcheck: error: --spark: Spark has gone away: .* \(run it again; what was committed stays\)\n",
+        r"groupcheck: error: --spark: Spark has gone away:"
+        r" .* \(run it again; what was committed stays\)\n",
         err,
     ), err
 

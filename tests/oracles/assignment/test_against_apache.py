@@ -28,7 +28,7 @@ def test_an_older_claim_brings_kafkas_sticky_to_break_validity_and_range_breaks_
     assert "a claim is of an older generation" in finding.circumstances and finding.kafka is None
 
 
-def test_an_older_claim_takes_a_partition_from_its_owner_where_subscriptions_differ_or_generations_are_not_told(
+def test_an_older_claim_takes_a_partition_if_subscriptions_differ_or_generations_are_untold(
     found,
 ):
     """Both halves of what had only been read in the source of AbstractStickyAssignor."""

@@ -49,9 +49,10 @@ def constrained(draw):
             "subscribes": draw(st.sampled_from([["t", "u"], ["t", "u"], ["t"]])),
             "claims": draw(st.lists(st.sampled_from(there), unique=True, max_size=3)),
             "generation": draw(st.integers(0, 1)),
-        } | draw(st.sampled_from([{}, {"rack": "x"}, {"rack": "y"}]))
+        }
+        | draw(st.sampled_from([{}, {"rack": "x"}, {"rack": "y"}]))
         for name in names
-    }  # fmt: skip
+    }
     some = st.lists(st.sampled_from(there), min_size=1, max_size=2, unique=True)
     kinds = st.one_of(
         st.fixed_dictionaries(
@@ -303,8 +304,9 @@ def test_where_highs_does_not_decide_z3_does(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("module", "file", "told"), [("z3", "constraints-impossible.json", "z3"), ("scipy", "constraints.json", "scipy")]
-)  # fmt: skip
+    ("module", "file", "told"),
+    [("z3", "constraints-impossible.json", "z3"), ("scipy", "constraints.json", "scipy")],
+)
 def test_constraints_without_a_solver_say_what_to_install(capsys, monkeypatch, module, file, told):
     monkeypatch.setitem(sys.modules, module, None)
     assert cli.run(["assign", str(DATA / file)]) == 2

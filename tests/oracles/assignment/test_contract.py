@@ -20,7 +20,8 @@ from groupcheck.model.assignors import range_
 
 def first_takes_all(group):
     takers = [m for m in group.members]
-    return {m.id: [(t, p) for t, n in group.topics if t in m.topics for p in range(n)] if m is takers[0] else [] for m in takers}
+    first = [(t, p) for t, n in group.topics if t in takers[0].topics for p in range(n)]
+    return {m.id: first if m is takers[0] else [] for m in takers}
 
 test_right = groupcheck.assignor_contract(range_, like="range", examples=20)
 test_wrong = groupcheck.assignor_contract(first_takes_all, like="range", examples=20)
@@ -92,9 +93,14 @@ def test_an_assignor_that_throws_is_found():
 
 def test_a_cooperative_assignor_that_hands_over_in_one_round_is_found_in_a_sequence():
     assert "B joins, round 1: t-0 goes from A to B in one round: A has not let go of it" in failure(
-        lambda group: range_(group) if len(group.members) == 1 else {m.id: g for m, g in zip(group.members, reversed(range_(group).values()))},
-        "sequence", like="cooperative-sticky",
-    )  # fmt: skip
+        lambda group: (
+            range_(group)
+            if len(group.members) == 1
+            else {m.id: g for m, g in zip(group.members, reversed(range_(group).values()))}
+        ),
+        "sequence",
+        like="cooperative-sticky",
+    )
 
 
 def test_a_cooperative_assignor_that_never_comes_to_rest_is_found_in_a_sequence():

@@ -13,7 +13,8 @@ from groupcheck.model.assignors import Group, Member, round_robin, server_range
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment import proof_command
 from groupcheck.oracles.assignment.proofs import document, exit_code, prove, prove_all
-from groupcheck.oracles.assignment.statements import STATEMENTS, Mutant, count, length, start
+from groupcheck.oracles.assignment.statement import Mutant, count, length, start
+from groupcheck.oracles.assignment.statements import STATEMENTS
 
 LEVEL = STATEMENTS[-1]
 

@@ -23,12 +23,17 @@ def words(changes):
 
 def test_a_life_is_joins_growth_a_new_subscription_and_a_leave():
     assert [step.words for step in life(THREE)] == [
-        "A joins", "B joins", "C joins", "t grows to 7 partitions", "C subscribes to all", "A leaves",
-    ]  # fmt: skip
+        "A joins",
+        "B joins",
+        "C joins",
+        "t grows to 7 partitions",
+        "C subscribes to all",
+        "A leaves",
+    ]
     assert list(life(Group({"t": 1}, []))) == []
 
 
-def test_an_eager_group_needs_one_round_for_each_change_a_cooperative_one_two_where_something_moves():
+def test_a_change_takes_an_eager_group_one_round_and_a_cooperative_one_two_if_something_moves():
     assert [len(change.rounds) for change in follow(sticky, life(THREE), cooperative=False)] == [
         1
     ] * 6

@@ -43,7 +43,7 @@ def told(capsys, monkeypatch):
     return tell
 
 
-def test_kafkas_cooperative_assignor_comes_to_rest_after_each_change_and_moves_no_more_than_it_has_to(
+def test_kafkas_cooperative_assignor_comes_to_rest_after_each_change_and_moves_only_what_it_must(
     told,
 ):
     code, document = told(DATA / "sequence.json")

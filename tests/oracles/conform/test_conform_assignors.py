@@ -158,7 +158,7 @@ def test_after_a_topic_was_made_anew_with_fewer_partitions_one_of_another_topic_
     assert answer == {"A": {("u", 0)}, "B": {("t", 0), ("t", 1), ("u", 0)}}
 
 
-def test_where_subscriptions_differ_an_older_claim_takes_a_partition_from_its_owner_in_one_cooperative_round(
+def test_if_subscriptions_differ_an_older_claim_takes_a_partition_in_one_cooperative_round(
     coordinator: Driver,
 ):
     members = [Member("A", "t", {"t": [0]}, 1), Member("B", "tu", {"t": [0, 1]}, 2)]

@@ -53,9 +53,13 @@ class Together(RuleBasedStateMachine):
         return known_bug(self.mutation).apply(spec(scope)) if self.mutation else spec(scope)
 
     @initialize(
-        members=st.sampled_from([1, 2, 3, 5, MOST]), cap=st.none() | st.none() | st.integers(1, 4), seed=st.integers(0, 3),
-        lists=st.none() | st.none() | st.lists(st.sampled_from(LISTS), min_size=MOST, max_size=MOST),
-    )  # fmt: skip
+        members=st.sampled_from([1, 2, 3, 5, MOST]),
+        cap=st.none() | st.none() | st.integers(1, 4),
+        seed=st.integers(0, 3),
+        lists=st.none()
+        | st.none()
+        | st.lists(st.sampled_from(LISTS), min_size=MOST, max_size=MOST),
+    )
     def begin(self, members: int, cap: int | None, seed: int, lists: list[str] | None) -> None:
         protocols = "|".join(lists[:members]) if lists else ""
         faults = dict.fromkeys(FAULTS, 99)

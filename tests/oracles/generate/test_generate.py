@@ -185,9 +185,9 @@ def test_the_size_is_about_what_was_asked_for_and_memory_does_not_grow_with_it(s
 def test_marks_are_filled_in() -> None:
     line = compiled('<:g:> <:m1:> <:n2:> "<:N-1:>" "<:N3:>" "<:O4:>" <:c5:> <:s-1:> <:s6:>')
     filled = Filling("G", ["a", "b"], generation=10, offset=100, connection=1000).line(line)
-    assert (
-        filled
-        == f"G b 12 -1 13 104 127.0.0.1:9092-127.0.0.1:11005-0-1005 {subscription(-1)} {subscription(16)}"
+    assert filled == (
+        "G b 12 -1 13 104 127.0.0.1:9092-127.0.0.1:11005-0-1005"
+        f" {subscription(-1)} {subscription(16)}"
     )
 
 

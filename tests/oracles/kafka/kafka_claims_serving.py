@@ -46,9 +46,16 @@ def _(k: Talk):
     k.leave(pending)
     k.join(ms[0], instance=i)
     k.sleep(1000)
-    yield "completing", ("CompletingRebalance", 22, 0, 10_000), (
-        k.state(), k.beat(ms[0], 1, instance=i).error, k.beat(ms[0], 2, instance=i).error, k.left_ms(timer)
-    )  # fmt: skip
+    yield (
+        "completing",
+        ("CompletingRebalance", 22, 0, 10_000),
+        (
+            k.state(),
+            k.beat(ms[0], 1, instance=i).error,
+            k.beat(ms[0], 2, instance=i).error,
+            k.left_ms(timer),
+        ),
+    )
 
 
 @claim(

@@ -27,7 +27,7 @@ from groupcheck.oracles.kafka.schedule import Step
 
 
 class Asked:
-    """A request. `error` and every other field of its answer, None as long as there is no answer."""
+    """A request. Each field of its answer, such as `error`, is None until there is an answer."""
 
     def __init__(self) -> None:
         self.answer: Any = None

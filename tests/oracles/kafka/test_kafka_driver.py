@@ -229,7 +229,9 @@ for line in sys.stdin:
             print("out of luck", file=sys.stderr)
             os._exit(3)
         if command["op"] == "Advance": time.sleep(60)
-        if command["op"] == "LeaveGroup": replies.append({"seq": number, "failed": "it threw"}); break
+        if command["op"] == "LeaveGroup":
+            replies.append({"seq": number, "failed": "it threw"})
+            break
         replies.append({"seq": number, "now": 0, "end": 0, "highWatermark": 0})
     print(json.dumps(replies if isinstance(asked, list) else replies[0]), flush=True)
 """

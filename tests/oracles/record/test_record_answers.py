@@ -22,8 +22,11 @@ def line(
     took: float = 0.0,
 ) -> str:
     said = {
-        "requestHeader": {"clientId": client, "requestApiKeyName": api}, "request": {"groupId": "g1"} | request, "response": response, "totalTimeMs": took,
-    }  # fmt: skip
+        "requestHeader": {"clientId": client, "requestApiKeyName": api},
+        "request": {"groupId": "g1"} | request,
+        "response": response,
+        "totalTimeMs": took,
+    }
     return (
         f"[2026-11-18 11:06:40,{ms:03}] DEBUG Completed request:{json.dumps(said)}"
         " (kafka.request.logger)\n"

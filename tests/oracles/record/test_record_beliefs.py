@@ -62,8 +62,14 @@ def test_two_owners_are_named_in_order_with_how_long_one_was_frozen():
     }
     (found,) = two_owners(spans, {"a": [(20, 45)], "b": []})
     assert found == {
-        "partition": "o-0", "earlier_owner": "a", "later_owner": "b", "t": 40, "until": 50, "ms": 10, "earlier_owner_frozen_ms": 5,
-    }  # fmt: skip
+        "partition": "o-0",
+        "earlier_owner": "a",
+        "later_owner": "b",
+        "t": 40,
+        "until": 50,
+        "ms": 10,
+        "earlier_owner_frozen_ms": 5,
+    }
 
 
 def test_one_after_the_other_is_no_overlap():

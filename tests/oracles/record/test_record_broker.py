@@ -27,13 +27,18 @@ TAKEN = (
     """
 seen = open("tried", "a+"); print("x", file=seen); seen.seek(0)
 if len(seen.readlines()) < 3:
-    open("broker.log", "a").write("[t] INFO on\\nCaused by: java.net.BindException: Address already in use\\n")
+    log = open("broker.log", "a")
+    log.write("[t] INFO on\\nCaused by: java.net.BindException: Address already in use\\n")
+    log.close()
     sys.exit(1)
 """
     + SERVES
 )
 REFUSES = """
-open("broker.log", "w").write("[t] INFO on\\nException in thread x org.apache.kafka.ConfigException: Invalid value 7\\n\\tat y\\n")
+open("broker.log", "w").write(
+    "[t] INFO on\\n"
+    "Exception in thread x org.apache.kafka.ConfigException: Invalid value 7\\n\\tat y\\n"
+)
 sys.exit(1)
 """
 

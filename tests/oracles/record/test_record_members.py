@@ -42,7 +42,10 @@ class Fake:
         if self.commits == 1: raise ValueError("no")
     async def close(self): pass
 libraries.CLIENTS["fake"] = Fake
-member.run({"client": "fake", "bootstrap": "", "client_id": "a", "group": "g", "topic": "o", "options": {}, "commit_ms": 3600000, "commit_on_revoke": True})
+member.run({
+    "client": "fake", "bootstrap": "", "client_id": "a", "group": "g", "topic": "o",
+    "options": {}, "commit_ms": 3600000, "commit_on_revoke": True,
+})
 """
 
 # Members of a stage: each owns what its name says, as soon as it is there.
@@ -74,8 +77,17 @@ def test_a_member_tells_what_happens_to_it_in_order():
     member.stdin.close()
     kinds = [e["ev"] for e in events]
     assert kinds == [
-        "subscribed", "started", "assigned", "revoked_begin", "commit_rejected", "consumed", "revoked", "poll_error", "command", "closed",
-    ]  # fmt: skip
+        "subscribed",
+        "started",
+        "assigned",
+        "revoked_begin",
+        "commit_rejected",
+        "consumed",
+        "revoked",
+        "poll_error",
+        "command",
+        "closed",
+    ]
     told = dict(zip(kinds, events))
     assert (
         told["assigned"]["own"] == ["o-0", "o-1"]
@@ -149,8 +161,13 @@ def test_a_stage_waits_until_members_share_all_partitions_and_lets_them_leave(pl
     play.shared_by("a", "b")
     play.close()
     assert done(play) == [
-        ("a", "start"), ("b", "start"), ("a", "command stop"), ("a", "ended"), ("b", "command stop"), ("b", "ended"),
-    ]  # fmt: skip
+        ("a", "start"),
+        ("b", "start"),
+        ("a", "command stop"),
+        ("a", "ended"),
+        ("b", "command stop"),
+        ("b", "ended"),
+    ]
     assert play.runs["a"].told("closed") and play.actions[3]["rc"] == 0
 
 

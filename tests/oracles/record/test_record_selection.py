@@ -59,13 +59,25 @@ def test_the_recorders_own_requests_are_left_out():
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("[GroupCoordinator id=1 topic=__consumer_offsets partition=2] Stabilized group g1 (org.apache.kafka.coordinator.group.GroupMetadataManager)", True),
-        ("[GroupCoordinator id=1] Loaded x (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)", True),
+        (
+            "[GroupCoordinator id=1 topic=__consumer_offsets partition=2] Stabilized group g1"
+            " (org.apache.kafka.coordinator.group.GroupMetadataManager)",
+            True,
+        ),
+        (
+            "[GroupCoordinator id=1] Loaded x"
+            " (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)",
+            True,
+        ),
         ("Loaded group (org.apache.kafka.coordinator.group.GroupMetadataManager)", True),
-        ("[ShareCoordinator id=1] Loaded x (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)", False),
+        (
+            "[ShareCoordinator id=1] Loaded x"
+            " (org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)",
+            False,
+        ),
         ("[BrokerServer id=1] group.coordinator.threads (kafka.server.BrokerServer)", False),
     ],
-)  # fmt: skip
+)
 def test_lines_of_the_group_coordinator_are_kept_and_no_others(text: str, kept: bool):
     assert of_a_coordinator(LINE.format(1, text)) is kept
 

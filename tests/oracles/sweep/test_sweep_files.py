@@ -160,30 +160,78 @@ def test_the_example_grows():
         ("[[gird]]\nvariant = 'classic'", "unknown key 'gird' (did you mean grid?)"),
         ("[[grid]]\nmembers = 1", "grid 1: no variant is named"),
         ("[[grid]]\nvariant = 'clasic'", "unknown variant 'clasic' (did you mean classic?)"),
-        ("[[grid]]\nvariant = 'classic'\nmembres = 1", "grid 1: unknown key 'membres' (did you mean members?)"),
-        ("[[grid]]\nvariant = 'classic'\nmembers = '2'", "grid 1, members: '2' is no value for it (int)"),
+        (
+            "[[grid]]\nvariant = 'classic'\nmembres = 1",
+            "grid 1: unknown key 'membres' (did you mean members?)",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\nmembers = '2'",
+            "grid 1, members: '2' is no value for it (int)",
+        ),
         ("[[grid]]\nvariant = 'classic'\nmembers = 1.5", "grid 1, members: 1.5 is no value for it"),
-        ("[[grid]]\nvariant = 'classic'\nmembers = true", "grid 1, members: True is no value for it"),
-        ("[[grid]]\nvariant = 'classic'\ntwo_step = 1", "grid 1, two_step: 1 is no value for it (bool)"),
+        (
+            "[[grid]]\nvariant = 'classic'\nmembers = true",
+            "grid 1, members: True is no value for it",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\ntwo_step = 1",
+            "grid 1, two_step: 1 is no value for it (bool)",
+        ),
         ("[[grid]]\nvariant = 'classic'\nmembers = 'none'", "'none' is no value for it"),
         ("[[grid]]\nvariant = 'classic'\nmembers = [[1]]", "[1] is no value for it"),
-        ("[[grid]]\nvariant = 'classic'\nmembers = 99", "grid 1, members 99: members is 99, not a number from 1 to 16"),
+        (
+            "[[grid]]\nvariant = 'classic'\nmembers = 99",
+            "grid 1, members 99: members is 99, not a number from 1 to 16",
+        ),
         ("[[grid]]\nvariant = 'classic'\nmembers = []", "an empty list leaves no cell"),
         ("[[grid]]\nvariant = 'classic'\nassignor = 'fair'", "unknown assignor 'fair'"),
-        ("[[grid]]\nvariant = 'classic'\nfaults = {crsh = 1}", "unknown fault 'crsh' (did you mean crash?)"),
-        ("[[grid]]\nvariant = 'classic'\nfaults = {crash = -1}", "the budget of 'crash' is -1, not 0 or more"),
+        (
+            "[[grid]]\nvariant = 'classic'\nfaults = {crsh = 1}",
+            "unknown fault 'crsh' (did you mean crash?)",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\nfaults = {crash = -1}",
+            "the budget of 'crash' is -1, not 0 or more",
+        ),
         ("[[grid]]\nvariant = 'classic'\nfaults = 'crash'", "'crash' is no table"),
-        ("[[grid]]\nvariant = 'classic'\nmutation = 'leader_forgoten'", "unknown mutation 'leader_forgoten' (did you mean leader_forgotten?)"),
-        ("[[grid]]\nvariant = 'classic'\ninvariants = ['one_owned']", "unknown invariant 'one_owned' (did you mean one_owner?)"),
-        ("[[grid]]\nvariant = 'classic'\nexpect = 'held'", "'held' is no verdict (one of holds, violated, unknown)"),
-        ("[[grid]]\nvariant = 'classic'\nlimits = {max_state = 1}", "unknown key 'max_state' (did you mean max_states?)"),
-        ("[[grid]]\nvariant = 'classic'\nlimits = {max_states = 0}", "limits, max_states: 0 is no limit"),
-        ("[[grid]]\nvariant = 'classic'\nlimits = {max_memory = '4X'}", "'4X' is no size such as 512M or 4G"),
+        (
+            "[[grid]]\nvariant = 'classic'\nmutation = 'leader_forgoten'",
+            "unknown mutation 'leader_forgoten' (did you mean leader_forgotten?)",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\ninvariants = ['one_owned']",
+            "unknown invariant 'one_owned' (did you mean one_owner?)",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\nexpect = 'held'",
+            "'held' is no verdict (one of holds, violated, unknown)",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\nlimits = {max_state = 1}",
+            "unknown key 'max_state' (did you mean max_states?)",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\nlimits = {max_states = 0}",
+            "limits, max_states: 0 is no limit",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\nlimits = {max_memory = '4X'}",
+            "'4X' is no size such as 512M or 4G",
+        ),
         ("[[grid]]\nvariant = 'classic'\nlimits = {max_seconds = nan}", "nan is no limit"),
-        ("[[grid]]\nvariant = 'classic'\nmembers = [1, 2]\nwithout = {generations = 1}", "grid 1: unknown key of the grid's choices 'generations'"),
-        ("[[grid]]\nvariant = 'classic'\nmembers = [1, 2]\nonly = {members = 3}", "no cell is left"),
+        (
+            "[[grid]]\nvariant = 'classic'\nmembers = [1, 2]\nwithout = {generations = 1}",
+            "grid 1: unknown key of the grid's choices 'generations'",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\nmembers = [1, 2]\nonly = {members = 3}",
+            "no cell is left",
+        ),
         ("[[grid]]\nvariant = 'classic'\nmembers = [1, 2, 1]", "cells 1 and 3 ask the same"),
-        ("[[grid]]\nvariant = 'classic'\n[[grid]]\nvariant = 'classic'\nmembers = 2", "cells 1 and 2 ask the same (grids 1 and 2)"),
+        (
+            "[[grid]]\nvariant = 'classic'\n[[grid]]\nvariant = 'classic'\nmembers = 2",
+            "cells 1 and 2 ask the same (grids 1 and 2)",
+        ),
         ("[[grid]]\nvariant = 'classic'\nmembers = 2000-01-01", "a value of kind date is not read"),
         ("[[grid]]\nvariant = 1", "1 is no text"),
         ("name = 'a'\nname = 'b'", "not TOML"),
@@ -191,7 +239,7 @@ def test_the_example_grows():
         ("x = " + "[" * 30 + "]" * 30, "nested more than 16 levels deep"),
         ("x = " + "9" * 5000, "a number or a date that is none"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said_in_one_line(tmp_path, text, words):
     file = tmp_path / "sweep.toml"
     file.write_text(text)

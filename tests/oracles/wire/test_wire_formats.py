@@ -31,53 +31,89 @@ EVERY = [(api, version) for api in APIS for version in range(api.oldest, api.new
 
 VALUES: dict[str, dict[str, Any]] = {
     "JoinGroup": {
-        "group": "gé", "session_timeout_ms": 10, "rebalance_timeout_ms": 20, "member": "m", "protocol_type": "consumer",
-        "protocols": [{"name": "range", "metadata": b"x" * 200}, {"name": "sticky", "metadata": b""}],
+        "group": "gé",
+        "session_timeout_ms": 10,
+        "rebalance_timeout_ms": 20,
+        "member": "m",
+        "protocol_type": "consumer",
+        "protocols": [
+            {"name": "range", "metadata": b"x" * 200},
+            {"name": "sticky", "metadata": b""},
+        ],
     },
     "SyncGroup": {
-        "group": "g", "generation": 3, "member": "m", "protocol_type": "consumer", "protocol": "range",
+        "group": "g",
+        "generation": 3,
+        "member": "m",
+        "protocol_type": "consumer",
+        "protocol": "range",
         "assignments": [{"member": "m", "assignment": b"\0\1"}],
     },
     "Heartbeat": {"group": "g", "generation": -1, "member": ""},
     "LeaveGroup": {"group": "g", "member": "m", "members": [{"member": "m"}]},
     "OffsetCommit": {
-        "group": "g", "generation": 5, "member": "m", "topics": [{"topic": "t", "partitions": [{"partition": 1, "offset": 2**40, "metadata": ""}]}],
+        "group": "g",
+        "generation": 5,
+        "member": "m",
+        "topics": [
+            {"topic": "t", "partitions": [{"partition": 1, "offset": 2**40, "metadata": ""}]}
+        ],
     },
-}  # fmt: skip
+}
 
 
 def request_of_theirs(api: Api, version: int, number: int) -> bytes:
     """The same request as kafka-python writes it."""
     made: Any = {
         "JoinGroup": lambda: theirs.JoinGroupRequest(
-            group_id="gé", session_timeout_ms=10, rebalance_timeout_ms=20, member_id="m", protocol_type="consumer",
+            group_id="gé",
+            session_timeout_ms=10,
+            rebalance_timeout_ms=20,
+            member_id="m",
+            protocol_type="consumer",
             protocols=[
                 theirs.JoinGroupRequest.JoinGroupRequestProtocol(name="range", metadata=b"x" * 200),
                 theirs.JoinGroupRequest.JoinGroupRequestProtocol(name="sticky", metadata=b""),
             ],
         ),
         "SyncGroup": lambda: theirs.SyncGroupRequest(
-            group_id="g", generation_id=3, member_id="m", protocol_type="consumer", protocol_name="range",
-            assignments=[theirs.SyncGroupRequest.SyncGroupRequestAssignment(member_id="m", assignment=b"\0\1")],
+            group_id="g",
+            generation_id=3,
+            member_id="m",
+            protocol_type="consumer",
+            protocol_name="range",
+            assignments=[
+                theirs.SyncGroupRequest.SyncGroupRequestAssignment(
+                    member_id="m", assignment=b"\0\1"
+                )
+            ],
         ),
         "Heartbeat": lambda: theirs.HeartbeatRequest(group_id="g", generation_id=-1, member_id=""),
         "LeaveGroup": lambda: theirs.LeaveGroupRequest(
-            group_id="g", member_id="m", members=[theirs.LeaveGroupRequest.MemberIdentity(member_id="m")]
+            group_id="g",
+            member_id="m",
+            members=[theirs.LeaveGroupRequest.MemberIdentity(member_id="m")],
         ),
         "OffsetCommit": lambda: theirs.OffsetCommitRequest(
-            group_id="g", generation_id_or_member_epoch=5, member_id="m", retention_time_ms=-1,
+            group_id="g",
+            generation_id_or_member_epoch=5,
+            member_id="m",
+            retention_time_ms=-1,
             topics=[
                 theirs.OffsetCommitRequest.OffsetCommitRequestTopic(
                     name="t",
                     partitions=[
                         theirs.OffsetCommitRequest.OffsetCommitRequestTopic.OffsetCommitRequestPartition(
-                            partition_index=1, committed_offset=2**40, committed_leader_epoch=-1, committed_metadata="",
+                            partition_index=1,
+                            committed_offset=2**40,
+                            committed_leader_epoch=-1,
+                            committed_metadata="",
                         )
                     ],
                 )
             ],
         ),
-    }[api.name]()  # fmt: skip
+    }[api.name]()
     made.with_header(correlation_id=number, client_id="c")
     return bytes(made.encode(version=version, header=True, framed=True))
 
@@ -95,15 +131,29 @@ def answer_of_theirs(api: Api, version: int) -> bytes:
     """An answer as kafka-python writes it, without length and correlation id."""
     made: Any = {
         "JoinGroup": lambda: theirs.JoinGroupResponse(
-            throttle_time_ms=1, error_code=79, generation_id=3, protocol_type="consumer", protocol_name="range", leader="m", member_id="n",
-            members=[theirs.JoinGroupResponse.JoinGroupResponseMember(member_id="m", metadata=b"x" * 300)],
+            throttle_time_ms=1,
+            error_code=79,
+            generation_id=3,
+            protocol_type="consumer",
+            protocol_name="range",
+            leader="m",
+            member_id="n",
+            members=[
+                theirs.JoinGroupResponse.JoinGroupResponseMember(member_id="m", metadata=b"x" * 300)
+            ],
         ),
         "SyncGroup": lambda: theirs.SyncGroupResponse(
-            throttle_time_ms=1, error_code=27, protocol_type="consumer", protocol_name="range", assignment=b"\0\1"
+            throttle_time_ms=1,
+            error_code=27,
+            protocol_type="consumer",
+            protocol_name="range",
+            assignment=b"\0\1",
         ),
         "Heartbeat": lambda: theirs.HeartbeatResponse(throttle_time_ms=1, error_code=25),
         "LeaveGroup": lambda: theirs.LeaveGroupResponse(
-            throttle_time_ms=1, error_code=0, members=[theirs.LeaveGroupResponse.MemberResponse(member_id="m", error_code=25)]
+            throttle_time_ms=1,
+            error_code=0,
+            members=[theirs.LeaveGroupResponse.MemberResponse(member_id="m", error_code=25)],
         ),
         "OffsetCommit": lambda: theirs.OffsetCommitResponse(
             throttle_time_ms=1,
@@ -111,12 +161,14 @@ def answer_of_theirs(api: Api, version: int) -> bytes:
                 theirs.OffsetCommitResponse.OffsetCommitResponseTopic(
                     name="t",
                     partitions=[
-                        theirs.OffsetCommitResponse.OffsetCommitResponseTopic.OffsetCommitResponsePartition(partition_index=1, error_code=22)
+                        theirs.OffsetCommitResponse.OffsetCommitResponseTopic.OffsetCommitResponsePartition(
+                            partition_index=1, error_code=22
+                        )
                     ],
                 )
             ],
         ),
-    }[api.name]()  # fmt: skip
+    }[api.name]()
     tags = b"\0" if version >= api.flexible else b""
     return tags + bytes(made.encode(version=version, header=False, framed=False))
 
