@@ -132,8 +132,8 @@ def _tried(
 ) -> tuple[Outcome, str]:
     if attempt >= runs > 1:
         return failure(
-            f"the process that ran it died or was lost {runs} times (too little memory?"
-            " set max_memory)",
+            f"the process that ran it died or was lost {runs} times"
+            " (too little memory? set max_memory)",
             runs,
         ), ""
     try:
