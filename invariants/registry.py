@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -15,23 +14,16 @@ from attrs import frozen
 import groupcheck.invariants
 from groupcheck.model.engine.spec import Predicate, StepInvariant
 
-Cannot = Callable[[Any], Mapping[str, str]]
-
 
 @frozen
 class Promises:
     """What must be true of a variant (`invariants`), what must be possible (`goals`), and the
-    `views` that both name.
-
-    `cannot(scope)`: rules, outcomes (`rule:label`) and goals that the scope leaves no room for,
-    each with the reason; for `Spec.cannot`.
-    """
+    `views` that both name."""
 
     invariants: tuple[Predicate | StepInvariant, ...] = ()
     goals: tuple[Predicate, ...] = ()
     views: tuple[Predicate, ...] = ()
     ends: tuple[Predicate, ...] = ()
-    cannot: Cannot = lambda scope: {}
 
 
 def _modules() -> list[ModuleType]:
@@ -47,13 +39,4 @@ def for_variant(name: str) -> Promises:
     def gathered(what: str) -> tuple[Any, ...]:
         return tuple(p for module in _modules() for p in getattr(module, what, {}).get(name, ()))
 
-    cannot: list[Cannot] = [
-        found for module in _modules() if (found := getattr(module, "CANNOT", {}).get(name))
-    ]
-    return Promises(
-        gathered("INVARIANTS"),
-        gathered("GOALS"),
-        gathered("VIEWS"),
-        (),
-        lambda scope: {k: v for c in cannot for k, v in c(scope).items()},
-    )
+    return Promises(gathered("INVARIANTS"), gathered("GOALS"), gathered("VIEWS"))

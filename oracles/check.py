@@ -26,6 +26,7 @@ from groupcheck.model.engine.verdict import (
     Violation,
 )
 from groupcheck.oracles.subject import Subject, one_of, subject
+from groupcheck.oracles.zeros import judged
 
 if TYPE_CHECKING:
     from groupcheck.oracles.explain import Explanation
@@ -100,7 +101,7 @@ class CheckResult:
         return report(self)
 
     def document(self) -> dict[str, Any]:
-        """The verdict as plain JSON, schema groupcheck.verdict/1."""
+        """The verdict as plain JSON, schema groupcheck.verdict/2."""
         from groupcheck.oracles.document import verdict_document
 
         return verdict_document(self)
@@ -228,6 +229,7 @@ def check(
     progress: Callable[[Progress], None] | None = None,
     mutation: str | None = None,
     invariants: Sequence[str] = (),
+    goals: Sequence[str] = (),
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> CheckResult:
@@ -235,12 +237,15 @@ def check(
     own, and answers with the verdict.
 
     `scope`: fields of the variant's scope. `max_memory` in bytes. `invariants`: names of those to
-    check (all, if none). `checkpoint` and `resume` are directories. `spark`: a master of Spark,
+    check (all, if none). `faults`, each with its budget, and `goals`: where one of them never happens,
+    the verdict is `unknown`. `checkpoint` and `resume` are directories. `spark`: a master of Spark,
     over whose executors the search is spread; `store` the URI where it keeps its states (then
     `resume` is such a URI, too), `shards` how many parts, `hand_over` how wide a level is that goes
     to them. Raises `UserError` (`groupcheck.UserError`) for whatever does not exist or fit.
     """
-    about = subject(what, mutation=mutation, invariants=invariants, faults=faults, **scope)
+    about = subject(
+        what, mutation=mutation, invariants=invariants, goals=goals, faults=faults, **scope
+    )
     limits = Limits(max_states, max_seconds, max_memory)
     spread = Spreading(spark, store, shards, hand_over)
     return run(
@@ -271,9 +276,8 @@ def run(
         raise one_of("engine", engine, ENGINES)
     _must_fit(limits, workers, spread, {"checkpoint": checkpoint, "resume": resume})
     if spread.master is not None:
-        return CheckResult(
-            about, _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
-        )
+        verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
+        return CheckResult(about, judged(about, verdict))
     for name, given in (
         ("--store", spread.store),
         ("--shards", spread.shards),
@@ -291,13 +295,13 @@ def run(
             )
         from groupcheck.model.engine.reference import explore
 
-        return CheckResult(about, explore(about.spec, limits, progress), engine)
+        return CheckResult(about, judged(about, explore(about.spec, limits, progress)), engine)
     from groupcheck.model.engine.explore import explore as explore_fast
 
     verdict = explore_fast(
         about.spec, limits, progress, workers=workers, checkpoint=checkpoint, resume=resume
     )
-    return CheckResult(about, verdict, engine)
+    return CheckResult(about, judged(about, verdict), engine)
 
 
 def _must_fit(

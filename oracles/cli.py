@@ -71,7 +71,7 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
             type=BUDGET,
             multiple=True,
             metavar="NAME=N",
-            help="A fault that may happen N times; see `list faults`.",
+            help="A fault that may happen N times; unknown if it never does. See `list faults`.",
         ),
         click.option("--any-faults", type=COUNT, metavar="N", help="Any N of all faults instead."),
         click.option("--assignor", metavar="NAME", help="See `list assignors`."),
@@ -104,6 +104,7 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     metavar="NAME",
     help="Check these alone; see `list invariants`.",
 )
+@click.option("--goal", "goals", multiple=True, metavar="NAME", help="Unknown if it is never met.")
 @click.option("--max-states", type=COUNT, metavar="N", help="Give up (unknown) above N states.")
 @click.option("--max-seconds", type=SECONDS, metavar="S", help="Give up (unknown) after S seconds.")
 @click.option(
@@ -159,7 +160,7 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     help="`reference` is plain Python: slow, obvious.",
 )
 @click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.verdict/1)."
+    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.verdict/2)."
 )
 @click.option(
     "--html",

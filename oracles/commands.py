@@ -223,6 +223,7 @@ def _subject(options: dict[str, Any]) -> Subject:
         options["variant"],
         mutation=options["mutation"],
         invariants=invariants,
+        goals=options.get("goals", ()),
         faults=faults,
         settings=settings,
         **scope,

@@ -1,4 +1,4 @@
-"""The verdict as one JSON document, schema groupcheck.verdict/1: what scripts depend on."""
+"""The verdict as one JSON document, schema groupcheck.verdict/2: what scripts depend on."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from groupcheck.model.engine.verdict import Firing, Path
 from groupcheck.oracles.printable import place, plain
+from groupcheck.oracles.zeros import zeros
 
 if TYPE_CHECKING:
     from groupcheck.oracles.check import CheckResult, Followed
     from groupcheck.oracles.explain import Explanation
 
-SCHEMA = "groupcheck.verdict/1"
+SCHEMA = "groupcheck.verdict/2"
 PATH_SCHEMA = "groupcheck.path/1"
 
 
@@ -43,7 +46,8 @@ def verdict_document(result: CheckResult) -> dict[str, Any]:
         "bytes_per_state": round(v.bytes_per_state, 2),
         "rules": dict(v.rules),
         "goals": dict(v.goals),
-        "cannot": dict(about.spec.cannot),
+        "never_fired": [attrs.asdict(zero) for zero in zeros(about.variant, v.never_fired)],
+        "goals_not_met": [attrs.asdict(zero) for zero in zeros(about.variant, v.goals_not_met)],
         "invariants": [p.name for p in about.spec.invariants],
         "violations": [violation_document(e) for e in result.explanations],
         "notes": list(v.notes),

@@ -40,8 +40,8 @@ class Checker:
         """`groupcheck.check` as an assertion: takes the same arguments and gives the result.
 
         Raises `AssertionError` with the explained counterexample if an invariant is violated, and
-        with the reason if the verdict is unknown (a limit, a goal not met, a rule that never
-        fired), unless `allow_unknown`.
+        with the reason if the verdict is unknown (a limit, a fault or goal that was asked
+        for and never happened), unless `allow_unknown`.
         """
         __tracebackhide__ = True
         from groupcheck.oracles.check import check

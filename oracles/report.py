@@ -4,14 +4,15 @@ paths.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Verdict
+from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.printable import brief
+from groupcheck.oracles.zeros import Zero, zeros
 
 if TYPE_CHECKING:
     from groupcheck.oracles.check import CheckResult
@@ -21,13 +22,12 @@ if TYPE_CHECKING:
 MOST_GOALS = 12  # more are folded into one line
 FEW = 4
 MEANINGFUL = 100_000  # states; below that bytes a state measure the tables
-LONGEST = 160  # of a reason in the headline; what it counts up stands below in full
 
 
 @frozen
 class Report:
     """What is shown: `verdict` (holds, violated, unknown; empty for a path that was only followed),
-    `title` of the subject, `reason`.
+    `title` of the subject, `reason`. `zeros`: what did not happen although every state was explored.
     """
 
     verdict: str
@@ -35,6 +35,7 @@ class Report:
     reason: str
     facts: tuple[tuple[str, str], ...]
     explanations: tuple[Explanation, ...]
+    zeros: tuple[Zero, ...] = ()
 
 
 def report(result: CheckResult) -> Report:
@@ -45,9 +46,14 @@ def report(result: CheckResult) -> Report:
         if v.verdict != VIOLATED
         else ", ".join(violation.invariant for violation in v.violations)
     )
-    reason = reason if len(reason) <= LONGEST else reason[: LONGEST - 1] + "…"
+    variant, absent = result.subject.variant, (*v.never_fired, *v.goals_not_met)
     return Report(
-        v.verdict, result.subject.title, reason, tuple(facts(result)), result.explanations
+        v.verdict,
+        result.subject.title,
+        reason,
+        tuple(facts(result)),
+        result.explanations,
+        zeros(variant, absent) if v.complete else (),
     )
 
 
@@ -92,20 +98,18 @@ def facts(result: CheckResult) -> Iterator[tuple[str, str]]:
         fallen = {violation.invariant for violation in v.violations}
         kept = sum(p.name not in fallen for p in spec.invariants)
         state = (
-            "unbroken"
-            if v.verdict == VIOLATED
-            else "unbroken so far"
-            if v.verdict == UNKNOWN
-            else "hold"
+            "unbroken" if v.verdict == VIOLATED else "unbroken so far" if not v.complete else "hold"
         )
         yield "invariants", f"{kept} of {len(spec.invariants)} {state}"
     fired = sum(1 for count in v.rules.values() if count)
     yield "rules", f"{fired} of {len(v.rules)} fired"
     yield from _goals(v.goals)
-    if (
-        v.verdict == HOLDS or "never fired" in v.reason or "goal not met" in v.reason
-    ):  # otherwise the search simply ended before
-        yield from _missing(v, spec.cannot)
+    if v.complete:
+        about = result.subject
+        if never := zeros(about.variant, v.never_fired):
+            yield "never fired", _absent("outcomes", never, about.variant is not None)
+        if unmet := zeros(about.variant, v.goals_not_met):
+            yield "goals not met", _absent("goals", unmet, about.variant is not None)
     for note in v.notes:
         yield "note", note
 
@@ -118,24 +122,9 @@ def _goals(goals: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:
         yield "goals met", f"{len(met)} of {len(goals)}, the deepest at {max(met.values())}"
 
 
-def _missing(v: Verdict, cannot: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What did not happen in a search that came to its end, and what the scope leaves no room for."""
-    never = [name for name, count in v.rules.items() if not count]
-    unmet = [name for name, at in v.goals.items() if at is None]
-    outside = [name for name in (*never, *unmet) if _reason(name, cannot)]
-    if idle := [name for name in never if name not in outside]:
-        yield "never fired", ", ".join(idle)
-    if missed := [name for name in unmet if name not in outside]:
-        yield "goals not met", ", ".join(missed)
-    if 0 < len(outside) <= FEW:
-        yield "cannot happen", "; ".join(f"{name} ({_reason(name, cannot)})" for name in outside)
-    elif outside:
-        yield (
-            "cannot happen",
-            f"{len(outside)} outcomes and goals, for which the scope leaves no room (--json gives the reasons)",
-        )
-
-
-def _reason(name: str, cannot: Mapping[str, str]) -> str:
-    """Why an outcome or goal cannot happen in the scope; empty if it could."""
-    return cannot.get(name) or cannot.get(name.partition(":")[0]) or ""
+def _absent(what: str, absent: Sequence[Zero], has_covers: bool) -> str:
+    """The names, each with its cover scope, where they are few; otherwise how many there are."""
+    if len(absent) <= FEW:
+        return "; ".join(f"{z.name} ({z.cover})" if z.cover else z.name for z in absent)
+    how = ", each with a small scope in which it happens" if has_covers else ""
+    return f"{len(absent)} {what} (--json and --html list them{how})"

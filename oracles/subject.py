@@ -39,11 +39,16 @@ FEW = 12  # more names are not counted up in an error
 class Subject:
     """A spec ready to be explored, with the variant and mutation that it came from (None for a spec
     of the user's own).
+
+    `faults` and `goals`: the names of those that the user asked for; if one of them never happens,
+    the verdict is `unknown`.
     """
 
     spec: Spec
     variant: Variant | None = None
     mutation: Mutation | None = None
+    faults: tuple[str, ...] = ()
+    goals: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
@@ -118,9 +123,7 @@ def mutation_named(name: str) -> Mutation:
 
 
 def promises(variant: str) -> Promises:
-    """What must be true of a variant: `invariants`, `goals`, `ends`, `views`, and what
-    `cannot(scope)` happen.
-    """
+    """What must be true of a variant: `invariants`, `goals`, `ends` and `views`."""
     return for_variant(variant)
 
 
@@ -129,6 +132,7 @@ def subject(
     *,
     mutation: str | None = None,
     invariants: Sequence[str] = (),
+    goals: Sequence[str] = (),
     faults: Mapping[str, int] | None = None,
     settings: Mapping[str, str] | None = None,
     **fields: Any,
@@ -136,10 +140,10 @@ def subject(
     """A variant by name at a scope, or a spec of the user's own (which has its scope already).
 
     `fields` are fields of the variant's scope; None stands for its default. `settings` are more of
-    them as text (`--set`). With a `mutation`, the scope starts from the smallest one that shows it.
+    them as text (`--set`). `goals` are to be met, and `faults` with a budget are to happen. With a `mutation`, the scope starts from the smallest one that shows it.
     Raises `UserError` for anything that does not exist.
     """
-    _must_fit(what, mutation, invariants, faults, settings)
+    _must_fit(what, mutation, invariants, goals, faults, settings)
     given = {name: value for name, value in fields.items() if value is not None}
     for name in settings or {}:
         if name in given:
@@ -159,7 +163,7 @@ def subject(
             raise UserError(
                 f"a spec brings its own scope, {extra[0]!r} does not apply", where=what.name
             )
-        return Subject(_only(what, invariants))
+        return Subject(_only(what, invariants), goals=_known_goals(what, goals))
     variant = variant_named(what)
     bug = mutation_named(mutation) if mutation is not None else None
     if bug is not None and bug.variant != what:
@@ -168,11 +172,17 @@ def subject(
     spec = _promised(variant, variant.spec(scope))
     if bug is not None:
         spec = bug.apply(spec)
-    return Subject(_only(spec, invariants), variant, bug)
+    named = tuple(name for name, count in (faults or {}).items() if count)
+    return Subject(_only(spec, invariants), variant, bug, named, _known_goals(spec, goals))
 
 
 def _must_fit(
-    what: object, mutation: object, invariants: object, faults: object, settings: object
+    what: object,
+    mutation: object,
+    invariants: object,
+    goals: object,
+    faults: object,
+    settings: object,
 ) -> None:
     """Raises `UserError` for an argument of another kind than it is to be."""
     named = faults is None or (isinstance(faults, Mapping) and _texts(faults))
@@ -188,6 +198,7 @@ def _must_fit(
             "the id of a mutation",
         ),
         ("invariants", invariants, _texts(invariants), 'a list of names, as in ["one_owner"]'),
+        ("goals", goals, _texts(goals), 'a list of names, as in ["zombie_owner"]'),
         ("faults", faults, named, 'a mapping of names to numbers, as in {"crash": 1}'),
         ("settings", settings, told, "a mapping of names to texts"),
     ):
@@ -262,7 +273,6 @@ def _promised(variant: Variant, spec: Spec) -> Spec:
         goals=(*spec.goals, *more.goals),
         ends=(*spec.ends, *more.ends),
         views=(*spec.views, *more.views),
-        cannot={**spec.cannot, **more.cannot(spec.scope)},
     )
 
 
@@ -272,3 +282,11 @@ def _only(spec: Spec, invariants: Sequence[str]) -> Spec:
         if name not in known:
             raise one_of("invariant", name, known)
     return spec.only(invariants) if invariants else spec
+
+
+def _known_goals(spec: Spec, goals: Sequence[str]) -> tuple[str, ...]:
+    known = [g.name for g in spec.goals]
+    for name in goals:
+        if name not in known:
+            raise one_of("goal", name, known)
+    return tuple(goals)

@@ -284,7 +284,7 @@ def answer(
 ) -> Verdict:
     """The verdict on what a search found. `reason`: why it ended early, if it did."""
     spec, fired, goals = search.spec, search.fired, search.findings.goals
-    verdict, reason = conclude(spec, fired, goals, bool(violations), reason)
+    verdict, reason = conclude(bool(violations), reason)
     return Verdict(
         spec.name, spec.scope, verdict, reason, states, search.transitions, search.findings.depth, seconds, search.rows.calls, per_state,
         fired, goals, tuple(violations), tuple(notes),

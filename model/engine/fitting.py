@@ -222,9 +222,3 @@ def _names(spec: Spec) -> None:
             f"no invariant is called {DEADLOCK!r}: states in which nothing can happen are",
             do="give it another name",
         )
-    outcomes = {name for r in spec.rules for name in (r.name, *r.names)} | {
-        g.name for g in spec.goals
-    }
-    for name in spec.cannot:
-        if name not in outcomes:
-            raise SpecError(f"{name!r} is no rule, outcome or goal", where="cannot")

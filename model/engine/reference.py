@@ -12,6 +12,7 @@ from groupcheck.model.engine.spec import Predicate, Spec
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import (
     DEADLOCK,
+    EXPLORED,
     HOLDS,
     UNKNOWN,
     VIOLATED,
@@ -110,39 +111,17 @@ def explore(
             name, "Every state has a successor other than itself, or is a declared end."
         )
         violations.append(Violation(name, statement, at, path, see.key(path)))
-    verdict, reason = conclude(spec, fired, goals, bool(violations), reason)
+    verdict, reason = conclude(bool(violations), reason)
     return Verdict(
         spec.name, spec.scope, verdict, reason, len(parent), transitions, depth, time.perf_counter() - began, 0, 0.0,
         fired, goals, tuple(violations),
     )  # fmt: skip
 
 
-def conclude(
-    spec: Spec, fired: dict[str, int], goals: dict[str, int | None], violated: bool, stopped: str
-) -> tuple[Kind, str]:
-    """The verdict and its reason. A search that was cut off, a rule that never fired, a goal not
-    met, or what cannot be and is: never green.
+def conclude(violated: bool, stopped: str) -> tuple[Kind, str]:
+    """The verdict and its reason. `stopped`: why the search ended early, empty if it did not. A
+    search that was cut off never holds.
     """
     if violated:
         return VIOLATED, stopped
-    if stopped:
-        return UNKNOWN, stopped
-    by_rule = {r.name: sum(fired[n] for n in r.names) for r in spec.rules}
-    happened = {**by_rule, **fired, **{g: 1 for g, at in goals.items() if at is not None}}
-    surprising = [name for name in spec.cannot if happened.get(name, 0)]
-    idle = [
-        n
-        for r in spec.rules
-        for n in r.names
-        if not fired[n] and n not in spec.cannot and r.name not in spec.cannot
-    ]
-    unmet = [g for g, at in goals.items() if at is None and g not in spec.cannot]
-    parts = [f"happened although the scope says that it cannot: {', '.join(surprising)}"] * bool(
-        surprising
-    )
-    parts += [f"never fired: {', '.join(idle)}"] * bool(idle) + [
-        f"goal not met: {', '.join(unmet)}"
-    ] * bool(unmet)
-    return (
-        (UNKNOWN, "; ".join(parts)) if parts else (HOLDS, "every state of the scope was explored")
-    )
+    return (UNKNOWN, stopped) if stopped else (HOLDS, EXPLORED)

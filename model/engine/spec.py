@@ -455,8 +455,6 @@ class Spec:
 
     `initial`: several initial states, each a mapping of slot to value (an array: a tuple of values)
     over the slots' own initial values.
-    `cannot`: names of rules, `rule:label`s and goals that cannot happen in this scope, each with
-    the reason; if one does, the verdict is `unknown`.
     `scope`: any value with a stable `repr`; it is part of a checkpoint's identity.
     """
 
@@ -469,7 +467,6 @@ class Spec:
     ends: tuple[Predicate, ...] = field(default=(), converter=_named)
     views: tuple[Predicate, ...] = field(default=(), converter=_named)
     initial: tuple[Mapping[str, Value], ...] = field(default=({},), converter=_named)
-    cannot: Mapping[str, str] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         from groupcheck.model.engine.fitting import fit

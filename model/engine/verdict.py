@@ -15,6 +15,7 @@ HOLDS: Literal["holds"] = "holds"
 VIOLATED: Literal["violated"] = "violated"
 UNKNOWN: Literal["unknown"] = "unknown"
 DEADLOCK = "deadlock"
+EXPLORED = "every state of the scope was explored"  # how the reason of a whole search begins
 
 Kind = Literal["holds", "violated", "unknown"]
 
@@ -123,3 +124,18 @@ class Verdict:
     violations: tuple[Violation, ...] = ()
     notes: tuple[str, ...] = ()
     distribution: Mapping[str, Any] | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Was every state of the scope explored? (A violation ends a search early.)"""
+        return self.reason.startswith(EXPLORED)
+
+    @property
+    def never_fired(self) -> tuple[str, ...]:
+        """The outcomes that this search never saw."""
+        return tuple(name for name, count in self.rules.items() if not count)
+
+    @property
+    def goals_not_met(self) -> tuple[str, ...]:
+        """The goals that this search never met."""
+        return tuple(name for name, depth in self.goals.items() if depth is None)

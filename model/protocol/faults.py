@@ -56,6 +56,26 @@ CLASSIC_FAULTS = {
 }
 
 
+# Fault -> the outcomes each of which always spends one of it. In a scope in which a fault can be
+# spent, at least one of these fires.
+SPENT_BY = {
+    "crash": ("crash",),
+    "close": ("close:heard", "close:behind", "close:unheard"),
+    "poll_timeout": ("poll_timeout:heard", "poll_timeout:unheard"),
+    "lose_request": ("lose_request:commit", "lose_request:sync", "poll_timeout:unheard"),
+    "lose_response": ("lose_response",),
+    "disconnect": ("disconnect",),
+    "delay_request": ("delay_request",),
+    "late_commit": ("late_commit",),
+    "append_failure": ("append_failed",),
+    "fail_over": ("fail_over",),
+    "session_timeout": ("session_timeout:member", "session_timeout:pending"),
+    "rebalance_timeout": ("rebalance_timeout:missing",),
+    "sync_timeout": ("sync_timeout",),
+    "new_member_timeout": ("new_member_timeout",),
+}
+
+
 REMEMBERED = (
     "fail_over",
     "sync_timeout",

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 from groupcheck.model.engine import Spec, array, single
+from groupcheck.model.protocol.classic_covers import COVERS, UNREACHED
 from groupcheck.model.protocol.classic_story import story
 from groupcheck.model.protocol.client import ANSWER_RULES, POLL_RULES, Client
 from groupcheck.model.protocol.client_faults import FAULT_RULES
 from groupcheck.model.protocol.coordinator import REQUEST_RULES
 from groupcheck.model.protocol.ends import ENDS
 from groupcheck.model.protocol.failover import fail_over
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS
+from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
 from groupcheck.model.protocol.forgetting import close_books, kept_for
 from groupcheck.model.protocol.group import REST, Core, Seats
 from groupcheck.model.protocol.link import Link
@@ -71,4 +72,7 @@ VARIANT = Variant(
     ASSIGNORS,
     tell,
     story,
+    SPENT_BY,
+    COVERS,
+    UNREACHED,
 )

@@ -10,17 +10,14 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import Limits
-from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED
+from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.oracles.check import run
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.sweep.cells import Question
 
 TRIES = 3  # before a cell that fails is `unknown`
 LONGEST_REASON = 600
-INTERRUPTED, STOPPED = (
-    "interrupted ",
-    "stopped at ",
-)  # how the engine's reason begins after Ctrl-C, and at a limit
+INTERRUPTED = "interrupted "  # how the engine's reason begins after Ctrl-C
 
 
 @frozen
@@ -86,7 +83,7 @@ def checked(question: Question, slots: int = 1, workers: int = 1) -> tuple[Outco
         broken=tuple(violation.invariant for violation in v.violations),
         steps=first.depth if first else None,
         key=first.key if first else None,
-        complete=v.verdict != VIOLATED and not v.reason.startswith(STOPPED),
+        complete=v.complete,
     )
     return attrs.evolve(outcome, task_seconds=round(time.perf_counter() - began, 6)), page
 

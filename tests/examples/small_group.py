@@ -305,16 +305,5 @@ def small_group(
         "member": array(members, Member()),
         "link": array(members, IDLE),
     }
-    cannot = dict.fromkeys(
-        ("on_heartbeat:illegal", "on_sync:illegal"),
-        "a round cannot complete while a known member has a request out",
-    )
-    if not crashes:
-        cannot["crash"] = "no crashes"
-    if not timeouts:
-        never = ("join_timeout", "session_timeout", "on_heartbeat:unknown", "on_sync:unknown")
-        cannot |= dict.fromkeys(never, "no timeouts, and nobody else is removed")
     invariants = [one_owner, stable_only_after_a_round]
-    return Spec(
-        "small group", slots, RULES, scope, invariants, [all_assigned], [scope_spent], cannot=cannot
-    )
+    return Spec("small group", slots, RULES, scope, invariants, [all_assigned], [scope_spent])

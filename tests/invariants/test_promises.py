@@ -1,6 +1,4 @@
-"""The healthy classic model keeps every promise, and what fires and is met at a scope is exactly
-what the table of needs says.
-"""
+"""The healthy classic model keeps every promise."""
 
 from __future__ import annotations
 
@@ -9,11 +7,10 @@ from typing import Any
 import attrs
 import pytest
 
-from groupcheck.invariants.reach import NEEDS
 from groupcheck.invariants.registry import for_variant
 from groupcheck.model.engine import Spec, reference
 from groupcheck.model.engine.explore import explore
-from groupcheck.model.engine.verdict import HOLDS, UNKNOWN
+from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.variants import load
 
@@ -27,7 +24,6 @@ def promised(**fields: Any) -> Spec:
         invariants=promises.invariants,
         goals=promises.goals,
         views=promises.views,
-        cannot=promises.cannot(scope),
     )
 
 
@@ -62,12 +58,9 @@ SCOPES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("fields", SCOPES, ids=str)
-def test_every_promise_holds_and_just_what_the_scope_leaves_room_for_happens(
+def test_every_promise_holds(
     fields: dict[str, Any],
 ) -> None:
-    """`holds` says all of it: no violation, no deadlock, nothing declared impossible happened,
-    nothing else stayed away.
-    """
     verdict = explore(promised(**fields))
     assert (verdict.verdict, verdict.reason, verdict.violations) == (
         HOLDS,
@@ -81,26 +74,6 @@ def test_the_judge_says_the_same() -> None:
     assert attrs.evolve(
         reference.explore(spec), seconds=0, rule_calls=0, bytes_per_state=0
     ) == attrs.evolve(explore(spec), seconds=0, rule_calls=0, bytes_per_state=0)
-
-
-def test_a_situation_that_the_table_wrongly_expects_or_wrongly_excludes_is_seen() -> None:
-    healthy = promised(members=2, generations=1)
-    expecting = {name: why for name, why in healthy.cannot.items() if name != "crash"}
-    verdict = explore(attrs.evolve(healthy, cannot=expecting))
-    assert (verdict.verdict, verdict.reason) == (UNKNOWN, "never fired: crash")
-    verdict = explore(attrs.evolve(healthy, cannot={**healthy.cannot, "send_sync": "a lie"}))
-    assert (verdict.verdict, verdict.reason) == (
-        UNKNOWN,
-        "happened although the scope says that it cannot: send_sync",
-    )
-
-
-def test_every_outcome_and_every_goal_stands_in_the_table() -> None:
-    spec = promised()
-    names = {name for r in spec.rules for name in r.names} | {g.name for g in spec.goals}
-    assert set(NEEDS.least) == names
-    assert {name for rows in NEEDS.changes.values() for name in rows} <= names
-    assert set(NEEDS.changes) == set(NEEDS.options)
 
 
 def test_no_promise_needs_the_whole_state_at_once() -> None:
@@ -124,9 +97,4 @@ def test_every_promise_says_what_it_promises_why_and_where_it_stands() -> None:
 
 def test_a_variant_without_promises_has_none() -> None:
     nothing = for_variant("nobody's variant")
-    assert (nothing.invariants, nothing.goals, nothing.views, dict(nothing.cannot(None))) == (
-        (),
-        (),
-        (),
-        {},
-    )
+    assert (nothing.invariants, nothing.goals, nothing.views) == ((), (), ())

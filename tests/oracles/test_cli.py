@@ -38,7 +38,7 @@ def test_what_holds_exits_with_0_and_prints_one_json_document(capsys):
     code, told = document(capsys, "check", "twophase", "--members", 3, *REFERENCE)
     assert code == 0
     assert (told["schema"], told["verdict"], told["variant"]) == (
-        "groupcheck.verdict/1",
+        "groupcheck.verdict/2",
         "holds",
         "twophase",
     )

@@ -1,0 +1,132 @@
+"""The cover scopes of the classic protocol: twelve small scopes that together fire every outcome
+and meet every goal. `tests/model/variants/test_covers.py` holds each to what it says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from groupcheck.model.protocol.variant import Cover
+
+
+def _cover(reaches: str, **fields: Any) -> Cover:
+    return Cover(fields, tuple(reaches.split()))
+
+
+# The smallest first; each lists what no smaller one reaches.
+COVERS = (
+    _cover(
+        """
+        answer_joins answer_syncs append_committed begin_walk commit_answer:done completing
+        end_walk fetch_offset heartbeat:accepted heartbeat_answer:well initial_delay:over
+        join_answer:id_given join_answer:joined join_group:added join_group:id_required
+        offset_commit:accepted preparing process_record send_commit send_heartbeat
+        send_join:sent send_sync stable store_offset:forwards sync_answer:assigned
+        sync_group:led
+        """,
+        members=1,
+        generations=1,
+    ),
+    _cover(
+        "join_complete",
+        members=1,
+        generations=1,
+        atomic_complete=False,
+    ),
+    _cover(
+        "join_answer:fatal join_group:too_many",
+        members=2,
+        generations=1,
+        max_size=1,
+    ),
+    _cover(
+        "ghost_id join_group:inconsistent vote",
+        members=2,
+        generations=1,
+        protocols="range|sticky",
+    ),
+    _cover(
+        """
+        delay_request heartbeat:rebalancing heartbeat_answer:told_to_rejoin join_group:parked
+        join_group:restarted join_group:unchanged late_request request_timeout send_back
+        send_join:committed_first store_offset:again store_offset:backwards superseded
+        sync_group:rebalancing told_to_rejoin unheard_member
+        """,
+        members=1,
+        generations=1,
+        records=2,
+        faults={"delay_request": 1},
+    ),
+    _cover(
+        """
+        heartbeat_answer:ignored initial_delay:extended sync_answer:retry sync_group:parked
+        sync_group:stable together
+        """,
+        members=2,
+        generations=1,
+    ),
+    _cover(
+        """
+        append_failed close:behind close:heard close:unheard close_books closed
+        commit_answer:refused crash disconnect empty_again fail_over forget heartbeat:unknown
+        heartbeat_answer:refused join_answer:ignored join_answer:refused join_group:unknown
+        leave_answer leave_behind_parked leave_group:left leave_group:pending lose_request:sync
+        lose_response new_member_timeout offset_commit:unknown poll_timeout:heard read_next
+        record_plan reload session_timeout:member session_timeout:pending sync_answer:ignored
+        sync_answer:refused sync_group:unknown sync_timeout
+        """,
+        members=1,
+        generations=1,
+        any_faults=1,
+    ),
+    _cover(
+        """
+        heartbeat:illegal_generation offset_commit:illegal_generation processed_twice
+        sync_group:illegal_generation
+        """,
+        members=1,
+        generations=2,
+        any_faults=1,
+    ),
+    _cover(
+        "rebalance_timeout:missing zombie_owner",
+        members=2,
+        generations=2,
+        faults={"rebalance_timeout": 1},
+    ),
+    _cover(
+        """
+        commit_behind_join elect late_commit leave_group:unknown lose_request:commit
+        poll_timeout:unheard
+        """,
+        members=1,
+        generations=1,
+        any_faults=2,
+    ),
+    _cover(
+        "rebalance_timeout:nobody rebalance_timeout:rejected",
+        members=2,
+        generations=2,
+        max_size=1,
+        any_faults=1,
+    ),
+    _cover(
+        "late_join_overlap",
+        members=2,
+        generations=2,
+        faults={"delay_request": 1, "disconnect": 1},
+    ),
+)
+
+# The client's answers stand in its error matrix, which `test_client_matrix.py` tests cell by cell.
+UNREACHED: Mapping[str, str] = {
+    "join_answer:retry": "The model's coordinator never answers JoinGroup with 14, 15, 16 or 27.",
+    "sync_answer:fatal": "The model's coordinator knows no errors for SyncGroup but 15, 22, 25 and 27.",
+    "commit_answer:retry": "The model's coordinator knows no errors for OffsetCommit but 22 and 25.",
+    "commit_answer:rebalancing": "The model's coordinator knows no errors for OffsetCommit but 22 and 25.",
+    "commit_answer:ignored": "A member hears the answer to its commit before it sends JoinGroup, or "
+    "after the answer to that.",
+    "offset_commit:rebalancing": "A member commits in a generation after its SyncGroup was "
+    "answered; the group is never in CompletingRebalance of that generation again.",
+}
