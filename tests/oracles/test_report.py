@@ -7,9 +7,9 @@ from attrs import evolve
 from two_phase_commit import two_phase_commit
 
 from groupcheck.model.engine import Spec, goal, rule
-from groupcheck.model.engine.verdict import Verdict
+from groupcheck.model.engine.verdict import EXPLORED, Verdict
 from groupcheck.oracles.check import CheckResult, check
-from groupcheck.oracles.report import facts, report
+from groupcheck.oracles.report import facts
 
 
 @rule
@@ -55,19 +55,18 @@ def test_many_goals_are_folded_into_one_line():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "words"),
+    ("verdict", "reason", "words"),
     [
-        ("holds", "1 of 1 hold"),
-        ("unknown", "1 of 1 unbroken so far"),
-        ("violated", "1 of 1 unbroken"),
+        ("holds", EXPLORED, "1 of 1 hold"),
+        ("unknown", f"{EXPLORED}, but what was asked for never happened", "1 of 1 hold"),
+        ("unknown", "stopped at the limit", "1 of 1 unbroken so far"),
+        ("violated", "", "1 of 1 unbroken"),
     ],
 )
-def test_invariants_hold_only_where_everything_was_explored(verdict, words):
+def test_invariants_hold_only_where_everything_was_explored(verdict, reason, words):
     result = check(two_phase_commit(2), engine="reference")
-    assert (
-        dict(facts(evolve(result, verdict=evolve(result.verdict, verdict=verdict))))["invariants"]
-        == words
-    )
+    changed = evolve(result.verdict, verdict=verdict, reason=reason)
+    assert dict(facts(evolve(result, verdict=changed)))["invariants"] == words
 
 
 def test_speed_memory_and_rule_calls_are_shown_where_they_were_measured():
