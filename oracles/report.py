@@ -107,9 +107,9 @@ def facts(result: CheckResult) -> Iterator[tuple[str, str]]:
     if v.complete:
         about = result.subject
         if never := zeros(about.variant, v.never_fired):
-            yield "never fired", _absent("outcomes", never, about.variant is not None)
+            yield "never fired", _absent("outcomes", never)
         if unmet := zeros(about.variant, v.goals_not_met):
-            yield "goals not met", _absent("goals", unmet, about.variant is not None)
+            yield "goals not met", _absent("goals", unmet)
     for note in v.notes:
         yield "note", note
 
@@ -122,9 +122,13 @@ def _goals(goals: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:
         yield "goals met", f"{len(met)} of {len(goals)}, the deepest at {max(met.values())}"
 
 
-def _absent(what: str, absent: Sequence[Zero], has_covers: bool) -> str:
+def _absent(what: str, absent: Sequence[Zero]) -> str:
     """The names, each with its cover scope, where they are few; otherwise how many there are."""
     if len(absent) <= FEW:
         return "; ".join(f"{z.name} ({z.cover})" if z.cover else z.name for z in absent)
-    how = ", each with a small scope in which it happens" if has_covers else ""
-    return f"{len(absent)} {what} (--json and --html list them{how})"
+    covered = sum(zero.cover is not None for zero in absent)
+    scopes = {
+        0: "list them",
+        len(absent): "list them, each with a small scope in which it happens",
+    }.get(covered, f"list them, {covered} with a small scope in which they happen")
+    return f"{len(absent)} {what} (--json and --html {scopes})"
