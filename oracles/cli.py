@@ -13,7 +13,7 @@ import io
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -21,7 +21,8 @@ import click
 
 from groupcheck import __version__
 from groupcheck.oracles import cli_real
-from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SECONDS, SETTING, SIZE, TEXT, Once
+from groupcheck.oracles.cli_scope import scope_options
+from groupcheck.oracles.quantities import COUNT, FILE, SECONDS, SIZE, TEXT, Once
 
 UNKNOWN = 3
 _ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
@@ -57,43 +58,6 @@ def command(debug: bool) -> None:
     """
 
 
-def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say which states there are: what bounds a run, and the mutation."""
-    options = [
-        click.option("--members", type=COUNT, metavar="N", help="Members that may join."),
-        click.option("--partitions", type=COUNT, metavar="N", help="Partitions of the topic."),
-        click.option(
-            "--generations", type=COUNT, metavar="N", help="Generations after which the scope ends."
-        ),
-        click.option(
-            "--fault",
-            "faults",
-            type=BUDGET,
-            multiple=True,
-            metavar="NAME=N",
-            help="A fault that may happen N times; unknown if it never does. See `list faults`.",
-        ),
-        click.option("--any-faults", type=COUNT, metavar="N", help="Any N of all faults instead."),
-        click.option("--assignor", metavar="NAME", help="See `list assignors`."),
-        click.option(
-            "--set",
-            "settings",
-            type=SETTING,
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Any other field of the scope.",
-        ),
-        click.option(
-            "--mutation",
-            metavar="ID",
-            help="A known bug to put in; see `list mutations`. Its own scope is the default.",
-        ),
-    ]
-    for option in reversed(options):
-        function = option(function)
-    return function
-
-
 @command.command(short_help="Explore every state of a variant and check its invariants.")
 @click.argument("variant")
 @scope_options
@@ -104,7 +68,9 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     metavar="NAME",
     help="Check these alone; see `list invariants`.",
 )
-@click.option("--goal", "goals", multiple=True, metavar="NAME", help="Unknown if it is never met.")
+@click.option(
+    "--goal", "goals", multiple=True, metavar="NAME", help="A goal to be met; see `list goals`."
+)
 @click.option("--max-states", type=COUNT, metavar="N", help="Give up (unknown) above N states.")
 @click.option("--max-seconds", type=SECONDS, metavar="S", help="Give up (unknown) after S seconds.")
 @click.option(
@@ -184,7 +150,10 @@ def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
     help="Write the counterexample in the Informal Trace Format.",
 )
 def check(**options: Any) -> int:
-    """Explore every state of VARIANT within the scope and check its invariants."""
+    """Explore every state of VARIANT within the scope and check its invariants.
+
+    Unknown (3) if a fault named by --fault, or a goal named by --goal, never happens.
+    """
     from groupcheck.oracles.commands import check
 
     return check(**options)

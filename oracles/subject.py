@@ -140,7 +140,8 @@ def subject(
     """A variant by name at a scope, or a spec of the user's own (which has its scope already).
 
     `fields` are fields of the variant's scope; None stands for its default. `settings` are more of
-    them as text (`--set`). `goals` are to be met, and `faults` with a budget are to happen. With a `mutation`, the scope starts from the smallest one that shows it.
+    them as text (`--set`). `goals`, and `faults` with a budget above 0, are asked for: they have to
+    happen. With a `mutation`, the scope starts from the smallest one that shows it.
     Raises `UserError` for anything that does not exist.
     """
     _must_fit(what, mutation, invariants, goals, faults, settings)
