@@ -1,8 +1,8 @@
-"""Situations that an exploration must meet: each phase of the group, and the dangerous moments that
-the invariants are about.
+"""Situations that the cover scopes of a variant must meet: each phase of the group, and the
+dangerous moments that the invariants are about.
 
-A goal that the scope leaves no room for is named by `reach`. The outcomes of rules (every answer
-with its error code) are counted by themselves; here stands what shows only in a state.
+The outcomes of rules (every answer with its error code) are counted by themselves; here stands what
+shows only in a state.
 """
 
 from __future__ import annotations
