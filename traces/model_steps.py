@@ -9,71 +9,45 @@ so that no scope bounds a real log.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import cache
 
-from groupcheck.model.engine import Rule, but
-from groupcheck.model.protocol.coordinator import sync_group
-from groupcheck.model.protocol.group import REST, Core, Phase, Seat, Seats, Walk
-from groupcheck.model.protocol.link import Link
+from groupcheck.model.engine import but
+from groupcheck.model.engine.step import State
+from groupcheck.model.protocol.driven import Driven
+from groupcheck.model.protocol.group import Core, Phase, Seat, Seats
 from groupcheck.model.protocol.messages import SyncGroup
 from groupcheck.model.protocol.rounds import after_removal, complete, prepare
 from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.protocol.timers import append_committed
-from groupcheck.model.protocol.walks import WALK_RULES
+from groupcheck.model.variants.classic import COORDINATOR, spec
 
 _SCOPE = Scope(members=1, generations=2)
+_COORDINATOR = Driven(spec(_SCOPE), COORDINATOR)
 _LEADER = 0
-_Case = tuple[Core, Walk, Seats, Link]
+_NOBODY = Seats()
 
 
-def _fire(rule: Rule, case: _Case) -> Iterator[tuple[str, _Case]]:
-    """The outcomes of a rule: its label (empty, if it has none) and what it leaves."""
-    there = dict(zip(("core", "walk", "seats", "link"), case, strict=True))
-    if rule.guard is not None and not rule.guard.allows(0, there[rule.guard.slot]):
-        return
-    given = [
-        *([0] if rule.takes_me else []),
-        *(there[name] for name in rule.slots),
-        *([_SCOPE] if rule.takes_scope else []),
-    ]
-    for outcome in rule.call(*given):
-        values = outcome if isinstance(outcome, tuple) else (outcome,)
-        label, values = (values[0], values[1:]) if rule.labels else ("", values)
-        after = there | dict(zip(rule.slots, values, strict=True))
-        core, walk, seats, link = after["core"], after["walk"], after["seats"], after["link"]
-        assert (
-            isinstance(core, Core)
-            and isinstance(walk, Walk)
-            and isinstance(seats, Seats)
-            and isinstance(link, Link)
-        )
-        yield label, (core, walk, seats, link)
-
-
-def _settled(case: _Case) -> set[Core]:
-    """Takes the walk over all seats to its end, whatever it chooses on its way."""
-    if case[0].walk is None and case[1] == REST:
-        return {_plain(case[0])}
-    return {
-        core for rule in WALK_RULES for _, after in _fire(rule, case) for core in _settled(after)
-    }
-
-
-def _plain(core: Core) -> Core:
+def _cores(states: Iterable[State]) -> set[Core]:
     """What concerns the group, in generation 0."""
-    return Core(phase=core.phase, initial=core.initial, appending=core.appending)
+    cores = (state[_COORDINATOR.see.at["core", None]] for state in states)
+    return {Core(phase=c.phase, initial=c.initial, appending=c.appending) for c in cores}
 
 
-def _group(core: Core, *, joined: bool = False) -> _Case:
+def _settled(core: Core, seats: Seats = _NOBODY) -> set[Core]:
+    """Takes the walk over all seats to its end, whatever it chooses on its way."""
+    begun = _COORDINATOR.state(core=core, seats=(seats,))
+    return _cores(state for _, state in _COORDINATOR.settle(begun))
+
+
+def _group(core: Core, *, joined: bool = False) -> tuple[Core, Seats]:
     """The group in this world, with one member; `joined`: its JoinGroup is parked."""
     if core.phase == Phase.EMPTY:
-        return core, REST, Seats(), Link()
+        return core, _NOBODY
     seat = Seat(member=True, join=joined, due=core.phase in (Phase.COMPLETING, Phase.STABLE))
     counted = but(
         core, members=1, parked=int(joined), due=int(seat.due), led=True, leader_parked=joined
     )
-    return counted, REST, Seats(((_LEADER, seat),), leader=_LEADER), Link()
+    return counted, Seats(((_LEADER, seat),), leader=_LEADER)
 
 
 def _only(outcomes: set[Core]) -> int:
@@ -104,8 +78,8 @@ def start_round(world: World) -> World | None:
     """A rebalance begins; None where one is already running."""
     if PHASE[world] == Phase.PREPARING:
         return None
-    group, walk, seats, link = _group(_EVERY[world])
-    return _only(_settled((prepare(group), walk, seats, link)))
+    group, seats = _group(_EVERY[world])
+    return _only(_settled(prepare(group), seats))
 
 
 @cache
@@ -113,12 +87,10 @@ def end_round(world: World, anybody: bool) -> World | None:
     """The join phase ends, with members or with none; None where no round is running."""
     if PHASE[world] != Phase.PREPARING:
         return None
-    group, walk, seats, link = (
-        _group(_EVERY[world], joined=True) if anybody else (_EVERY[world], REST, Seats(), Link())
-    )
+    group, seats = _group(_EVERY[world], joined=True) if anybody else (_EVERY[world], _NOBODY)
     after = complete(group, _SCOPE)
     assert after.generation == group.generation + 1
-    return _only(_settled((after, walk, seats, link)))
+    return _only(_settled(after, seats))
 
 
 @cache
@@ -126,10 +98,11 @@ def leader_syncs(world: World) -> World | None:
     """The leader's SyncGroup arrives in a group that waits for it: its assignment is being
     appended. None where nobody waits for it.
     """
-    group, walk, seats, _ = _group(_EVERY[world])
-    outcomes = list(_fire(sync_group, (group, walk, seats, Link(request=SyncGroup(0, 0)))))
-    ((label, (after, *_)),) = outcomes
-    return _NUMBER[_plain(after)] if label in ("led", "parked") else None
+    group, seats = _group(_EVERY[world])
+    state = _COORDINATOR.state(core=group, seats=(seats,))
+    (reaction,) = _COORDINATOR.ask(state, _LEADER, SyncGroup(_LEADER, group.generation))
+    (after,) = _cores([reaction.state])
+    return _NUMBER[after] if after.appending or reaction.own is None else None
 
 
 @cache
@@ -137,10 +110,13 @@ def silent_steps(worlds: frozenset[World]) -> frozenset[World]:
     """The worlds with those that follow without a line in the log: the leader's append commits and
     the group is Stable.
     """
-    committed = (
-        after for world in worlds for _, after in _fire(append_committed, _group(_EVERY[world]))
-    )
-    return worlds | {_NUMBER[core] for case in committed for core in _settled(case)}
+    found = set(worlds)
+    for world in worlds:
+        group, seats = _group(_EVERY[world])
+        state = _COORDINATOR.state(core=group, seats=(seats,))
+        reactions = _COORDINATOR.fire(state, "append_committed")
+        found |= {_NUMBER[core] for core in _cores(r.state for r in reactions)}
+    return frozenset(found)
 
 
 @cache
@@ -150,8 +126,6 @@ def must_restart(world: World) -> bool:
     """
     if PHASE[world] == Phase.PREPARING:
         return False
-    group, walk, seats, link = _group(_EVERY[world])
-    return any(
-        core.phase == Phase.PREPARING
-        for core in _settled((after_removal(group, _SCOPE), walk, seats, link))
-    )
+    group, seats = _group(_EVERY[world])
+    settled = _settled(after_removal(group, _SCOPE), seats)
+    return any(core.phase == Phase.PREPARING for core in settled)

@@ -10,19 +10,19 @@ heartbeat.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-import attrs
 from attrs import Factory, define, field, frozen
 
 from groupcheck.model.engine import but
-from groupcheck.model.engine.spec import Rule
-from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.engine.step import State
+from groupcheck.model.protocol.driven import Driven, Reaction
 from groupcheck.model.protocol.group import Core, Phase, Seats
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
     NO_GENERATION,
     NO_ID,
+    Answer,
     Heartbeat,
     JoinGroup,
     LeaveGroup,
@@ -31,9 +31,8 @@ from groupcheck.model.protocol.messages import (
     Store,
     SyncGroup,
 )
-from groupcheck.model.protocol.offsets import Offsets
 from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.variants.classic import spec
+from groupcheck.model.variants.classic import COORDINATOR, spec
 
 _TIMERS = (
     "append_failure",
@@ -156,12 +155,12 @@ class Coordinator:
 
     size: int
     _memories: dict[tuple[Core, tuple[Seats, ...]], Memory] = Factory(dict)
-    _semantics: dict[tuple[bool, bool], _Driven] = Factory(dict)
+    _drivers: dict[tuple[bool, bool], Driven] = Factory(dict)
 
     def start(self) -> Memory:
         """An empty group."""
-        ((_, _, state),) = self._driven(True, False).see.starts()
-        named = self._driven(True, False).see.named(state)
+        driven = self._driven(True, False)
+        named = driven.see.named(driven.start())
         return self._memory(but(named["core"], generation=HERE), named["seats"])[0]
 
     def grown(self, memory: Memory) -> Memory:
@@ -184,12 +183,8 @@ class Coordinator:
         found = memory.known.get((rule, index))
         if found is None:
             driven = self._driven(True, False)
-            state = driven.state(memory)
-            begun: list[tuple[tuple[str, ...], State]] = [
-                ((f.name,), after)
-                for f, after, _ in driven.see.firings(driven.see.by_name[rule, index], state)
-            ]
-            found = memory.known[rule, index] = tuple(self._outcomes(driven, memory, begun, None))
+            reactions = driven.fire(self._state(memory), rule, index)
+            found = memory.known[rule, index] = tuple(self._outcomes(driven, reactions))
         return found
 
     def unheard(self, memory: Memory, ask: Ask) -> tuple[Outcome, ...]:
@@ -197,45 +192,33 @@ class Coordinator:
         answered.
         """
         driven = self._driven(ask.two_step, ask.full)
-        state = driven.with_request(driven.state(memory), memory, ask, live=False)
-        return tuple(self._outcomes(driven, memory, [((), state)], None))
+        state, request = self._state(memory), _request(memory, ask)
+        return tuple(self._outcomes(driven, driven.unheard(state, ask.index, request)))
 
     def _asked(self, memory: Memory, ask: Ask) -> Iterator[Outcome]:
         driven = self._driven(ask.two_step, ask.full)
-        alive = driven.with_request(driven.state(memory), memory, ask, live=True)
-        own = list(self._outcomes(driven, memory, [((), alive)], ask.index))
-        if ask.index not in memory.joining | memory.syncing:
-            yield from own
-            return
-        # The request comes over a connection of its own: what it is told shows one way, what the
-        # parked one is told the other way.
-        others = {o.after: o.told for o in self.unheard(memory, ask)}
-        for o in own:
-            yield attrs.evolve(o, told=others.get(o.after, o.told))
+        state, request = self._state(memory), _request(memory, ask)
+        yield from self._outcomes(driven, driven.ask(state, ask.index, request), ask.index)
 
     def _outcomes(
-        self,
-        driven: _Driven,
-        memory: Memory,
-        begun: list[tuple[tuple[str, ...], State]],
-        asker: int | None,
+        self, driven: Driven, reactions: Iterable[Reaction], asker: int | None = None
     ) -> Iterator[Outcome]:
         seen = set()
-        for first, start in begun:
-            for chain, rest in driven.settle(start):
-                own, told = None, []
-                for i in range(self.size):
-                    answer = rest[driven.links[i]].answer
-                    if answer is not None and i == asker:
-                        own = Told(i, _KINDS[type(answer.request)], answer.code)
-                    elif answer is not None:
-                        told.append(Told(i, _KINDS[type(answer.request)], answer.code))
-                named = driven.see.named(rest)
-                after, on = self._memory(named["core"], named["seats"])
-                key = (own, tuple(told), after, on)
-                if key not in seen:
-                    seen.add(key)
-                    yield Outcome((*first, *chain), own, tuple(told), after, on)
+        for reaction in reactions:
+            own = None
+            if asker is not None and reaction.own is not None:
+                own = _told(asker, reaction.own)
+            told = tuple([_told(i, answer) for i, answer in reaction.told])
+            named = driven.see.named(reaction.state)
+            after, on = self._memory(named["core"], named["seats"])
+            key = (own, told, after, on)
+            if key not in seen:
+                seen.add(key)
+                yield Outcome(reaction.rules, own, told, after, on)
+
+    def _state(self, memory: Memory) -> State:
+        links = tuple(_link(memory, i) for i in range(len(memory.seats)))
+        return self._driven(True, False).state(core=memory.core, seats=memory.seats, link=links)
 
     def _memory(self, core: Core, seats: tuple[Seats, ...]) -> tuple[Memory, int]:
         """The memory with its generation written as `HERE`, and how far it had gone on. The
@@ -255,90 +238,19 @@ class Coordinator:
             found = self._memories[key] = Memory(core, seats)
         return found, on
 
-    def _driven(self, two_step: bool, full: bool) -> _Driven:
-        found = self._semantics.get((two_step, full))
+    def _driven(self, two_step: bool, full: bool) -> Driven:
+        found = self._drivers.get((two_step, full))
         if found is None:
-            found = self._semantics[two_step, full] = _Driven.of(self.size, two_step, full)
+            scope = Scope(
+                self.size,
+                partitions=1,
+                generations=1000,
+                faults=dict.fromkeys(_TIMERS, 50),
+                two_step=two_step,
+                max_size=1 if full else None,
+            )
+            found = self._drivers[two_step, full] = Driven(spec(scope), COORDINATOR)
         return found
-
-
-@define(eq=False)
-class _Driven:
-    """The rules of the coordinator without its clients at one scope."""
-
-    see: Semantics
-    scope: Scope
-    links: list[int]
-    urgent: list[tuple[tuple[Rule, int, tuple[int, ...]], int]]
-
-    @classmethod
-    def of(cls, size: int, two_step: bool, full: bool) -> _Driven:
-        timers = dict.fromkeys(_TIMERS, 50)
-        scope = Scope(
-            size,
-            partitions=1,
-            generations=1000,
-            faults=timers,
-            two_step=two_step,
-            max_size=1 if full else None,
-        )
-        whole = spec(scope)
-        slots = {name: slot for name, slot in whole.slots.items() if name != "client"}
-        rules = [r for r in whole.rules if "client" not in r.slots]
-        see = Semantics(
-            attrs.evolve(whole, rules=rules, slots=slots, ends=(), invariants=(), initial=({},))
-        )
-        urgent = []
-        for instance in see.urgent:
-            r, _, where = instance
-            assert r.guard is not None
-            urgent.append((instance, where[r.slots.index(r.guard.slot)]))
-        return cls(see, scope, [see.at["link", i] for i in range(size)], urgent)
-
-    def state(self, memory: Memory) -> State:
-        links = tuple(_link(memory, i) for i in range(len(memory.seats)))
-        return self.see.state(
-            {
-                "core": memory.core,
-                "seats": memory.seats,
-                "link": links,
-                "budget": self.scope.budget,
-                "offsets": Offsets(),
-            }
-        )
-
-    def with_request(self, state: State, memory: Memory, ask: Ask, live: bool) -> State:
-        """The state in which the request has arrived, over a living connection or not."""
-        place = self.links[ask.index]
-        return (
-            *state[:place],
-            but(state[place], request=_request(memory, ask), live=live),
-            *state[place + 1 :],
-        )
-
-    def settle(self, state: State) -> Iterator[tuple[tuple[str, ...], State]]:
-        """`Semantics.settle`, with the guards asked first."""
-        stack: list[tuple[tuple[str, ...], State]] = [((), state)]
-        shut: list[object] = [self] * len(
-            self.urgent
-        )  # the value for which a guard was shut when it was asked last
-        while stack:
-            chain, now = stack.pop()
-            for k, (instance, place) in enumerate(self.urgent):
-                value = now[place]
-                if shut[k] is value:
-                    continue
-                guard = instance[0].guard
-                assert guard is not None
-                if not (guard.call(instance[1], value) if guard.takes_me else guard.call(value)):
-                    shut[k] = value
-                    continue
-                outcomes = list(self.see.firings(instance, now))
-                if outcomes:
-                    stack += [((*chain, f.name), after) for f, after, _ in reversed(outcomes)]
-                    break
-            else:
-                yield chain, now
 
 
 _KINDS: dict[type, str] = {
@@ -349,6 +261,10 @@ _KINDS: dict[type, str] = {
     OffsetCommit: "commit",
     Store: "commit",
 }
+
+
+def _told(index: int, answer: Answer) -> Told:
+    return Told(index, _KINDS[type(answer.request)], answer.code)
 
 
 def _link(memory: Memory, index: int) -> Link:

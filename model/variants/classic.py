@@ -37,6 +37,18 @@ RULES = (
 )
 
 
+# What the coordinator does by itself and on request; all other rules are the members' and links'.
+COORDINATOR_RULES = (
+    *TIMER_RULES,
+    fail_over,
+    *WALK_RULES,
+    close_books,
+    OFFSET_RULES[0],
+    *REQUEST_RULES,
+)
+COORDINATOR = frozenset(r.name for r in COORDINATOR_RULES)
+
+
 def spec(scope: Scope) -> Spec:
     """The protocol at a scope, without invariants."""
     slots = {

@@ -17,13 +17,9 @@ from collections.abc import Iterator
 import attrs
 from attrs import field, frozen
 
-from groupcheck.model.engine import Spec, but
-from groupcheck.model.engine.spec import Rule
-from groupcheck.model.engine.step import Semantics, State
-from groupcheck.model.protocol.coordinator import REQUEST_RULES
-from groupcheck.model.protocol.failover import fail_over
-from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.forgetting import close_books
+from groupcheck.model.engine import Spec
+from groupcheck.model.engine.step import State
+from groupcheck.model.protocol.driven import Driven, Reaction
 from groupcheck.model.protocol.group import Core, Phase, Seats
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
@@ -36,12 +32,10 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.model.protocol.offsets import Offsets, store_offset
+from groupcheck.model.protocol.offsets import Offsets
 from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.protocol.timers import TIMER_RULES
-from groupcheck.model.protocol.walks import WALK_RULES
+from groupcheck.model.variants.classic import COORDINATOR
 
-COORDINATOR = (*TIMER_RULES, fail_over, *WALK_RULES, close_books, store_offset, *REQUEST_RULES)
 FAULTS = (
     "append_failure",
     "fail_over",
@@ -131,37 +125,12 @@ class Rows:
         """
         self.scope = scope
         beyond = attrs.evolve(scope, generations=scope.generations + 1)
-        names = {r.name for r in COORDINATOR}
-        slots = {name: slot for name, slot in spec.slots.items() if name != "client"}
-        rules = [r for r in spec.rules if r.name in names]
-        self._see = Semantics(
-            attrs.evolve(
-                spec,
-                rules=rules,
-                slots=slots,
-                scope=beyond,
-                ends=(),
-                invariants=(),
-                initial=spec.initial[:1],
-            )
-        )
-        self._urgent = [
-            (i, i[0].guard.call, i[0].guard.takes_me, self._place(i))
-            for i in self._see.urgent
-            if i[0].guard
-        ]
-        assert len(self._urgent) == len(self._see.urgent)
-        self._budget: Budget = scope.budget
-
-    def _place(self, instance: tuple[Rule, int, tuple[int, ...]]) -> int:
-        r, _, where = instance
-        assert r.guard is not None
-        return where[r.slots.index(r.guard.slot)]
+        self._driven = Driven(attrs.evolve(spec, scope=beyond), COORDINATOR)
+        self._see = self._driven.see
 
     def start(self) -> Memory:
         """The group that nobody has joined yet."""
-        ((_, _, state),) = self._see.starts()
-        return self._memory(state)
+        return self._memory(self._driven.start())
 
     def inputs(self, memory: Memory) -> Iterator[Input]:
         """Everything that may be tried next, in a fixed order; nothing past the last generation."""
@@ -200,93 +169,54 @@ class Rows:
 
     def outcomes(self, memory: Memory, given: Input) -> tuple[Outcome, ...]:
         """What the model allows; empty where the input cannot happen now."""
-        links = memory.links
-        if isinstance(given, Fires):
-            return self._outcomes(memory, self._fired(self._state(memory, links), given), None)
-        mine = links[given.member]
-        state = self._state(memory, links)
-        place = self._see.at["link", given.member]
-        alive = (*state[:place], but(mine, request=given.request, live=True), *state[place + 1 :])
-        if mine.idle:
-            return self._outcomes(memory, [((), alive)], given)
-        # The request comes over a connection of its own: what it is told shows one way, what the
-        # parked one is told the other way.
-        late = (*state[:place], but(mine, request=given.request, live=False), *state[place + 1 :])
-        others = {o.after: o.told for o in self._outcomes(memory, [((), late)], None)}
-        own = self._outcomes(memory, [((), alive)], given)
-        return tuple(
-            attrs.evolve(o, told=_both(o.told, others[o.after], given.member)) for o in own
-        )
-
-    def _fired(self, state: State, given: Fires) -> list[tuple[tuple[str, ...], State]]:
-        begun: list[tuple[tuple[str, ...], State]] = []
-        for firing, after, _ in self._see.firings(
-            self._see.by_name[given.rule, given.member or 0], state
-        ):
-            if given.id is None or after[self._see.at["seats", given.member]][given.id] is None:
-                begun.append(((firing.name,), after))
-        return begun
-
-    def _outcomes(
-        self, memory: Memory, begun: list[tuple[tuple[str, ...], State]], given: Asks | None
-    ) -> tuple[Outcome, ...]:
         found: dict[Outcome, None] = {}
-        for rules, start in begun:
-            for chain, rest in self._at_once(memory, start):
-                found[
-                    Outcome(
-                        (*rules, *chain),
-                        self._told(rest, given),
-                        self._memory(rest),
-                        self._stored(rest),
-                    )
-                ] = None
+        for reaction in self._reactions(memory, given):
+            told = [Told(me, answer, True) for me, answer in reaction.told]
+            if reaction.own is not None:
+                assert isinstance(given, Asks)
+                told.append(Told(given.member, reaction.own, False))
+            after = self._memory(reaction.state)
+            stored = self._stored(reaction.state)
+            found[Outcome(reaction.rules, tuple(told), after, stored)] = None
         return tuple(found)
 
-    def _at_once(self, memory: Memory, start: State) -> Iterator[tuple[tuple[str, ...], State]]:
+    def _reactions(self, memory: Memory, given: Input) -> Iterator[Reaction]:
         """Everything that happens in one step. A round of nobody waits for 0 ms, so its timer fires
         in the step that starts it.
         """
-        for chain, rest in self._settle(start):
-            core: Core = rest[self._see.at["core", None]]
+        for reaction in self._first_reactions(memory, given):
+            core: Core = reaction.state[self._see.at["core", None]]
             if (
                 memory.core.phase >= Phase.COMPLETING
                 and core.phase == Phase.PREPARING
                 and not core.members
             ):
-                for firing, after, _ in self._see.firings(
-                    self._see.by_name["rebalance_timeout", 0], rest
-                ):
-                    yield from (
-                        ((*chain, firing.name, *more), end) for more, end in self._settle(after)
+                for more in self._driven.fire(reaction.state, "rebalance_timeout"):
+                    yield attrs.evolve(
+                        more,
+                        rules=(*reaction.rules, *more.rules),
+                        own=reaction.own,
+                        told=reaction.told,
                     )
             else:
-                yield chain, rest
+                yield reaction
 
-    def _settle(self, state: State) -> Iterator[tuple[tuple[str, ...], State]]:
-        """`Semantics.settle`, with the guards asked first."""
-        stack: list[tuple[tuple[str, ...], State]] = [((), state)]
-        while stack:
-            chain, now = stack.pop()
-            for instance, guard, takes_me, place in self._urgent:
-                if not (guard(instance[1], now[place]) if takes_me else guard(now[place])):
-                    continue
-                outcomes = list(self._see.firings(instance, now))
-                if outcomes:
-                    stack += [((*chain, f.name), after) for f, after, _ in reversed(outcomes)]
-                    break
-            else:
-                yield chain, now
+    def _first_reactions(self, memory: Memory, given: Input) -> Iterator[Reaction]:
+        state = self._state(memory)
+        if isinstance(given, Asks):
+            yield from self._driven.ask(state, given.member, given.request)
+            return
+        for fired in self._driven.fired(state, given.rule, given.member or 0):
+            seats = given.id is not None and fired[1][self._see.at["seats", given.member]]
+            if not seats or seats[given.id] is None:
+                yield from self._driven.react(fired)
 
-    def _state(self, memory: Memory, links: tuple[Link, ...]) -> State:
-        return self._see.state(
-            {
-                "core": memory.core,
-                "seats": memory.seats,
-                "link": links,
-                "budget": self._budget,
-                "offsets": Offsets(),
-            }
+    def _state(self, memory: Memory) -> State:
+        return self._driven.state(
+            core=memory.core,
+            seats=memory.seats,
+            link=memory.links,
+            budget=self.scope.budget,
         )
 
     def _memory(self, state: State) -> Memory:
@@ -296,15 +226,3 @@ class Rows:
     def _stored(self, state: State) -> bool:
         offsets: Offsets = state[self._see.at["offsets", None]]
         return offsets.committed > 0
-
-    def _told(self, state: State, given: Asks | None) -> tuple[Told, ...]:
-        told = []
-        for me in range(self.scope.members):
-            answer = state[self._see.at["link", me]].answer
-            if answer is not None:
-                told.append(Told(me, answer, given is None or me != given.member))
-        return tuple(told)
-
-
-def _both(own: tuple[Told, ...], others: tuple[Told, ...], member: int) -> tuple[Told, ...]:
-    return (*others, *(t for t in own if t.member == member))

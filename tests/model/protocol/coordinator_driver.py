@@ -13,11 +13,9 @@ from collections.abc import Callable
 import attrs
 
 from groupcheck.model.engine import but
-from groupcheck.model.engine.step import Semantics, State
-from groupcheck.model.protocol.coordinator import REQUEST_RULES
-from groupcheck.model.protocol.failover import fail_over
+from groupcheck.model.engine.step import State
+from groupcheck.model.protocol.driven import Driven
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
-from groupcheck.model.protocol.forgetting import close_books
 from groupcheck.model.protocol.group import Core, Leader, Phase, Seat, Seats, leader_of
 from groupcheck.model.protocol.link import Link, send
 from groupcheck.model.protocol.messages import (
@@ -31,21 +29,12 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.model.protocol.offsets import Offsets, store_offset
+from groupcheck.model.protocol.offsets import Offsets
 from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
-from groupcheck.model.protocol.walks import WALK_RULES
-from groupcheck.model.variants.classic import spec
+from groupcheck.model.protocol.timers import QUEUE_RULES
+from groupcheck.model.variants.classic import COORDINATOR, spec
 
-COORDINATOR = (
-    *TIMER_RULES,
-    fail_over,
-    *QUEUE_RULES,
-    *WALK_RULES,
-    close_books,
-    store_offset,
-    *REQUEST_RULES,
-)
+RULES = COORDINATOR | {r.name for r in QUEUE_RULES}
 
 
 @attrs.frozen
@@ -88,11 +77,9 @@ class Group:
         self.scope = Scope(
             members=members, **{"generations": 50, "faults": faults, "assignor": "range", **scope}
         )  # type: ignore[arg-type]
-        whole = spec(self.scope)
-        self.see = Semantics(
-            attrs.evolve(whole, rules=[r for r in whole.rules if r in COORDINATOR], ends=())
-        )
-        self.now = self._world((), {}, self.see.starts()[0][2])
+        self.driven = Driven(spec(self.scope), RULES)
+        self.see = self.driven.see
+        self.now = self._world((), {}, self.driven.start())
         self.worlds: tuple[World, ...] = (self.now,)
 
     # -- what is there
@@ -205,20 +192,11 @@ class Group:
         """A timer or an append; `among` restricts what is meant. `AssertionError` if it cannot
         happen now.
         """
-        instance = self.see.by_name[rule, 0 if member is None else member]
-        return self._follow(
-            [((f.name,), after) for f, after, _ in self.see.firings(instance, self.now.state)],
-            pick,
-            among,
-        )
+        begun = list(self.driven.fired(self.now.state, rule, member or 0))
+        return self._follow(begun, pick, among)
 
     def can(self, rule: str, member: int | None = None) -> bool:
-        return any(
-            True
-            for _ in self.see.firings(
-                self.see.by_name[rule, 0 if member is None else member], self.now.state
-            )
-        )
+        return any(True for _ in self.driven.fired(self.now.state, rule, member or 0))
 
     def append_commits(self, pick: Pick | None = None) -> World:
         return self.fire("append_committed", pick=pick)
@@ -293,16 +271,14 @@ class Group:
     ) -> World:
         worlds = []
         for labels, state in begun:
-            for chain, rest, _ in self.see.settle(state):
+            for chain, rest in self.driven.settle(state):
                 answers, kept = {}, list(rest)
                 for i in range(self.scope.members):
                     link = rest[self.see.at["link", i]]
                     if link.answer is not None:
                         answers[i] = link.answer
                         kept[self.see.at["link", i]] = but(link, answer=None)
-                worlds.append(
-                    self._world((*labels, *(f.name for f in chain)), answers, tuple(kept))
-                )
+                worlds.append(self._world((*labels, *chain), answers, tuple(kept)))
         self.worlds = tuple(w for w in worlds if among is None or among(w))
         picked = [w for w in self.worlds if pick is None or pick(w)]
         assert picked, "this cannot happen now"
