@@ -144,7 +144,7 @@ def assign(
     html: Path | None,
     **options: Any,
 ) -> int:
-    """`groupcheck assign`: see `groupcheck.oracles.assignment`, `assign_view` for a file,
+    """`groupcheck assign`: see `groupcheck.oracles.assignment`, `assign_command` for a file,
     `proof_command` and `against_command` for the options.
     """
     if (file is not None) + prove + (against is not None) != 1:
@@ -168,7 +168,7 @@ def assign(
         from groupcheck.oracles.assignment.proof_command import run as run_proofs
 
         return run_proofs(as_json)
-    from groupcheck.oracles.assignment.assign_view import run
+    from groupcheck.oracles.assignment.assign_command import run
 
     return run(file, as_json, html)
 

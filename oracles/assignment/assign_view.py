@@ -1,55 +1,21 @@
-"""`groupcheck assign FILE` at the terminal: the verdict, what is wrong, what is judged beside what
-would be right.
+"""A judged assignment at the terminal: the verdict, what is wrong, and a table of what is judged
+beside what would be right.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from pathlib import Path
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from groupcheck.model.assignors import Partition
-from groupcheck.oracles.assignment import sequence_view
-from groupcheck.oracles.assignment.judging import RIGHT, Judged, judge
-from groupcheck.oracles.assignment.question import question
-from groupcheck.oracles.assignment.sequence import JudgedSequence, judge_sequence, sequence
-from groupcheck.oracles.assignment.strict_json import read_json
+from groupcheck.oracles.assignment.judging import Judged
 from groupcheck.oracles.assignment.validity import Assigned, named
 from groupcheck.oracles.assignment.verdict_view import FEW, beginning, left_out, short
-from groupcheck.oracles.document import as_text
-from groupcheck.oracles.files import written
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.text import as_plain
-
-
-def run(path: Path, as_json: bool, html: Path | None) -> int:
-    """Judges the file (-: standard input), prints the answer, writes the page if one is wanted, and
-    gives the exit code: 0 right, 1 wrong.
-    """
-    value = read_json(path)
-    judged: Judged | JudgedSequence
-    if isinstance(value, dict) and "changes" in value:
-        judged = judge_sequence(sequence(value))
-        seen = sequence_view.view(judged)
-    else:
-        judged = judge(question(value))
-        seen = view(judged)
-    if html is not None:
-        from groupcheck.oracles.assignment.assign_page import page
-
-        written(html, page(judged))
-    if as_json:
-        sys.stdout.write(as_text(judged.document()))
-    elif sys.stdout.isatty():
-        Console(highlight=False).print(seen)
-    else:
-        sys.stdout.write(as_plain(seen))
-    return 0 if judged.verdict == RIGHT else 1
 
 
 def view(judged: Judged) -> Group:

@@ -1,0 +1,42 @@
+"""`groupcheck assign FILE`: read, judge, show."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from groupcheck.oracles.assignment import assign_view, sequence_view
+from groupcheck.oracles.assignment.judging import RIGHT, Judged, judge
+from groupcheck.oracles.assignment.question import question
+from groupcheck.oracles.assignment.sequence import JudgedSequence, judge_sequence, sequence
+from groupcheck.oracles.assignment.strict_json import read_json
+from groupcheck.oracles.document import as_text
+from groupcheck.oracles.files import written
+from groupcheck.oracles.text import as_plain
+
+
+def run(path: Path, as_json: bool, html: Path | None) -> int:
+    """Judges the file (-: standard input), prints the answer, writes the page if one is wanted, and
+    gives the exit code: 0 right, 1 wrong.
+    """
+    value = read_json(path)
+    judged: Judged | JudgedSequence
+    if isinstance(value, dict) and "changes" in value:
+        judged = judge_sequence(sequence(value))
+        seen = sequence_view.view(judged)
+    else:
+        judged = judge(question(value))
+        seen = assign_view.view(judged)
+    if html is not None:
+        from groupcheck.oracles.assignment.assign_page import page
+
+        written(html, page(judged))
+    if as_json:
+        sys.stdout.write(as_text(judged.document()))
+    elif sys.stdout.isatty():
+        Console(highlight=False).print(seen)
+    else:
+        sys.stdout.write(as_plain(seen))
+    return 0 if judged.verdict == RIGHT else 1
