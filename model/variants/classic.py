@@ -75,16 +75,20 @@ def spec(scope: Scope) -> Spec:
 
 
 VARIANT = Variant(
-    "classic",
-    "Classic group, eager assignor",
-    "Members stop, re-join and get a new assignment at every change: JoinGroup, SyncGroup, Heartbeat, LeaveGroup (KIP-62, KIP-134, KIP-389, KIP-394).",
-    Scope,
-    spec,
-    CLASSIC_FAULTS,
-    ASSIGNORS,
-    tell,
-    story,
-    SPENT_BY,
-    COVERS,
-    UNREACHED,
+    name="classic",
+    title="Classic group, eager assignor",
+    doc=(
+        "Members stop, re-join and get a new assignment at every change: JoinGroup, SyncGroup,"
+        " Heartbeat, LeaveGroup (KIP-62, KIP-134, KIP-389, KIP-394)."
+    ),
+    scope_type=Scope,
+    spec=spec,
+    faults=CLASSIC_FAULTS,
+    assignors=ASSIGNORS,
+    coordinator=COORDINATOR,
+    tell=tell,
+    story=story,
+    spent_by=SPENT_BY,
+    covers=COVERS,
+    unreached=UNREACHED,
 )

@@ -13,7 +13,7 @@ from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.variants.registry import load
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.promises import PROMISES, Finding
-from groupcheck.oracles.conform.rows import COORDINATOR, FAULTS, Asks, Fires, Input, Rows
+from groupcheck.oracles.conform.rows import FAULTS, Asks, Fires, Input, Rows
 from groupcheck.oracles.conform.tour import Counts, Difference, Listed, Tour
 from groupcheck.oracles.conform.transcript import lines, model_seen
 from groupcheck.oracles.conform.versions_differ import Change, VersionTour
@@ -324,14 +324,14 @@ def rows_at(
     scope, bug = about.spec.scope, about.mutation
     spec = load(variant).spec(scope)
     if bug is not None:
-        strange = [r.name for r in bug.replaced if r.name not in {c.name for c in COORDINATOR}]
+        strange = [r.name for r in bug.replaced if r.name not in load(variant).coordinator]
         if strange:
             raise UserError(
                 f"mutation {bug.id} changes the member ({strange[0]}), not the coordinator",
                 do="choose one of the coordinator's",
             )
         spec = bug.apply(spec)
-    return scope, Rows(scope, spec)
+    return scope, Rows(scope, spec, load(variant).coordinator)
 
 
 def progress_line(counts: Counts, seconds: float) -> str:

@@ -8,7 +8,7 @@ depends on nothing but itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import attrs
 from attrs import frozen
@@ -53,15 +53,23 @@ class RandomWalk:
     """
 
     def __init__(
-        self, driver: Driver, scope: Scope, spec: Callable[[Scope], Spec], seed: int = 0
+        self,
+        driver: Driver,
+        scope: Scope,
+        spec: Callable[[Scope], Spec],
+        coordinator: Collection[str],
+        seed: int = 0,
     ) -> None:
+        """`coordinator`: the names of the coordinator's rules in the spec."""
         self.scope, self._driver = scope, driver
         # A JoinGroup of version 3 and older is answered in one step: the same rows, with that
         # scope.
         self._scopes = {
             two_step: attrs.evolve(scope, two_step=two_step) for two_step in (True, False)
         }
-        self._rows = {two_step: Rows(of, spec(of)) for two_step, of in self._scopes.items()}
+        self._rows = {
+            two_step: Rows(of, spec(of), coordinator) for two_step, of in self._scopes.items()
+        }
         self.memory: Memory = self._rows[True].start()
         self._at = self._ahead = Standing(
             seed=seed

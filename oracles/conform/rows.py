@@ -12,7 +12,7 @@ memory alone says what is possible. Memories past the last generation are not ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import attrs
 from attrs import field, frozen
@@ -34,7 +34,6 @@ from groupcheck.model.protocol.messages import (
 )
 from groupcheck.model.protocol.offsets import Offsets
 from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.variants.classic import COORDINATOR
 
 FAULTS = (
     "append_failure",
@@ -119,13 +118,13 @@ class Outcome:
 class Rows:
     """The rows of a variant at a scope, perhaps with a mutation applied."""
 
-    def __init__(self, scope: Scope, spec: Spec) -> None:
+    def __init__(self, scope: Scope, spec: Spec, coordinator: Collection[str]) -> None:
         """`spec`: the variant's, mutated or not. Its scope says how many ids may be known at once,
-        and after which generation to stop.
+        and after which generation to stop. `coordinator`: the names of the coordinator's rules.
         """
         self.scope = scope
         beyond = attrs.evolve(scope, generations=scope.generations + 1)
-        self._driven = Driven(attrs.evolve(spec, scope=beyond), COORDINATOR)
+        self._driven = Driven(attrs.evolve(spec, scope=beyond), coordinator)
         self._see = self._driven.see
 
     def start(self) -> Memory:

@@ -4,18 +4,18 @@ same scope, larger and no better.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
 
 from groupcheck.model.engine import Spec, array, but, rule, single
-from groupcheck.model.engine.spec import Rule
 from groupcheck.model.protocol import coordinator
 from groupcheck.model.protocol.client import Client, Prepare, closed, send_commit
 from groupcheck.model.protocol.client_faults import close, crash
 from groupcheck.model.protocol.coordinator import join_group, sync_group
 from groupcheck.model.protocol.faults import REMEMBERED, Budget
+from groupcheck.model.protocol.feature import outcomes_changed, rebuilt, rewritten
 from groupcheck.model.protocol.forgetting import close_books
 from groupcheck.model.protocol.group import Core, Seats
 from groupcheck.model.protocol.link import Link, reply
@@ -26,47 +26,6 @@ from groupcheck.model.protocol.walks import send_back
 from groupcheck.model.variants.classic import spec
 
 Outcomes = Iterator[Any]
-
-
-def rewritten(original: Rule, call: Callable[..., Outcomes], *slots: str, **changes: Any) -> Rule:
-    """The same rule (name, labels, guard, urgency) with another body, and other slots if any are
-    given.
-    """
-    return attrs.evolve(original, call=call, slots=slots or original.slots, **changes)
-
-
-def outcomes_changed(
-    original: Rule, change: Callable[[dict[str, Any], str, dict[str, Any]], dict[str, Any] | None]
-) -> Rule:
-    """The same rule with every outcome changed (or dropped: None); `change` sees the values before,
-    the label and the values after, by slot.
-    """
-
-    def call(*args: Any) -> Outcomes:
-        start = int(original.takes_me)
-        before = dict(zip(original.slots, args[start : start + len(original.slots)], strict=True))
-        for y in original.call(*args):
-            values = y if isinstance(y, tuple) else (y,)
-            label, values = (values[0], values[1:]) if original.labels else ("", values)
-            after = change(before, label, dict(zip(original.slots, values, strict=True)))
-            if after is not None:
-                outcome = (
-                    *([label] if original.labels else []),
-                    *(after[slot] for slot in original.slots),
-                )
-                yield outcome if len(outcome) > 1 else outcome[0]
-
-    return rewritten(original, call)
-
-
-def rebuilt(base: Spec, rules: Sequence[Rule], more: Sequence[Rule] = (), **slots: Any) -> Spec:
-    """The spec with some of its rules replaced by name, some added, some slots added or replaced."""
-    new = {r.name: r for r in rules}
-    return attrs.evolve(
-        base,
-        slots={**base.slots, **slots},
-        rules=[*(new.get(r.name, r) for r in base.rules), *more],
-    )
 
 
 def with_ids_never_used_again(scope: Scope) -> Spec:

@@ -28,7 +28,7 @@ from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.group import Phase as GroupPhase
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.variants.classic import spec
+from groupcheck.model.variants.classic import COORDINATOR, spec
 from groupcheck.oracles.conform.random_walk import Disagreement, RandomWalk
 from groupcheck.oracles.conform.rows import CHANGED, FAULTS, STRANGER, Asks, Fires
 from groupcheck.oracles.kafka.driver import shared
@@ -71,7 +71,7 @@ class Together(RuleBasedStateMachine):
             max_size=cap,
             protocols=protocols,
         )
-        self.walk = RandomWalk(shared(), scope, self.build, seed)
+        self.walk = RandomWalk(shared(), scope, self.build, COORDINATOR, seed)
         self.phases = {GroupPhase.EMPTY}
 
     def does(self, given: Asks | Fires, **how: bool) -> None:

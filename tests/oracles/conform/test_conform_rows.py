@@ -11,7 +11,7 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.variants.classic import spec
+from groupcheck.model.variants.classic import COORDINATOR, spec
 from groupcheck.oracles.conform.rows import FAULTS, STRANGER, Asks, Fires, Memory, Rows
 
 
@@ -19,7 +19,7 @@ def rows_of(members: int = 1, generations: int = 1, faults: tuple[str, ...] = ()
     scope = Scope(
         members=members, generations=generations, faults=dict.fromkeys(faults, 99), assignor="range"
     )
-    return Rows(scope, spec(scope))
+    return Rows(scope, spec(scope), COORDINATOR)
 
 
 def everything(rows: Rows) -> tuple[list[Memory], int]:

@@ -1,0 +1,68 @@
+"""Features: what a group can do beyond its family's base, as transformations of a spec.
+
+A feature takes a spec and gives one with other rules and slots, so features compose: a variant is
+a family's spec with some features applied, and never a copy. Mutations (known bugs) and the tests'
+variations (one abstraction taken out) are built from the same three functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import attrs
+
+from groupcheck.model.engine import Spec, SpecError
+from groupcheck.model.engine.spec import Rule, Slot
+
+Feature = Callable[[Spec], Spec]
+Outcomes = Iterable[Any]
+Change = Callable[[dict[str, Any], str, dict[str, Any]], Mapping[str, Any] | None]
+
+
+def composed(spec: Spec, features: Iterable[Feature]) -> Spec:
+    """The spec with features applied, one after the other."""
+    return reduce(lambda so_far, feature: feature(so_far), features, spec)
+
+
+def rebuilt(
+    base: Spec, rules: Sequence[Rule] = (), more: Sequence[Rule] = (), **slots: Slot
+) -> Spec:
+    """The spec with `rules` in place of those of the same names, `more` rules after them, and
+    `slots` added or replaced. Raises `SpecError` if a rule to be replaced does not exist.
+    """
+    new = {r.name: r for r in rules}
+    if missing := new.keys() - {r.name for r in base.rules}:
+        raise SpecError(f"there is no rule {min(missing)!r} to replace", where=base.name)
+    kept = [new.get(r.name, r) for r in base.rules]
+    return attrs.evolve(base, slots={**base.slots, **slots}, rules=(*kept, *more))
+
+
+def rewritten(original: Rule, call: Callable[..., Outcomes], *slots: str, **changes: Any) -> Rule:
+    """The same rule (name, labels, guard, urgency) with another body, and other slots if any are
+    given.
+    """
+    return attrs.evolve(original, call=call, slots=slots or original.slots, **changes)
+
+
+def outcomes_changed(original: Rule, change: Change) -> Rule:
+    """The same rule with every outcome changed, or dropped where `change` gives None.
+
+    `change(before, label, after)` sees the values by slot before and after, and the outcome's label
+    (empty if the rule has none).
+    """
+
+    def call(*args: Any) -> Iterator[Any]:
+        start = int(original.takes_me)
+        before = dict(zip(original.slots, args[start : start + len(original.slots)], strict=True))
+        for y in original.call(*args):
+            values = y if isinstance(y, tuple) else (y,)
+            label, values = (values[0], values[1:]) if original.labels else ("", values)
+            after = change(before, label, dict(zip(original.slots, values, strict=True)))
+            if after is not None:
+                given = tuple(after[slot] for slot in original.slots)
+                outcome = (label, *given) if original.labels else given
+                yield outcome if len(outcome) > 1 else outcome[0]
+
+    return rewritten(original, call)
