@@ -20,10 +20,10 @@ from groupcheck.model.engine import checkpoint as checkpoints
 from groupcheck.model.engine import threads
 from groupcheck.model.engine.backward import path_of, path_to
 from groupcheck.model.engine.kernels.compiled import PACKING, is_ready
+from groupcheck.model.engine.memory import Watch, resident_bytes
 from groupcheck.model.engine.reference import conclude
 from groupcheck.model.engine.search import STRETCH, Search
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.store import resident_bytes
 from groupcheck.model.engine.verdict import Limits, Path, Progress, Verdict, Violation
 
 __all__ = ["explore"]
@@ -47,8 +47,8 @@ class Run:
     progress: Callable[[Progress], None] | None
     directory: FilePath | None
     began: float
-    resident: int
     boundary: checkpoints.Numbers
+    watch: Watch
     reason: str = ""
     reported: float = 0.0
     interrupted: bool = False
@@ -60,13 +60,6 @@ class Run:
     def seconds(self) -> float:
         return time.perf_counter() - self.began
 
-    @property
-    def memory(self) -> int:
-        """Bytes above the empty run: as the system counts them where it tells, at least what the
-        arrays take.
-        """
-        return max(self.search.bytes, resident_bytes() - self.resident)
-
     def report(self, frontier: int, compiling: bool = False) -> None:
         if self.progress:
             s = self.search
@@ -77,11 +70,21 @@ class Run:
                     s.findings.depth,
                     frontier,
                     self.seconds,
-                    self.memory,
+                    resident_bytes(),
                     compiling,
                 )
             )
             self.reported = time.perf_counter()
+
+    def begin(self, resumed: bool = False) -> None:
+        """Makes the index and looks at the initial states. Raises `UserError` where the user gave
+        less memory than that takes.
+        """
+        s, limits = self.search, self.limits
+        s.log.is_thrifty = limits.memory is not None
+        s.forks.has_memory = lambda: self.watch.may_fork(limits.memory)
+        s.begin(resumed)
+        self.watch.begin(limits.memory, is_asked=not limits.memory_of)
 
     def limit(self, filling: bool = False) -> str:
         """Which limit is reached, if one is. While rows are filled that of states waits: what was
@@ -95,8 +98,9 @@ class Run:
             return f"stopped at the limit of {limits.states:,} states {at}"
         if limits.seconds is not None and self.seconds > limits.seconds:
             return f"stopped at the limit of {limits.seconds:g} seconds {at}"
-        if limits.memory is not None and self.memory + s.bytes_soon > limits.memory:
-            return f"stopped at the limit of {limits.memory:,} bytes of memory {at}"
+        if limits.memory is not None and self.watch.needed() > limits.memory:
+            whose = f" ({limits.memory_of})" if limits.memory_of else ""
+            return f"stopped at the limit of {limits.memory:,} bytes of memory{whose} {at}"
         if s.log.is_full:
             return f"stopped at {s.log.states:,} states, the most that the index can hold, {at}"
         return ""
@@ -227,18 +231,18 @@ def explore(
     told does. Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
     that is torn or of another model, scope or version.
     """
-    began, resident = time.perf_counter(), resident_bytes()
+    began = time.perf_counter()
     with without_collection():
         search = checkpoints.load(spec, FilePath(resume)) if resume is not None else Search(spec)
         search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
-        search.log.is_thrifty = limits.memory is not None
         directory = None if checkpoint is None else FilePath(checkpoint)
+        watch = Watch(search)
         run = Run(
-            search, limits, progress, directory, began, resident, checkpoints.numbers_of(search)
+            search, limits, progress, directory, began, checkpoints.numbers_of(search), watch
         )
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, compiling=True)
-        search.begin(resumed=resume is not None)
+        run.begin(resumed=resume is not None)
         with interrupts(run):
             try:
                 run.levels()

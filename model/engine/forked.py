@@ -50,11 +50,15 @@ class _Share:
 
 @define
 class Forks:
-    """Decides by the time that rows have taken so far whether a batch is worth dividing."""
+    """Decides by the time that rows have taken so far whether a batch is worth dividing.
+    `has_memory`: is there enough for children? `children`: how many there are now.
+    """
 
     workers: int
     per_row: float = 0.0
     failed: bool = False
+    has_memory: Callable[[], bool] = lambda: True
+    children: int = 0
 
     def is_worth(self, rows: int) -> bool:
         return (
@@ -62,6 +66,7 @@ class Forks:
             and not self.failed
             and hasattr(os, "fork")
             and rows * self.per_row > WORTH
+            and self.has_memory()
         )
 
     def learn(self, seconds: float, rows: int) -> None:
@@ -90,6 +95,7 @@ def evaluate(search: Search, work: Work, forks: Forks, tape: list[int]) -> None:
     mine, *others = _divided(work, forks.workers)
     bases = {id(pool): len(pool.values) for pool in search.pools}
     children = [_forked(search, share, bases) for share in others]
+    forks.children = len(children)
     try:
         began = time.perf_counter()
         search.evaluate(mine, tape)
@@ -102,6 +108,7 @@ def evaluate(search: Search, work: Work, forks: Forks, tape: list[int]) -> None:
             else:
                 _merge(search, answer, bases, tape)
     finally:
+        forks.children = 0
         for pid, pipe in children:
             os.close(pipe)
             with contextlib.suppress(ProcessLookupError):

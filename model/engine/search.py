@@ -220,6 +220,7 @@ class Search(Loop):
             evaluate(self, rules, self.forks, tape)
             end_of_rules = len(tape)
             self.evaluate(others, tape)
+            self.pulse()  # the last moment before wider fields take memory
         except BaseException:
             self.rows.calls = calls  # of a batch that was given up no row is kept
             raise

@@ -119,11 +119,3 @@ def aligned_zeros(size: int, kind: type[Number]) -> NDArray[Number]:
 def address(array: NDArray[Any]) -> int:
     """Where an array's data is, for the kernels."""
     return int(array.ctypes.data)
-
-
-def resident_bytes() -> int:
-    """Memory of this process as the system counts it; 0 where it does not tell."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
-    except (OSError, ValueError, IndexError):
-        return 0

@@ -76,18 +76,23 @@ class Violation:
 
 @frozen
 class Limits:
-    """Where an exploration gives up with `unknown`. `memory` in bytes above the empty run; None: no
-    limit.
+    """Where an exploration gives up with `unknown`; None: no limit.
+
+    `memory`: bytes of resident memory of the whole process. `memory_of`: whose limit it is, in
+    words, where the user gave none.
     """
 
     states: int | None = None
     seconds: float | None = None
     memory: int | None = None
+    memory_of: str = ""
 
 
 @frozen
 class Progress:
-    """A glance at a run under way; `frontier` states of the current level are still to be expanded."""
+    """A glance at a run under way; `frontier` states of the current level are still to be expanded,
+    `memory` bytes of the process are resident.
+    """
 
     states: int
     transitions: int

@@ -21,6 +21,7 @@ from groupcheck.model.engine.explore import (
     without_collection,
 )
 from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.memory import Watch
 from groupcheck.model.engine.search import Kept, Search
 from groupcheck.model.engine.shards.owned import Piece
 from groupcheck.model.engine.shards.replica import dealt, scratch_log, widths_of
@@ -29,7 +30,6 @@ from groupcheck.model.engine.shards.store import Store
 from groupcheck.model.engine.shards.telling import Telling, relearned
 from groupcheck.model.engine.shards.working import write_shape
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.store import resident_bytes
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
 OURS = re.compile(
@@ -68,8 +68,9 @@ def distribute(
         if spread is None:
             search = Search(spec)
             search.kept = Kept()
-            run = Run(search, limits, progress, None, began, resident_bytes(), numbers_of(search))
-            search.begin()
+            watch = Watch(search)
+            run = Run(search, limits, progress, None, began, numbers_of(search), watch)
+            run.begin()
             with interrupts(run):
                 run.levels(widest)
             if run.reason or search.findings.wrong or search.log.levels[-1] == search.log.states:
