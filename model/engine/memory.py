@@ -85,9 +85,11 @@ class Watch:
         return children * (copied + max(0, now - self.alone))
 
     def may_fork(self, limit: int | None) -> bool:
-        """Is there memory for the children that a batch would be divided among?"""
+        """Is there memory for the children that a batch would be divided among, and as much again
+        for what they find? A run may not end for what only makes it quicker.
+        """
         now, children = resident_bytes(), self.search.forks.workers - 1
-        return limit is None or self.needed() + self.of_children(now, children) <= limit
+        return limit is None or self.needed() + 2 * self.of_children(now, children) <= limit
 
 
 def foreseen(search: Search) -> int:
