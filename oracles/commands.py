@@ -25,13 +25,12 @@ def check(**options: Any) -> int:
     wanted = {name: options[name] for name in ("html", "svg", "pytest", "itf") if options[name]}
     _may_write(wanted, **_checkpoints(options))
     about = _subject(options)
-    from groupcheck.oracles.free_memory import most_memory
+    from groupcheck.oracles.free_memory import bounded
     from groupcheck.oracles.meter import meter
 
-    memory = options["max_memory"] or (
-        most_memory() if options["engine"] == "fast" and not options["spark"] else None
-    )
-    limits = Limits(options["max_states"], options["max_seconds"], memory)
+    limits = Limits(options["max_states"], options["max_seconds"], options["max_memory"])
+    if options["engine"] == "fast":
+        limits = bounded(limits)
 
     with meter(limits) as progress:
         result = run(

@@ -20,7 +20,7 @@ from groupcheck.model.engine import checkpoint as checkpoints
 from groupcheck.model.engine import threads
 from groupcheck.model.engine.backward import path_of, path_to
 from groupcheck.model.engine.kernels.compiled import PACKING, is_ready
-from groupcheck.model.engine.memory import Watch, resident_bytes
+from groupcheck.model.engine.memory import Watch, peak_bytes, resident_bytes
 from groupcheck.model.engine.reference import conclude
 from groupcheck.model.engine.search import STRETCH, Search
 from groupcheck.model.engine.spec import Spec
@@ -231,15 +231,13 @@ def explore(
     told does. Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
     that is torn or of another model, scope or version.
     """
-    began = time.perf_counter()
+    began, peak = time.perf_counter(), peak_bytes()
     with without_collection():
         search = checkpoints.load(spec, FilePath(resume)) if resume is not None else Search(spec)
         search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
         directory = None if checkpoint is None else FilePath(checkpoint)
-        watch = Watch(search)
-        run = Run(
-            search, limits, progress, directory, began, checkpoints.numbers_of(search), watch
-        )
+        numbers = checkpoints.numbers_of(search)
+        run = Run(search, limits, progress, directory, began, numbers, Watch(search, peak))
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, compiling=True)
         run.begin(resumed=resume is not None)

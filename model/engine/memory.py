@@ -7,6 +7,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 import psutil
 from attrs import define, field
 
@@ -29,6 +34,16 @@ def resident_bytes() -> int:
     return int(psutil.Process().memory_info().rss)
 
 
+def peak_bytes() -> int:
+    """The most that was ever resident, as the system tells; it may be that of the process that
+    started this one, so only its growth says anything.
+    """
+    if resource is None:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
 def private_bytes() -> int:
     """The part of it that a forked child may have to copy: all but mapped files."""
     info = psutil.Process().memory_info()
@@ -37,40 +52,47 @@ def private_bytes() -> int:
 
 @define
 class Watch:
-    """Looks at a search's memory now and then.
+    """Looks at a search's memory now and then. `peak`: `peak_bytes` before the search was made.
 
     `rise`: the most that came on top of what was foreseen between two looks. Lists, sets and dicts
     grow in steps, each up to twice as large as the one before, so twice the rise is kept free.
     """
 
     search: Search
-    resident: int = field(factory=resident_bytes)
+    peak: int
+    resident: int = 0
     soon: int = 0
     rise: int = 0
     alone: int = 0  # resident bytes when there were no children last
 
     def needed(self) -> int:
-        """Bytes that the process (its forked children counted as copies of its values) takes now or
-        may take before the next look.
+        """Bytes that the process takes now, or may take before the next look, and keeps for the
+        end. Forked children count as copies of its values.
         """
-        now = resident_bytes()
-        self.rise = max(self.rise, now - self.resident - self.soon)
+        now, highest = self._since_last()
+        self.rise = max(self.rise, highest - self.resident - self.soon)
         self.resident, self.soon = now, foreseen(self.search)
         children = self.of_children(now, self.search.forks.children)
         return now + children + self.soon + 2 * self.rise + RESERVE
 
+    def _since_last(self) -> tuple[int, int]:
+        """Resident bytes: now, and the most since the last look as far as the system tells."""
+        now, before = resident_bytes(), self.peak
+        self.peak = peak_bytes()
+        return now, max(now, self.peak if self.peak > before else 0)
+
     def begin(self, limit: int | None, is_asked: bool) -> None:
-        """Takes the search as it is after its start for what a run takes at least. Raises
-        `UserError` where the user asks for less.
+        """Takes what the process holds after the search's start as given. Raises `UserError` where
+        the user allows less than that took or the first step may take.
         """
-        self.resident, self.soon = resident_bytes(), 0
-        least = self.needed()
+        self.resident, highest = self._since_last()
+        least = max(self.needed(), highest)
         if limit is None or least <= limit or not is_asked:
             return
-        again = " or run it again: the kernels are compiled now" if "numba" in sys.modules else ""
+        again = ", or run it again: the kernels are compiled now" if "numba" in sys.modules else ""
         raise UserError(
             f"{limit:,} bytes are less than the start of this run takes",
-            where="max memory",
+            where="--max-memory",
             do=f"give {-(-least // MIB) + 1}M or more{again}",
         )
 

@@ -12,6 +12,7 @@ from attrs import frozen
 from groupcheck.model.engine import Limits
 from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.oracles.check import run
+from groupcheck.oracles.free_memory import bounded
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.sweep.cells import Question
 
@@ -64,7 +65,7 @@ def checked(question: Question, slots: int = 1, workers: int = 1) -> tuple[Outco
     """
     began = time.perf_counter()
     about = question.subject()
-    result = run(about, _bounded(question.limits, slots), workers=workers)
+    result = run(about, bounded(question.limits, slots=slots), workers=workers)
     v = result.verdict
     if v.reason.startswith(INTERRUPTED):
         raise KeyboardInterrupt
@@ -86,15 +87,6 @@ def checked(question: Question, slots: int = 1, workers: int = 1) -> tuple[Outco
         complete=v.complete,
     )
     return attrs.evolve(outcome, task_seconds=round(time.perf_counter() - began, 6)), page
-
-
-def _bounded(limits: Limits, slots: int) -> Limits:
-    from groupcheck.oracles.free_memory import most_memory
-
-    if limits.memory is not None:
-        return limits
-    most = most_memory()
-    return limits if most is None else attrs.evolve(limits, memory=max(1, most // slots))
 
 
 def told(error: BaseException) -> str:

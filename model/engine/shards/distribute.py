@@ -21,7 +21,7 @@ from groupcheck.model.engine.explore import (
     without_collection,
 )
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.memory import Watch
+from groupcheck.model.engine.memory import Watch, peak_bytes
 from groupcheck.model.engine.search import Kept, Search
 from groupcheck.model.engine.shards.owned import Piece
 from groupcheck.model.engine.shards.replica import dealt, scratch_log, widths_of
@@ -68,7 +68,7 @@ def distribute(
         if spread is None:
             search = Search(spec)
             search.kept = Kept()
-            watch = Watch(search)
+            watch = Watch(search, peak_bytes())
             run = Run(search, limits, progress, None, began, numbers_of(search), watch)
             run.begin()
             with interrupts(run):

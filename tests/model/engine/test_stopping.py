@@ -18,7 +18,10 @@ SPEC = small_group(2, 2, 4, 2, 1)
     [
         (Limits(states=10_000), "stopped at the limit of 10,000 states"),
         (Limits(seconds=0.0), "stopped at the limit of 0 seconds"),
-        (Limits(memory=1_000_000), "stopped at the limit of 1,000,000 bytes of memory"),
+        (
+            Limits(memory=1_000_000, memory_of="what its cgroup had left"),
+            "stopped at the limit of 1,000,000 bytes of memory (what its cgroup had left) in level",
+        ),
     ],
 )
 def test_a_limit_makes_the_verdict_unknown(limits, expected):

@@ -1,0 +1,147 @@
+"""A limit of memory is of the whole process, and is kept: the search ends before it passes it."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from small_group import small_group
+
+from groupcheck.model.engine import Limits, UserError, explore, forked, memory
+from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.memory import MIB, RESERVE, Watch, foreseen, hash_growth, widening
+from groupcheck.model.engine.search import Search
+from groupcheck.oracles import cli
+
+SPEC = small_group(2, 2, 4, 2, 1)
+CHILD = """
+import re, sys
+from pathlib import Path
+from groupcheck.oracles.cli import run
+code = run(sys.argv[1:])
+print(code, re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1], file=sys.stderr)
+"""
+
+
+def peak(*options: str) -> tuple[int, int, dict]:
+    """Exit code, the most bytes that were resident, and the document of a check in a process of its
+    own.
+    """
+    asked = ["check", "classic", "--members", "3", "--any-faults", "2", "--json", *options]
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, *asked], capture_output=True, text=True, timeout=300
+    )
+    code, most = done.stderr.split()[-2:]
+    return int(code), int(most) * 1024, json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_process_never_takes_more_than_its_limit(workers):
+    peak("--max-states", "1")  # compiles the kernels, which takes more
+    code, most, document = peak("--max-memory", "140M", "--workers", workers)
+    assert code == 3
+    assert document["reason"].startswith("stopped at the limit of 146,800,640 bytes of memory in")
+    assert most <= 140 * MIB
+
+
+@pytest.fixture
+def resident(monkeypatch):
+    """The resident bytes that the system tells, as the test wants them."""
+    told = [0]
+    monkeypatch.setattr(memory, "resident_bytes", lambda: told[0])
+    monkeypatch.setattr(memory, "private_bytes", lambda: told[0])
+    monkeypatch.setattr(memory, "peak_bytes", lambda: 0)
+    return told
+
+
+def begun(spec=SPEC) -> Search:
+    search = Search(spec)
+    search.begin()
+    return search
+
+
+def test_a_limit_below_the_need_of_the_start_is_refused_with_one_that_serves(resident):
+    resident[0] = 90 * MIB
+    with pytest.raises(UserError, match="less than the start of this run takes") as refused:
+        explore.explore(SPEC, Limits(memory=40 * MIB))
+    enough = int(re.search(r"give (\d+)M or more", str(refused.value))[1])
+    assert explore.explore(SPEC, Limits(memory=enough * MIB)).states > 1
+
+
+def test_the_command_line_refuses_it_with_exit_code_2(capsys):
+    assert cli.run(["check", "classic", "--max-memory", "1M"]) == 2
+    assert "--max-memory: 1,048,576 bytes are less than the start" in capsys.readouterr().err
+
+
+def test_a_search_stops_while_what_comes_next_still_fits(resident):
+    """The system tells of the same memory all the time: what stops it is foreseen alone."""
+    resident[0] = 90 * MIB
+    watch = Watch(begun(), 0)
+    watch.begin(None, True)
+    least = watch.needed()
+    found = explore.explore(SPEC, Limits(memory=least))
+    assert found.verdict == "unknown"
+    assert "bytes of memory" in found.reason
+    assert 1 < found.states < 114_418
+    assert explore.explore(SPEC, Limits(memory=least + 256 * MIB)).verdict == "holds"
+
+
+def test_wider_fields_are_foreseen_with_the_tables_that_they_need():
+    search = begun()
+    search.stretch_alone(0, 1)
+    packed, states = search.packed, search.log.states
+    assert widening(packed, states) == 0
+    for pool in search.pools:
+        for value in range(1 << 12):
+            pool.number(("another", value))
+    told = widening(packed, states)
+    words, outcomes = packed.words, packed.get(r.OUTCOMES_USED)
+    packed.fit(search.log.memory)
+    assert packed.words > words
+    tables = packed.arrays[r.CELLS].nbytes + packed.arrays[r.HASH].nbytes
+    assert told >= tables + 8 * (packed.words - words) * states + 4 * outcomes
+
+
+def test_a_larger_hash_is_foreseen_before_it_is_made():
+    search = begun()
+    packed = search.packed
+    while not hash_growth(packed):
+        packed.registers[r.HASH_COUNT] += 1
+    before, told = packed.arrays[r.HASH].nbytes, foreseen(search)
+    packed.ensure_hash_room(2 * packed.get(r.ASKED_SIZE))
+    assert before < packed.arrays[r.HASH].nbytes <= told
+
+
+def test_what_was_not_foreseen_is_expected_again_twice_over(resident):
+    resident[0] = 90 * MIB
+    watch = Watch(begun(), 0)
+    watch.begin(None, True)
+    before = watch.needed()
+    resident[0] += 7 * MIB + watch.soon
+    assert watch.needed() == before + watch.soon + 3 * 7 * MIB
+    assert watch.needed() - resident[0] - watch.soon == 2 * 7 * MIB + RESERVE
+
+
+def test_children_are_counted_and_forked_only_where_there_is_memory_for_them(resident):
+    search = begun()
+    search.forks.workers = 3
+    resident[0] = search.bytes + 50 * MIB
+    watch = Watch(search, 0)
+    watch.begin(None, True)
+    alone = watch.needed()
+    search.forks.children = 2
+    assert watch.needed() == alone + 2 * 50 * MIB
+    search.forks.children = 0
+    assert watch.may_fork(None)
+    assert watch.may_fork(alone + 200 * MIB)
+    assert not watch.may_fork(alone + 200 * MIB - 1)
+
+
+def test_a_search_that_may_not_fork_calls_the_rules_itself(monkeypatch):
+    forks = []
+    monkeypatch.setattr(forked, "WORTH", 0.0)
+    monkeypatch.setattr(forked, "_forked", lambda *_: forks.append(1))
+    monkeypatch.setattr(Watch, "may_fork", lambda self, limit: False)
+    assert explore.explore(SPEC, workers=2).states == 114_418
+    assert not forks
