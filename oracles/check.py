@@ -236,12 +236,13 @@ def check(
     """Explores a variant (`check("classic", members=3, faults={"crash": 1})`) or a spec of your
     own, and answers with the verdict.
 
-    `scope`: fields of the variant's scope. `max_memory` in bytes. `invariants`: names of those to
-    check (all, if none). `faults`, each with its budget, and `goals`: where one of them never happens,
-    the verdict is `unknown`. `checkpoint` and `resume` are directories. `spark`: a master of Spark,
-    over whose executors the search is spread; `store` the URI where it keeps its states (then
-    `resume` is such a URI, too), `shards` how many parts, `hand_over` how wide a level is that goes
-    to them. Raises `UserError` (`groupcheck.UserError`) for whatever does not exist or fit.
+    `scope`: fields of the variant's scope. `max_memory`: bytes that this process may hold resident
+    (with `spark`: it and all that it starts). `invariants`: names of those to check (all, if none).
+    `faults`, each with its budget, and `goals`: where one of them never happens, the verdict is
+    `unknown`. `checkpoint` and `resume` are directories. `spark`: a master of Spark, over whose
+    executors the search is spread; `store` the URI where it keeps its states (then `resume` is such
+    a URI, too), `shards` how many parts, `hand_over` how wide a level is that goes to them. Raises
+    `UserError` (`groupcheck.UserError`) for whatever does not exist or fit.
     """
     about = subject(
         what, mutation=mutation, invariants=invariants, goals=goals, faults=faults, **scope
@@ -348,12 +349,6 @@ def _spread(
             "the store keeps a search over a cluster",
             where="--spark",
             do="leave out --engine, --workers and --checkpoint",
-        )
-    if limits.memory is not None:
-        raise UserError(
-            "bounds one process, not a cluster",
-            where="--max-memory",
-            do="leave it out; Spark's own settings bound executors",
         )
     from groupcheck.model.engine.shards.distribute import WIDEST
     from groupcheck.oracles.spark.check import explore

@@ -26,9 +26,7 @@ class Bound:
     whose: str
 
 
-def bounded(
-    limits: Limits, bounds: Sequence[Bound] | None = None, slots: int = 1
-) -> Limits:
+def bounded(limits: Limits, bounds: Sequence[Bound] | None = None, slots: int = 1) -> Limits:
     """The limits, with one of memory where there is none: four fifths of what is left, divided by
     the checks that run at once.
     """
@@ -85,12 +83,13 @@ def _groups(root: Path) -> Iterator[tuple[Path, tuple[str, ...], str, str]]:
     for line in _read(root / "proc/self/mountinfo").splitlines():
         before, _, after = line.partition(" - ")
         kind, _, options = (*after.split(), "", "", "")[:3]
+        files: tuple[tuple[str, ...], str, str]
         if kind == "cgroup2":
-            mine, limits = "", ("memory.max", "memory.high")
-            files = limits, "memory.current", "inactive_file"
+            mine = ""
+            files = ("memory.max", "memory.high"), "memory.current", "inactive_file"
         elif kind == "cgroup" and "memory" in options.split(","):
-            mine, limits = "memory", ("memory.limit_in_bytes",)
-            files = limits, "memory.usage_in_bytes", "total_inactive_file"
+            mine = "memory"
+            files = ("memory.limit_in_bytes",), "memory.usage_in_bytes", "total_inactive_file"
         else:
             continue
         top, mount = before.split()[3:5]

@@ -20,7 +20,7 @@ from groupcheck.model.engine import checkpoint as checkpoints
 from groupcheck.model.engine import threads
 from groupcheck.model.engine.backward import path_of, path_to
 from groupcheck.model.engine.kernels.compiled import PACKING, is_ready
-from groupcheck.model.engine.memory import Watch, peak_bytes, resident_bytes
+from groupcheck.model.engine.memory import Watch, peak_bytes, reached, resident_bytes
 from groupcheck.model.engine.reference import conclude
 from groupcheck.model.engine.search import STRETCH, Search
 from groupcheck.model.engine.spec import Spec
@@ -99,8 +99,7 @@ class Run:
         if limits.seconds is not None and self.seconds > limits.seconds:
             return f"stopped at the limit of {limits.seconds:g} seconds {at}"
         if limits.memory is not None and self.watch.needed() > limits.memory:
-            whose = f" ({limits.memory_of})" if limits.memory_of else ""
-            return f"stopped at the limit of {limits.memory:,} bytes of memory{whose} {at}"
+            return reached(limits, at)
         if s.log.is_full:
             return f"stopped at {s.log.states:,} states, the most that the index can hold, {at}"
         return ""

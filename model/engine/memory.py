@@ -4,7 +4,9 @@ run ends before it takes more than it may.
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import time
 from typing import TYPE_CHECKING
 
 try:
@@ -13,13 +15,14 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 import psutil
-from attrs import define, field
+from attrs import define
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.kernels.compiled import Unit, is_ready
 from groupcheck.model.engine.layout import arrange
 from groupcheck.model.engine.packed import DENSE_BITS, SMALL_BITS, SPARSE, Packed
+from groupcheck.model.engine.verdict import Limits
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.search import Search
@@ -112,6 +115,42 @@ class Watch:
         """
         now, children = resident_bytes(), self.search.forks.workers - 1
         return limit is None or self.needed() + 2 * self.of_children(now, children) <= limit
+
+
+GLANCE = 0.5  # seconds between two looks at a family: to weigh a large process takes milliseconds
+
+
+def family_bytes() -> int:
+    """Memory of this process and of all that it started, theirs included (Spark's JVM, its Python
+    workers), in bytes. What they share counts once where the system tells (Linux).
+    """
+    mine = psutil.Process()
+    total = 0
+    for process in (mine, *mine.children(recursive=True)):
+        with contextlib.suppress(psutil.Error):  # it has ended, or is none of ours
+            info = process.memory_full_info()
+            total += int(getattr(info, "pss", 0) or info.uss)
+    return total
+
+
+@define
+class Family:
+    """Looks at this process and all that it started, now and then."""
+
+    looked: float = 0.0
+
+    def is_above(self, limit: int | None) -> bool:
+        """Do they take more than so many bytes?"""
+        if limit is None or time.perf_counter() - self.looked < GLANCE:
+            return False
+        self.looked = time.perf_counter()
+        return family_bytes() > limit
+
+
+def reached(limits: Limits, at: str) -> str:
+    """Why a search ended: its limit of memory."""
+    whose = f" ({limits.memory_of})" if limits.memory_of else ""
+    return f"stopped at the limit of {limits.memory:,} bytes of memory{whose} {at}"
 
 
 def foreseen(search: Search) -> int:

@@ -9,8 +9,7 @@ import time
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Limits
-from groupcheck.model.engine.verdict import UNKNOWN
+from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED
 from groupcheck.oracles.check import run
 from groupcheck.oracles.free_memory import bounded
 from groupcheck.oracles.printable import printable

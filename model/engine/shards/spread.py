@@ -21,6 +21,7 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.explore import StoppedError, answer, violation
 from groupcheck.model.engine.identity import identity
 from groupcheck.model.engine.kernels import registers as r
+from groupcheck.model.engine.memory import Family, reached
 from groupcheck.model.engine.search import Search
 from groupcheck.model.engine.shards.items import Items
 from groupcheck.model.engine.shards.owned import Piece
@@ -134,6 +135,7 @@ class Spread:
         factory=list
     )  # successors that the driver found, and the layout then
     finished: bool = False
+    family: Family = field(factory=Family)
     identity: dict[str, str] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -413,6 +415,8 @@ class Spread:
             raise StoppedError(f"stopped at the limit of {self.limits.states:,} states {at}")
         if self.limits.seconds is not None and self.seconds > self.limits.seconds:
             raise StoppedError(f"stopped at the limit of {self.limits.seconds:g} seconds {at}")
+        if self.family.is_above(self.limits.memory):
+            raise StoppedError(reached(self.limits, at))
         if time.perf_counter() - self.reported > 0.5:
             self.report(
                 sum(

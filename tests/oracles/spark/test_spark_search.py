@@ -100,7 +100,6 @@ def test_a_cluster_without_a_store_is_refused_at_once() -> None:
     [
         ({"workers": 2}, "the store keeps a search"),
         ({"engine": "reference"}, "the store keeps a search"),
-        ({"max_memory": 1 << 30}, "bounds one process"),
         ({"shards": 0}, "shards is 0"),
     ],
 )
