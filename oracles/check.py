@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from numbers import Integral, Real
@@ -287,6 +288,13 @@ def run(
         if given is not None:
             raise UserError(
                 "is for a search over a cluster", where=name, do="give --spark MASTER too"
+            )
+    for name, place in (("--resume", resume), ("--checkpoint", checkpoint)):
+        if place is not None and re.match(r"[\w+.-]{2,}:/", str(place)):
+            raise UserError(
+                "is the address of a store, not a directory here",
+                where=name,
+                do="a store is for a search over a cluster: give --spark MASTER too",
             )
     if engine == "reference":
         if checkpoint or resume or workers != 1 or limits.memory is not None:

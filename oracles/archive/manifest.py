@@ -15,6 +15,7 @@ import cattrs
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.shards.addresses import shown
 from groupcheck.oracles.archive.place import HIDDEN, Place
 from groupcheck.oracles.archive.tables import TABLES, schema
 
@@ -94,7 +95,7 @@ def _parsed(raw: bytes, place: Place) -> Manifest:
     except (ValueError, RecursionError, cattrs.BaseValidationError):
         raise UserError(
             f"{NAME} is not one of schema {SCHEMA}",
-            where=place.uri,
+            where=shown(place.uri),
             do="name another place, or remove it",
         ) from None
 

@@ -15,6 +15,8 @@ from attrs import define, evolve, frozen
 
 from groupcheck import __version__
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.shards.addresses import shown
+from groupcheck.model.engine.shards.filesystem import plainly
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.oracles.archive.finding import dealt, find_sources
 from groupcheck.oracles.archive.manifest import SCHEMA, Known, Manifest, commit, moved, opened
@@ -60,7 +62,7 @@ class Outcome:
         place = Place(self.uri)
         return {
             "schema": SCHEMA,
-            "out": self.uri,
+            "out": shown(self.uri),
             "verdict": verdict,
             "reason": reason,
             "files": {
@@ -80,7 +82,9 @@ class Outcome:
             "bytes_read": self.bytes_read,
             "seconds": round(self.seconds, 1),
             "tables": {
-                table: place.path(table) if place.local else f"{self.uri.rstrip('/')}/{table}"
+                table: place.path(table)
+                if place.local
+                else f"{shown(self.uri).rstrip('/')}/{table}"
                 for table in TABLES
             },
         }
@@ -175,7 +179,9 @@ def _blamed(uri: str, pack: Pack, died: JobError) -> Done:
     try:
         return failed_pack(uri, pack, f"the task that replayed it died: {died}"[:500])
     except OSError as error:
-        raise UserError(f"cannot write to {uri}: {error}", where="--out") from None
+        raise UserError(
+            f"cannot write to {shown(uri)}: {plainly(error, uri)}", where="--out"
+        ) from None
 
 
 def _added(place: Place, manifest: Manifest, done: Sequence[Done]) -> Manifest:

@@ -13,6 +13,7 @@ from typing import Any
 from attrs import define, field
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.shards.addresses import shown
 from groupcheck.model.engine.shards.filesystem import filesystem_of, plainly
 
 HIDDEN = "_unfinished"
@@ -33,7 +34,7 @@ class Place:
         try:
             self.fs, self.root = filesystem_of(self.uri)
         except OSError as error:
-            why = f"{self.uri[:200]!r} is no place for an archive: {plainly(error)}"
+            why = f"{shown(self.uri)[:200]!r} is no place for an archive: {error}"
             raise UserError(
                 why, where="--out", do="a folder, or file://, s3://, gs://, hdfs://"
             ) from None
@@ -54,7 +55,7 @@ class Place:
                 probe.write(b"groupcheck")
             self.remove(f"{HIDDEN}/probe")
         except OSError as error:
-            why = f"cannot write to {self.uri}: {plainly(error)}"
+            why = f"cannot write to {shown(self.uri)}: {plainly(error, self.uri)}"
             raise UserError(why, where="--out", do="name a place that can be written to") from None
 
     def read(self, name: str) -> bytes | None:
@@ -65,7 +66,9 @@ class Place:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise UserError(f"cannot read {name}: {plainly(error)}", where=self.uri) from None
+            raise UserError(
+                f"cannot read {name}: {plainly(error, self.uri)}", where=shown(self.uri)
+            ) from None
 
     def write(self, name: str, content: bytes) -> None:
         """Writes a file whole or not at all."""
@@ -115,7 +118,7 @@ def alone(place: Place) -> Iterator[None]:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise UserError(
-                "another run writes to this archive", where=place.uri, do="wait for its end"
+                "another run writes to this archive", where=shown(place.uri), do="wait for its end"
             ) from None
         yield
     finally:

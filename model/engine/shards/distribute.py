@@ -23,6 +23,7 @@ from groupcheck.model.engine.explore import (
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.memory import Watch, peak_bytes
 from groupcheck.model.engine.search import Kept, Search
+from groupcheck.model.engine.shards.addresses import again
 from groupcheck.model.engine.shards.owned import Piece
 from groupcheck.model.engine.shards.replica import dealt, scratch_log, widths_of
 from groupcheck.model.engine.shards.spread import FORMAT, MANIFEST, Cluster, Manifest, Spread
@@ -84,7 +85,7 @@ def distribute(
             spread = _handed_over(run, where, cluster, shards or cluster.shards, most)
         elif shards not in (None, spread.shards):
             raise UserError(
-                f"was begun with {spread.shards} shards", where=store, do="leave out --shards"
+                f"was begun with {spread.shards} shards", where=where.uri, do="leave out --shards"
             )
         return _finished(spread, lasting)
 
@@ -100,7 +101,7 @@ def _finished(spread: Spread, lasting: bool) -> Verdict:
     except KeyboardInterrupt:
         reason = f"interrupted in level {spread.level}"
     if reason:
-        kept = f"the levels before it are in the store: --resume {spread.store.uri} goes on"
+        kept = f"the levels before it are in the store: {again(spread.store.address)} goes on"
         reason += f"; {kept if lasting else 'nothing of it is kept, which --store URI would'}"
     return spread.verdict(reason)
 

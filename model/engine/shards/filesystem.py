@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.shards.addresses import is_uri, told
 
 
 def filesystem_of(uri: str) -> tuple[Any, str]:
@@ -20,15 +21,19 @@ def filesystem_of(uri: str) -> tuple[Any, str]:
         raise UserError(
             "pyarrow is not installed", where="--spark", do="pip install 'groupcheck[spark]'"
         ) from None
-    if "://" not in uri and not uri.startswith("file:"):
+    if not is_uri(uri):
         return fs.LocalFileSystem(), str(Path(uri).absolute())
     try:
         filesystem, path = fs.FileSystem.from_uri(uri)
-    except (ValueError, NotImplementedError) as error:
-        raise OSError(plainly(error)) from None
-    return filesystem, str(path)
+        return filesystem, str(path)
+    except (ValueError, NotImplementedError, OSError) as error:
+        why = plainly(error, uri)
+    raise OSError(why)  # out here: the library's own error may hold the URI's secrets
 
 
-def plainly(error: Exception) -> str:
-    """An error of a file system in one line, without the library's own prefixes."""
-    return " ".join(str(error).split()).rpartition("Detail: ")[2][:300] or type(error).__name__
+def plainly(error: Exception, uri: str = "") -> str:
+    """An error of a file system in one line, without the library's own prefixes and what may be
+    secret in the URI.
+    """
+    text = " ".join(str(error).split()).rpartition("Detail: ")[2]
+    return told(text, uri)[:300] or type(error).__name__

@@ -217,7 +217,7 @@ class Spread:
         incoming = None if self.incoming is None else tuple(self.incoming)
         return [
             Work(
-                self.run, self.store.uri, shard, self.shards, self.level, 0, names, int(registers[r.LIVE]), tuple(self.pieces[shard]),
+                self.run, self.store.address, shard, self.shards, self.level, 0, names, int(registers[r.LIVE]), tuple(self.pieces[shard]),
                 incoming, None, self.most,
             )
             for shard in range(self.shards)

@@ -20,6 +20,7 @@ import numpy as np
 from attrs import frozen
 
 from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.shards.addresses import shown
 from groupcheck.model.engine.shards.filesystem import filesystem_of, plainly
 from groupcheck.model.engine.store import Words
 
@@ -52,13 +53,13 @@ class Store:
 
     def __init__(self, uri: str) -> None:
         """Raises `StoreError` for what is no place, and `UserError` where pyarrow is missing."""
-        self.uri = uri
+        self.uri, self.address = shown(uri), uri  # `uri` is for people, without secrets
         try:
             self._files, self._root = filesystem_of(uri)
         except OSError as error:
-            raise StoreError(f"cannot be opened: {plainly(error)}", where=uri) from None
+            raise StoreError(f"cannot be opened: {error}", where=self.uri) from None
         if not self._root.strip("/"):
-            raise StoreError("cannot be opened: it names no folder", where=uri)
+            raise StoreError("cannot be opened: it names no folder", where=self.uri)
 
     # -- blocks
 
@@ -161,7 +162,9 @@ class Store:
                 f"{name} is missing", where=self.uri, do="start anew with an empty --store"
             ) from None
         except (OSError, ValueError) as error:
-            raise StoreError(f"{name} cannot be read: {plainly(error)}", where=self.uri) from None
+            raise StoreError(
+                f"{name} cannot be read: {plainly(error, self.address)}", where=self.uri
+            ) from None
 
     def _write(self, name: str, parts: Sequence[Any]) -> None:
         temporary = f"{self._path(name)}.{uuid.uuid4().hex[:12]}.new"
@@ -175,7 +178,7 @@ class Store:
             with contextlib.suppress(OSError):
                 self._files.delete_file(temporary)
             raise StoreError(
-                f"{name} cannot be written: {plainly(error)}",
+                f"{name} cannot be written: {plainly(error, self.address)}",
                 where=self.uri,
                 do="make room there, then --resume",
             ) from None
@@ -189,7 +192,9 @@ class Store:
                 fs.FileSelector(self._root, recursive=True, allow_not_found=True)
             )
         except (OSError, ValueError) as error:
-            raise StoreError(f"cannot be listed: {plainly(error)}", where=self.uri) from None
+            raise StoreError(
+                f"cannot be listed: {plainly(error, self.address)}", where=self.uri
+            ) from None
         return sorted(f.path[len(self._root) + 1 :] for f in found if f.type == fs.FileType.File)
 
     def delete(self, names: Sequence[str]) -> None:
