@@ -96,9 +96,11 @@ def test_wider_fields_are_foreseen_with_the_tables_that_they_need():
         for value in range(1 << 12):
             pool.number(("another", value))
     told = widening(packed, states)
+    of_longer_states = widening(packed, states + 1_000_000) - told
+    assert foreseen(search) >= told
     words, outcomes = packed.words, packed.get(r.OUTCOMES_USED)
     packed.fit(search.log.memory)
-    assert packed.words > words
+    assert of_longer_states == 8 * (packed.words - words) * 1_000_000 > 0
     tables = packed.arrays[r.CELLS].nbytes + packed.arrays[r.HASH].nbytes
     assert told >= tables + 8 * (packed.words - words) * states + 4 * outcomes
 
