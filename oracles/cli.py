@@ -77,7 +77,8 @@ def command(debug: bool) -> None:
     "--max-memory",
     type=SIZE,
     metavar="SIZE",
-    help="Give up (unknown) above SIZE, e.g. 512M or 4G; else above 4/5 of what is free.",
+    help="Give up (unknown) before the process takes more than SIZE, e.g. 512M or 4G. "
+    "If left out: 4/5 of what the machine, its cgroups and ulimit leave.",
 )
 @click.option(
     "--workers",

@@ -120,7 +120,7 @@ def test_a_cell_counts_as_0_if_it_is_as_expected_and_violated_is_worse_than_unkn
 def test_limits_of_a_cell_are_honoured_and_said(sweeping):
     _, table = sweeping(
         '[[grid]]\nvariant = "classic"\nmembers = 3\nlimits = {max_states = 500, max_seconds = 50,'
-        ' max_memory = "64M"}\n'
+        ' max_memory = "4G"}\n'
     )
     row = table[0]
     assert (
@@ -134,7 +134,7 @@ def test_limits_of_a_cell_are_honoured_and_said(sweeping):
         False,
         500,
         50.0,
-        64 << 20,
+        4 << 30,
     )
     assert "stopped at the limit of 500 states" in row["reason"]
 
