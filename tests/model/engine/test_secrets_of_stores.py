@@ -45,7 +45,7 @@ def said(error: BaseException) -> str:
         ("s3://AKIAKEY:what?sEcr3t@bucket/x", "s3://***"),
         ("s3://bucket/x?token=a@t0kenvalue", "s3://***"),
         ("hdfs://host:8020/x", "hdfs://host:8020/x"),
-        ("file:///tmp/x", "file:///tmp/x"),
+        ("file:///runs/x", "file:///runs/x"),
         ("runs/of@me/what?", "runs/of@me/what?"),
     ],
 )
