@@ -9,7 +9,7 @@ import time
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED
+from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.oracles.check import run
 from groupcheck.oracles.free_memory import bounded
 from groupcheck.oracles.printable import printable
