@@ -18,6 +18,7 @@ import pandas
 import pytest
 from pyarrow import parquet
 
+from groupcheck.model.engine import Limits
 from groupcheck.oracles import cli
 from groupcheck.oracles.parquet import schema
 from groupcheck.oracles.sweep import here, rows
@@ -277,7 +278,7 @@ def test_a_search_that_ctrl_c_ends_is_no_result(monkeypatch):
 
     monkeypatch.setattr(running, "run", cut)
     with pytest.raises(KeyboardInterrupt):
-        checked(Question("classic", {"members": 1}, None, None, (), running.Limits()))
+        checked(Question("classic", {"members": 1}, None, None, (), Limits()))
 
 
 def test_small_scopes_come_first_and_the_forecast_of_the_next_is_told_and_checked(
