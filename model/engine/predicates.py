@@ -5,7 +5,6 @@ broken or met.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from groupcheck.model.engine.store import Words
 from groupcheck.model.engine.tables import Tables, group_of
 
 Binding = tuple[tuple[str, int], ...]  # index variables and their values
+Plan = list[tuple[list[Any], int]]  # for each argument its values, and its place among the inputs
 
 
 class Findings:
@@ -78,10 +78,8 @@ class Predicates:
         self.tables, self.packed, self.findings, self.state_of = tables, packed, findings, state_of
         self.pools, self.view_pools = pools, view_pools
         self.see: Semantics = tables.see
-        self.met: dict[
-            tuple[int, tuple[str, ...], Sequence[int]], Any
-        ] = {}  # one evaluation serves all indexes
-        self.plans: dict[tuple[int, int, Binding], list[tuple[list[Any], int]] | None] = {}
+        self.met: dict[tuple[int, ...], Any] = {}  # one evaluation serves all indexes
+        self.plans: dict[tuple[int, int, Binding], Plan | None] = {}
         self.refresh()
 
     def refresh(self) -> None:
@@ -120,33 +118,33 @@ class Predicates:
         tape += (number, DIRECT | cell, *ids)
 
     def _once(self, number: int, p: Predicate, of: Binding, ids: Sequence[int], place: int) -> Any:
-        """The value of a predicate or view, evaluated once for the same values of its inputs,
-        whatever the indexes; only their order counts.
+        """The value of a predicate or view, evaluated once for the same arguments, whatever the
+        table and the indexes.
+
+        The key holds the arguments' numbers in the order of the parameters, each of which always
+        takes its values from the same pool. The order of a table's inputs would not do: views are
+        numbered at their first use, so it differs from one binding to the next.
         """
-        key = (
-            id(p),
-            tuple([var for var, _ in sorted(of, key=itemgetter(1))]) if len(of) > 1 else (),
-            ids,
-        )
+        plan = self._plan(number, p, of)
+        if plan is None:
+            key: tuple[int, ...] = (id(p), number, *ids)
+            if key not in self.met:
+                self.met[key] = self.see.evaluate(p, dict(of), self.state_of(place))
+            return self.met[key]
+        key = (id(p), *[ids[at] for _, at in plan])
         if key not in self.met:
-            self.met[key] = self._evaluated(number, p, of, ids, place)
+            self.met[key] = self.see.asked(p, [values[ids[at]] for values, at in plan])
         return self.met[key]
 
-    def _evaluated(
-        self, number: int, p: Predicate, of: Binding, ids: Sequence[int], place: int
-    ) -> Any:
-        plan = self.plans.get((number, id(p), of), ())
-        if plan == ():
-            plan = self.plans[number, id(p), of] = self._arguments(number, p, dict(of))
-        if plan is None:
-            return self.see.evaluate(p, dict(of), self.state_of(place))
-        return self.see.asked(p, [values[ids[at]] for values, at in plan])
+    def _plan(self, number: int, p: Predicate, of: Binding) -> Plan | None:
+        key = (number, id(p), of)
+        if key not in self.plans:
+            self.plans[key] = self._arguments(number, p, dict(of))
+        return self.plans[key]
 
-    def _arguments(
-        self, number: int, p: Predicate, binding: dict[str, int]
-    ) -> list[tuple[list[Any], int]] | None:
+    def _arguments(self, number: int, p: Predicate, binding: dict[str, int]) -> Plan | None:
         """For each argument of a predicate the values that it takes and its place among the inputs
-        of its table; None: it is no input itself.
+        of its table; None for a view of another view, whose table reads slots alone.
         """
         only = next(iter(binding.values())) if len(binding) == 1 else None
         inputs = self.tables.all[number].inputs

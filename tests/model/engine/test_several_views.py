@@ -1,0 +1,75 @@
+"""What a predicate is told of one binding never answers for another one, whatever views it names
+and in whatever order they were met.
+"""
+
+import pytest
+
+from groupcheck.model.engine import (
+    Spec,
+    array,
+    end,
+    explore,
+    goal,
+    invariant,
+    reference,
+    rule,
+    single,
+    view,
+)
+
+
+@rule
+def open_door(me, door):
+    """Only the second door has a handle, so only its view can show the mistake."""
+    if me == 1 and not door:
+        yield 1
+
+
+@rule
+def arm(alarm):
+    if not alarm:
+        yield 1
+
+
+@view
+def is_open(door):
+    return door == 1
+
+
+@view
+def is_off(alarm):
+    return alarm == 0
+
+
+@invariant
+def no_open_door_while_off(a: "is_open[i]", is_off):
+    return not (a and is_off)
+
+
+@end
+def anywhere(alarm):
+    return True
+
+
+def house(**more):
+    slots = {"door": array(2, 0), "alarm": single(0)}
+    return Spec("house", slots, [open_door, arm], views=[is_open, is_off], **more)
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+def test_an_invariant_of_two_views_is_not_told_the_answer_of_another_binding(engine):
+    """The second door's view is numbered after the alarm's, the first door's before."""
+    verdict = engine.explore(house(invariants=[no_open_door_while_off], ends=[anywhere]))
+    assert [(v.invariant, v.depth) for v in verdict.violations] == [("no_open_door_while_off", 1)]
+
+
+@goal
+def open_while_off(a: "is_open[i]", is_off):
+    return a and is_off
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+def test_a_goal_of_two_views_is_met_where_it_is_met(engine):
+    assert engine.explore(house(goals=[open_while_off], ends=[anywhere])).goals == {
+        "open_while_off": 1
+    }
