@@ -12,7 +12,7 @@ from typing import Any
 from attrs import frozen
 
 import groupcheck.invariants
-from groupcheck.model.engine.spec import Predicate, StepInvariant
+from groupcheck.model.engine.promises import Predicate, StepInvariant
 
 
 @frozen

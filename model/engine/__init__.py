@@ -9,23 +9,16 @@ from groupcheck.model.engine.errors import (
     SpecError,
     UserError,
 )
-from groupcheck.model.engine.spec import (
+from groupcheck.model.engine.promises import (
     Predicate,
-    Rule,
-    Slot,
-    Spec,
     StepInvariant,
-    array,
-    but,
     end,
     goal,
     invariant,
-    rule,
-    single,
     step_invariant,
-    urgent,
     view,
 )
+from groupcheck.model.engine.spec import Rule, Slot, Spec, array, but, rule, single, urgent
 from groupcheck.model.engine.verdict import Firing, Limits, Path, Progress, Step, Verdict, Violation
 
 __all__ = [

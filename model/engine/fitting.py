@@ -10,7 +10,8 @@ from typing import Any
 
 from groupcheck.model.engine.errors import SpecError, shown
 from groupcheck.model.engine.pools import flaw
-from groupcheck.model.engine.spec import Predicate, Rule, Slot, Spec, StepInvariant
+from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.spec import Rule, Slot, Spec
 from groupcheck.model.engine.verdict import DEADLOCK
 
 RESERVED = ("me", "scope", "state")  # parameters with a meaning of their own
@@ -166,13 +167,6 @@ def _step_invariant(spec: Spec, p: StepInvariant) -> None:
 def _views(spec: Spec) -> None:
     views = {v.name: v for v in spec.views}
 
-    def indexed(name: str) -> bool:
-        return (
-            any(indexed(n) for n, _ in views[name].places)
-            if name in views
-            else name in spec.slots and spec.slots[name].size is not None
-        )
-
     def within(name: str, path: tuple[str, ...]) -> Iterator[str]:
         for inner, _ in views[name].places:
             if inner in path:
@@ -188,21 +182,59 @@ def _views(spec: Spec) -> None:
             raise SpecError(
                 "reads itself", where=where, do="a view reads slots, and views that do not read it"
             )
-    for name, v in views.items():
-        if len({var or "i" for n, var in v.places if n != "state" and indexed(n)}) > 1:
+    for p in (*spec.views, *spec.invariants, *spec.goals, *spec.ends):
+        if isinstance(p, Predicate):
+            _indexes(spec, p)
+
+
+def _arrays(spec: Spec, name: str) -> dict[str, int]:
+    """The arrays that a slot or view reads, with their sizes."""
+    views = {v.name: v for v in spec.views}
+    if name in views:
+        return {n: s for inner, _ in views[name].places for n, s in _arrays(spec, inner).items()}
+    size = None if name == "state" else spec.slots[name].size
+    return {} if size is None else {name: size}
+
+
+def _indexes(spec: Spec, p: Predicate) -> None:
+    """Each index variable must stand for one element at a time, of arrays of one size."""
+    is_view = any(p is v for v in spec.views)
+    where = f"{'view' if is_view else 'predicate'} {p.name}"
+    reads: dict[str, dict[str, int]] = {}  # index variable -> arrays with their sizes
+    named = set()
+    for name, var in p.places:
+        arrays = _arrays(spec, name)
+        if var and name != "state" and not arrays:
             raise SpecError(
-                "has more than one index variable",
-                where=f"view {name}",
-                do="a view is of one index: use the same letter",
+                f"{name!r} is single, it has no index {var!r}", where=where, do=f"write {name}"
             )
-    for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
-        for name, var in () if isinstance(p, StepInvariant) else p.places:
-            if var and name != "state" and not indexed(name):
-                raise SpecError(
-                    f"{name!r} is single, it has no index {var!r}",
-                    where=f"predicate {p.name}",
-                    do=f"write {name}",
-                )
+        index = (var or "i") if arrays else None
+        text = f"{name}[{index}]" if arrays else name
+        if text in named:
+            raise SpecError(
+                f"two parameters stand for {text}, so it would be compared with itself",
+                where=where,
+                do=f'write b: "{name}[{"j" if index == "i" else "i"}]" for another element'
+                if arrays and not is_view
+                else "leave one of them out",
+            )
+        named.add(text)
+        if index:
+            reads.setdefault(index, {}).update(arrays)
+    if is_view and len(reads) > 1:
+        raise SpecError(
+            "has more than one index variable",
+            where=where,
+            do="a view is of one index: use the same letter",
+        )
+    for index, arrays in reads.items():
+        if len(set(arrays.values())) > 1:
+            sizes = " and ".join(f"{name} has {size}" for name, size in arrays.items())
+            raise SpecError(
+                f"the index {index} ranges over arrays of different sizes: {sizes} elements",
+                where=where,
+                do="give each array a predicate of its own, or read state, where arrays are tuples",
+            )
 
 
 def _names(spec: Spec) -> None:

@@ -22,7 +22,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from groupcheck.model.engine.spec import Predicate, Rule, Spec, StepInvariant
+from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.spec import Rule, Spec
 
 _INSTALLED = {"site-packages", "dist-packages"}
 

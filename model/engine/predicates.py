@@ -14,7 +14,7 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.packed import DIRECT, Packed
 from groupcheck.model.engine.pools import Pool
-from groupcheck.model.engine.spec import Predicate, StepInvariant
+from groupcheck.model.engine.promises import Predicate, StepInvariant
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.store import Words
 from groupcheck.model.engine.tables import Tables, group_of

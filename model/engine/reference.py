@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 
 from groupcheck.model.engine.errors import RuleError
-from groupcheck.model.engine.spec import Predicate, Spec
+from groupcheck.model.engine.promises import Predicate
+from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import (
     DEADLOCK,

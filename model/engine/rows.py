@@ -15,9 +15,11 @@ from itertools import islice
 from typing import Any
 
 from groupcheck.model.engine.errors import RuleError, UserError
+from groupcheck.model.engine.functions import outcomes
 from groupcheck.model.engine.pools import Pool
-from groupcheck.model.engine.spec import Guard, StepInvariant
-from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, too_many
+from groupcheck.model.engine.promises import StepInvariant
+from groupcheck.model.engine.spec import Guard
+from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, fault, too_many
 from groupcheck.model.engine.tables import Instance, Table, Tables
 
 Numbers = Sequence[int]
@@ -230,13 +232,11 @@ class Rows:
         ):
             return self._watched_outcomes(member, ids, args, place)
         try:
-            yielded = list(islice(member.call(*args, *member.tail) or (), MOST_OUTCOMES + 1))
+            yielded = list(islice(outcomes(member.call(*args, *member.tail)), MOST_OUTCOMES + 1))
         except UserError:
             raise
         except (Exception, SystemExit) as error:
-            raise RuleError(
-                r.name, f"raised {type(error).__name__}: {error}", dict(zip(r.slots, args))
-            ) from error
+            raise RuleError(r.name, fault(error), dict(zip(r.slots, args))) from error
         if len(yielded) > MOST_OUTCOMES:
             raise too_many(r.name)
         return self._numbered(member, ids, args, yielded, place) if yielded else NONE

@@ -36,14 +36,14 @@ after): ...`.
 
 from __future__ import annotations
 
-import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints, overload
+from typing import Any, TypeVar, overload
 
 from attrs import field, fields, frozen
 
 from groupcheck.model.engine.errors import SpecError
+from groupcheck.model.engine.functions import AnswerError, parameters_of, told, truth
+from groupcheck.model.engine.promises import Predicate, StepInvariant
 
 Value = Any
 T = TypeVar("T")
@@ -84,12 +84,6 @@ def _replacer(cls: type, changes: list[str]) -> Callable[..., Any]:
     return eval(source, {f"{own}c": cls})  # type: ignore[no-any-return]
 
 
-def told(function: Callable[..., Any]) -> str:
-    """The docstring of a function, each paragraph on one line; empty if there is none."""
-    paragraphs = re.split(r"\n\s*\n", inspect.getdoc(function) or "")
-    return "\n".join(" ".join(p.split()) for p in paragraphs)
-
-
 @frozen
 class Slot:
     """One slot (`size` None) or an array of `size` equal ones, with its value(s) in the initial
@@ -110,17 +104,6 @@ def array(size: int, initial: Value) -> Slot:
     return Slot(initial, size)
 
 
-def truth(answer: Any) -> bool:
-    """What a predicate or guard answers. Raises TypeError for what is true whatever it holds."""
-    if answer is True or answer is False:
-        return answer
-    if callable(answer) or hasattr(answer, "__next__") or hasattr(answer, "__await__"):
-        raise TypeError(
-            f"the answer is a {type(answer).__name__}, which is always true (return True or False, all(...), any(...))"
-        )
-    return bool(answer)
-
-
 @frozen
 class Guard:
     """A predicate over one slot that must hold for the rule to be called."""
@@ -130,7 +113,11 @@ class Guard:
     takes_me: bool
 
     def allows(self, me: int, value: Value) -> bool:
-        return truth(self.call(me, value) if self.takes_me else self.call(value))
+        """Does it hold? Raises `AnswerError` for an answer that is neither true nor false."""
+        try:
+            return truth(self.call(me, value) if self.takes_me else self.call(value))
+        except AnswerError as error:
+            raise AnswerError(f"has a guard that {error}") from error
 
 
 @frozen
@@ -158,44 +145,8 @@ class Rule:
         return tuple(f"{self.name}:{label}" for label in self.labels) or (self.name,)
 
 
-def _parameters(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
-    """The parameters of a function that is to be `what`. Raises `SpecError` for what has no name or
-    does not answer when called.
-    """
-    name = getattr(function, "__name__", None)
-    if name is None:
-        raise SpecError(
-            f"a {type(function).__name__} is no {what}: it has no name",
-            do="write a function with def, and decorate that",
-        )
-    is_generator = inspect.isgeneratorfunction(function)
-    if (
-        inspect.iscoroutinefunction(function)
-        or inspect.isasyncgenfunction(function)
-        or (is_generator and what != "rule")
-    ):
-        problem = (
-            "yields: called, it answers nothing, which would pass for true"
-            if is_generator
-            else "is async: nobody awaits it"
-        )
-        raise SpecError(
-            problem,
-            where=f"{what} {name}",
-            do="use return in place of yield"
-            if is_generator
-            else "write def in place of async def",
-        )
-    try:
-        return list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        raise SpecError(
-            "its parameters are not known", where=f"{what} {name}", do="write a function with def"
-        ) from None
-
-
 def _guard(when: Callable[..., bool], rule_name: str) -> Guard:
-    names = [p.name for p in _parameters(when, "guard")]
+    names = [p.name for p in parameters_of(when, "guard")]
     slots = [name for name in names if name != "me"]
     if len(slots) != 1 or names not in (slots, ["me", *slots]):
         raise SpecError(
@@ -212,7 +163,7 @@ Body = Callable[..., Iterable[Any]]
 def _rule(
     function: Body, urgent: bool, labels: tuple[str, ...], when: Callable[..., bool] | None
 ) -> Rule:
-    names = [p.name for p in _parameters(function, "rule")]
+    names = [p.name for p in parameters_of(function, "rule")]
     slots = tuple(name for name in names if name not in _CONSTANTS)
     if (
         names
@@ -262,182 +213,6 @@ def urgent(*labels: Any, when: Callable[..., bool] | None = None) -> Any:
     if len(labels) == 1 and callable(labels[0]):
         return _rule(labels[0], True, (), when)
     return lambda function: _rule(function, True, labels, when)
-
-
-_PLACE = re.compile(r"^(\w+)(?:\[([^\W\d]\w*)\])?$")
-_INDEXED = re.compile(r"^\w+\[([a-z]|\d+)\]$")
-
-
-@frozen
-class Predicate:
-    """An invariant, goal, end or view: a function of some slots. `places` are (slot or view, index
-    variable or None), `("state", None)` for all.
-    """
-
-    name: str
-    call: Callable[..., Any]
-    places: tuple[tuple[str, str | None], ...]
-    takes_scope: bool
-    statement: str
-    source: str = ""
-
-    @property
-    def whole(self) -> bool:
-        """Does it need the whole state, so that it cannot be tabulated?"""
-        return ("state", None) in self.places
-
-
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    try:
-        return get_type_hints(function, include_extras=True)
-    except (
-        Exception
-    ):  # names such as "client[i]" are no types: then the annotations stay as they are written
-        return {}
-
-
-def _place(p: inspect.Parameter, hints: dict[str, Any]) -> str:
-    """The slot that a parameter stands for: `a: "client[i]"` and `a: Annotated[Client,
-    "client[i]"]` name it, other annotations are types.
-    """
-    if get_origin(hints.get(p.name)) is Annotated:
-        return next((m for m in get_args(hints[p.name])[1:] if isinstance(m, str)), p.name)
-    text = p.annotation if isinstance(p.annotation, str) else p.name
-    if text[:1] in "\"'" or _INDEXED.match(text):
-        return text.strip("\"'")
-    return p.name
-
-
-def _predicate(function: Callable[..., Any], source: str, what: str) -> Predicate:
-    places = []
-    parameters = _parameters(function, what)
-    where = f"{what} {function.__name__}"
-    hints = _hints(function)
-    takes_scope = "scope" in [p.name for p in parameters]
-    if takes_scope and parameters.pop().name != "scope":
-        raise SpecError("parameters are: the slots or views, scope (optional) last", where=where)
-    for p in parameters:
-        text = _place(p, hints)
-        match = _PLACE.match(text)
-        if not match:
-            raise SpecError(
-                f"{text!r} is not a slot such as 'core' or 'client[i]' (an index is a letter)",
-                where=where,
-            )
-        places.append((match[1], match[2]))
-    return Predicate(
-        function.__name__,
-        function,
-        tuple(places),
-        takes_scope,
-        told(function),
-        source,
-    )
-
-
-Test = Callable[..., bool]
-
-
-@overload
-def invariant(function: Test, /) -> Predicate: ...
-@overload
-def invariant(*, source: str) -> Callable[[Test], Predicate]: ...
-def invariant(*function: Test, source: str = "") -> Any:
-    """What must be true in every state. The docstring is its statement; `source` says where the
-    promise stands.
-    """
-    return (
-        _predicate(function[0], source, "invariant")
-        if function
-        else lambda f: _predicate(f, source, "invariant")
-    )
-
-
-@overload
-def goal(function: Test, /) -> Predicate: ...
-@overload
-def goal(*, source: str) -> Callable[[Test], Predicate]: ...
-def goal(*function: Test, source: str = "") -> Any:
-    """A situation that some state must show; a run in which it never does is not green."""
-    return (
-        _predicate(function[0], source, "goal")
-        if function
-        else lambda f: _predicate(f, source, "goal")
-    )
-
-
-def end(function: Test) -> Predicate:
-    """States in which the protocol may rest. A state with no successor but itself that is no end is
-    a deadlock.
-    """
-    return _predicate(function, "", "end")
-
-
-def view(function: Callable[..., Any]) -> Predicate:
-    """A derived value (any hashable) that invariants may name like a slot; over slots of at most
-    one index variable.
-    """
-    return _predicate(function, "", "view")
-
-
-@frozen
-class StepInvariant:
-    """What must be true of every outcome of the rules named (all rules, if none) that touch all of
-    `slots`.
-
-    `call(before, after)`: two objects with one attribute for each of `slots`; `label` is passed too
-    if the function takes it.
-    """
-
-    name: str
-    call: Callable[..., Any]
-    slots: tuple[str, ...]
-    rules: tuple[str, ...]
-    takes_label: bool
-    takes_scope: bool
-    statement: str
-    source: str = ""
-
-    def concerns(self, rule: Rule) -> bool:
-        return set(self.slots) <= set(rule.slots) and (not self.rules or rule.name in self.rules)
-
-
-def step_invariant(
-    *slots: str, rules: Sequence[str] = (), source: str = ""
-) -> Callable[[Callable[..., Any]], StepInvariant]:
-    """Makes a `StepInvariant`: `@step_invariant("core") def grows(before, after): ...`."""
-
-    if not all(isinstance(slot, str) for slot in slots):
-        raise SpecError(
-            "a step invariant names its slots", do='write @step_invariant("core", "link")'
-        )
-    if isinstance(rules, str):
-        raise SpecError(
-            f"rules={rules!r} is one text, not a list of names",
-            where="step invariant",
-            do=f"write rules=[{rules!r}]",
-        )
-
-    def decorate(function: Callable[..., Any]) -> StepInvariant:
-        names = [p.name for p in _parameters(function, "step invariant")]
-        extra = [name for name in ("label", "scope") if name in names[2:]]
-        if len(names) < 2 or names[2:] != extra:
-            raise SpecError(
-                "parameters are: before, after, label (optional), scope (optional)",
-                where=f"step invariant {function.__name__}",
-            )
-        return StepInvariant(
-            function.__name__,
-            function,
-            slots,
-            tuple(rules),
-            "label" in extra,
-            "scope" in extra,
-            told(function),
-            source,
-        )
-
-    return decorate
 
 
 def _named(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -12,8 +12,10 @@ from types import SimpleNamespace
 from typing import Any
 
 from groupcheck.model.engine.errors import RuleError, SpecError, UserError, shown
+from groupcheck.model.engine.functions import AnswerError, outcomes, truth
 from groupcheck.model.engine.pools import flaw
-from groupcheck.model.engine.spec import Predicate, Rule, Spec, StepInvariant, truth
+from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.spec import Rule, Spec
 from groupcheck.model.engine.verdict import Firing, Path, Step
 
 State = tuple[Any, ...]
@@ -27,6 +29,13 @@ def too_many(name: str) -> UserError:
         f"more than {MOST_OUTCOMES:,} outcomes from one combination of arguments",
         where=f"rule {name}",
         do="split it",
+    )
+
+
+def fault(error: BaseException) -> str:
+    """What a function of the spec did wrong, in words."""
+    return (
+        str(error) if isinstance(error, AnswerError) else f"raised {type(error).__name__}: {error}"
     )
 
 
@@ -95,11 +104,11 @@ class Semantics:
         try:
             if r.guard and not r.guard.allows(me, args[r.slots.index(r.guard.slot)]):
                 return []
-            yielded = list(itertools.islice(r.call(*given) or (), MOST_OUTCOMES + 1))
+            yielded = list(itertools.islice(outcomes(r.call(*given)), MOST_OUTCOMES + 1))
         except UserError:
             raise
         except (Exception, SystemExit) as error:
-            raise RuleError(r.name, f"raised {type(error).__name__}: {error}", called) from error
+            raise RuleError(r.name, fault(error), called) from error
         if len(yielded) > MOST_OUTCOMES:
             raise too_many(r.name)
         return [self.outcome(r, y, called) for y in yielded]
@@ -190,9 +199,7 @@ class Semantics:
             return truth(p.call(*args))
         except (Exception, SystemExit) as error:
             called = dict(zip(r.slots, before))
-            raise RuleError(
-                p.name, f"raised {type(error).__name__}: {error}", called, kind="step invariant"
-            ) from error
+            raise RuleError(p.name, fault(error), called, kind="step invariant") from error
 
     def settle(
         self, state: State
@@ -285,7 +292,7 @@ class Semantics:
         except UserError:
             raise
         except (Exception, SystemExit) as error:
-            raise self._fault(p, f"raised {type(error).__name__}: {error}", args) from error
+            raise self._fault(p, fault(error), args) from error
         if problem:
             raise self._fault(p, f"gave a {type(value).__name__}, which {problem}", args)
         return value

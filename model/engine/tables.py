@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from attrs import frozen
 
 from groupcheck.model.engine.errors import SpecError
-from groupcheck.model.engine.spec import Predicate, Rule, Spec, StepInvariant
+from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.spec import Rule, Spec
 from groupcheck.model.engine.step import Semantics
 
 Instance = tuple[Rule, int, tuple[int, ...]]  # a rule, its index, its places

@@ -64,6 +64,16 @@ def test_a_predicate_that_yields_or_is_async_would_always_be_true(decorate, func
         decorate(function)
 
 
+def says_nothing(n):
+    n < 1  # noqa: B015
+
+
+@pytest.mark.parametrize("decorate", [invariant, goal, end, view, lambda f: rule(when=f)(inc.call)])
+def test_a_predicate_that_never_returns_a_value_is_refused(decorate):
+    with pytest.raises(SpecError, match=r"says_nothing: returns nothing .did you forget return"):
+        decorate(says_nothing)
+
+
 def test_a_guard_and_a_step_invariant_that_yield_would_always_be_true():
     def grows(before, after):
         yield before.n < after.n
@@ -178,13 +188,17 @@ def renamed(decorate, name, *parameters):
     return decorate(function)
 
 
-def indexed(name, **places):
+def named(decorate, a, b, name="p"):
     def p(a, b):
         return True
 
     p.__name__ = name
-    p.__annotations__ = places
-    return view(p)
+    p.__annotations__ = {"a": a, "b": b}
+    return decorate(p)
+
+
+def indexed(name, a, b):
+    return named(view, a, b, name)
 
 
 @pytest.mark.parametrize(
@@ -284,6 +298,39 @@ def test_what_cannot_even_be_shown_is_named_by_its_type():
         SpecError, match="<Raises that cannot be shown: ZeroDivisionError> is no rule"
     ):
         spec(rules=[Raises("repr")])
+
+
+def test_an_index_variable_ranges_over_arrays_of_one_size():
+    def given(a, b, **more):
+        slots = {"n": single(0), "c": array(3, 0), "d": array(2, 0), "e": array(3, 0)}
+        return spec(slots=slots, **{**more, "goals": [named(goal, a, b)]})
+
+    view_of_c = renamed(view, "of_c", "c")
+    outer = renamed(view, "outer", "of_c", "n")
+    views = {"views": [view_of_c, outer]}
+    for a, b in [("c[i]", "e[i]"), ("c[i]", "d[j]"), ("outer[i]", "e[i]"), ("'n'", "d[i]")]:
+        assert given(a, b, **views).goals
+    for a, b in [("c[i]", "d[i]"), ("'c'", "d[i]"), ("'c'", "'d'"), ("of_c[i]", "d[i]")]:
+        with pytest.raises(SpecError, match=r"the index i ranges .* c has 3 and d has 2 elements"):
+            given(a, b, **views)
+    with pytest.raises(
+        SpecError, match=r"predicate p: the index k .* d has 2 and c has 3 elements"
+    ):
+        given("d[k]", "outer[k]", **views)
+    with pytest.raises(SpecError, match=r"view p: the index i .* c has 3 and d has 2 elements"):
+        given("'n'", "c[i]", views=[named(view, "c[i]", "d[i]")])
+
+
+def test_a_predicate_does_not_compare_an_element_with_itself():
+    for a, b, hint in [
+        ("c[i]", "c[i]", r"c\[i\], .*write b: \"c\[j\]\""),
+        ("'c'", "c[i]", r"c\[i\], .*write b: \"c\[j\]\""),
+        ("c[j]", "c[j]", r"c\[j\], .*write b: \"c\[i\]\""),
+        ("'n'", "'n'", "n, .*leave one of them out"),
+    ]:
+        with pytest.raises(SpecError, match=f"two parameters stand for {hint}"):
+            spec(invariants=[named(invariant, a, b)])
+    assert spec(invariants=[named(invariant, "c[i]", "c[j]")]).invariants
 
 
 def test_an_array_smaller_than_the_indexes_of_a_promise_is_a_small_scope():

@@ -1,0 +1,112 @@
+"""The functions of a protocol: what their signatures say, and what they may answer."""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from numbers import Number
+from typing import Any
+
+from groupcheck.model.engine.errors import SpecError, shown
+
+
+def told(function: Callable[..., Any]) -> str:
+    """The docstring of a function, each paragraph on one line; empty if there is none."""
+    paragraphs = re.split(r"\n\s*\n", inspect.getdoc(function) or "")
+    return "\n".join(" ".join(p.split()) for p in paragraphs)
+
+
+class AnswerError(Exception):
+    """A function gave what it must not give: how to go on with its text. Who called the function
+    reports it with its name and arguments.
+    """
+
+
+def _is_numpy_bool(cls: type) -> bool:
+    """By name, because a spec alone does not import numpy."""
+    return cls.__module__ == "numpy" and cls.__name__ in ("bool", "bool_")
+
+
+def truth(answer: Any) -> bool:
+    """The answer of a predicate or guard: True or False, of Python or numpy, or a number. Raises
+    `AnswerError` for everything else: None is false and a generator, a tuple or a function is true
+    whatever the author meant.
+    """
+    if answer is True or answer is False:
+        return answer
+    if isinstance(answer, Number) or _is_numpy_bool(type(answer)):
+        return bool(answer)
+    if answer is None:
+        raise AnswerError("gave None, not True or False (did you forget return?)")
+    hint = "all(...) or any(...)" if isinstance(answer, Iterable) else "bool(...)"
+    raise AnswerError(f"gave a {type(answer).__name__}, not True or False (write {hint})")
+
+
+def outcomes(given: Any) -> Iterator[Any]:
+    """The outcomes in what a rule gave: an iterator (a generator), a list, or None for no outcome.
+    Raises `AnswerError` for anything else, which was meant to be yielded; taking a tuple apart
+    could turn one outcome into several.
+    """
+    if hasattr(given, "__next__"):
+        given = yield from given
+    elif isinstance(given, list):
+        yield from given
+        return
+    if given is not None:
+        raise AnswerError(f"returned {shown(given)} (a rule yields its outcomes: use yield)")
+
+
+def _answers_nothing(function: Callable[..., Any]) -> bool:
+    """Does a function return None wherever it returns, so that its author forgot something?"""
+    code = getattr(function, "__code__", None)
+    steps = list(dis.get_instructions(code)) if code else []
+    returns = [pair for pair in pairwise(steps) if pair[1].opname.startswith("RETURN_")]
+    return bool(returns) and all(_gives_none(*pair) for pair in returns)
+
+
+def _gives_none(before: dis.Instruction, last: dis.Instruction) -> bool:
+    if last.opname == "RETURN_CONST":  # Python 3.12 and 3.13
+        return last.argval is None
+    is_none = before.opname == "LOAD_CONST" and before.argval is None
+    return is_none and last.opname == "RETURN_VALUE" and not last.is_jump_target
+
+
+def parameters_of(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
+    """The parameters of a function that is to be `what`. Raises `SpecError` for what has no name or
+    does not answer when called.
+    """
+    name = getattr(function, "__name__", None)
+    if name is None:
+        raise SpecError(
+            f"a {type(function).__name__} is no {what}: it has no name",
+            do="write a function with def, and decorate that",
+        )
+    is_generator = inspect.isgeneratorfunction(function)
+    if (
+        inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
+        or (is_generator and what != "rule")
+    ):
+        problem = (
+            "yields: called, it answers nothing, which would pass for true"
+            if is_generator
+            else "is async: nobody awaits it"
+        )
+        raise SpecError(
+            problem,
+            where=f"{what} {name}",
+            do="use return in place of yield"
+            if is_generator
+            else "write def in place of async def",
+        )
+    if what != "rule" and _answers_nothing(function):
+        raise SpecError("returns nothing", where=f"{what} {name}", do="did you forget return?")
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        raise SpecError(
+            "its parameters are not known", where=f"{what} {name}", do="write a function with def"
+        ) from None
