@@ -145,15 +145,15 @@ class Run:
         s.look_at_whole_states(end, self.pulse)
 
     def _at_boundary(self) -> None:
-        if self.search.findings.wrong:
-            return  # a search that continues must find it again
         self.boundary = checkpoints.numbers_of(self.search)
         if self.directory and time.perf_counter() - self.saved > PATIENCE * self.saving:
             self.save()
 
     def save(self) -> None:
-        """A checkpoint of the last complete level."""
-        if self.directory:
+        """A checkpoint of the last complete level. None where something is wrong: it would hold
+        rows that broke a step invariant, and a search that finds its rows filled looks at no steps.
+        """
+        if self.directory and not self.search.findings.wrong:
             began = time.perf_counter()
             checkpoints.save(self.search, self.boundary, self.directory)
             self.saved = time.perf_counter()
@@ -240,6 +240,7 @@ def explore(
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, compiling=True)
         run.begin(resumed=resume is not None)
+        run.boundary = checkpoints.numbers_of(search)  # with the goals that initial states meet
         with interrupts(run):
             try:
                 run.levels()

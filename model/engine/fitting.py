@@ -136,8 +136,15 @@ def _rule(spec: Spec, r: Rule) -> None:
     sizes = {slot.size for slot in spec.slots.values() if slot.size is not None}
     if r.takes_me and not sizes & {spec.slots[n].size for n in r.slots} and len(sizes) != 1:
         raise SpecError("me has no array to range over", where=f"rule {r.name}")
-    if len({spec.slots[n].size for n in r.slots} - {None}) > 1:
+    touched = {spec.slots[n].size for n in r.slots} - {None}
+    if len(touched) > 1:
         raise SpecError("arrays of different sizes", where=f"rule {r.name}")
+    if r.guard and r.guard.takes_me and not r.takes_me and not touched:
+        raise SpecError(
+            "its guard takes me, but the rule has no index: it touches single slots alone",
+            where=f"rule {r.name}",
+            do="let the rule take me, too",
+        )
 
 
 def _step_invariant(spec: Spec, p: StepInvariant) -> None:

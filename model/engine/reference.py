@@ -70,6 +70,8 @@ def explore(
             parent[state] = None
             frontier.append(state)
             arrive(state)
+    for name, state in see.broken_at_starts().items():
+        wrong[name] = (state, None, 0)
     while frontier and not wrong and not reason:
         depth += 1
         reached: list[State] = []

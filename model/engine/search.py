@@ -92,6 +92,8 @@ class Search(Loop):
             for f in chain:
                 self.extra[f.name] += 1
             known.setdefault(rest)
+        for name, rest in self.see.broken_at_starts().items():
+            self.findings.wrong[name] = (0, list(known).index(rest), "state")
         return [[pool.number(value) for pool, value in zip(self.pools, state)] for state in known]
 
     def state(self, place: int) -> State:

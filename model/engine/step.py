@@ -235,6 +235,17 @@ class Semantics:
             for chain, rest, _ in self.settle(raw)
         ]
 
+    def broken_at_starts(self) -> dict[str, State]:
+        """The step invariants that urgent rules break in initial states, each with such a state at
+        rest.
+        """
+        found: dict[str, State] = {}
+        for values in self.spec.initial:
+            for _, rest, broken in self.settle(self.state(dict(values))):
+                for p in broken:
+                    found.setdefault(p.name, rest)
+        return found
+
     def steps(self, state: State) -> Iterator[tuple[Step, tuple[StepInvariant, ...]]]:
         """Every transition out of a state, with the step invariants that it breaks."""
         for instance in self.ordinary:

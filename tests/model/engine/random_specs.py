@@ -1,5 +1,5 @@
-"""Small random protocols: every rule is a pseudo-random but repeatable function of its arguments,
-so that two engines can be compared.
+"""Small random protocols that use everything the language can say. Every function is a
+pseudo-random but repeatable function of its arguments, so that engines can be compared.
 """
 
 from random import Random
@@ -30,100 +30,200 @@ def like(value, n):
     )
 
 
+def plain(value):
+    """What a die is thrown with: numbers in place of values, also inside of a whole state."""
+    if hasattr(value, "__dict__"):
+        return sorted((name, plain(v)) for name, v in vars(value).items())
+    if isinstance(value, tuple) and len(value) != 1:
+        return [number(v) for v in value]
+    return number(value)
+
+
 def dice(*what):
     return crc32(repr(what).encode())
 
 
-@frozen
-class Shape:
-    """How a random rule behaves: which slots, how often it fires, whether it is urgent, guarded,
-    labelled.
-    """
+class Writer:
+    """Writes one random spec."""
 
-    slots: tuple[str, ...]
-    takes_me: bool
-    labels: int
-    chance: int
-    urgent: bool
-    guard: str | None
+    def __init__(self, seed):
+        self.seed, self.rng = seed, Random(seed)
+        rng = self.rng
+        singles = [f"s{k}" for k in range(rng.randint(1, 2))]
+        self.ballast = rng.choice([5, 30, 70]) if rng.random() < 0.15 else 0
+        sizes = rng.choice([[], [1], [2], [3], [2, 2], [3, 3], [2, 3], [3, 1], [2, 2, 3], [2, 4]])
+        self.arrays = {f"a{k}": size for k, size in enumerate(sizes)}
+        self.ranges = {name: rng.choice([2, 2, 3, 4]) for name in (*singles, *self.arrays)}
+        self.ranges[singles[0]] = rng.choice([3, 9, 40])
+        names = list(self.ranges)
+        rng.shuffle(names)  # so that arrays may stand before singles
+        self.slots = {
+            name: Slot(rng.choice([Cell(1, "t1"), (1,), 1]), self.arrays.get(name))
+            for name in names
+        }
+        self.size = dict(self.arrays)  # of arrays and of views
 
+    def of_one_size(self, names):
+        """Some of these names: single ones, and those of one size."""
+        size = self.rng.choice(sorted({self.size.get(n, 0) for n in names}))
+        return [n for n in names if self.size.get(n, size) == size]
 
-def make_rule(seed, k, shape, ranges):
-    """Ordinary rules give any values in range; urgent ones halve values at least, so that they come
-    to rest soon.
-    """
-    labels = tuple(f"l{n}" for n in range(shape.labels))
+    def some(self, names, most):
+        return tuple(self.rng.sample(names, self.rng.randint(1, min(most, len(names)))))
 
-    def call(*given):
-        me, values = (given[0], given[1:]) if shape.takes_me else (None, given)
-        now = [number(v) for v in values]
-        roll = dice(seed, k, me, now)
-        if roll % 100 >= shape.chance or (shape.urgent and not any(now)):
-            return
-        for choice in range(1 + roll // 100 % (2 if shape.urgent else 3)):
-            new = [dice(seed, k, me, now, choice, p) % ranges[s] for p, s in enumerate(shape.slots)]
-            if shape.urgent:
-                new = [min(a, b // 2) for a, b in zip(new, now)]
-            elif dice(seed, k, choice, now) % 3 == 0:
-                new[0] = now[0]
-            outcome = tuple(like(v, n) for v, n in zip(values, new))
-            if labels:
-                yield (labels[dice(choice, now) % len(labels)], *outcome)
-            else:
-                yield outcome if len(outcome) > 1 else outcome[0]
+    # -- rules
 
-    guard = None
-    if shape.guard:
-        guard = Guard(shape.guard, lambda value: dice(seed, k, number(value)) % 3 > 0, False)
-    return Rule(f"r{k}", call, shape.slots, shape.takes_me, False, labels, guard, shape.urgent)
+    def rule(self, k):
+        """An ordinary rule gives any values in range; an urgent one halves values at least, so that
+        it comes to rest soon.
+        """
+        rng, seed = self.rng, self.seed
+        slots = self.some(self.of_one_size(list(self.slots)), 3)
+        has_index = {*slots} & {*self.arrays}
+        may_take_me = has_index or (len({*self.arrays.values()}) == 1 and not self.ballast)
+        takes_me, takes_scope = bool(may_take_me and rng.random() < 0.5), rng.random() < 0.2
+        labels = tuple(f"l{n}" for n in range(rng.randint(0, 2)))
+        chance, urgent = rng.randint(30, 90), rng.random() < 0.25
 
+        def call(*given):
+            me = given[0] if takes_me else None
+            values = given[takes_me : takes_me + len(slots)]
+            now = [number(v) for v in values]
+            roll = dice(seed, k, me, now, given[-1] if takes_scope else None)
+            if roll % 100 >= chance or (urgent and not any(now)):
+                return
+            for choice in range(1 + roll // 100 % 2):
+                new = [dice(seed, k, me, now, choice, s) % self.ranges[s] for s in slots]
+                if urgent:
+                    new = [min(a, b // 2) for a, b in zip(new, now)]
+                elif dice(seed, k, choice, now) % 3 == 0:
+                    new[0] = now[0]
+                outcome = tuple(like(v, n) for v, n in zip(values, new))
+                if labels:
+                    yield (labels[dice(choice, now) % len(labels)], *outcome)
+                else:
+                    yield outcome if len(outcome) > 1 else outcome[0]
 
-def make_predicate(seed, name, places, chance):
-    def call(*values):
-        return (
-            dice(seed, name, [number(v) if not isinstance(v, bool) else v for v in values]) % 1000
-            >= chance
-        )
+        guard = self.guard(k, slots, has_index or takes_me) if rng.random() < 0.4 else None
+        return Rule(f"r{k}", call, slots, takes_me, takes_scope, labels, guard, urgent)
 
-    return Predicate(name, call, places, False, name)
+    def guard(self, k, slots, may_take_me):
+        seed = self.seed
+        if may_take_me and self.rng.random() < 0.4:
+            return Guard(
+                self.rng.choice(slots), lambda me, v: dice(seed, k, me, number(v)) % 3 > 0, True
+            )
+        return Guard(self.rng.choice(slots), lambda v: dice(seed, k, number(v)) % 3 > 0, False)
+
+    # -- predicates and views
+
+    def function(self, name, places, per_mille, answer):
+        """A predicate or view: `answer` of a thousand-sided die, at most `per_mille` or above."""
+        seed, takes_scope = self.seed, self.rng.random() < 0.2
+
+        def call(*values):
+            return answer(dice(seed, name, [plain(v) for v in values]) % 1000, per_mille)
+
+        return Predicate(name, call, places, takes_scope, name)
+
+    def places(self, names, variables, most):
+        """Different (name, variable); each variable for one size alone."""
+        size_of = {
+            v: self.rng.choice(sorted({*self.size.values()})) for v in variables if self.size
+        }
+        found = {}
+        for name in self.some(names * 2, most):
+            fit = [v for v in variables if size_of.get(v) == self.size.get(name)]
+            if name not in self.size:
+                found[name, None] = (name, None)
+            elif fit:
+                v = self.rng.choice(fit)
+                found[name, v] = (name, None if v == "i" and self.rng.random() < 0.5 else v)
+        return tuple(found.values()) or (("s0", None),)
+
+    def view(self, k, views):
+        names = self.of_one_size([*self.slots, *(v.name for v in views)])
+        if views and self.rng.random() < 0.5:
+            names = [n for n in names if n[0] == "v"] or names
+        letter = self.rng.choice("ijk")
+        chosen = self.some(names, 2)
+        size = next((self.size[n] for n in chosen if n in self.size), None)
+        if size is not None:
+            self.size[f"v{k}"] = size
+        places = tuple((n, letter if n in self.size else None) for n in chosen)
+        sides = self.rng.choice([2, 2, 3])
+        return self.function(f"v{k}", places, sides, lambda die, sides: die % sides)
+
+    def predicate(self, name, views, per_mille, answer):
+        names = [*self.slots, *(v.name for v in views)]
+        if self.rng.random() < 0.1:
+            names.append("state")
+        elif views and self.rng.random() < 0.6:
+            names = [v.name for v in views]
+        variables = self.rng.choice([["i"], ["i", "j"], ["j", "i"], ["k", "i", "j"]])
+        return self.function(name, self.places(names, variables, 3), per_mille, answer)
+
+    def step_invariant(self, k, rules):
+        rng, seed = self.rng, self.seed
+        rule = rng.choice(rules)
+        slots, takes_label = self.some(list(rule.slots), 2), rng.random() < 0.4
+        takes_scope, rare = rng.random() < 0.2, rng.choice([0, 0, 5, 20])
+
+        def call(*given):
+            seen = [plain(side) for side in given[:2]]
+            return dice(seed, k, seen, given[2:]) % 1000 >= rare
+
+        of = (rule.name,) if rng.random() < 0.3 else ()
+        return StepInvariant(f"p{k}", call, slots, of, takes_label, takes_scope, f"p{k}")
+
+    # -- the whole
+
+    def starts(self):
+        """One or several initial states; arrays with a value for each index."""
+        several = [{}] * (self.rng.random() < 0.7)
+        for _ in range(self.rng.choice([0, 0, 1, 2])):
+            several.append({name: self.value(name) for name in self.some(list(self.ranges), 2)})
+        return several or [{}]
+
+    def value(self, name):
+        slot = self.slots[name]
+        values = [
+            like(slot.initial, self.rng.randrange(self.ranges[name])) for _ in range(slot.size or 1)
+        ]
+        return values[0] if slot.size is None else tuple(values)
+
+    def spec(self):
+        rng = self.rng
+        rules = [self.rule(k) for k in range(rng.randint(3, 8))]
+        starts = self.starts()
+        views = []
+        for k in range(rng.choice([0, 1, 2, 3, 4])):
+            views.append(self.view(k, views))
+        goals = [
+            self.predicate(f"g{k}", views, rng.choice([30, 100, 400]), lambda die, n: die < n)
+            for k in range(rng.randint(2, 6))
+        ]
+        rare = rng.choice([0, 0, 0, 5, 50])
+        invariants = [
+            self.predicate(f"i{k}", views, rare, lambda die, n: die >= n)
+            for k in range(rng.randint(0, 3))
+        ]
+        if rng.random() < 0.5:
+            invariants += [self.step_invariant(k, rules) for k in range(rng.randint(1, 2))]
+        ends = [
+            self.predicate(
+                f"e{k}", views, rng.choice([300, 1000, 1000, 1000]), lambda die, n: die < n
+            )
+            for k in range(rng.choice([1, 1, 1, 2, 2, 0]))
+        ]
+        if self.ballast:
+            add_ballast(self.ballast, self.slots, rules)
+        return Spec("random", self.slots, rules, self.seed, invariants, goals, ends, views, starts)
 
 
 def random_spec(seed):
-    """A spec of a few slots, with all that the engines know: arrays, labels, guards, urgent rules,
-    views, several starts, wide states.
-    """
-    rng = Random(seed)
-    size = rng.randint(1, 3)
-    singles = [f"s{k}" for k in range(rng.randint(1, 2))]
-    arrays = [f"a{k}" for k in range(rng.randint(0, 2))]
-    ranges = {name: rng.choice([2, 3, 5, 9, 17, 40]) for name in (*singles, *arrays)}
-    slots = {
-        name: Slot(rng.choice([Cell(1, "t1"), (1,), 1]), size if name in arrays else None)
-        for name in (*singles, *arrays)
-    }
-    rules = []
-    for k in range(rng.randint(2, 7)):
-        chosen = tuple(rng.sample([*singles, *arrays], rng.randint(1, min(3, len(slots)))))
-        takes_me = rng.random() < 0.5 and bool({*chosen} & {*arrays})
-        shape = Shape(
-            chosen,
-            takes_me,
-            rng.randint(0, 2),
-            rng.randint(5, 60),
-            rng.random() < 0.3,
-            rng.choice([None, rng.choice(chosen)]),
-        )
-        rules.append(make_rule(seed, k, shape, ranges))
-    if rng.random() < 0.2:
-        add_ballast(rng.choice([5, 30, 70]), slots, rules)
-    return Spec(
-        "random",
-        slots,
-        rules,
-        seed,
-        *predicates(rng, seed, singles, arrays, rules),
-        initial=starts(rng, slots, ranges),
-    )
+    """The spec of a seed."""
+    return Writer(seed).spec()
 
 
 def add_ballast(count, slots, rules):
@@ -140,53 +240,3 @@ def add_ballast(count, slots, rules):
     slots["fuse"], slots["ballast"] = Slot(0), Slot(0, count)
     rules.append(Rule("mark", mark, ("fuse", "ballast"), True, False, (), None, False))
     rules.append(Rule("clear", clear, ("ballast",), False, False, (), None, True))
-
-
-def starts(rng, slots, ranges):
-    """One or several initial states."""
-    several = [{}]
-    for k in range(rng.choice([0, 0, 1, 2])):
-        name = rng.choice([n for n in slots if n in ranges])
-        slot = slots[name]
-        value = like(slot.initial, k % ranges[name])
-        several.append({name: value if slot.size is None else (value,) * slot.size})
-    return several
-
-
-def predicates(rng, seed, singles, arrays, rules):
-    """Invariants (over slots, pairs, views, steps), goals, ends and views. `rare`: how many of a
-    thousand combinations break an invariant.
-    """
-    rare = rng.choice([0, 0, 0, 1, 3, 10, 100])
-    invariants = [make_predicate(seed, "one", ((singles[0], None),), rare)]
-    goals = [make_predicate(seed, "far", ((singles[-1], None),), 700)]
-    views = []
-    if arrays:
-        views = [make_predicate(seed, "seen", ((singles[0], None), (arrays[0], "i")), 400)]
-        invariants.append(make_predicate(seed, "pair", ((arrays[0], "i"), (arrays[-1], "j")), rare))
-        invariants.append(
-            make_predicate(
-                seed, "viewed", (("seen", "i"), ("seen", "j"), (singles[-1], None)), rare
-            )
-        )
-        goals.append(make_predicate(seed, "each", ((arrays[-1], "i"), ("seen", "i")), 900))
-    ends = [make_predicate(seed, "rest", ((singles[0], None),), rng.choice([0, 0, 0, 300, 1000]))]
-    if arrays and rng.random() < 0.5:
-        ends.append(make_predicate(seed, "all_rest", ((arrays[0], "i"),), 500))
-    if rng.random() < 0.5:
-
-        def grows(before, after):
-            pair = [number(getattr(v, singles[0])) for v in (before, after)]
-            return dice(seed, "grows", pair) % 1000 >= rare
-
-        if any(singles[0] in r.slots for r in rules):
-            invariants.append(
-                StepInvariant("grows", grows, (singles[0],), (), False, False, "grows")
-            )
-    if rng.random() < 0.2:
-
-        def whole(state):
-            return dice(seed, number(getattr(state, singles[0]))) % 1000 >= rare
-
-        invariants.append(Predicate("whole", whole, (("state", None),), False, "whole"))
-    return invariants, goals, ends, views

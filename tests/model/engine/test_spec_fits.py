@@ -321,6 +321,16 @@ def test_an_index_variable_ranges_over_arrays_of_one_size():
         given("'n'", "c[i]", views=[named(view, "c[i]", "d[i]")])
 
 
+def test_a_guard_takes_me_only_where_the_rule_has_an_index():
+    def my_turn(me, n):
+        return n == me
+
+    for function in (lambda me, n: [n], lambda n, c: [(n, c)]):
+        assert spec(rules=[rule(when=my_turn)(function)]).rules
+    with pytest.raises(SpecError, match="its guard takes me, but the rule has no index"):
+        spec(rules=[rule(when=my_turn)(lambda n: [n])])
+
+
 def test_a_predicate_does_not_compare_an_element_with_itself():
     for a, b, hint in [
         ("c[i]", "c[i]", r"c\[i\], .*write b: \"c\[j\]\""),

@@ -1,0 +1,116 @@
+"""Random specs before the judge: every engine must answer what a search written from the
+documentation alone answers. `make nightly` runs this file: FIRST and COUNT are seeds.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from in_process import InProcess
+from judge import TooLargeError, judge
+from random_specs import random_spec
+
+from groupcheck.model.engine import Limits, Spec, Verdict, explore, forked, reference, threads
+from groupcheck.model.engine.shards.distribute import distribute
+from groupcheck.model.engine.shards.spread import MANIFEST
+
+FEWEST, MOST = 8, 120  # states: fewer show little, more take long
+
+
+def answer(verdict: Verdict) -> dict[str, Any]:
+    """What the judge has an opinion of."""
+    return {
+        "states": verdict.states,
+        "transitions": verdict.transitions,
+        "depth": verdict.depth,
+        "rules": dict(verdict.rules),
+        "goals": dict(verdict.goals),
+        "violations": [(v.invariant, v.depth) for v in verdict.violations],
+    }
+
+
+def by_workers(spec: Spec, forking: bool) -> Verdict:
+    """By two threads even where a level is short; `forking`: and by two processes that call rules
+    even where there is little to call.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(threads, "WORTH", 2))
+        stack.enter_context(patch.object(threads, "cores", lambda: 2))
+        stack.enter_context(patch.object(forked, "WORTH", 0.0 if forking else 1e9))
+        return explore.explore(spec, workers=2)
+
+
+def by_shards(spec: Spec, seed: int, states: int, directory: str) -> Verdict:
+    """By a cluster that repeats calls and loses caches; every other time stopped and continued."""
+    cluster, store = InProcess(1 + seed % 5, unrest=0.2, seed=seed), f"{directory}/store"
+    most, widest = (1, 5, 10_000)[seed % 7 % 3], seed % 3 * 4
+    with patch.dict(os.environ, SPARK_LOCAL_DIRS=f"{directory}/local"):
+        if seed % 2:
+            distribute(spec, cluster, store, Limits(states // 2), widest=widest, most=most)
+        is_kept = Path(store, MANIFEST).exists()
+        return distribute(spec, cluster, store, widest=widest, most=most, resume=is_kept)
+
+
+def resumed(spec: Spec, states: int, directory: str) -> Verdict:
+    """Stopped in the middle, and continued from the checkpoint."""
+    explore.explore(spec, Limits(states=states // 2), checkpoint=directory)
+    if not any(Path(directory).iterdir()):  # it ended before it was stopped
+        return explore.explore(spec)
+    return explore.explore(spec, resume=directory)
+
+
+def verdicts(spec: Spec, seed: int, states: int, thorough: bool) -> Iterator[tuple[str, Verdict]]:
+    """Every engine's verdict; where not `thorough`, the slow ones on a share of the specs alone."""
+    yield "reference", reference.explore(spec)
+    yield "one thread", explore.explore(spec)
+    yield "two workers", by_workers(spec, forking=thorough or seed % 8 == 0)
+    with tempfile.TemporaryDirectory() as directory:
+        yield "stopped and continued", resumed(spec, states, directory)
+    if thorough or seed % 5 == 1:
+        with tempfile.TemporaryDirectory() as directory:
+            yield "shards", by_shards(spec, seed, states, directory)
+
+
+def specs(first: int) -> Iterator[tuple[int, Spec, dict[str, Any]]]:
+    """Seeds from `first` on with their specs and what the judge says; those of a useful size."""
+    seed = first - 1
+    while seed := seed + 1:
+        spec = random_spec(seed)
+        try:
+            said = judge(spec, MOST)
+        except TooLargeError:
+            continue
+        if said["states"] >= FEWEST or seed % 8 == 0:
+            yield seed, spec, said
+
+
+def disagreements(first: int, count: int, thorough: bool = False) -> Iterator[str]:
+    """What the engines answer otherwise than the judge, on `count` specs."""
+    for seed, spec, said in islice(specs(first), count):
+        for engine, verdict in verdicts(spec, seed, said["states"], thorough):
+            given = answer(verdict)
+            if given != said or (verdict.verdict == "violated") != bool(said["violations"]):
+                different = {k: (given[k], said[k]) for k in said if given[k] != said[k]}
+                yield f"seed {seed}, {engine}: {verdict.verdict}, (found, judged): {different}"
+
+
+def main(first: int = 10_000, count: int = 2_000) -> None:
+    print(f"{count} random specs from seed {first} on, five engines and the judge", flush=True)
+    wrong = 0
+    for text in disagreements(first, count, thorough=True):
+        wrong += 1
+        print(text, flush=True)
+    print(f"{wrong} disagreements", flush=True)
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
