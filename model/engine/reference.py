@@ -106,7 +106,20 @@ def explore(
         if progress:
             seconds = time.perf_counter() - began
             progress(Progress(len(parent), transitions, depth, len(frontier), seconds, 0))
-    statements = {p.name: p.statement for p in spec.invariants}
+    violations = _violations(see, wrong, path_to)
+    verdict, reason = conclude(bool(violations), reason)
+    return Verdict(
+        spec.name, spec.scope, verdict, reason, len(parent), transitions, depth, time.perf_counter() - began, 0, 0.0,
+        fired, goals, tuple(violations),
+    )  # fmt: skip
+
+
+def _violations(
+    see: Semantics,
+    wrong: dict[str, tuple[State, Step | None, int]],
+    path_to: Callable[[State, Step | None], Path],
+) -> list[Violation]:
+    statements = {p.name: p.statement for p in see.spec.invariants}
     violations = []
     for name, (state, last, at) in sorted(wrong.items(), key=lambda item: (item[1][2], item[0])):
         path = path_to(state, last)
@@ -114,11 +127,7 @@ def explore(
             name, "Every state has a successor other than itself, or is a declared end."
         )
         violations.append(Violation(name, statement, at, path, see.key(path)))
-    verdict, reason = conclude(bool(violations), reason)
-    return Verdict(
-        spec.name, spec.scope, verdict, reason, len(parent), transitions, depth, time.perf_counter() - began, 0, 0.0,
-        fired, goals, tuple(violations),
-    )  # fmt: skip
+    return violations
 
 
 def conclude(violated: bool, stopped: str) -> tuple[Kind, str]:

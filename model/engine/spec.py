@@ -17,6 +17,8 @@ and write:
   value).
   With `@rule("granted", "refused")` each outcome starts with one of these labels, and each label is
   counted by itself.
+- A rule may also return a list of outcomes, or another generator; a tuple or any other value is an
+  error, because it was meant to be yielded.
 - `when` is a guard over one slot, by signature again: `@rule(when=lambda budget: budget.crash >
   0)`. Where it is false the rule is not called.
 - An `@urgent` rule runs inside the step that made it possible: after every outcome (and in initial
@@ -27,11 +29,13 @@ and write:
 
 Invariants, goals and ends are predicates with signatures of the same kind; `a: "client[i]"` and `b:
 "client[j]"` range over all ordered pairs of different indexes, a plain parameter over the slot it
-names (every index of an array, `i`). A `@view` is a derived value that predicates may name like a
-slot: `def standing(core, client: "client[i]")`. A predicate over `state` sees every slot by name
+names (every index of an array, `i`). One index variable ranges over arrays of one size, and two
+parameters never stand for the same element. A predicate or guard returns True, False or a number;
+None, a tuple or a generator is an error. A `@view` is a derived value that predicates may name like
+a slot: `def standing(core, client: "client[i]")`. A predicate over `state` sees every slot by name
 (arrays as tuples) and is evaluated in Python for each state: slow, and reported as such. A
-`@step_invariant` sees the named slots before and after an outcome of a rule: `def grows(before,
-after): ...`.
+`@step_invariant` sees the named slots before and after an outcome of a rule, urgent outcomes in
+initial states included: `def grows(before, after): ...`.
 """
 
 from __future__ import annotations

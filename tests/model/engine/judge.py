@@ -170,4 +170,5 @@ def judge(spec, most=10_000):
         "rules": fired,
         "goals": goals,
         "violations": violations,
+        "violated": bool(violations),
     }

@@ -51,7 +51,9 @@ class Writer:
         rng = self.rng
         singles = [f"s{k}" for k in range(rng.randint(1, 2))]
         self.ballast = rng.choice([5, 30, 70]) if rng.random() < 0.15 else 0
-        sizes = rng.choice([[], [1], [2], [3], [2, 2], [3, 3], [2, 3], [3, 1], [2, 2, 3], [2, 4]])
+        sizes = rng.choice(
+            [[], [2], [3], [2, 2], [3, 3], [2, 3], [3, 1], [2, 2, 3], [2, 4], [4, 2]]
+        )
         self.arrays = {f"a{k}": size for k, size in enumerate(sizes)}
         self.ranges = {name: rng.choice([2, 2, 3, 4]) for name in (*singles, *self.arrays)}
         self.ranges[singles[0]] = rng.choice([3, 9, 40])
@@ -81,16 +83,18 @@ class Writer:
         slots = self.some(self.of_one_size(list(self.slots)), 3)
         has_index = {*slots} & {*self.arrays}
         may_take_me = has_index or (len({*self.arrays.values()}) == 1 and not self.ballast)
-        takes_me, takes_scope = bool(may_take_me and rng.random() < 0.5), rng.random() < 0.2
+        takes_me, takes_scope = bool(may_take_me and rng.random() < 0.8), rng.random() < 0.2
         labels = tuple(f"l{n}" for n in range(rng.randint(0, 2)))
         chance, urgent = rng.randint(30, 90), rng.random() < 0.25
+        alone = rng.randrange(2) if takes_me and rng.random() < 0.6 else None  # as a leader acts
 
         def call(*given):
             me = given[0] if takes_me else None
             values = given[takes_me : takes_me + len(slots)]
             now = [number(v) for v in values]
             roll = dice(seed, k, me, now, given[-1] if takes_scope else None)
-            if roll % 100 >= chance or (urgent and not any(now)):
+            is_idle = alone not in (None, me) or (urgent and not any(now))
+            if roll % 100 >= chance or is_idle:
                 return
             for choice in range(1 + roll // 100 % 2):
                 new = [dice(seed, k, me, now, choice, s) % self.ranges[s] for s in slots]
@@ -127,19 +131,16 @@ class Writer:
         return Predicate(name, call, places, takes_scope, name)
 
     def places(self, names, variables, most):
-        """Different (name, variable); each variable for one size alone."""
-        size_of = {
-            v: self.rng.choice(sorted({*self.size.values()})) for v in variables if self.size
-        }
+        """Different (name, variable); each variable ranges over arrays of one size."""
+        sizes = sorted({*self.size.values()})
+        size_of = {v: self.rng.choice(sizes) for v in variables if sizes}
         found = {}
-        for name in self.some(names * 2, most):
-            fit = [v for v in variables if size_of.get(v) == self.size.get(name)]
-            if name not in self.size:
-                found[name, None] = (name, None)
-            elif fit:
-                v = self.rng.choice(fit)
-                found[name, v] = (name, None if v == "i" and self.rng.random() < 0.5 else v)
-        return tuple(found.values()) or (("s0", None),)
+        for name in self.rng.sample(names * 2, min(2 * len(names), most + 2)):
+            fit = [v for v in variables if size_of.get(v) == self.size.get(name, 0)]
+            if name not in self.size or fit:
+                found[name, self.rng.choice(fit) if name in self.size else None] = True
+        unnamed = self.rng.random() < 0.3  # a plain parameter ranges over `i`, too
+        return tuple((n, None if v == "i" and unnamed else v) for n, v in [*found][:most])
 
     def view(self, k, views):
         names = self.of_one_size([*self.slots, *(v.name for v in views)])
@@ -156,12 +157,47 @@ class Writer:
 
     def predicate(self, name, views, per_mille, answer):
         names = [*self.slots, *(v.name for v in views)]
-        if self.rng.random() < 0.1:
-            names.append("state")
-        elif views and self.rng.random() < 0.6:
+        if self.fond_of_views:
             names = [v.name for v in views]
+        elif self.rng.random() < 0.1:
+            names.append("state")
         variables = self.rng.choice([["i"], ["i", "j"], ["j", "i"], ["k", "i", "j"]])
-        return self.function(name, self.places(names, variables, 3), per_mille, answer)
+        most = self.rng.choice([2, 3] if self.fond_of_views else [1, 2, 3])
+        places = self.places(names, variables, most)
+        return self.function(name, places or (("s0", None),), per_mille, answer)
+
+    def pairs(self, views):
+        """Goals for each combination of what an element and a single slot show through two views
+        of yes and no: the least that can be said of two views, and enough to mix them up.
+        """
+        wide = [n for n, size in self.arrays.items() if size > 1]
+        if not wide:
+            return []
+        shown = [("yes", self.rng.choice(wide), "i"), ("no", "s0", None)]
+        for name, slot, variable in shown:
+            seen = self.rng.randrange(2)
+            view = Predicate(
+                name,
+                lambda v, seen=seen, slot=slot: (
+                    (number(v) == number(self.slots[slot].initial)) == seen
+                ),
+                ((slot, variable),),
+                False,
+                name,
+            )
+            views.append(view)
+        self.size["yes"] = self.arrays[shown[0][1]]
+        return [
+            Predicate(
+                f"{a}{b}",
+                lambda x, y, a=a, b=b: (x, y) == (a, b),
+                (("yes", "i"), ("no", None)),
+                False,
+                "",
+            )
+            for a in (False, True)
+            for b in (False, True)
+        ]
 
     def step_invariant(self, k, rules):
         rng, seed = self.rng, self.seed
@@ -180,10 +216,10 @@ class Writer:
 
     def starts(self):
         """One or several initial states; arrays with a value for each index."""
-        several = [{}] * (self.rng.random() < 0.7)
+        several = [{name: self.value(name) for name in self.arrays}]
         for _ in range(self.rng.choice([0, 0, 1, 2])):
             several.append({name: self.value(name) for name in self.some(list(self.ranges), 2)})
-        return several or [{}]
+        return several
 
     def value(self, name):
         slot = self.slots[name]
@@ -197,13 +233,15 @@ class Writer:
         rules = [self.rule(k) for k in range(rng.randint(3, 8))]
         starts = self.starts()
         views = []
-        for k in range(rng.choice([0, 1, 2, 3, 4])):
+        for k in range(rng.choice([0, 2, 2, 3, 3, 4])):
             views.append(self.view(k, views))
-        goals = [
-            self.predicate(f"g{k}", views, rng.choice([30, 100, 400]), lambda die, n: die < n)
-            for k in range(rng.randint(2, 6))
+        # Views are numbered at their first use: predicates over several of them must come first.
+        self.fond_of_views = bool(views) and rng.random() < 0.8
+        goals = self.pairs(views) + [
+            self.predicate(f"g{k}", views, rng.choice([50, 200, 500]), lambda die, n: die < n)
+            for k in range(rng.randint(4, 12))
         ]
-        rare = rng.choice([0, 0, 0, 5, 50])
+        rare = rng.choice([0, 0, 0, 5, 100])
         invariants = [
             self.predicate(f"i{k}", views, rare, lambda die, n: die >= n)
             for k in range(rng.randint(0, 3))

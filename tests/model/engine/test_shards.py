@@ -10,10 +10,7 @@ import json
 import shutil
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from in_process import InProcess
-from random_specs import random_spec
 
 from groupcheck.model.engine import CheckpointError, Limits, RuleError, UserError, reference
 from groupcheck.model.engine.explore import explore
@@ -60,22 +57,6 @@ def outcome(search):
 
 def faulty(**more):
     return subject("classic", members=2, faults={"crash": 1, "session_timeout": 1}, **more).spec
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(st.integers(0, 1 << 40))
-def test_random_protocols_give_the_same_answers_over_restless_shards(tmp_path_factory, seed):
-    spec = random_spec(seed)
-    if reference.explore(spec, Limits(states=700)).states > 700:
-        return
-    where = tmp_path_factory.mktemp("store")
-    cluster = InProcess(1 + seed % 5, unrest=0.2, seed=seed)
-    found = outcome(
-        lambda: distribute(
-            spec, cluster, str(where), widest=seed % 3 * 4, most=(1, 5, 10_000)[seed % 7 % 3]
-        )
-    )
-    assert found == outcome(lambda: explore(spec))
 
 
 @pytest.mark.parametrize("shards", [1, 2, 4, 16])

@@ -12,9 +12,6 @@ import time
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from random_specs import random_spec
 from small_group import small_group
 
 from groupcheck.model.engine import (
@@ -27,7 +24,6 @@ from groupcheck.model.engine import (
     explore,
     invariant,
     log,
-    reference,
     rule,
     single,
     threads,
@@ -89,18 +85,6 @@ def test_states_that_find_their_bucket_full_are_entered_once(shared, monkeypatch
     for _ in range(3):
         assert answer(spec, 2) == alone
     assert shared["late"] > 1_000
-
-
-@settings(max_examples=40, deadline=None, derandomize=True)
-@given(st.integers(0, 1 << 40))
-def test_random_protocols_do_not_depend_on_threads(seed):
-    before, threads.WORTH = threads.WORTH, 2
-    try:
-        spec = random_spec(seed)
-        if reference.explore(spec, Limits(states=2_000)).states <= 2_000:
-            assert answer(spec, 3) == answer(spec, 1)
-    finally:
-        threads.WORTH = before
 
 
 @rule
