@@ -209,9 +209,10 @@ def _restore(spec: Spec, header: dict[str, Any], arrays: list[Words]) -> Search:
         and levels[0] == 0
         and levels[-1] <= states
     ), "levels"
+    at_start = max(len(pool.values) for pool in search.pools)  # an array may start with many
     widths, widest = (
         [int(n) for n in header["widths"]],
-        width_of(len(origins) // SHORTEST_ORIGIN + search.starts + 1),
+        width_of(len(origins) // SHORTEST_ORIGIN + at_start + 1),
     )
     assert len(widths) == len(search.pools) and all(1 <= n <= widest for n in widths), (
         "fields of other widths"

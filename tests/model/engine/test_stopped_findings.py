@@ -8,6 +8,7 @@ from groupcheck.model.engine import (
     CheckpointError,
     Limits,
     Spec,
+    array,
     end,
     explore,
     goal,
@@ -83,3 +84,15 @@ def test_a_step_invariant_that_urgent_rules_break_in_the_initial_state_is_broken
     (found,) = verdict.violations
     assert (found.invariant, found.depth, found.path.initial) == ("skips_nothing", 0, (10,))
     assert [firing.name for firing in found.path.settled] == ["fall"]
+
+
+@rule
+def dim(lamp):
+    if lamp:
+        yield lamp - 1
+
+
+def test_a_checkpoint_of_an_array_with_many_initial_values_is_accepted(tmp_path):
+    spec = Spec("lamps", {"lamp": array(6, 0)}, (dim,), initial=[{"lamp": (0, 1, 2, 3, 4, 5)}])
+    explore.explore(spec, Limits(states=1), checkpoint=tmp_path)
+    assert explore.explore(spec, resume=tmp_path).states == 720
