@@ -73,3 +73,22 @@ def test_a_goal_of_two_views_is_met_where_it_is_met(engine):
     assert engine.explore(house(goals=[open_while_off], ends=[anywhere])).goals == {
         "open_while_off": 1
     }
+
+
+@rule
+def fill(me, glass):
+    """Only the second glass is ever filled."""
+    if me == 1 and not glass:
+        yield 1
+
+
+@end
+def level(a: "glass[i]", b: "glass[j]"):
+    return a - b != 1
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+def test_an_end_over_two_variables_is_asked_for_each_binding(engine):
+    """It holds for i = 0, j = 1, which is asked first, and not for i = 1, j = 0."""
+    spec = Spec("glasses", {"glass": array(2, 0)}, [fill], ends=[level])
+    assert [v.invariant for v in engine.explore(spec).violations] == ["deadlock"]
