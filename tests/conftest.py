@@ -7,6 +7,8 @@ import threading
 import pytest
 from hypothesis import settings
 
+os.environ["GROUPCHECK_CHECK_BOUNDS"] = "1"  # before the engine is imported: see bounds.py
+
 settings.register_profile(
     "nightly", deadline=None, derandomize=False
 )  # `make nightly`: schedules by the thousand, other ones every time

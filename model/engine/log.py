@@ -58,7 +58,8 @@ class Log:
             0  # of the index in all, and those that a state is looked for in first
         )
         self.is_thrifty = False  # where memory is limited, an index is no larger than it must be
-        self.registers[r.LOG] = self.memory.address
+        self.index_room = 0  # states that the index has room for
+        packed.point(r.LOG, self.memory)
 
     @property
     def states(self) -> int:
@@ -148,13 +149,19 @@ class Log:
         """Room for so many more states, and at least for one more buffer of successors."""
         more = self.states + states + 2 * int(self.registers[r.BUFFER_SIZE]) + 2
         self.memory.ensure(more * self.packed.words)
-        self.registers[r.LOG] = self.memory.address
+        self.packed.point(r.LOG, self.memory)
         if self._needs:
             self._needs.ensure(more)
-        self.registers[r.NEED_LOG] = self._needs.address if self._needs else 0
+        self.packed.point(r.NEED_LOG, self._needs)
         slots = self.slots_for(more)
         if slots != self.slots or self.is_crowded:
             self.reindex(slots)
+        self._bound()
+
+    def _bound(self) -> None:
+        """The kernel stops where the index, the log or what is kept beside it is full."""
+        room = min(self.index_room, self.memory.room // self.packed.words)
+        self.registers[r.ROOM] = min(room, self._needs.room) if self._needs else room
 
     def reindex(self, slots: int) -> None:
         """A new index, from the log alone; the old one is given back first. As often as more states
@@ -182,10 +189,10 @@ class Log:
         these hold remainders, the rest for the states that find no room there, of which `crowded`
         are in it.
         """
-        self.packed.hold(r.INDEX, index)
+        index = self.packed.hold(r.INDEX, index)
         self.size, self.slots, more = len(index), slots, len(index) - slots
-        room = min(int(slots * LOAD), MOST_STATES)
-        self.registers[r.ROOM], self.registers[r.TAG_BITS] = room, room.bit_length()
+        self.index_room = min(int(slots * LOAD), MOST_STATES)
+        self.registers[r.TAG_BITS] = self.index_room.bit_length()
         self.registers[r.INDEX_SLOTS], self.registers[r.CROWDED] = more or slots, crowded
         self.registers[r.BUCKETS], self.registers[r.BUCKET_BITS] = (
             (address(index), (slots // BUCKET).bit_length() - 1) if more else (0, 0)
@@ -194,6 +201,7 @@ class Log:
         self.registers[r.UNUSED_BITS] = 64 - self.packed.state_bits if self.packed.words == 1 else 0
         if more:
             self.registers[r.INDEX] = address(index[slots:])
+        self._bound()
 
     @property
     def is_full(self) -> bool:

@@ -13,6 +13,7 @@ from groupcheck.model.engine.store import Words, address
 
 BLOCK = 512  # successors expanded before they are inserted: what the cache can load ahead
 QUEUE = 1 << 16
+APPENDING = frozenset({r.EXPAND, r.RETRY, r.TAKE_IN})  # modes that add states to the log
 SIEVE_BITS = 15  # states met a moment ago: what fits the inner caches
 
 
@@ -33,20 +34,29 @@ class Loop:
 
     def _queues(self) -> None:
         p = self.packed
-        for queue, size in ((r.DEFERRED, r.DEFERRED_SIZE), (r.QUIET, r.QUIET_SIZE)):
-            p.hold(queue, np.zeros(2 * QUEUE, np.uint64))
-            self.registers[size] = QUEUE
-        p.hold(r.UNSURE, np.zeros(QUEUE, np.uint64))
+        self.deferred_room(QUEUE)
+        p.hold(r.QUIET, np.zeros(QUEUE, np.uint64))
+        self.registers[r.QUIET_SIZE] = QUEUE
         self.registers[r.ASKED_SIZE] = QUEUE // 4
         self.registers[r.BLOCK] = BLOCK
         self._chain_memory(1 << 10)
         self._buffers(8192)
 
+    def deferred_room(self, pairs: int) -> Words:
+        """Room for so many pairs that are put off, and as many states whose rest is unsure: each of
+        these has put off a pair, too.
+        """
+        self.packed.hold(r.UNSURE, np.zeros(pairs, np.uint64))
+        queue = self.packed.hold(r.DEFERRED, np.zeros(2 * pairs, np.uint64))
+        self.registers[r.DEFERRED_SIZE] = pairs
+        return queue
+
     def _chain_memory(self, size: int) -> None:
-        self.registers[r.STACK_SIZE] = self.registers[r.DONE_SIZE] = size
-        self.packed.hold(r.DONE, np.zeros(size + r.LONGEST_CHAIN, np.uint16))
-        self.packed.hold(r.CHAIN, np.zeros(r.LONGEST_CHAIN + 2, np.uint16))
-        self.sized_by_words()
+        with self.packed.changing():
+            self.registers[r.STACK_SIZE] = self.registers[r.DONE_SIZE] = size
+            self.packed.hold(r.DONE, np.zeros(size + r.LONGEST_CHAIN, np.uint16))
+            self.packed.hold(r.CHAIN, np.zeros(r.LONGEST_CHAIN + 2, np.uint16))
+            self.sized_by_words()
 
     def more_chain_memory(self) -> None:
         """After chains of urgent rules did not fit."""
@@ -55,12 +65,13 @@ class Loop:
         self._chain_memory(2 * int(self.registers[r.STACK_SIZE]))
 
     def _buffers(self, size: int) -> None:
-        self.registers[r.BUFFER_SIZE] = size
-        self.packed.hold(r.HASHES, np.zeros(size, np.uint64))
-        self.packed.hold(r.NEEDS, np.zeros(size, np.uint64))
-        self.packed.hold(r.PUT_OFF, np.zeros(8 * size + 2 * QUEUE, np.uint64))
-        self.registers[r.PUT_OFF_SIZE] = 4 * size
-        self.sized_by_words()
+        with self.packed.changing():
+            self.registers[r.BUFFER_SIZE] = size
+            self.packed.hold(r.HASHES, np.zeros(size, np.uint64))
+            self.packed.hold(r.NEEDS, np.zeros(size, np.uint64))
+            self.packed.hold(r.PUT_OFF, np.zeros(8 * size, np.uint64))
+            self.registers[r.PUT_OFF_SIZE] = 4 * size
+            self.sized_by_words()
 
     def resize(self) -> None:
         """Queues and buffers for the tables as they are."""
@@ -94,13 +105,15 @@ class Loop:
         log, n = self.log, len(states)
         log.memory.ensure((n + 1) * self.packed.words)
         log.memory.words[: n * self.packed.words] = states.reshape(-1)
-        self.registers[r.LOG], self.registers[r.STATES] = log.memory.address, n
+        self.packed.point(r.LOG, log.memory)
+        self.registers[r.STATES] = n
         log.slots = self.registers[r.CROWDED] = 0
         log.reindex(log.slots_for(2 * n))
         self.clear_sieve()
 
     def run(self, mode: int, first: int, end: int, queue: Words | None = None) -> None:
-        self.log.make_room()
+        if mode in APPENDING:
+            self.log.make_room()
         self.packed.ensure_hash_room(int(self.registers[r.ASKED_SIZE]))
         self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO] = mode, first, end
         if queue is not None:

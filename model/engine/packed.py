@@ -4,18 +4,20 @@ to wider fields as slots take more values.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from groupcheck.model.engine import bounds
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.kernels.compiled import PACKING, Kernel, Unit, load
 from groupcheck.model.engine.layout import Field, arrange, width_of
 from groupcheck.model.engine.shape import Shape, Values
-from groupcheck.model.engine.store import Reserved, Words, address, aligned_zeros
+from groupcheck.model.engine.store import CHECKED, Reserved, Words, address, aligned_zeros
 from groupcheck.model.engine.tables import group_of
 
 ALL = (1 << 64) - 1
@@ -38,15 +40,17 @@ class Packed:
         self.shape, self.values = shape, values
         self.registers = np.zeros(r.COUNT, np.uint64)
         self.arrays: dict[int, NDArray[Any]] = {}  # what registers point to, kept alive
+        self.reserved: dict[int, Reserved] = {}  # the same, where it grows
         self.filled = [0] * len(shape.inputs)
         self.repacks = 0
+        self.is_torn = False  # memory ran out while arrays and registers did not fit each other
         self.fields: list[Field] = []
         self._search: Kernel | None = None
         self._searched = 0
         self.words = 0
         self.is_hashed = [False] * len(shape.inputs)
         self.outcomes = Reserved(1 << 32)
-        self.registers[r.OUTCOMES] = self.outcomes.address
+        self.point(r.OUTCOMES, self.outcomes)
         self.registers[r.OUTCOMES_USED] = r.OUTCOMES_START
         self.most = [0] * shape.rules  # outcomes of the largest row of each table
         self._static()
@@ -57,15 +61,46 @@ class Packed:
 
     def hold(self, register: int, array: NDArray[Any]) -> NDArray[Any]:
         """Points a register to an array and keeps the array."""
+        if CHECKED:
+            array = bounds.fenced(register, array)
         self.arrays[register] = array
         self.registers[register] = address(array) if array.size else 0
         return array
+
+    def point(self, register: int, memory: Reserved | None) -> None:
+        """Points a register to words that grow; to nothing if there are none."""
+        if memory is None:
+            self.reserved.pop(register, None)
+            self.registers[register] = 0
+        else:
+            self.reserved[register] = memory
+            self.registers[register] = memory.address
 
     def get(self, register: int) -> int:
         return int(self.registers[register])
 
     def kernel(self, name: str) -> None:
-        load(PACKING)[name](address(self.registers))
+        self._call(name, load(PACKING)[name])
+
+    def _call(self, name: str, kernel: Kernel) -> None:
+        if CHECKED:
+            bounds.check_before(name, self.registers, self.arrays)
+        kernel(address(self.registers))
+        if CHECKED:
+            bounds.check_after(name, self.registers, self.arrays, self.reserved)
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """While arrays and registers do not fit each other. After an error inside, no search runs
+        on them any more.
+        """
+        before, self.is_torn = self.is_torn, True
+        yield
+        self.is_torn = before
+
+    def _expect_whole(self) -> None:
+        if self.is_torn:
+            raise MemoryError("memory ran out while the tables were changed")
 
     @property
     def unit(self) -> Unit:
@@ -74,7 +109,8 @@ class Packed:
     def run_search(self) -> None:
         if self._search is None or self._searched != self.words:
             self._search, self._searched = load(self.unit)["search"], self.words
-        self._search(address(self.registers))
+        self._expect_whole()
+        self._call("search", self._search)
 
     def run_search_of(self, registers: Words) -> None:
         """The search kernel for registers of another thread."""
@@ -187,6 +223,10 @@ class Packed:
 
     def layout(self, log: Reserved | None) -> None:
         """Fields for the widths needed; log, outcomes and tables move to them."""
+        with self.changing():
+            self._lay_out(log)
+
+    def _lay_out(self, log: Reserved | None) -> None:
         old = None if not self.words else (self.words, self.fields, self.get(r.KEY_WORDS))
         self._widths = self.needed_widths()
         n = self.shape.places
@@ -220,9 +260,10 @@ class Packed:
         ]
         self.hold(r.FIELDS, u64(moves))
         self.registers[r.FIELD_COUNT], self.registers[r.OLD_WORDS] = len(moves), old_words
+        assert self.words >= old_words, "fewer words for wider fields"  # the log moves upwards
         if log is not None:
             log.ensure(self.words * (self.get(r.STATES) + 1))
-            self.registers[r.LOG] = log.address
+            self.point(r.LOG, log)
             self.kernel("repack_log")
         self.registers[r.SOURCE] = self.outcomes.address
         mapping = np.zeros(0, np.uint32)
@@ -231,8 +272,8 @@ class Packed:
             mapping = np.zeros(self.get(r.OUTCOMES_USED), np.uint32)
             self.outcomes = Reserved(1 << 32)
             self.outcomes.ensure(self.get(r.OUTCOMES_USED) * self.words // old_words + 8)
-            self.registers[r.OUTCOMES] = self.outcomes.address
-        self.hold(r.MOVED_TO, mapping)
+            self.point(r.OUTCOMES, self.outcomes)
+        mapping = self.hold(r.MOVED_TO, mapping)
         self.kernel("repack_outcomes")
         del before
         return mapping
@@ -346,7 +387,7 @@ class Packed:
                 do="cut the slots smaller",
             )
         self.outcomes.ensure(room)
-        self.registers[r.OUTCOMES] = self.outcomes.address
+        self.point(r.OUTCOMES, self.outcomes)
         self.hold(r.TAPE, np.array(tape, np.uint64))
         self.registers[r.TAPE_LENGTH] = len(tape)
         self.ensure_hash_room(rows)
@@ -354,6 +395,7 @@ class Packed:
 
     def dump(self) -> Words:
         """All rows of rules as a tape for `write`."""
+        self._expect_whole()
         most = 1 + max((len(inputs) for inputs in self.shape.inputs[: self.shape.rules]), default=0)
         size = sum(self.filled[: self.shape.rules]) * (most + 1) + self.get(r.OUTCOMES_USED) * most
         tape = self.hold(r.TAPE, np.zeros(size, np.uint64))

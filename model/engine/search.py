@@ -186,8 +186,7 @@ class Search(Loop):
         """Puts (place, table) pairs, flat, in the queue of what is put off."""
         queue = self.packed.arrays[r.DEFERRED]
         if len(pairs) > len(queue):
-            queue = self.packed.hold(r.DEFERRED, np.zeros(len(pairs) + 2 * QUEUE, np.uint64))
-            self.registers[r.DEFERRED_SIZE] = len(queue) // 2
+            queue = self.deferred_room(len(pairs) // 2 + QUEUE)
         queue[: len(pairs)] = pairs
         self.registers[r.DEFERRED_COUNT] = len(pairs) // 2
 
@@ -275,10 +274,11 @@ class Search(Loop):
         state.
         """
         before = self.packed.words, self.packed.view_words
-        moved = self.packed.fit(self.log.memory)
-        self.packed.extend_guards()
-        if (self.packed.words, self.packed.view_words) != before:
-            self.sized_by_words()
+        with self.packed.changing():
+            moved = self.packed.fit(self.log.memory)
+            self.packed.extend_guards()
+            if (self.packed.words, self.packed.view_words) != before:
+                self.sized_by_words()
         if moved:
             self.clear_sieve()
             self.log.reindex(self.log.slots_for(self.log.states))

@@ -4,9 +4,11 @@ are written.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import mmap
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,83 +17,141 @@ from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
 Number = TypeVar("Number", np.uint32, np.uint64)
+CHECKED = bool(os.environ.get("GROUPCHECK_CHECK_BOUNDS"))  # see `bounds.py`
 STEP = 1 << 20  # words of disk taken at once
-LEAVE = 16  # of what a limited address space still has, this part is reserved at most
+FIRST = 1 << 20  # words reserved at first where address space is short
+FENCE = 8  # words behind an array that must never change, where bounds are checked
+PAINT = 0xFEEDC0DE5AFEB07D
 
 
 class Reserved:
-    """An array of 64-bit words that can grow to `most` words without ever being copied, where the
-    system lets us reserve that much.
+    """An array of 64-bit words that grows to `most` words without ever being copied, where the
+    system lets us reserve that much. Where it does not (a limit on address space), the array starts
+    small and moves to a larger stretch of address space whenever it is full.
 
     With a `file` (made if it is not there) the words lie in it, and processes that open it share
     them.
     """
 
     def __init__(self, most: int, file: Path | None = None) -> None:
-        self._space: mmap.mmap | None = None
         self._file, self._on_disk = file, 0
+        self._space: mmap.mmap
         self.words: Words
-        self._reserve(most)
+        if file is not None:
+            self._map_file(file, most)
+            return
+        if has_limited_address_space() or not hasattr(mmap, "MAP_PRIVATE"):
+            self._use(_reserved(min(most, FIRST)))
+            return
+        try:
+            self._use(_reserved(most))
+        except MemoryError:
+            gc.collect()  # searches that are over hold address space
+            self._use(_reserved(min(most, FIRST)))
 
-    def _reserve(self, most: int) -> None:
-        if self._file is not None:
-            self._map_file(self._file, most)
-            return
-        flags = (
-            getattr(mmap, "MAP_PRIVATE", 0)
-            | getattr(mmap, "MAP_ANONYMOUS", 0)
-            | getattr(mmap, "MAP_NORESERVE", 0x4000)
-        )
-        is_limited = False
-        while hasattr(mmap, "MAP_PRIVATE") and most >= 1 << 20:
-            try:
-                self._space = mmap.mmap(-1, most * 8, flags=flags)
-            except (OSError, ValueError, OverflowError):
-                if not is_limited:
-                    gc.collect()  # searches that are over hold address space
-                is_limited = True
-                most //= 2
-                continue
-            if is_limited and most >= LEAVE << 20:
-                # a limit on address space: begin smaller, leave some to others, and copy when it is
-                # full
-                self._space.close()
-                most //= LEAVE
-                self._space = mmap.mmap(-1, most * 8, flags=flags)
-            if hasattr(mmap, "MADV_HUGEPAGE"):
-                self._space.madvise(mmap.MADV_HUGEPAGE)
-            self.words = np.frombuffer(self._space, np.uint64)
-            return
-        self.words = np.zeros(1 << 20, np.uint64)
+    def _use(self, space: mmap.mmap) -> None:
+        self._space = space
+        self.words = np.frombuffer(space, np.uint64)
+        if CHECKED:
+            self.words[-FENCE:] = PAINT
+            self.words = self.words[:-FENCE]
 
     def _map_file(self, file: Path, most: int) -> None:
         """A file with holes, as large as is asked for: it takes disk only where it is written."""
         with file.open("ab+") as opened:
-            size = opened.seek(0, os.SEEK_END)
-            opened.truncate(max(size, most * 8))
-            self._space = mmap.mmap(opened.fileno(), max(size, most * 8))
+            size = max(opened.seek(0, os.SEEK_END), most * 8)
+            opened.truncate(size)
+            with _no_memory():
+                self._space = mmap.mmap(opened.fileno(), size)
         self.words = np.frombuffer(self._space, np.uint64)
 
+    @property
+    def room(self) -> int:
+        """How many words may be written: all, or those of a file that have their disk."""
+        return len(self.words) if self._file is None else self._on_disk
+
+    @property
+    def fence(self) -> Words:
+        """The words behind the last one; none where bounds are not checked, or in a file."""
+        every = np.frombuffer(self._space, np.uint64)
+        return every[len(self.words) :]
+
     def ensure(self, count: int) -> None:
-        """Room for so many words."""
+        """Room for so many words. Raises `MemoryError` where there is none (what the array holds
+        stays as it was), and `OSError` where the disk is full.
+        """
         if self._file is not None:
             if count > len(self.words):
-                self._reserve(max(count, 2 * len(self.words)))
+                self._map_file(self._file, max(count, 2 * len(self.words)))
             if count > self._on_disk:
-                self._on_disk = min(len(self.words), count + STEP)
-                allocate(self._file, 8 * self._on_disk)
-        if count > len(self.words):
-            old = self.words
+                on_disk = min(len(self.words), count + STEP)
+                allocate(self._file, 8 * on_disk)
+                self._on_disk = on_disk
+        elif count > len(self.words):
+            now = len(self.words)
             try:
-                self._reserve(max(count, 2 * len(old)))
-            finally:
-                if len(self.words) < count:
-                    self.words = np.zeros(max(count, len(old) * 3 // 2), np.uint64)
-            self.words[: len(old)] = old
+                self._enlarge(max(count, 2 * now))
+            except MemoryError:
+                gc.collect()
+                self._enlarge(max(count, now + now // 8))
+
+    def _enlarge(self, count: int) -> None:
+        """Moves all to a longer stretch; the system does it without a copy if nobody holds a view."""
+        held = len(self.words)
+        del self.words
+        try:
+            with _no_memory():
+                self._space.resize(8 * (count + FENCE * CHECKED))
+        except (BufferError, SystemError):  # somebody holds a view, or the system cannot do it
+            self._use_again(held)
+            old, space = self.words, _reserved(count)
+            self._use(space)
+            self.words[:held] = old
+        except MemoryError:
+            self._use_again(held)
+            raise
+        else:
+            self._use(self._space)
+
+    def _use_again(self, held: int) -> None:
+        self.words = np.frombuffer(self._space, np.uint64)[:held]
 
     @property
     def address(self) -> int:
         return address(self.words)
+
+
+@contextlib.contextmanager
+def _no_memory() -> Iterator[None]:
+    """What the system says where there is no address space left becomes a `MemoryError`."""
+    try:
+        yield
+    except (OSError, ValueError, OverflowError) as error:
+        raise MemoryError("no address space is left") from error
+
+
+def _reserved(count: int) -> mmap.mmap:
+    """Address space for so many words of this process alone, which take memory once written.
+    Raises `MemoryError`.
+    """
+    size = 8 * (count + FENCE * CHECKED)
+    with _no_memory():
+        if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
+            return mmap.mmap(-1, size)
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
+        space = mmap.mmap(-1, size, flags=flags)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        space.madvise(mmap.MADV_HUGEPAGE)
+    return space
+
+
+def has_limited_address_space() -> bool:
+    """Is there a limit on the address space of this process (`ulimit -v`)?"""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return False
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
 def allocate(file: Path, size: int) -> None:

@@ -18,9 +18,10 @@ import numpy as np
 from attrs import define, field
 from numpy.typing import NDArray
 
+from groupcheck.model.engine import bounds
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.loop import empty_sieve
-from groupcheck.model.engine.store import Words, address
+from groupcheck.model.engine.store import CHECKED, Words, address
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.search import Search
@@ -55,13 +56,13 @@ class Hand:
         for k in OWN:
             theirs = packed.arrays[k]
             if k not in self.arrays or self.arrays[k].shape != theirs.shape:
-                self.arrays[k] = np.zeros_like(theirs)
+                self.arrays[k] = own(k, np.zeros_like(theirs))
             self.registers[k] = address(self.arrays[k])
         self.arrays[r.FIRED][:] = 0
         empty_sieve(self.arrays[r.SIEVE], packed.words)
         size = room * (packed.words + 1)
         if r.LATE not in self.arrays or len(self.arrays[r.LATE]) < size:
-            self.arrays[r.LATE] = np.zeros(size, np.uint64)
+            self.arrays[r.LATE] = own(r.LATE, np.zeros(size, np.uint64))
         self.registers[r.LATE] = address(self.arrays[r.LATE])
         for count in COUNTS:
             self.registers[count] = 0
@@ -74,6 +75,11 @@ class Hand:
         """What it put into a queue."""
         found: Words = self.arrays[register][: int(self.registers[count]) * width]
         return found
+
+
+def own(register: int, array: NDArray[Any]) -> NDArray[Any]:
+    """An array for one thread alone."""
+    return bounds.fenced(register, array) if CHECKED else array
 
 
 def cores() -> int:
@@ -189,11 +195,16 @@ class Threads:
         del self.hands[len(parts) :]
         for k, (hand, (a, b)) in enumerate(zip(self.hands, parts, strict=True)):
             hand.take_up(search, a, b, log.states + k * room, room)
+            if CHECKED:
+                bounds.check_before("search", hand.registers, hand.arrays)
         self.are_busy = True
         try:
             run_all(packed.run_search_of, [hand.registers for hand in self.hands])
         finally:
             self.are_busy = False
+        if CHECKED:
+            for hand in self.hands:
+                bounds.check_after("search", hand.registers, hand.arrays, packed.reserved)
 
     def _collect(self, search: Search) -> None:
         """Their states into the log, side by side; then all that they put off."""

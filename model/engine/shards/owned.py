@@ -130,7 +130,7 @@ def owned(
         )
         replica.log = log
         replica.registers[r.CROWDED] = 0
-        replica.registers[r.LOG], replica.registers[r.STATES] = log.memory.address, states
+        replica.registers[r.STATES] = states
         replica.clear_sieve()
         if held is None:
             _fill(log, replica, store, pieces)
@@ -191,4 +191,4 @@ def _fill(log: Log, replica: Replica, store: Store, pieces: Sequence[Piece]) -> 
         log.memory.ensure((at + len(states) + 1) * w)
         log.memory.words[at * w : (at + len(states)) * w] = states.reshape(-1)
         at += len(states)
-    replica.registers[r.LOG] = log.memory.address
+    replica.packed.point(r.LOG, log.memory)
