@@ -8,7 +8,7 @@ and the painted words behind each array (its fence) are as they were.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,16 @@ from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.store import FENCE, PAINT, Reserved, Words, address, aligned_zeros
 
 Arrays = Mapping[int, NDArray[Any]]
+Sizes = dict[int, Callable[[list[int]], int]]
 NAMES: dict[int, str] = {}
 for _name, _value in vars(r).items():
     if _name.isupper():
         NAMES.setdefault(_value, _name)  # registers come first, then modes and other numbers
 
 # of each array how many elements a kernel may write, from the registers
-MOVING = {r.SCRATCH: lambda n: n[r.KEY_WORDS] + 1}  # of kernels that move log and outcomes
-WRITING = {**MOVING, r.HASH: lambda n: n[r.HASH_SIZE] * (n[r.KEY_WORDS] + 1)}
-SEARCH = {
+MOVING: Sizes = {r.SCRATCH: lambda n: n[r.KEY_WORDS] + 1}  # of kernels that move log and outcomes
+WRITING: Sizes = {**MOVING, r.HASH: lambda n: n[r.HASH_SIZE] * (n[r.KEY_WORDS] + 1)}
+SEARCH: Sizes = {
     **WRITING,
     r.BUFFER: lambda n: n[r.BUFFER_SIZE] * n[r.WORDS],
     r.HASHES: lambda n: n[r.BUFFER_SIZE],

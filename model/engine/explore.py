@@ -19,12 +19,14 @@ from attrs import define
 from groupcheck.model.engine import checkpoint as checkpoints
 from groupcheck.model.engine import threads
 from groupcheck.model.engine.backward import path_of, path_to
+from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.kernels.compiled import PACKING, is_ready
 from groupcheck.model.engine.memory import Watch, peak_bytes, reached, resident_bytes
 from groupcheck.model.engine.reference import conclude
+from groupcheck.model.engine.scarcity import Spare, no_room, ran_out
 from groupcheck.model.engine.search import STRETCH, Search
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.verdict import Limits, Path, Progress, Verdict, Violation
+from groupcheck.model.engine.verdict import UNKNOWN, Limits, Path, Progress, Verdict, Violation
 
 __all__ = ["explore"]
 BETWEEN = 0.2  # seconds between two reports of progress inside a level
@@ -159,6 +161,20 @@ class Run:
             self.saved = time.perf_counter()
             self.saving = self.saved - began
 
+    def ran_out(self) -> None:
+        """Memory has run out: the search ends here. The last complete level is saved if there is
+        memory for that; an earlier checkpoint stays in any case.
+        """
+        s = self.search
+        s.give_up()
+        self.reason = no_room(
+            f"for more than {s.log.states:,} states in level {s.findings.depth + 1}"
+        )
+        try:
+            self.save()
+        except MemoryError:
+            self.reason += ", nor for a newer checkpoint"
+
     def outlook(self) -> str:
         """What was left, and how much more it would take, as far as that can be told."""
         s = self.search
@@ -230,8 +246,8 @@ def explore(
     told does. Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
     that is torn or of another model, scope or version.
     """
-    began, peak = time.perf_counter(), peak_bytes()
-    with without_collection():
+    began, peak, spare = time.perf_counter(), peak_bytes(), Spare()
+    with without_collection(), spare:
         search = checkpoints.load(spec, FilePath(resume)) if resume is not None else Search(spec)
         search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
         directory = None if checkpoint is None else FilePath(checkpoint)
@@ -248,7 +264,22 @@ def explore(
                     run.save()
             except KeyboardInterrupt:
                 run.reason = f"interrupted in level {search.findings.depth + 1}"
+            except (MemoryError, RuleError) as error:
+                if not ran_out(error):
+                    raise
+                spare.give_back()
+                run.ran_out()
         return verdict_of(run)
+    return nothing_found(spec, no_room("for the search"), time.perf_counter() - began)
+
+
+def nothing_found(spec: Spec, reason: str, seconds: float) -> Verdict:
+    """The answer where memory ran out before the first state was expanded."""
+    goals: dict[str, int | None] = {g.name: None for g in spec.goals}
+    fired = {name: 0 for rule in spec.rules for name in rule.names}
+    return Verdict(
+        spec.name, spec.scope, UNKNOWN, reason, 0, 0, 0, seconds, 0, 0.0, fired, goals, (), ()
+    )
 
 
 def verdict_of(run: Run) -> Verdict:
@@ -258,7 +289,12 @@ def verdict_of(run: Run) -> Verdict:
     for name, (at, place, kind) in sorted(
         s.findings.wrong.items(), key=lambda item: (item[1][0], item[0])
     ):
-        violations.append(violation(s, name, at, path_of(s.see, name, path_to(s, place), kind)))
+        try:
+            path = path_of(s.see, name, path_to(s, place), kind)
+        except MemoryError:
+            run.reason += f"; {name} is violated in level {at}, but no memory was left for the path"
+        else:
+            violations.append(violation(s, name, at, path))
     reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
     states = s.log.states
     return answer(

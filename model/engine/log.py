@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.packed import Packed
-from groupcheck.model.engine.store import Reserved, Words, address, aligned_zeros
+from groupcheck.model.engine.store import (
+    Reserved,
+    Words,
+    address,
+    aligned_zeros,
+    has_limited_address_space,
+)
 
 MOST_STATES = (1 << 32) - 2  # places in the index have 32 bits
 FIRST_SLOTS = 1 << 15
@@ -57,7 +63,8 @@ class Log:
         self.size = self.slots = (
             0  # of the index in all, and those that a state is looked for in first
         )
-        self.is_thrifty = False  # where memory is limited, an index is no larger than it must be
+        # where memory is limited, an index is no larger than it must be
+        self.is_thrifty, self._is_short = False, has_limited_address_space()
         self.index_room = 0  # states that the index has room for
         packed.point(r.LOG, self.memory)
 
@@ -110,11 +117,12 @@ class Log:
         """Slots of an index with room for so many states: the size it has, grown as often as
         needed.
         """
+        is_thrifty = self.is_thrifty or self._is_short
         slots = max(self.slots, FIRST_SLOTS)
         while states >= int(slots * LOAD):
-            slots *= 4 if slots < CHEAP_SLOTS and not self.is_thrifty else 2
+            slots *= 4 if slots < CHEAP_SLOTS and not is_thrifty else 2
         worth = BUCKET << max(0, self.packed.state_bits - REMAINDER_BITS[1])
-        is_worth = slots >= CHEAP_SLOTS and not self.is_thrifty and self.packed.words == 1
+        is_worth = slots >= CHEAP_SLOTS and not is_thrifty and self.packed.words == 1
         return worth if is_worth and slots < worth <= WORTH_SLOTS else slots
 
     def holds_remainders(self, slots: int) -> bool:

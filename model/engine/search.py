@@ -291,6 +291,11 @@ class Search(Loop):
                     pulse()
                 self.predicates.arrive(self.state(place), place, self.tables.constant)
 
+    def give_up(self) -> None:
+        """Gives back what only a search that goes on needs; paths can still be found."""
+        self.packed.hold(r.INDEX, np.zeros(0, np.uint32))
+        self.threads.hands.clear()
+
     # -- numbers
 
     @property

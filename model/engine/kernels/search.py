@@ -358,7 +358,7 @@ def search(wide, chained, ctx):
         ctx[r.CROWDED_ROOM] - size,
         ctx[r.PUT_OFF_SIZE] - size,
     )
-    if mode == BACKWARD or mode == CHECK:  # they append nothing
+    if mode in (BACKWARD, CHECK):  # they append nothing
         room, crowded_room, put_off_room = ALL, ALL, ALL
     ctx[r.FOUND_AT] = ALL
     while (
