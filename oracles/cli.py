@@ -25,6 +25,9 @@ from groupcheck.oracles.cli_scope import scope_options
 from groupcheck.oracles.quantities import COUNT, FILE, SECONDS, SIZE, TEXT, Once
 
 UNKNOWN = 3
+# read when numpy is imported, which multiplies no matrices here: each thread of its library takes
+# address space, and where that is limited it ends the process with 1, which would say "violated"
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 _ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
 KINDS = (
     "variants",
@@ -385,28 +388,36 @@ def run(arguments: Sequence[str]) -> int:
         SystemExit,
     ):  # a closed pipe, which click answers with sys.exit(1): 1 would say "violated"
         return UNKNOWN
-    except OSError as error:
+    except (OSError, ImportError) as error:
+        if "shared object" in str(error):  # a library that found no address space
+            return _complain(OUT_OF_MEMORY, UNKNOWN, debug)
+        if isinstance(error, ImportError):
+            return _mistake(error, debug)
         return _complain(
             f"the answer cannot be written or the system refuses: {error.strerror or error}",
             UNKNOWN,
             debug,
         )
     except MemoryError:
-        return _complain(
-            "out of memory: bound the run with --max-memory or --max-states, or make the scope smaller",
-            UNKNOWN,
-        )
+        return _complain(OUT_OF_MEMORY, UNKNOWN, debug)
     except Exception as error:
         from groupcheck.model.engine.errors import RuleError, UserError
 
         if isinstance(error, UserError) and not isinstance(error, RuleError):
             return _complain(str(error), 2, debug)
-        kind = "" if isinstance(error, RuleError) else f"{type(error).__name__}: "
-        return _complain(
-            f"a mistake of groupcheck itself, please report it with the command line (groupcheck --debug shows more): {kind}{error}",
-            UNKNOWN,
-            debug,
-        )
+        return _mistake(error, debug, kind="" if isinstance(error, RuleError) else None)
+
+
+def _mistake(error: Exception, debug: bool, kind: str | None = None) -> int:
+    kind = f"{type(error).__name__}: " if kind is None else kind
+    return _complain(
+        f"a mistake of groupcheck itself, please report it with the command line (groupcheck --debug shows more): {kind}{error}",
+        UNKNOWN,
+        debug,
+    )
+
+
+OUT_OF_MEMORY = "out of memory: raise the limit on memory or address space (ulimit -v), or make the scope smaller"
 
 
 def _complain(text: str, code: int, debug: bool = False) -> int:

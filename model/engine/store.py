@@ -154,6 +154,15 @@ def has_limited_address_space() -> bool:
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
+def expect_space(size: int) -> None:
+    """Raises `MemoryError` where fewer than so many bytes of address space are left: for code that
+    would abort the process instead.
+    """
+    if has_limited_address_space():
+        with _no_memory():
+            mmap.mmap(-1, size).close()
+
+
 def allocate(file: Path, size: int) -> None:
     """Takes so many bytes of disk for a file now: without them, writing to its memory would kill
     the process. Raises `OSError` where it is full.

@@ -27,6 +27,10 @@ import llvmlite
 import llvmlite.binding as llvm
 from attrs import frozen
 
+from groupcheck.model.engine.store import expect_space
+
+# bytes of address space: LLVM aborts the process where it gets no memory (measured: 320 MiB, 8 MiB)
+TO_COMPILE, TO_LINK = 512 << 20, 32 << 20
 Kernel = Callable[[int], None]
 Objects = list[tuple[str, bytes]]  # symbol and object code of each kernel
 _SOURCES = (
@@ -160,6 +164,7 @@ def _write(file: Path, objects: Objects) -> None:
 
 def _compile(unit: Unit) -> Objects:
     """Object code of a unit, from numba."""
+    expect_space(TO_COMPILE)
     from groupcheck.model.engine.kernels import building
 
     return (
@@ -170,6 +175,7 @@ def _compile(unit: Unit) -> Objects:
 
 
 def _link(objects: Objects) -> list[Kernel]:
+    expect_space(TO_LINK)
     if not _engines:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()

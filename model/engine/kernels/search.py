@@ -353,19 +353,15 @@ def search(wide, chained, ctx):
             s += ONE
         return
     size = ctx[r.BUFFER_SIZE]
-    room, crowded_room, put_off_room = (
-        ctx[r.ROOM] - size,
-        ctx[r.CROWDED_ROOM] - size,
-        ctx[r.PUT_OFF_SIZE] - size,
-    )
+    room, crowded_room, put_off_room = ctx[r.ROOM], ctx[r.CROWDED_ROOM], ctx[r.PUT_OFF_SIZE]
     if mode in (BACKWARD, CHECK):  # they append nothing
         room, crowded_room, put_off_room = ALL, ALL, ALL
     ctx[r.FOUND_AT] = ALL
     while (
         s < hi
-        and n < room
-        and ctx[r.CROWDED] < crowded_room
-        and ctx[r.PUT_OFF_COUNT] < put_off_room
+        and n + size < room
+        and ctx[r.CROWDED] + size < crowded_room
+        and ctx[r.PUT_OFF_COUNT] + size < put_off_room
         and ctx[r.ENDLESS] == ZERO
     ):
         before = s
