@@ -294,6 +294,7 @@ class Search(Loop):
     def give_up(self) -> None:
         """Gives back what only a search that goes on needs; paths can still be found."""
         self.packed.hold(r.INDEX, np.zeros(0, np.uint32))
+        self.registers[r.INDEX_SLOTS] = self.registers[r.BUCKETS] = 0
         self.threads.hands.clear()
 
     # -- numbers

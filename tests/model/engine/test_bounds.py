@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from small_group import small_group
 
-from groupcheck.model.engine import Limits, Spec, bounds, explore, invariant, rule, single, store, threads
+from groupcheck.model.engine import (
+    Limits,
+    Spec,
+    bounds,
+    explore,
+    invariant,
+    rule,
+    single,
+    store,
+    threads,
+)
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.search import Search
 from groupcheck.model.engine.store import Reserved
@@ -46,9 +56,10 @@ def test_a_write_behind_the_end_of_an_array_is_named_after_the_kernel_ran(fan, m
 
 
 def test_a_write_behind_the_end_of_the_log_is_named(monkeypatch):
-    monkeypatch.setattr(store, "has_limited_address_space", lambda: True)
-    monkeypatch.setattr(store, "FIRST", 2)
     search = Search(Spec("fan", {"cell": single(0)}, [spread]))
+    short = Reserved(2)
+    short.words[:] = search.log.memory.words[:2]
+    search.log.memory = short
     search.log.reindex(1 << 15)
 
     def by_the_index_alone():
@@ -61,9 +72,11 @@ def test_a_write_behind_the_end_of_the_log_is_named(monkeypatch):
 
 
 def test_a_count_beyond_its_bound_is_named(fan):
-    fan.registers[r.UNSURE_COUNT] = 1 << 20
-    with pytest.raises(AssertionError, match=r"search: UNSURE_COUNT is 1048576, its bound 65536"):
-        fan.stretch(1, 4)
+    after = fan.registers.copy()
+    bounds.check_after("search", after, fan.packed.arrays, fan.packed.reserved)
+    after[r.UNSURE_COUNT] = 65_537
+    with pytest.raises(AssertionError, match=r"search: UNSURE_COUNT is 65537, its bound 65536"):
+        bounds.check_after("search", after, fan.packed.arrays, fan.packed.reserved)
 
 
 def test_where_a_fence_begins_inside_a_word_a_changed_byte_is_seen():
@@ -120,7 +133,7 @@ def test_a_search_whose_log_cannot_grow_says_unknown_and_what_it_reached(monkeyp
     monkeypatch.setattr(Reserved, "ensure", scarce)
     verdict = explore.explore(SPEC)
     assert verdict.verdict == "unknown"
-    assert f"for more than {verdict.states:,} states in level {verdict.depth}" in verdict.reason
+    assert f"for more than {verdict.states:,} states in level {verdict.depth + 1}" in verdict.reason
     assert "states were still to be expanded" in verdict.reason
     assert 10_000 < verdict.states < 40_000
 
@@ -158,7 +171,9 @@ def test_what_was_violated_before_memory_ran_out_stays_violated(monkeypatch):
             raise MemoryError
 
     monkeypatch.setattr(Search, "look_at_whole_states", after_a_violation)
-    verdict = explore.explore(Spec("fan", {"cell": single(0)}, [spread], invariants=[low]), Limits())
+    verdict = explore.explore(
+        Spec("fan", {"cell": single(0)}, [spread], invariants=[low]), Limits()
+    )
     assert verdict.verdict == "violated"
     assert [v.name for v in verdict.violations] == ["low"]
     assert verdict.reason.startswith("stopped: the system gave no memory")
