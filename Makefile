@@ -32,8 +32,9 @@ bench: $(READY) ## speed and memory beside Spin and a C loop, as ratios; about 1
 bench-spark: $(READY) ## one search in one process and over Spark's executors, side by side; about 5 minutes
 	@$(RUN)/python tests/bench/bench_spark.py $(BENCH)
 
-nightly: $(READY) ## what takes hours: 20,000 random schedules on the real coordinator, two dozen executors killed, 2,000 random specs before the judge
+nightly: $(READY) ## what takes hours: 20,000 random schedules on the real coordinator, 2,000 random specs before the judge, kills, limits
 	@$(RUN)/python tests/model/engine/judged.py 10000 2000
+	@$(RUN)/python tests/oracles/limited.py
 	@$(RUN)/python tests/oracles/spark/kills.py
 	@$(RUN)/pytest tests/oracles/conform/test_conform_random.py --hypothesis-profile=nightly
 

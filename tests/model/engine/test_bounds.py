@@ -175,7 +175,7 @@ def test_what_was_violated_before_memory_ran_out_stays_violated(monkeypatch):
         Spec("fan", {"cell": single(0)}, [spread], invariants=[low]), Limits()
     )
     assert verdict.verdict == "violated"
-    assert [v.name for v in verdict.violations] == ["low"]
+    assert [v.invariant for v in verdict.violations] == ["low"]
     assert verdict.reason.startswith("stopped: the system gave no memory")
 
 
