@@ -94,7 +94,7 @@ def short(monkeypatch):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_log_smaller_than_what_its_index_has_room_for_loses_no_state(short, monkeypatch, workers):
+def test_a_log_that_moves_as_it_grows_loses_no_state(short, monkeypatch, workers):
     monkeypatch.setattr(threads, "WORTH", 2)
     monkeypatch.setattr(threads, "cores", lambda: 2)
     verdict = explore.explore(SPEC, workers=workers)

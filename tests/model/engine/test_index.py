@@ -69,6 +69,18 @@ def scattered(states, bits):
     return intrinsics.scattered.py_func(states.copy(), np.uint64(64 - bits))
 
 
+def test_the_kernel_stops_where_the_log_is_full_though_the_index_has_room():
+    loop, states = loop_of(20, 23), np.arange(1, 1 << 18, dtype=np.uint64)
+    loop.log.memory = Reserved(1 << 15)
+    loop.log.reindex(1 << 20)
+    needs = np.zeros_like(states)
+    loop.registers[r.SOURCE] = address(needs)
+    loop.run(r.TAKE_IN, 0, len(states), states)
+    assert 0 < loop.log.states < len(loop.log.memory.words) == 1 << 15
+    take_in(loop, states)
+    assert held(loop) == states.reshape(-1, 1).tolist()
+
+
 @pytest.mark.parametrize("bits", [9, 16])
 def test_scattering_a_word_loses_nothing(bits):
     everything = np.arange(1 << bits, dtype=np.uint64)
