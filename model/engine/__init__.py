@@ -18,7 +18,9 @@ from groupcheck.model.engine.promises import (
     step_invariant,
     view,
 )
-from groupcheck.model.engine.spec import Rule, Slot, Spec, array, but, rule, single, urgent
+from groupcheck.model.engine.rule import Rule, Slot, array, rule, single, urgent
+from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.values import but
 from groupcheck.model.engine.verdict import Firing, Limits, Path, Progress, Step, Verdict, Violation
 
 __all__ = [

@@ -6,18 +6,39 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol
 
 from groupcheck.model.engine.errors import SpecError, shown
 from groupcheck.model.engine.pools import flaw
 from groupcheck.model.engine.promises import Predicate, StepInvariant
-from groupcheck.model.engine.spec import Rule, Slot, Spec
+from groupcheck.model.engine.rule import Rule, Slot, Value
 from groupcheck.model.engine.verdict import DEADLOCK
 
 RESERVED = ("me", "scope", "state")  # parameters with a meaning of their own
 
 
-def fit(spec: Spec) -> None:
+class Parts(Protocol):
+    """What a `Spec` holds."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def slots(self) -> Mapping[str, Slot]: ...
+    @property
+    def rules(self) -> tuple[Rule, ...]: ...
+    @property
+    def invariants(self) -> tuple[Predicate | StepInvariant, ...]: ...
+    @property
+    def goals(self) -> tuple[Predicate, ...]: ...
+    @property
+    def ends(self) -> tuple[Predicate, ...]: ...
+    @property
+    def views(self) -> tuple[Predicate, ...]: ...
+    @property
+    def initial(self) -> tuple[Mapping[str, Value], ...]: ...
+
+
+def fit(spec: Parts) -> None:
     """Raises `SpecError` for what does not fit."""
     _slots(spec)
     _initial(spec)
@@ -55,7 +76,7 @@ def fit(spec: Spec) -> None:
     _names(spec)
 
 
-def _slots(spec: Spec) -> None:
+def _slots(spec: Parts) -> None:
     if not isinstance(spec.slots, Mapping) or not spec.slots:
         raise SpecError(
             "slots are a mapping with at least one slot",
@@ -96,7 +117,7 @@ def _value(value: Any, where: str) -> None:
         )
 
 
-def _initial(spec: Spec) -> None:
+def _initial(spec: Parts) -> None:
     if not spec.initial:
         raise SpecError(
             "there is no initial state",
@@ -118,7 +139,7 @@ def _initial(spec: Spec) -> None:
             _value(value, f"initial slot {name}")
 
 
-def _rule(spec: Spec, r: Rule) -> None:
+def _rule(spec: Parts, r: Rule) -> None:
     if not isinstance(r, Rule):
         given = (
             f"{type(r).__name__} {r.name}"
@@ -147,7 +168,7 @@ def _rule(spec: Spec, r: Rule) -> None:
         )
 
 
-def _step_invariant(spec: Spec, p: StepInvariant) -> None:
+def _step_invariant(spec: Parts, p: StepInvariant) -> None:
     """Each rule that it names must be there and touch its slots; without names, some rule must."""
     where = f"step invariant {p.name}"
     for name in p.slots:
@@ -171,7 +192,7 @@ def _step_invariant(spec: Spec, p: StepInvariant) -> None:
         )
 
 
-def _views(spec: Spec) -> None:
+def _views(spec: Parts) -> None:
     views = {v.name: v for v in spec.views}
 
     def within(name: str, path: tuple[str, ...]) -> Iterator[str]:
@@ -194,7 +215,7 @@ def _views(spec: Spec) -> None:
             _indexes(spec, p)
 
 
-def _arrays(spec: Spec, name: str) -> dict[str, int]:
+def _arrays(spec: Parts, name: str) -> dict[str, int]:
     """The arrays that a slot or view reads, with their sizes."""
     views = {v.name: v for v in spec.views}
     if name in views:
@@ -203,7 +224,7 @@ def _arrays(spec: Spec, name: str) -> dict[str, int]:
     return {} if size is None else {name: size}
 
 
-def _indexes(spec: Spec, p: Predicate) -> None:
+def _indexes(spec: Parts, p: Predicate) -> None:
     """Each index variable must stand for one element at a time, of arrays of one size."""
     is_view = any(p is v for v in spec.views)
     where = f"{'view' if is_view else 'predicate'} {p.name}"
@@ -244,7 +265,7 @@ def _indexes(spec: Spec, p: Predicate) -> None:
             )
 
 
-def _names(spec: Spec) -> None:
+def _names(spec: Parts) -> None:
     for what, given in (
         ("rule", spec.rules),
         ("invariant", spec.invariants),

@@ -23,7 +23,8 @@ import attrs
 import numpy as np
 
 from groupcheck.model.engine.promises import Predicate, StepInvariant
-from groupcheck.model.engine.spec import Rule, Spec
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.spec import Spec
 
 _INSTALLED = {"site-packages", "dist-packages"}
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin, get_type_hints, overload
+from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
 
 from attrs import frozen
 
 from groupcheck.model.engine.errors import SpecError
 from groupcheck.model.engine.functions import parameters_of, told
-
-if TYPE_CHECKING:
-    from groupcheck.model.engine.spec import Rule
+from groupcheck.model.engine.rule import Rule
 
 _PLACE = re.compile(r"^(\w+)(?:\[([^\W\d]\w*)\])?$")
 _INDEXED = re.compile(r"^\w+\[([a-z]|\d+)\]$")

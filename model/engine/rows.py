@@ -18,7 +18,7 @@ from groupcheck.model.engine.errors import RuleError, UserError
 from groupcheck.model.engine.functions import outcomes
 from groupcheck.model.engine.pools import Pool
 from groupcheck.model.engine.promises import StepInvariant
-from groupcheck.model.engine.spec import Guard
+from groupcheck.model.engine.rule import Guard
 from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, fault, too_many
 from groupcheck.model.engine.tables import Instance, Table, Tables
 

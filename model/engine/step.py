@@ -15,7 +15,8 @@ from groupcheck.model.engine.errors import RuleError, SpecError, UserError, show
 from groupcheck.model.engine.functions import AnswerError, outcomes, truth
 from groupcheck.model.engine.pools import flaw
 from groupcheck.model.engine.promises import Predicate, StepInvariant
-from groupcheck.model.engine.spec import Rule, Spec
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.verdict import Firing, Path, Step
 
 State = tuple[Any, ...]

@@ -13,7 +13,8 @@ from attrs import frozen
 
 from groupcheck.model.engine.errors import SpecError
 from groupcheck.model.engine.promises import Predicate, StepInvariant
-from groupcheck.model.engine.spec import Rule, Spec
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import Semantics
 
 Instance = tuple[Rule, int, tuple[int, ...]]  # a rule, its index, its places

@@ -6,16 +6,16 @@ import importlib
 import pkgutil
 from difflib import get_close_matches
 
-import groupcheck.model.mutations
 from groupcheck.model.engine import UserError
 from groupcheck.model.mutations.mutation import Mutation
 
 
 def all_mutations() -> tuple[Mutation, ...]:
     """Every known bug, in alphabetical order of their ids."""
+    here = importlib.import_module(__package__)
     modules = [
-        importlib.import_module(f"groupcheck.model.mutations.{m.name}")
-        for m in pkgutil.iter_modules(groupcheck.model.mutations.__path__)
+        importlib.import_module(f"{__package__}.{m.name}")
+        for m in pkgutil.iter_modules(here.__path__)
     ]
     return tuple(
         sorted(

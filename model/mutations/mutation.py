@@ -12,7 +12,7 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import Spec
-from groupcheck.model.engine.spec import Rule
+from groupcheck.model.engine.rule import Rule
 
 SEEDED = "seeded"  # the `ticket` of a mistake that nobody is known to have made
 

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine import Spec, SpecError
-from groupcheck.model.engine.spec import Rule, Slot
+from groupcheck.model.engine.rule import Rule, Slot
 
 Feature = Callable[[Spec], Spec]
 Outcomes = Iterable[Any]

@@ -8,7 +8,7 @@ from zlib import crc32
 from attrs import frozen
 
 from groupcheck.model.engine import Predicate, Rule, Slot, Spec, StepInvariant
-from groupcheck.model.engine.spec import Guard
+from groupcheck.model.engine.rule import Guard
 
 
 @frozen

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from groupcheck.model.engine import but
-from groupcheck.model.engine.spec import Rule
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.client import (
     Client,
     Member,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.engine import but
-from groupcheck.model.engine.spec import Rule
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.client import (
     NOTHING,
     Client,

@@ -11,7 +11,7 @@ from typing import Any
 from attrs import define, field
 
 from groupcheck.model.engine import Spec
-from groupcheck.model.engine.spec import Rule
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.engine.step import Semantics
 
 Numbers = tuple[int, ...]

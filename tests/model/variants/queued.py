@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine import Spec, array, but, rule, urgent
-from groupcheck.model.engine.spec import Rule
+from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol import client as member
 from groupcheck.model.protocol import client_faults as faulty
 from groupcheck.model.protocol.client import Client, Member, Prepare
