@@ -21,11 +21,12 @@ Racks = tuple[tuple[str, tuple[frozenset[str], ...]], ...]
 
 class NoAssignment(Exception):
     """Kafka's class throws over this input. `thrown`: the name of the Java exception, without its
-    package.
+    package. `traceback`: where the assignor's own code raised it, as Python prints it; empty where
+    that is not known.
     """
 
-    def __init__(self, thrown: str, why: str) -> None:
-        self.thrown = thrown
+    def __init__(self, thrown: str, why: str, traceback: str = "") -> None:
+        self.thrown, self.why, self.traceback = thrown, why, traceback
         super().__init__(f"{thrown}: {why}")
 
 

@@ -13,17 +13,25 @@ same answer on any machine; only an assignor that does not come to an end is sto
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
 from attrs import asdict, frozen
 
-from groupcheck.model.assignors import Group, NoAssignment
+from groupcheck.model.assignors import Group, NoAssignment, Partitions
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.asked import ONLY, Answers, Asked, answer_shown, asked_of, breaks
-from groupcheck.oracles.assignment.offered import Claim, Claims, Library, Offered
-from groupcheck.oracles.assignment.promises import ASSIGNORS
+from groupcheck.oracles.assignment.asked import (
+    Answers,
+    Asked,
+    GivenUp,
+    answer_shown,
+    asked_of,
+    breaks,
+    to_judge,
+)
+from groupcheck.oracles.assignment.offered import Claim, Claims, Library, Offered, own_traceback
+from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES
 from groupcheck.oracles.assignment.validity import Assigned, named
 
 SCHEMA = "groupcheck.against/1"
@@ -31,8 +39,9 @@ EXAMPLES = 250
 OF_CLAIMS = 50  # examples of single claims: there are few of them
 CAUSES = 3
 SHOWN = 4  # ways in which one answer breaks a promise
-INSTALL = "pip install 'groupcheck[proof]'"
+INSTALL = "pip install 'groupcheck[contract]'"
 Progress = Callable[[str], None]
+Search = Callable[[], "list[Finding]"]
 
 
 @frozen
@@ -48,11 +57,7 @@ class Beside:
 
 @frozen
 class Finding:
-    """A promise that an assignor breaks, with the smallest example. `group`: None where it is about
-    one member's claim. `code` shows it again.
-
-    `kafka`: what Kafka's own assignor of that name does there, where that can be said.
-    """
+    """A promise that an assignor breaks, with the smallest example."""
 
     library: str
     version: str
@@ -60,10 +65,13 @@ class Finding:
     promise: str
     words: str
     circumstances: tuple[str, ...]
-    group: Group | None
+    group: Group | None  # None where it is about one member's claim
     answer: Any
-    code: str
-    kafka: Beside | None = None
+    code: str  # shows it again
+    kafka: Beside | None = None  # what Kafka's own assignor of that name does there, if known
+    traceback: str = (
+        ""  # of the assignor's own code, if it raised an exception or had to be stopped
+    )
 
     def document(self) -> dict[str, Any]:
         """As plain JSON."""
@@ -77,6 +85,7 @@ class Finding:
             "input": shown(self.group) if self.group else None,
             "answer": self.answer,
             "code": self.code,
+            "traceback": self.traceback or None,
             "kafka": asdict(self.kafka) if self.kafka else None,
         }
 
@@ -139,21 +148,21 @@ def findings(
     installed("--against")
     found: list[Finding] = []
     given_up = []
-    searches = 0
+    searched = 0
     with library.open():
         for offered in library.assignors:
             answers = Answers(offered)
-            for search in _searches(library, answers, examples):
+            for search in searches_of(library, answers, examples, beyond=True).values():
                 if progress is not None:
                     progress(
-                        f"{library.name} {library.version}: {offered.name}, search {searches + 1},"
+                        f"{library.name} {library.version}: {offered.name}, search {searched + 1},"
                         f" {len(found)} found"
                     )
-                searches += 1
+                searched += 1
                 found += search()
             if answers.gave_up:
                 given_up.append(offered.name)
-    return Against(library, examples, searches, tuple(found), tuple(given_up))
+    return Against(library, examples, searched, tuple(found), tuple(given_up))
 
 
 def installed(where: str) -> None:
@@ -166,22 +175,49 @@ def installed(where: str) -> None:
         ) from None
 
 
-def _searches(
-    library: Library, answers: Answers, examples: int
-) -> Iterator[Callable[[], list[Finding]]]:
-    offered = answers.offered
-    for asked in asked_of(offered, beyond=True):
-        yield partial(searched, library, answers, asked, examples)
-    if offered.claims is not None:
-        yield partial(_about_claims, library, offered, offered.claims, examples)
-
-
-def searched(
-    library: Library, answers: Answers, asked: Asked, examples: int, *, no_worse: bool = False
-) -> list[Finding]:
-    """How an assignor of the library breaks one promise, in up to `CAUSES` ways. `no_worse`: only
-    where Kafka's own keeps it.
+def searches_of(
+    library: Library,
+    answers: Answers,
+    examples: int,
+    *,
+    beyond: bool = False,
+    no_worse: bool = False,
+    must_judge: bool = False,
+) -> dict[str, Search]:
+    """For each promise a search for how an assignor of the library breaks it. `beyond`: see
+    `asked_of`. `no_worse`: only where Kafka's own keeps it. `must_judge`: a search that could judge
+    no answer at all has that as its finding.
     """
+
+    def search(asked: Asked) -> list[Finding]:
+        found = _searched(library, answers, asked, examples, no_worse)
+        return found or (_unjudged(library, answers, asked, examples) if must_judge else [])
+
+    offered = answers.offered
+    searches: dict[str, Search] = {
+        asked.promise: partial(search, asked) for asked in asked_of(offered, beyond=beyond)
+    }
+    if offered.claims is not None:
+        for promise, wrong, code in (
+            ("claims are told", _not_told, offered.claims.told_code),
+            ("claims are one's own", _not_own, offered.claims.newcomer_code),
+        ):
+            searches[promise] = partial(
+                _about_claims,
+                library,
+                offered,
+                promise,
+                partial(wrong, offered.claims),
+                code,
+                examples,
+            )
+    return searches
+
+
+def _searched(
+    library: Library, answers: Answers, asked: Asked, examples: int, no_worse: bool
+) -> list[Finding]:
+    """How an assignor of the library breaks one promise, in up to `CAUSES` ways."""
     from groupcheck.oracles.assignment.asked_groups import minimal
 
     offered = answers.offered
@@ -194,32 +230,69 @@ def searched(
         beside = _beside(library, offered, asked, group) if no_worse else None
         return beside is None or beside.keeps
 
-    for groups in (
-        groups for groups in asked.groups if groups in ONLY.get(offered.like, asked.groups)
-    ):
+    for groups in asked.kinds(offered.like):
         while (
             len(found) < CAUSES
             and (group := minimal(groups, wanted, circumstances, examples)) is not None
         ):
-            words, why = "; ".join(answers.broken(asked, group)[:SHOWN]), circumstances(group)
-            shown, code = answer_shown(answers.of(group)), offered.code(group)
-            beside = _beside(library, offered, asked, group)
+            violations, why = answers.broken(asked, group)[:SHOWN], circumstances(group)
             found.append(
                 Finding(
                     library.name,
                     library.version,
                     offered.name,
                     asked.promise,
-                    words,
+                    "; ".join(violation.words for violation in violations),
                     tuple(sorted(why)),
                     group,
-                    shown,
-                    code,
-                    beside,
+                    answer_shown(answers.of(group)),
+                    offered.code(group),
+                    _beside(library, offered, asked, group),
+                    next((v.traceback for v in violations if v.traceback), ""),
                 )
             )
             before.append(why)
     return found
+
+
+def _unjudged(library: Library, answers: Answers, asked: Asked, examples: int) -> list[Finding]:
+    """The finding that a search judged no answer, or that it ended before it had asked for all; no
+    finding where it judged one.
+    """
+    from groupcheck.oracles.assignment.asked_groups import drawn
+    from groupcheck.oracles.conform.assignors_inputs import size
+
+    offered = answers.offered
+    groups = [group for kind in asked.kinds(offered.like) for group in drawn(kind, examples)]
+    try:
+        given = {group: answers.of(group) for group in groups}
+    except GivenUp:
+        given = {}
+    if answers.gave_up:
+        given = {group: answers.known[group] for group in answers.silent}
+        why = "it gave no answer (in time) too often and is not asked any more"
+    elif any(to_judge(asked, offered.like, group, answer) for group, answer in given.items()):
+        return []
+    elif all(isinstance(answer, NoAssignment) for answer in given.values()):
+        why = "it never gave an assignment"
+    else:
+        why = f"no answer is {' and '.join(PROMISES[asked.promise].needs)}, as this promise needs"
+    group, answer = min(given.items(), key=lambda known: size(known[0]))
+    told = f"; for the smallest group: {answer}" if isinstance(answer, NoAssignment) else ""
+    return [
+        Finding(
+            library.name,
+            library.version,
+            offered.name,
+            asked.promise,
+            f"not judged in {len(groups):,} groups, because {why}{told}",
+            (),
+            group,
+            answer_shown(answer),
+            offered.code(group),
+            traceback=answer.traceback if isinstance(answer, NoAssignment) else "",
+        )
+    ]
 
 
 def _beside(library: Library, offered: Offered, asked: Asked, group: Group) -> Beside | None:
@@ -235,36 +308,40 @@ def _beside(library: Library, offered: Offered, asked: Asked, group: Group) -> B
 
 
 def _about_claims(
-    library: Library, offered: Offered, claims: Claims, examples: int
+    library: Library,
+    offered: Offered,
+    promise: str,
+    wrong: Callable[[Claim], str | None],
+    code: Callable[[Partitions, int], str],
+    examples: int,
 ) -> list[Finding]:
     from groupcheck.oracles.assignment.asked_groups import minimal_claim
 
-    found = []
-    for promise, wrong, code in (
-        ("claims are told", _not_told, claims.told_code),
-        ("claims are one's own", _not_own, claims.newcomer_code),
-    ):
-        claim = minimal_claim(partial(_is_wrong, wrong, claims), min(examples, OF_CLAIMS))
-        if claim is not None:
-            told = str(wrong(claims, claim))
-            found.append(
-                Finding(
-                    library.name,
-                    library.version,
-                    offered.name,
-                    promise,
-                    told,
-                    (),
-                    None,
-                    None,
-                    code(*claim),
-                )
-            )
-    return found
+    def told(claim: Claim) -> tuple[str | None, str]:
+        """What is wrong, and the traceback where it is an exception."""
+        try:
+            return wrong(claim), ""
+        except Exception as raised:  # of somebody's own class
+            return f"{type(raised).__name__}: {raised}", own_traceback(raised)
 
-
-def _is_wrong(wrong: Callable[[Claims, Claim], str | None], claims: Claims, claim: Claim) -> bool:
-    return wrong(claims, claim) is not None
+    claim = minimal_claim(lambda claim: told(claim)[0] is not None, min(examples, OF_CLAIMS))
+    if claim is None:
+        return []
+    words, traceback = told(claim)
+    return [
+        Finding(
+            library.name,
+            library.version,
+            offered.name,
+            promise,
+            str(words),
+            (),
+            None,
+            None,
+            code(*claim),
+            traceback=traceback,
+        )
+    ]
 
 
 def _not_told(claims: Claims, claim: Claim) -> str | None:

@@ -90,7 +90,7 @@ def _installed(name: str) -> Library:
         raise UserError(
             f"{name} is not installed or too old: {missing}",
             where="--against",
-            do="pip install 'groupcheck[kafka]'",
+            do=f"pip install --upgrade {name}",
         ) from None
 
 
@@ -125,7 +125,7 @@ def told(result: Against) -> Iterator[str]:
 
 
 def finding_told(finding: Finding) -> str:
-    """What is wrong, under which circumstances, and what to paste."""
+    """What is wrong, under which circumstances, where the assignor raised it, and what to paste."""
     who = f"{finding.library} {finding.version}".strip()
     lines = [_wrapped(f"{finding.assignor} of {who}, {finding.promise}: {finding.words}")]
     if finding.circumstances:
@@ -137,6 +137,9 @@ def finding_told(finding: Finding) -> str:
             else "breaks it here, too"
         )
         lines.append(_wrapped(f"Kafka's own {finding.kafka.assignor} {does}", "  "))
+    if finding.traceback:
+        shown = "\n".join(map(printable, finding.traceback.splitlines()))
+        lines.append(textwrap.indent(shown, "  ") + "\n")
     return "".join([*lines, "\n", textwrap.indent(finding.code, "    ")])
 
 

@@ -12,7 +12,13 @@ from attrs import field, frozen
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.offered import NO_ANSWER, Offered, TooLong, ended_after
+from groupcheck.oracles.assignment.offered import (
+    NO_ANSWER,
+    Offered,
+    TooLong,
+    ended_after,
+    own_traceback,
+)
 from groupcheck.oracles.assignment.promises import MADE, PROMISES, Case, promised
 from groupcheck.oracles.assignment.rounds import restless
 from groupcheck.oracles.assignment.validity import Assigned, Violation, named
@@ -35,6 +41,10 @@ class Asked:
     groups: tuple[str, ...]
     of_many: Callable[[Answers, Group], Iterable[Violation]] | None = None
     beyond: bool = False
+
+    def kinds(self, like: str | None) -> tuple[str, ...]:
+        """Those kinds of groups that make sense for an assignor like Kafka's of that name."""
+        return tuple(kind for kind in self.groups if kind in ONLY.get(like, self.groups))
 
 
 FRESH, CLAIMED = ("fresh",), ("fresh", "settled", "with_older_claims")
@@ -123,11 +133,16 @@ class Answers:
         return answer
 
     @property
+    def silent(self) -> list[Group]:
+        """Groups for which it gave no answer in time, or broke down."""
+        return self.hung + self.broke
+
+    @property
     def gave_up(self) -> bool:
         """Is it not asked any more?"""
         return len(self.hung) >= MOST_HUNG or len(self.broke) >= MOST_BROKEN
 
-    def broken(self, asked: Asked, group: Group) -> tuple[str, ...]:
+    def broken(self, asked: Asked, group: Group) -> tuple[Violation, ...]:
         """How the answer breaks the promise; no answer breaks none."""
         key = asked.promise, group
         if key not in self.violations:
@@ -140,32 +155,45 @@ class Answers:
             except GivenUp:
                 return ()
             self.violations[key] = found
-        return tuple(violation.words for violation in self.violations[key])
+        return self.violations[key]
 
 
 def breaks(
     asked: Asked, like: str | None, group: Group, answer: Assigned | NoAssignment
 ) -> tuple[Violation, ...]:
     """How one answer breaks the promise."""
-    if asked is ANSWERS or isinstance(answer, NoAssignment):
-        return (
-            (Violation("answers", str(answer)),)
-            if asked is ANSWERS and isinstance(answer, NoAssignment)
-            else ()
-        )
+    if asked is ANSWERS and isinstance(answer, NoAssignment):
+        return (Violation("answers", str(answer), traceback=answer.traceback),)
+    case = to_judge(asked, like, group, answer)
+    return () if asked is ANSWERS or case is None else tuple(PROMISES[asked.promise].broken(case))
+
+
+def to_judge(
+    asked: Asked, like: str | None, group: Group, answer: Assigned | NoAssignment
+) -> Case | None:
+    """The answer, if it either keeps or breaks the promise: the promise is made of such a group,
+    and the answer keeps those without which this one means nothing.
+    """
+    if isinstance(answer, NoAssignment):
+        return None
+    case = Case(group, answer)
+    if asked.promise not in PROMISES:
+        return case
     if like is not None and not asked.beyond and asked.promise not in promised(like, group):
-        return ()
-    promise, case = PROMISES[asked.promise], Case(group, answer)
-    if any(True for needed in promise.needs for _ in PROMISES[needed].broken(case)):
-        return ()
-    return tuple(promise.broken(case))
+        return None
+    needed = PROMISES[asked.promise].needs
+    return None if any(True for name in needed for _ in PROMISES[name].broken(case)) else case
 
 
 def _another(answers: Answers, group: Group) -> Iterator[Violation]:
     """Asked again after other questions, it gives the same answer: calls leave no memory."""
     first, again = answers.of(group), answers.again(group)
     if str(first) != str(again) if isinstance(first, NoAssignment) else first != again:
-        yield Violation("the same again", f"asked again it answers {answer_shown(again)}")
+        yield Violation(
+            "the same again",
+            f"asked again it answers {answer_shown(again)}",
+            traceback=again.traceback if isinstance(again, NoAssignment) else "",
+        )
 
 
 def answer_of(
@@ -176,13 +204,13 @@ def answer_of(
         with ended_after(patience):
             return offered.solve(group)
     except NoAssignment as none:
-        return none
-    except TooLong:
-        return NoAssignment(NO_ANSWER, f"none within {patience:g} s")
+        return NoAssignment(none.thrown, none.why, own_traceback(none))
+    except TooLong as hung:
+        return NoAssignment(NO_ANSWER, f"none within {patience:g} s", own_traceback(hung))
     except UserError:
         raise
     except Exception as raised:
-        return NoAssignment(type(raised).__name__, f"{raised}"[:200])
+        return NoAssignment(type(raised).__name__, f"{raised}"[:200], own_traceback(raised))
 
 
 def answer_shown(answer: Assigned | NoAssignment) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
+from pathlib import Path
+from traceback import TracebackException
 from typing import Any
 
 from attrs import field, frozen
@@ -13,6 +15,8 @@ from groupcheck.model.assignors import Group, Member, NoAssignment, Partition, P
 from groupcheck.oracles.assignment.validity import Assigned, named
 
 NO_ANSWER = "no answer"  # what is said of an assignor that hangs, ends, or talks of something else
+MOST_FRAMES = 30  # of a traceback, the innermost ones: recursion may be deep
+ORACLES = str(Path(__file__).parents[1])  # the code that calls an assignor
 MOST_GIVEN = 10_000  # partitions of one member: groups that are asked have a dozen
 
 Claim = tuple[Partitions, int]
@@ -147,6 +151,22 @@ def member_code(member: Member) -> str:
         if (value := getattr(member, name)) is not None
     ]
     return f"Member({', '.join(given)})"
+
+
+def own_traceback(raised: BaseException) -> str:
+    """Where the assignor's own code raised it, as Python prints it, without the frames of
+    groupcheck around it; empty where it was not raised in that code.
+    """
+    shown = TracebackException.from_exception(raised, limit=-MOST_FRAMES)
+    link: TracebackException | None = shown
+    while link is not None:
+        link.stack[:] = [frame for frame in link.stack if not frame.filename.startswith(ORACLES)]
+        link = link.__cause__ or link.__context__
+    if not shown.stack:
+        return ""
+    if isinstance(raised, TooLong):
+        return "".join(["Stopped here (most recent call last):\n", *shown.stack.format()])
+    return "".join(shown.format())
 
 
 class TooLong(BaseException):

@@ -141,7 +141,9 @@ def restless(answer: Answer, group: Group, *, cooperative: bool) -> Iterator[Vio
         for n, one in enumerate(change.rounds, 1):
             where = f"{change.words}, round {n}"
             if isinstance(one.given, NoAssignment):
-                yield Violation("sequence", f"{where}: throws {one.given}")
+                yield Violation(
+                    "sequence", f"{where}: throws {one.given}", traceback=one.given.traceback
+                )
                 return
             wrong = [
                 *valid(one.group, one.given),

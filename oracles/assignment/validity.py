@@ -20,13 +20,12 @@ Place = tuple[str | None, Partition | None]
 
 @frozen
 class Violation:
-    """A promise that an assignment breaks, and how. `places`: what is to be marked where the
-    assignment is drawn.
-    """
+    """A promise that an assignment breaks, and how."""
 
     promise: str
     words: str
-    places: tuple[Place, ...] = field(default=(), eq=False)
+    places: tuple[Place, ...] = field(default=(), eq=False)  # marked where the assignment is drawn
+    traceback: str = field(default="", eq=False)  # of an assignor that raised instead of answering
 
 
 def named(partition: Partition) -> str:

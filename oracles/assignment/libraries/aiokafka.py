@@ -5,19 +5,18 @@ assigned is kept on the class itself.
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from importlib import metadata
 from typing import Any
 
 from groupcheck.model.assignors import Group, Member, Partitions
-from groupcheck.oracles.assignment.libraries.in_process import CLUSTER, Cluster, quiet
-from groupcheck.oracles.assignment.offered import (
-    Claim,
-    Claims,
-    Library,
-    Offered,
-    assigned,
-    by_topic,
+from groupcheck.oracles.assignment.libraries.in_process import (
+    CLUSTER,
+    Cluster,
+    listed,
+    quiet,
 )
+from groupcheck.oracles.assignment.offered import Claim, Claims, Library, Offered, by_topic
 from groupcheck.oracles.assignment.validity import Assigned
 
 MODULES = {
@@ -29,6 +28,7 @@ NEW = {
     "member_assignment": None,
     "generation": -1,
 }  # the state of the sticky class before anything was assigned
+quietly = partial(quiet, "aiokafka")
 CODE = '''from {module} import {name} as Assignor
 from aiokafka.coordinator.protocol import \
 ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
@@ -54,27 +54,28 @@ def sent(assignor, topics):
 
 def library() -> Library:
     """The installed one. Raises `ImportError` where there is none."""
-    quiet("aiokafka")
-    offered = []
-    for name, (module, class_name) in MODULES.items():
-        assignor = _Assignor(
-            getattr(importlib.import_module(module), class_name),
-            CODE.format(module=module, name=class_name),
-        )
-        claims = (
-            Claims(
-                assignor.told, assignor.of_a_newcomer, assignor.told_code, assignor.newcomer_code
-            )
-            if name == "sticky"
-            else None
-        )
-        offered.append(Offered(name, name, assignor.solve, assignor.code, claims))
-    return Library("aiokafka", metadata.version("aiokafka"), tuple(offered))
+    found = (
+        offered(getattr(importlib.import_module(module), class_name), name, name)
+        for name, (module, class_name) in MODULES.items()
+    )
+    return Library("aiokafka", metadata.version("aiokafka"), tuple(found), quietly)
+
+
+def offered(assignor: type, name: str, like: str | None) -> Offered:
+    """One class of aiokafka's, or one that is derived from its AbstractPartitionAssignor."""
+    asked = _Assignor(assignor)
+    claims = (
+        Claims(asked.told, asked.of_a_newcomer, asked.told_code, asked.newcomer_code)
+        if hasattr(assignor, "parse_member_metadata")
+        else None
+    )
+    return Offered(name, like, asked.solve, asked.code, claims)
 
 
 class _Assignor:
-    def __init__(self, assignor: Any, code: str) -> None:
-        self.assignor, self.start = assignor, code
+    def __init__(self, assignor: Any) -> None:
+        self.assignor = assignor
+        self.start = CODE.format(module=assignor.__module__, name=assignor.__qualname__)
 
     def keeps(self, member: Member) -> bool:
         """Was it assigned anything that its assignor remembers?"""
@@ -108,13 +109,7 @@ class _Assignor:
                 else self.own()
             )
             members[m.id] = self.sent(assignor, sorted(m.topics))
-        answer = self.own().assign(Cluster(dict(group.topics)), members)
-        return assigned(
-            {
-                member: [(topic, p) for topic, numbers in given.assignment for p in numbers]
-                for member, given in answer.items()
-            }
-        )
+        return listed(self.own().assign(Cluster(dict(group.topics)), members))
 
     def read(self, assignor: Any, topics: list[str]) -> Claim:
         claim = self.assignor.parse_member_metadata(self.sent(assignor, topics))

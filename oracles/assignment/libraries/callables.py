@@ -1,11 +1,13 @@
-"""An assignor of one's own as a Python function: it takes a `Group` and gives what each member
-gets.
+"""An assignor of one's own, as a Python function or as a class of a client library.
+
+A function takes a `Group` and gives what each member gets:
 
     def mine(group: Group) -> Mapping[str, Iterable[tuple[str, int]]]      # or {"A": {"t": [0, 1]}}
 
-`groupcheck.model.assignors` says what is in a `Group`. `--against my_package.assignors:mine`
-imports the module, and so runs what it runs when it is imported; modules of the current folder are
-found.
+`groupcheck.model.assignors` says what is in a `Group`. A class is one of kafka-python's or
+aiokafka's, or is derived from one, such as their AbstractPartitionAssignor; it is asked as the
+library's leader asks it. `--against my_package.assignors:mine` imports the module, and so runs what
+it runs when it is imported; modules of the current folder are found.
 """
 
 from __future__ import annotations
@@ -16,12 +18,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from groupcheck.model.assignors import Group
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.libraries import aiokafka, kafka_python
 from groupcheck.oracles.assignment.offered import Library, Offered, assigned, group_code
+from groupcheck.oracles.assignment.promises import ASSIGNORS
 from groupcheck.oracles.assignment.validity import Assigned
 
 Function = Callable[[Group], Any]
+CLASSES = {"kafka.coordinator.assignors": kafka_python, "aiokafka.coordinator.assignors": aiokafka}
 
 
 def imported(name: str) -> Function:
@@ -44,8 +51,22 @@ def imported(name: str) -> Function:
     return found  # type: ignore[no-any-return]
 
 
-def library(name: str, function: Function, like: str | None) -> Library:
-    """One assignor, by the name that shows where it is (`module:function`)."""
+def library(name: str, assignor: Function | type, like: str | None) -> Library:
+    """One assignor, by the name that shows where it is (`module:function`). `like`: left out, for a
+    class what its own `name` says, if one of Kafka's has that name.
+    """
+    path = name.partition(":")[2]
+    for base in getattr(assignor, "__mro__", ()):
+        for package, client in CLASSES.items():
+            if base.__module__.startswith(f"{package}."):
+                own = getattr(assignor, "name", None)
+                like = like or (own if own in ASSIGNORS else None)
+                offered = client.offered(assignor, path, like)
+                return Library(name, "", (evolve(offered, ask_again=True),), client.quietly)
+    return _of_function(name, assignor, like)
+
+
+def _of_function(name: str, function: Function, like: str | None) -> Library:
     module, _, path = name.partition(":")
 
     def solve(group: Group) -> Assigned:

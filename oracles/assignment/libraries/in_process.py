@@ -1,12 +1,19 @@
-"""What kafka-python and aiokafka have in common: they ask a cluster for its topics and write to
-loggers.
+"""What kafka-python and aiokafka have in common: they ask a cluster for its topics, answer in the
+same form and write to loggers.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from attrs import frozen
+
+from groupcheck.model.assignors import NoAssignment
+from groupcheck.oracles.assignment.offered import assigned
+from groupcheck.oracles.assignment.validity import Assigned
 
 CLUSTER = '''class Cluster:
     """What assignors ask of the metadata."""
@@ -42,6 +49,29 @@ class Cluster:
         return set(range(self.sizes[topic])) if topic in self.sizes else None
 
 
-def quiet(logger: str) -> None:
-    """A library that is asked thousands of strange questions shall not warn of each."""
-    logging.getLogger(logger).setLevel(logging.CRITICAL + 1)
+def listed(answer: Any) -> Assigned:
+    """What `assign` of an assignor's class gave: for each member an object with an `assignment`,
+    which lists topics with their partitions. Raises `NoAssignment` for anything else.
+    """
+    try:
+        given = {
+            member: [(topic, number) for topic, numbers in one.assignment for number in numbers]
+            for member, one in answer.items()
+        }
+    except (AttributeError, TypeError, ValueError):
+        raise NoAssignment(
+            "WrongAnswer", f"not an assignment for each member: {answer!r:.80}"
+        ) from None
+    return assigned(given)
+
+
+@contextmanager
+def quiet(logger: str) -> Iterator[None]:
+    """While it is asked thousands of strange questions, a library does not warn of each."""
+    log = logging.getLogger(logger)
+    before = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        log.setLevel(before)

@@ -5,19 +5,18 @@ format first.
 from __future__ import annotations
 
 from collections import namedtuple
+from functools import partial
 from importlib import metadata
 from typing import Any
 
 from groupcheck.model.assignors import Group, Member, Partitions
-from groupcheck.oracles.assignment.libraries.in_process import CLUSTER, Cluster, quiet
-from groupcheck.oracles.assignment.offered import (
-    Claim,
-    Claims,
-    Library,
-    Offered,
-    assigned,
-    by_topic,
+from groupcheck.oracles.assignment.libraries.in_process import (
+    CLUSTER,
+    Cluster,
+    listed,
+    quiet,
 )
+from groupcheck.oracles.assignment.offered import Claim, Claims, Library, Offered, by_topic
 from groupcheck.oracles.assignment.validity import Assigned
 
 MODULES = {
@@ -30,6 +29,7 @@ MODULES = {
     ),
 }
 Joined = namedtuple("Joined", "member_id group_instance_id metadata")
+quietly = partial(quiet, "kafka")
 CODE = '''from collections import namedtuple
 
 from {module} import {name} as Assignor
@@ -55,9 +55,8 @@ def library() -> Library:
     """The installed one. Raises `ImportError` where there is none."""
     import importlib
 
-    quiet("kafka")
     version = metadata.version("kafka-python")
-    offered = []
+    found = []
     for name, (module, class_name) in MODULES.items():
         try:
             assignor = getattr(importlib.import_module(module), class_name)
@@ -65,23 +64,25 @@ def library() -> Library:
             if name == "range":
                 raise
             continue  # older versions offer fewer
-        offered.append(
-            _Assignor(name, assignor, CODE.format(module=module, name=class_name)).offered()
-        )
-    return Library("kafka-python", version, tuple(offered))
+        found.append(offered(assignor, name, name))
+    return Library("kafka-python", version, tuple(found), quietly)
+
+
+def offered(assignor: type, name: str, like: str | None) -> Offered:
+    """One class of kafka-python's, or one that is derived from its AbstractPartitionAssignor."""
+    asked = _Assignor(assignor)
+    claims = (
+        Claims(asked.told, asked.of_a_newcomer, asked.told_code, asked.newcomer_code)
+        if hasattr(assignor, "parse_member_metadata")
+        else None
+    )
+    return Offered(name, like, asked.solve, asked.code, claims)
 
 
 class _Assignor:
-    def __init__(self, name: str, assignor: Any, code: str) -> None:
-        self.name, self.assignor, self.start = name, assignor, code
-
-    def offered(self) -> Offered:
-        claims = (
-            Claims(self.told, self.of_a_newcomer, self.told_code, self.newcomer_code)
-            if "sticky" in self.name
-            else None
-        )
-        return Offered(self.name, self.name, self.solve, self.code, claims)
+    def __init__(self, assignor: Any) -> None:
+        self.assignor = assignor
+        self.start = CODE.format(module=assignor.__module__, name=assignor.__qualname__)
 
     def sent(self, topics: list[str], owned: Partitions | None, generation: int) -> Any:
         from kafka.protocol.consumer.metadata import (
@@ -101,13 +102,7 @@ class _Assignor:
             Joined(m.id, m.instance, self.sent(sorted(m.topics), _claim(m), m.generation))
             for m in group.members
         ]
-        answer = self.assignor().assign(Cluster(dict(group.topics)), joined)
-        return assigned(
-            {
-                member: [(topic, p) for topic, numbers in given.assignment for p in numbers]
-                for member, given in answer.items()
-            }
-        )
+        return listed(self.assignor().assign(Cluster(dict(group.topics)), joined))
 
     def told(self, owned: Partitions, generation: int) -> Claim:
         read = self.assignor.parse_member_metadata(

@@ -206,12 +206,12 @@ def test_without_hypothesis_or_the_library_one_line_says_what_to_install(monkeyp
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     with pytest.raises(
         UserError,
-        match=r"needs hypothesis, which is not installed \(pip install 'groupcheck\[proof\]'\)",
+        match=r"needs hypothesis, which is not installed \(pip install 'groupcheck\[contract\]'\)",
     ):
         findings(Library("own", "", ()))
     monkeypatch.setitem(sys.modules, "aiokafka.coordinator.assignors.range", None)
     with pytest.raises(
-        UserError, match=r"aiokafka is not installed or too old: .*groupcheck\[kafka\]"
+        UserError, match=r"aiokafka is not installed or too old: .*pip install --upgrade aiokafka"
     ):
         library_of("aiokafka")
 
