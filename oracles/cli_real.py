@@ -104,12 +104,13 @@ def conform(**options: Any) -> int:
 @click.option(
     "--against",
     metavar="NAME",
-    help='Look for what is wrong with kafka-python, aiokafka, apache, module:function or "program: COMMAND" instead.',
+    help="Look for what is wrong with the assignors of kafka-python, aiokafka or apache, with"
+    ' module:function, module:Class or "program: COMMAND" instead.',
 )
 @click.option(
     "--like",
     metavar="ASSIGNOR",
-    help="With --against: the assignor of Kafka whose promises a function or program makes.",
+    help="With --against: the assignor of Kafka whose promises a function, class or program makes.",
 )
 @click.option(
     "--examples",

@@ -14,7 +14,6 @@ from groupcheck.oracles.files import whole
 if TYPE_CHECKING:
     import pyarrow
 
-INSTALL = "pip install 'groupcheck[spark]'"
 # Column -> Arrow type.
 BUGS = {
     "id": "string", "ticket": "string", "variant": "string", "rule": "string", "invariant": "string", "title": "string", "scope": "string",
@@ -26,12 +25,16 @@ CONFORMANCE = {
 }  # fmt: skip
 
 
-def needed(where: str) -> None:
-    """Raises `UserError` where pyarrow, which writes tables, is missing."""
+def needed(where: str, extra: str = "parquet") -> None:
+    """Raises `UserError` where pyarrow, which writes tables, is missing. `extra`: the one of
+    groupcheck's extras that brings it for the task at hand.
+    """
     try:
         import pyarrow.parquet  # noqa: F401
     except ImportError:
-        raise UserError("pyarrow is not installed", where=where, do=INSTALL) from None
+        raise UserError(
+            "pyarrow is not installed", where=where, do=f"pip install 'groupcheck[{extra}]'"
+        ) from None
 
 
 def schema(columns: Mapping[str, str]) -> pyarrow.Schema:

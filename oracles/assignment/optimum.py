@@ -336,6 +336,6 @@ def _scipy() -> tuple[Any, Any]:
     except ImportError:
         raise UserError(
             "the fewest moves are found with scipy, which is not installed",
-            do="pip install groupcheck[proof]",
+            do="pip install 'groupcheck[assign]'",
         ) from None
     return linprog, sparse

@@ -27,7 +27,7 @@ SMALL = (
     9,
     None,
 )  # numbers up to these are tried first, so that an example is one that a person can follow
-INSTALL = "pip install 'groupcheck[proof]'"
+INSTALL = "pip install 'groupcheck[assign]'"
 Progress = Callable[[str], None]
 Values = dict[str, int]
 

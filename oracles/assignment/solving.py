@@ -123,7 +123,7 @@ def _planned(question: Question, names: tuple[str, ...], case: Case, seconds: fl
     except ImportError:
         raise UserError(
             "constraints are solved with scipy, which is not installed",
-            do="pip install groupcheck[proof]",
+            do="pip install 'groupcheck[assign]'",
         ) from None
 
 
@@ -133,7 +133,7 @@ def _z3() -> Any:
     except ImportError:
         raise UserError(
             "constraints are solved with z3, which is not installed",
-            do="pip install groupcheck[proof]",
+            do="pip install 'groupcheck[assign]'",
         ) from None
     return z3
 

@@ -58,7 +58,7 @@ class Client:
             return f"{self.name} {version(self.name)}"
         except PackageNotFoundError:
             raise UserError(
-                f"{self.name} is not installed", do="pip install groupcheck[kafka]"
+                f"{self.name} is not installed", do="pip install 'groupcheck[record]'"
             ) from None
 
     def command(

@@ -20,7 +20,6 @@ from groupcheck.oracles import parquet
 from groupcheck.oracles.document import as_text
 from groupcheck.oracles.files import write
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.spark.session import checked_master
 from groupcheck.oracles.sweep import rows as tables
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.folder import PAGE, TABLE, Done, Folder
@@ -67,7 +66,7 @@ def run(
     """
     began = time.monotonic()
     _must_fit(spark, out, resume, workers)
-    parquet.needed("groupcheck sweep")
+    parquet.needed("groupcheck sweep", extra="sweep")
     sweep = grown(read_sweep(file), printable(str(file)))
     folder = Folder(out or Path(f"sweep-{datetime.now():%Y%m%d-%H%M%S}"))
     folder.opened(resume)
@@ -88,6 +87,8 @@ def run(
 
 def _must_fit(spark: str | None, out: Path | None, resume: bool, workers: int) -> None:
     if spark is not None:
+        from groupcheck.oracles.spark.session import checked_master
+
         checked_master(spark)
     if resume and out is None:
         raise UserError(

@@ -70,7 +70,7 @@ def _yaml(text: str, where: str) -> Any:
         raise UserError(
             "PyYAML is not installed",
             where=where,
-            do="pip install 'groupcheck[spark]', or write TOML",
+            do="pip install 'groupcheck[sweep]', or write TOML",
         ) from None
 
     class Strict(yaml.SafeLoader):  # type: ignore[misc,unused-ignore]

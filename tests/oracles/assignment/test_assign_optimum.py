@@ -160,6 +160,6 @@ def test_without_claims_nothing_moves_and_scipy_is_not_asked_for(monkeypatch):
     ]
     claiming = Group({"t": 2}, [Member("A", "t", {"t": [0, 1]}, 1), Member("B", "t")])
     with pytest.raises(
-        UserError, match=r"scipy, which is not installed \(pip install groupcheck\[proof\]\)"
+        UserError, match=r"scipy, which is not installed \(pip install 'groupcheck\[assign\]'\)"
     ):
         best_of.optimum(claiming)

@@ -312,7 +312,7 @@ def test_constraints_without_a_solver_say_what_to_install(capsys, monkeypatch, m
     assert cli.run(["assign", str(DATA / file)]) == 2
     expected = (
         f"groupcheck: error: constraints are solved with {told}, which is not installed (pip"
-        " install groupcheck[proof])\n"
+        " install 'groupcheck[assign]')\n"
     )
     assert capsys.readouterr().err == expected
 

@@ -68,7 +68,7 @@ def test_a_library_that_is_not_installed_is_named_with_what_to_install(
     assert cli.run(["record", "--scenario", "join", "--client", "aiokafka"]) == 2
     assert (
         capsys.readouterr().err
-        == "groupcheck: error: aiokafka is not installed (pip install groupcheck[kafka])\n"
+        == "groupcheck: error: aiokafka is not installed (pip install 'groupcheck[record]')\n"
     )
 
 
