@@ -22,6 +22,7 @@ from attrs import asdict, frozen
 from groupcheck.model.assignors import Group, NoAssignment, Partitions
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.asked import (
+    FRESH,
     Answers,
     Asked,
     GivenUp,
@@ -189,28 +190,25 @@ def searches_of(
     no answer at all has that as its finding.
     """
 
-    def search(asked: Asked) -> list[Finding]:
-        found = _searched(library, answers, asked, examples, no_worse)
+    def search(asked: Asked, broken: Search) -> list[Finding]:
+        found = broken()
         return found or (_unjudged(library, answers, asked, examples) if must_judge else [])
 
     offered = answers.offered
     searches: dict[str, Search] = {
-        asked.promise: partial(search, asked) for asked in asked_of(offered, beyond=beyond)
+        asked.promise: partial(
+            search, asked, partial(_searched, library, answers, asked, examples, no_worse)
+        )
+        for asked in asked_of(offered, beyond=beyond)
     }
     if offered.claims is not None:
         for promise, wrong, code in (
             ("claims are told", _not_told, offered.claims.told_code),
             ("claims are one's own", _not_own, offered.claims.newcomer_code),
         ):
-            searches[promise] = partial(
-                _about_claims,
-                library,
-                offered,
-                promise,
-                partial(wrong, offered.claims),
-                code,
-                examples,
-            )
+            says = partial(wrong, offered.claims)
+            broken = partial(_about_claims, library, offered, promise, says, code, examples)
+            searches[promise] = partial(search, Asked(promise, FRESH), broken)
     return searches
 
 

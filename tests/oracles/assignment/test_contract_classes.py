@@ -17,6 +17,9 @@ from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
 from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.coordinator.assignors.sticky.sticky_assignor import (
+    StickyPartitionAssignor as StickyOfKafkaPython,
+)
 from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
 import groupcheck
@@ -112,6 +115,19 @@ def test_a_class_with_a_name_of_its_own_makes_the_promises_that_all_make():
     told = failure(contract, "answers")
     assert told.index("in assign\n") < told.index("in pick\n") and "kafka_python.py" not in told
     assert "KeyError: 'no rack'" in told
+
+
+class NeverAssigns(StickyOfKafkaPython):
+    """What its members claim is right, but it never assigns anything."""
+
+    def assign(self, cluster, members):
+        raise KeyError("no rack")
+
+
+def test_claims_are_not_green_either_for_a_class_that_never_assigns():
+    contract = groupcheck.assignor_contract(NeverAssigns, examples=5)
+    for promise in promises(contract):
+        assert "KeyError: 'no rack'" in failure(contract, promise)
 
 
 def test_a_class_that_gives_something_else_than_its_client_expects_is_told_so():
