@@ -8,7 +8,6 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from numbers import Integral, Real
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
@@ -18,19 +17,15 @@ import attrs
 from groupcheck.model.engine import Limits, Spec, UserError
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import (
-    HOLDS,
-    UNKNOWN,
-    VIOLATED,
-    Path,
     Progress,
     Verdict,
     Violation,
 )
+from groupcheck.oracles.answer import Answer, Walked
 from groupcheck.oracles.subject import Subject, one_of, subject
 from groupcheck.oracles.zeros import judged
 
 if TYPE_CHECKING:
-    from groupcheck.oracles.explain import Explanation
     from groupcheck.oracles.report import Report
 
 __all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk"]
@@ -50,42 +45,16 @@ class Spreading:
     hand_over: int | None = None
 
 
-@attrs.frozen(slots=False)
-class CheckResult:
+@attrs.frozen(slots=False, repr=False)
+class CheckResult(Answer):
     """A verdict and what it is about. Prints as text, shows itself in a notebook, and is true only
     if the verdict is `holds`.
     """
 
-    subject: Subject
-    verdict: Verdict
-    engine: str = "fast"
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    @property
-    def holds(self) -> bool:
-        return self.verdict.verdict == HOLDS
-
-    @property
-    def violated(self) -> bool:
-        return self.verdict.verdict == VIOLATED
-
-    @property
-    def unknown(self) -> bool:
-        return self.verdict.verdict == UNKNOWN
-
-    @property
-    def exit_code(self) -> int:
-        """0 holds, 1 violated, 3 unknown (2 is left for bad usage)."""
-        return {HOLDS: 0, VIOLATED: 1, UNKNOWN: 3}[self.verdict.verdict]
-
-    @cached_property
-    def explanations(self) -> tuple[Explanation, ...]:
-        """Every violation explained, the shortest first."""
-        from groupcheck.oracles.explain import explain
-
-        return tuple(explain(self.subject, violation) for violation in self.verdict.violations)
+    def __repr__(self) -> str:
+        v = self.verdict
+        broken = "".join(f", {x.invariant} breaks at depth {x.depth}" for x in v.violations[:1])
+        return f"<CheckResult {self.subject.title}: {v.verdict}, {v.states:,} states{broken}>"
 
     def explain(self) -> str:
         """The counterexamples as text: a paragraph and a table of steps each; empty where there is
@@ -161,28 +130,14 @@ class CheckResult:
         return self.verdict.violations[0]
 
 
-@attrs.frozen(slots=False)
-class Followed:
-    """Where a key leads: the path, and every invariant that breaks along it -> the first step that
-    breaks it.
-    """
+@attrs.frozen(slots=False, repr=False)
+class Followed(Walked):
+    """Where a key leads. Prints as text and shows itself in a notebook."""
 
-    subject: Subject
-    key: str
-    path: Path
-    broken: Mapping[str, int]
-
-    @property
-    def steps(self) -> tuple[tuple[str, int | None], ...]:
-        """(rule or rule:label, index) of each step."""
-        return tuple((s.firing.name, s.firing.me) for s in self.path.steps)
-
-    @cached_property
-    def explanations(self) -> tuple[Explanation, ...]:
-        """The path told once for each promise that it breaks; once as it is if it breaks none."""
-        from groupcheck.oracles.explain import retell
-
-        return retell(self.subject, self.path, self.key)
+    def __repr__(self) -> str:
+        broken = ", ".join(self.broken) or "nothing"
+        steps = len(self.path.steps)
+        return f"<Followed {self.subject.title}: {steps} steps, breaks {broken}>"
 
     def report(self) -> Report:
         """Headline and explanations, ready to be shown."""

@@ -13,7 +13,7 @@ from groupcheck.oracles.printable import place, plain
 from groupcheck.oracles.zeros import zeros
 
 if TYPE_CHECKING:
-    from groupcheck.oracles.check import CheckResult, Followed
+    from groupcheck.oracles.answer import Answer, Walked
     from groupcheck.oracles.explain import Explanation
 
 SCHEMA = "groupcheck.verdict/2"
@@ -25,7 +25,7 @@ def as_text(document: Any) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def verdict_document(result: CheckResult) -> dict[str, Any]:
+def verdict_document(result: Answer) -> dict[str, Any]:
     """All that `groupcheck check --json` prints. Times (`seconds`) apart, the same question gives
     the same document.
     """
@@ -55,7 +55,7 @@ def verdict_document(result: CheckResult) -> dict[str, Any]:
     }
 
 
-def path_document(followed: Followed) -> dict[str, Any]:
+def path_document(followed: Walked) -> dict[str, Any]:
     """All that `groupcheck explain --json` prints, schema groupcheck.path/1."""
     about = followed.subject
     return {

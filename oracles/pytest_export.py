@@ -17,7 +17,7 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.subject import Subject
 
 if TYPE_CHECKING:
-    from groupcheck.oracles.check import CheckResult
+    from groupcheck.oracles.answer import Answer
 
 HEAD = '''"""Counterexamples of {title}, written by groupcheck {version}.
 
@@ -42,7 +42,7 @@ def test_{name}():
 """
 
 
-def test_file(result: CheckResult) -> str:
+def test_file(result: Answer) -> str:
     """The text of the file. Raises `UserError` for a spec that is no variant: a test could not
     import it by name.
     """

@@ -15,7 +15,7 @@ from groupcheck.oracles.printable import brief
 from groupcheck.oracles.zeros import Zero, zeros
 
 if TYPE_CHECKING:
-    from groupcheck.oracles.check import CheckResult
+    from groupcheck.oracles.answer import Answer
     from groupcheck.oracles.explain import Explanation
     from groupcheck.oracles.subject import Subject
 
@@ -38,7 +38,7 @@ class Report:
     zeros: tuple[Zero, ...] = ()
 
 
-def report(result: CheckResult) -> Report:
+def report(result: Answer) -> Report:
     """The report of a check."""
     v = result.verdict
     reason = (
@@ -80,7 +80,7 @@ def _shown(value: Any) -> str:
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def facts(result: CheckResult) -> Iterator[tuple[str, str]]:
+def facts(result: Answer) -> Iterator[tuple[str, str]]:
     """The numbers of a check as (name, text)."""
     v, spec = result.verdict, result.subject.spec
     if scope := scope_words(result.subject):

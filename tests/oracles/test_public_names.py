@@ -137,3 +137,14 @@ def test_a_written_file_keeps_the_place_that_a_link_names(tmp_path):
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "new"
     assert (tmp_path / "real").stat().st_mode & 0o777 == 0o640
+
+
+def test_the_repr_of_a_result_is_one_short_line():
+    result = groupcheck.check("classic", members=1, generations=1)
+    assert repr(result) == "<CheckResult classic: holds, 9 states>"
+    broken = groupcheck.check("classic", mutation="keeps_partitions_when_lost")
+    assert len(repr(broken)) < 200 and "hand_off" in repr(broken)
+    followed = groupcheck.follow(
+        "classic", broken.verdict.violations[0].key, mutation="keeps_partitions_when_lost"
+    )
+    assert len(repr(followed)) < 200 and "hand_off" in repr(followed)
