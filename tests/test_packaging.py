@@ -87,6 +87,7 @@ def test_only_light_dependencies_are_asked_of_everyone(wheel: zipfile.ZipFile):
         "jinja2",
         "numba",
         "numpy",
+        "psutil",
         "rich",
     }
 
