@@ -58,6 +58,8 @@ def command(debug: bool) -> None:
     """A model checker and test oracle for Kafka consumer-group protocols.
 
     Exit codes: 0 holds, 1 violated, 2 bad usage or input, 3 unknown.
+
+    GROUPCHECK_CACHE_DIR: the folder for compiled code and jars, ~/.cache/groupcheck if not set.
     """
 
 

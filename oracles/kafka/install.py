@@ -3,7 +3,8 @@ need neither Maven nor the network.
 
 The folder's name holds the Kafka version and a hash of the sources, so a new groupcheck builds anew
 and several versions live side by side. It appears whole or not at all; two processes that need it
-at once build it once.
+at once build it once. It must be this user's alone, and every jar in it the one that is pinned
+(`pins.py`), each time that Java starts.
 """
 
 from __future__ import annotations
@@ -14,32 +15,36 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.cache import REMEDY, cache_directory, refuse_exposed
+from groupcheck.oracles.kafka.pins import BUILT, PINS, checked, digest, pinned
 from groupcheck.oracles.kafka.versions import known
 
 GOALS = ("compiler:compile", "jar:jar", "dependency:copy-dependencies")
 NEEDED = (
     "install a JDK 17 or newer and Maven (on Debian: apt-get install default-jdk-headless maven)"
 )
+FETCHED = "Maven fetched this: look at its mirrors and at its local repository, ~/.m2"
 BUILD_S = 600.0
 
 
 @frozen
 class Program:
     """A Maven module that a Kafka version is compiled into. `title` is what messages call it,
-    `place` its folder in the cache.
+    `place` its folder in the cache, `pins` the file with the digests of what it needs.
     """
 
     title: str
     sources: Path
     jar: str
     place: str
+    pins: Path = PINS
 
 
 DRIVER = Program(
@@ -54,15 +59,19 @@ def tell(message: str) -> None:
 
 def classpath(version: str, say: Callable[[str], None] = tell, program: Program = DRIVER) -> str:
     """A program's class path for a Kafka version, built now if it was not yet. Raises `UserError`
-    where that cannot be done.
+    where that cannot be done, or where a jar is not the one that is pinned.
     """
     home = folder(known(version), program)
+    wanted = pinned(program.jar, version, program.pins)
     if not home.is_dir():
         tools(program)
         with locked(home, program):
             if not home.is_dir():
-                _build(version, home, say, program)
-    return f"{home / program.jar}{os.pathsep}{home / 'jars' / '*'}"
+                say(f"building {program.title} for Kafka {version} (first use only, some 20 s)")
+                with built(version, program, home) as new:
+                    checked(new, program.jar, wanted, FETCHED)
+                    new.replace(home)
+    return os.pathsep.join(map(str, checked(home, program.jar, wanted)))
 
 
 def java(program: Program = DRIVER) -> str:
@@ -87,12 +96,15 @@ def _tool(name: str, why: str) -> str:
 
 
 def folder(version: str, program: Program = DRIVER) -> Path:
-    """Where the program for that version is, or will be."""
-    digest = hashlib.sha256()
+    """Where the program for that version is, or will be. Raises `UserError` where there is no cache
+    folder to execute anything from.
+    """
+    sources = hashlib.sha256()
     for path in sorted(p for p in program.sources.rglob("*") if p.is_file()):
-        digest.update(f"{path.relative_to(program.sources)}\0".encode() + path.read_bytes() + b"\0")
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "groupcheck" / program.place / f"{version}-{digest.hexdigest()[:16]}"
+        sources.update(
+            f"{path.relative_to(program.sources)}\0".encode() + path.read_bytes() + b"\0"
+        )
+    return cache_directory() / program.place / f"{version}-{sources.hexdigest()[:16]}"
 
 
 @contextmanager
@@ -103,53 +115,64 @@ def locked(home: Path, program: Program = DRIVER) -> Iterator[None]:
     except ImportError:
         raise UserError(f"{program.title} runs on Linux and macOS only") from None
     try:
-        home.parent.mkdir(parents=True, exist_ok=True)
+        home.parent.mkdir(exist_ok=True, mode=0o700)
+        refuse_exposed(home.parent)
         file = (home.parent / f"{home.name}.lock").open("w")
     except OSError as error:
         raise UserError(
-            f"cannot write to the cache {home.parent}: {error.strerror}",
-            do="set XDG_CACHE_HOME to a folder of yours",
+            f"cannot write to the cache {home.parent}: {error.strerror}", do=REMEDY
         ) from None
     with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _build(version: str, home: Path, say: Callable[[str], None], program: Program) -> None:
-    say(f"building {program.title} for Kafka {version} with Maven (first use only, some 20 s)")
+@contextmanager
+def built(
+    version: str, program: Program, home: Path, options: Sequence[str] = ()
+) -> Iterator[Path]:
+    """The program, compiled and fetched with Maven into a temporary folder beside `home`, with the
+    digest of its own jar. `options` are Maven's. What was fetched is not compared with the pins.
+    """
     with tempfile.TemporaryDirectory(dir=home.parent, prefix=".building-") as place:
         shutil.copytree(program.sources, place, dirs_exist_ok=True)
-        jars, log = Path(place, "built", "jars"), home.parent / f"{home.name}.log"
-        options = [f"-Dkafka={version}", f"-DoutputDirectory={jars}", "-DincludeScope=runtime"]
-        command = [tools()[0], "--batch-mode", "--no-transfer-progress", *options, *GOALS]
-        # Maven lives for seconds: the first compiler alone halves its time.
-        environment = os.environ | {
-            "MAVEN_OPTS": f"-XX:TieredStopAtLevel=1 {os.environ.get('MAVEN_OPTS', '')}"
-        }
-        with log.open("wb") as output:
-            try:
-                ended = subprocess.run(
-                    command,
-                    cwd=place,
-                    env=environment,
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=output,
-                    timeout=BUILD_S,
-                )
-            except subprocess.TimeoutExpired:
-                raise UserError(
-                    f"Maven did not end within {BUILD_S:.0f} s", where=str(log)
-                ) from None
-        if ended.returncode:
-            raise UserError(
-                _why(log.read_text(errors="replace"), program),
-                where=str(log),
-                do="Maven needs the network on first use, and a JDK 17 or newer",
-            )
-        shutil.copy(Path(place, "target", program.jar), jars.parent)
-        jars.parent.replace(home)
+        new, log = Path(place, "built"), home.parent / f"{home.name}.log"
+        new.mkdir(mode=0o700)
+        Path(place, ".mvn").mkdir()  # else Maven takes extensions from the next one further up
+        told = [f"-Dkafka={version}", f"-DoutputDirectory={new / 'jars'}", *options]
+        _maven([*told, "-DincludeScope=runtime", *GOALS], Path(place), log, program)
+        shutil.copy(Path(place, "target", program.jar), new)
+        (new / BUILT).write_text(digest(new / program.jar))
+        for path in new.rglob("*"):
+            path.chmod(path.stat().st_mode & ~0o022)
+        yield new
         log.unlink()
+
+
+def _maven(arguments: Sequence[str], place: Path, log: Path, program: Program) -> None:
+    """Runs Maven in a folder. A file whose published checksum does not fit ends the run."""
+    command = [tools(program)[0], "--batch-mode", "--no-transfer-progress", "--strict-checksums"]
+    # Maven lives for seconds: the first compiler alone halves its time.
+    quick = f"-XX:TieredStopAtLevel=1 {os.environ.get('MAVEN_OPTS', '')}"
+    with log.open("wb") as output:
+        try:
+            ended = subprocess.run(
+                [*command, *arguments],
+                cwd=place,
+                env=os.environ | {"MAVEN_OPTS": quick},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                timeout=BUILD_S,
+            )
+        except subprocess.TimeoutExpired:
+            raise UserError(f"Maven did not end within {BUILD_S:.0f} s", where=str(log)) from None
+    if ended.returncode:
+        raise UserError(
+            _why(log.read_text(errors="replace"), program),
+            where=str(log),
+            do="Maven needs the network on first use, and a JDK 17 or newer",
+        )
 
 
 def _why(log: str, program: Program) -> str:

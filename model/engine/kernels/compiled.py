@@ -4,8 +4,8 @@ numba compiles a kernel the first time (some seconds); its object code is stored
 everything that it depends on: the source of the kernels, the versions of numba and llvmlite, the
 processor. Later runs load it with llvmlite alone in a few milliseconds: importing numba would take
 as long as exploring a million states. A file that is torn, foreign or stale is never loaded: its
-name or its checksum does not fit. Without a writable cache directory the kernels are compiled in
-every process.
+name or its checksum does not fit. Without a cache folder of the user's own (`engine/cache.py`) the
+kernels are compiled in every process.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import hashlib
 import importlib.util
 import os
 import pkgutil
-import stat
 import sys
 import tempfile
 from collections.abc import Callable
@@ -27,10 +26,13 @@ import llvmlite
 import llvmlite.binding as llvm
 from attrs import frozen
 
+from groupcheck.model.engine.cache import cache_directory, refuse_exposed
+from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.store import expect_space
 
 # bytes of address space: LLVM aborts the process where it gets no memory (measured: 320 MiB, 8 MiB)
 TO_COMPILE, TO_LINK = 512 << 20, 32 << 20
+
 Kernel = Callable[[int], None]
 Objects = list[tuple[str, bytes]]  # symbol and object code of each kernel
 _SOURCES = (
@@ -68,28 +70,6 @@ class Unit:
 PACKING = Unit(0)
 
 
-def cache_directory() -> Path | None:
-    """Where object code is kept; None if there is no directory that belongs to this user alone.
-    Code from elsewhere would be executed.
-    """
-    chosen = os.environ.get("GROUPCHECK_CACHE_DIR")
-    base = (
-        Path(chosen)
-        if chosen
-        else Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "groupcheck"
-    )
-    try:
-        base.mkdir(parents=True, exist_ok=True, mode=0o700)
-        status = base.stat()
-    except (OSError, RuntimeError):
-        return None
-    if hasattr(os, "getuid") and (
-        status.st_uid != os.getuid() or stat.S_IMODE(status.st_mode) & 0o022
-    ):
-        return None
-    return base
-
-
 def _sources() -> bytes:
     read = [
         pkgutil.get_data(__package__, name) or b"" for name in _SOURCES
@@ -120,16 +100,20 @@ def _dependencies() -> bytes:
 
 
 def _file(unit: Unit) -> Path | None:
-    where = cache_directory()
+    """Where the unit's object code is kept; None if there is no folder that is safe to load from."""
     digest = hashlib.blake2b(unit.name.encode() + _dependencies(), digest_size=12).hexdigest()
-    return where / f"{unit.name}-{digest}.o" if where else None
+    try:
+        return cache_directory() / f"{unit.name}-{digest}.o"
+    except UserError:
+        return None
 
 
 def _read(file: Path) -> Objects | None:
-    """The object code of a cached unit; None if it is not there or torn."""
+    """The object code of a cached unit; None if it is not there, torn, or somebody else's."""
     try:
+        refuse_exposed(file)
         data = file.read_bytes()
-    except OSError:
+    except (OSError, UserError):
         return None
     head, _, body = data.removeprefix(_MAGIC).partition(b"\n")
     if (

@@ -2,7 +2,6 @@
 trusted from elsewhere.
 """
 
-import stat
 import subprocess
 import sys
 
@@ -37,26 +36,9 @@ def test_a_torn_or_foreign_file_is_not_loaded(tmp_path, damage):
     assert compiled._read(file) is None
 
 
-def test_a_directory_that_others_can_write_is_not_used(tmp_path, monkeypatch):
-    """What lies there would be executed."""
-    monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(tmp_path))
-    tmp_path.chmod(0o700)
-    assert compiled.cache_directory() == tmp_path
-    tmp_path.chmod(0o777)
-    assert compiled.cache_directory() is None
-
-
-def test_the_cache_is_the_users_alone(tmp_path, monkeypatch):
-    monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(tmp_path / "new"))
-    directory = compiled.cache_directory()
-    assert directory is not None
-    assert stat.S_IMODE(directory.stat().st_mode) == 0o700
-
-
 def test_a_directory_that_cannot_be_made_costs_the_cache_not_the_run(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(tmp_path / "file" / "below"))
-    assert compiled.cache_directory() is None
     assert compiled._file(compiled.PACKING) is None
     assert explore.explore(small_group(1, 1, 1, 0, 0)).states > 1
 

@@ -5,9 +5,14 @@ Maven is a script here; the real one builds what every other test runs.
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import attrs
@@ -15,11 +20,17 @@ import pytest
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.install import Program
+from groupcheck.oracles.kafka.pins import PINS, pinned
 from groupcheck.oracles.kafka.versions import VERSIONS
+from groupcheck.oracles.record.broker import RECORDER
+
+Harm = Callable[[Path], object]
 
 GOOD = (
-    'echo "$@" >> calls; cd "$PWD"; mkdir -p target built/jars; echo jar > target/driver.jar; echo'
-    ' $PWD >> "$CALLS"'
+    "[ -d .mvn ] && mkdir -p target built/jars && echo jar > target/driver.jar"
+    ' && echo fetched > built/jars/a.jar && echo also > built/jars/b.jar && echo "$@" >> "$CALLS"'
 )
 # Ends when two processes have found that there is no driver, each of which leaves a file when it is
 # about to take the lock.
@@ -28,19 +39,36 @@ SHARED = (
     " sleep 0.1; done; " + GOOD
 )
 ASKS = """
-import fcntl, os
+import attrs, fcntl, os, pathlib
 from groupcheck.oracles.kafka import install
 lock = fcntl.flock
 def leaves_a_file_first(file, how):
     open(f"{os.environ['CALLS']}.waits-{os.getpid()}", "w").close()
     lock(file, how)
 fcntl.flock = leaves_a_file_first
-print(install.classpath("4.3.0", str))
+program = attrs.evolve(install.DRIVER, pins=pathlib.Path(os.environ["PINS"]))
+print(install.classpath("4.3.0", str, program))
 """
 BAD = (
     "echo '[INFO] trying'; echo '[ERROR] Could not transfer artifact: unknown host'; echo '[ERROR]"
     " more'; exit 1"
 )
+
+
+def digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
+    """The driver, with pins for what the Maven of these tests fetches."""
+    pins = {
+        "digests": {"a.jar": digest("fetched\n"), "b.jar": digest("also\n")},
+        "jars": {"driver.jar": {"4.3.0": ["b.jar", "a.jar"]}},
+    }
+    (tmp_path / "pins.json").write_text(json.dumps(pins))
+    monkeypatch.setenv("PINS", str(tmp_path / "pins.json"))
+    return attrs.evolve(install.DRIVER, pins=tmp_path / "pins.json")
 
 
 @pytest.fixture
@@ -49,7 +77,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     bin.
     """
     (tmp_path / "bin").mkdir()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -94,18 +122,110 @@ def test_the_java_of_java_home_is_preferred(bench: Path, monkeypatch: pytest.Mon
     assert install.java() == str(bench / "jdk" / "bin" / "java")
 
 
-def test_the_first_use_builds_and_says_so_and_the_second_needs_no_maven(bench: Path):
+def test_the_first_use_builds_and_says_so_and_the_second_needs_no_maven(
+    bench: Path, program: Program
+):
     tool(bench, "mvn", GOOD)
     tool(bench, "javac")
     said: list[str] = []
-    first = install.classpath("4.3.0", said.append)
+    first = install.classpath("4.3.0", said.append, program)
     (bench / "bin" / "mvn").unlink()
-    assert install.classpath("4.3.0", said.append) == first
+    assert install.classpath("4.3.0", said.append, program) == first
     assert len(said) == 1 and "Kafka 4.3.0" in said[0] and "first use only" in said[0]
-    assert Path(first.split(":")[0]).read_text() == "jar\n"
-    assert sorted(
-        p.suffix for p in (bench / "cache" / "groupcheck" / "kafka").iterdir() if p.is_file()
-    ) == [".lock"]
+    home = install.folder("4.3.0", program)
+    assert first == f"{home}/driver.jar:{home}/jars/b.jar:{home}/jars/a.jar"
+    assert sorted(p.suffix for p in home.parent.iterdir() if p.is_file()) == [".lock"]
+    assert "--strict-checksums" in (bench / "calls").read_text()
+
+
+def test_whatever_the_umask_nobody_else_can_write_to_what_was_built(bench: Path, program: Program):
+    tool(bench, "mvn", GOOD)
+    tool(bench, "javac")
+    before = os.umask(0)
+    try:
+        install.classpath("4.3.0", silent, program)
+    finally:
+        os.umask(before)
+    for path in install.folder("4.3.0", program).rglob("*"):
+        assert path.stat().st_mode & 0o022 == 0
+
+
+def test_a_download_that_is_not_the_pinned_one_never_reaches_the_cache(
+    bench: Path, program: Program
+):
+    tool(bench, "mvn", GOOD.replace("echo also", "echo other"))
+    tool(bench, "javac")
+    with pytest.raises(UserError, match=r"b\.jar is not the file that is pinned.*Maven fetched"):
+        install.classpath("4.3.0", silent, program)
+    assert not install.folder("4.3.0", program).exists()
+
+
+def flipped(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[:-2] + bytes([data[-2] ^ 1]) + data[-1:])
+
+
+@pytest.mark.parametrize(
+    ("harm", "why"),
+    [
+        (lambda home: flipped(home / "jars" / "a.jar"), "a.jar is not the file that is pinned"),
+        (lambda home: flipped(home / "driver.jar"), "driver.jar is not the file that was built"),
+        (lambda home: (home / "jars" / "a.jar").unlink(), "a.jar is missing"),
+        (lambda home: (home / "driver.jar").unlink(), "driver.jar cannot be read"),
+        (lambda home: (home / "built.sha256").unlink(), "built.sha256 cannot be read"),
+        (lambda home: shutil.copy(home / "driver.jar", home / "jars"), "driver.jar is not pinned"),
+        (lambda home: (home / "jars" / "a.jar").chmod(0o646), "other users can write to"),
+        (lambda home: home.parent.chmod(0o777), "other users can write to"),
+    ],
+)
+def test_java_is_not_started_with_a_jar_that_was_changed_added_or_left_open(
+    bench: Path, program: Program, monkeypatch: pytest.MonkeyPatch, harm: Harm, why: str
+):
+    tool(bench, "mvn", GOOD)
+    tool(bench, "javac")
+    tool(bench, "java", f"touch {bench / 'started'}")
+    install.classpath("4.3.0", silent, program)
+    classpath = install.classpath
+    monkeypatch.setattr(install, "classpath", lambda version, say: classpath(version, say, program))
+    harm(install.folder("4.3.0", program))
+    with Driver("4.3.0", say=silent) as driver, pytest.raises(UserError, match=why):
+        driver.run([])
+    assert not (bench / "started").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["conform"],
+        ["record", "--out", "out", "--", sys.executable],
+        ["assign", "--against", "apache"],
+    ],
+)
+def test_jars_that_were_planted_in_a_cache_for_everybody_are_not_run(
+    bench: Path, command: list[str]
+):
+    tool(bench, "java", f"touch {bench / 'started'}")
+    for planted in (install.DRIVER, RECORDER):
+        home = install.folder("4.3.0", planted)
+        (home / "jars").mkdir(parents=True)
+        (home / planted.jar).write_text("planted")
+    (bench / "cache").chmod(0o1777)
+    ended = subprocess.run(
+        [sys.executable, "-m", "groupcheck", *command], cwd=bench, capture_output=True, text=True
+    )
+    assert ended.returncode == 2 and ended.stderr.count("\n") == 1
+    assert f"other users can write to {bench / 'cache'}" in ended.stderr
+    assert "set GROUPCHECK_CACHE_DIR to a folder of yours" in ended.stderr
+    assert not (bench / "started").exists()
+
+
+def test_every_version_of_both_programs_has_pins():
+    for jar in (install.DRIVER.jar, RECORDER.jar):
+        for version in VERSIONS:
+            wanted = pinned(jar, version)
+            assert f"kafka-clients-{version}.jar" in wanted and len(wanted) > 20
+            assert all(re.fullmatch("[0-9a-f]{64}", one) for one in wanted.values())
+    assert json.loads(PINS.read_text()).keys() == {"digests", "jars"}
 
 
 def test_a_build_that_fails_says_mavens_first_error_and_leaves_no_driver(bench: Path):
@@ -118,7 +238,7 @@ def test_a_build_that_fails_says_mavens_first_error_and_leaves_no_driver(bench: 
     assert [p for p in log.parent.iterdir() if p.is_dir()] == []
 
 
-def test_two_processes_that_need_the_driver_at_once_build_it_once(bench: Path):
+def test_two_processes_that_need_the_driver_at_once_build_it_once(bench: Path, program: Program):
     tool(bench, "mvn", SHARED)
     tool(bench, "javac")
     both = [
@@ -134,8 +254,8 @@ def test_a_cache_that_cannot_be_written_is_named(bench: Path, monkeypatch: pytes
     tool(bench, "mvn", GOOD)
     tool(bench, "javac")
     (bench / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(bench / "file"))
-    with pytest.raises(UserError, match=r"cannot write to the cache.*XDG_CACHE_HOME"):
+    monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(bench / "file"))
+    with pytest.raises(UserError, match=r"cannot write to .*/file.*set GROUPCHECK_CACHE_DIR"):
         install.classpath("4.3.0", silent)
 
 

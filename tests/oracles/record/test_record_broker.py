@@ -137,7 +137,7 @@ def test_without_java_or_maven_one_line_says_what_to_install(
         (tmp_path / "bin" / name).write_text("#!/bin/false\n")
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("GROUPCHECK_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.delenv("JAVA_HOME", raising=False)
     assert cli.run(["record", "--out", str(tmp_path / "out"), "--", "program"]) == 2
     err = capsys.readouterr().err
