@@ -2,7 +2,7 @@
 RUN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test lint format bench bench-spark nightly clean
+.PHONY: help setup demo test lint format bench bench-spark nightly mutants-engine clean
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -37,6 +37,9 @@ nightly: $(READY) ## what takes hours: 20,000 random schedules on the real coord
 	@$(RUN)/python tests/oracles/limited.py
 	@$(RUN)/python tests/oracles/spark/kills.py
 	@$(RUN)/pytest tests/oracles/conform/test_conform_random.py --hypothesis-profile=nightly
+
+mutants-engine: $(READY) ## the tests against changes of single tokens of the engine; hours (MUTANTS="--sample 60 --seed 1": a part)
+	@$(RUN)/python tests/mutants/mutants.py engine $(MUTANTS)
 
 format: $(READY) ## ruff format, and what ruff can mend
 	@$(RUN)/ruff format --quiet .

@@ -5,7 +5,7 @@ import signal
 import threading
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 os.environ["GROUPCHECK_CHECK_BOUNDS"] = "1"  # before the engine is imported: see bounds.py
 
@@ -13,6 +13,14 @@ settings.register_profile(
     "nightly", deadline=None, derandomize=False
 )  # `make nightly`: schedules by the thousand, other ones every time
 settings.register_profile("steady", deadline=None, derandomize=True)
+# `make mutants-engine`: the first failure is enough, however large.
+settings.register_profile(
+    "mutants",
+    deadline=None,
+    derandomize=True,
+    report_multiple_bugs=False,
+    phases=(Phase.explicit, Phase.generate),
+)
 settings.load_profile("steady")  # --hypothesis-profile comes after it
 OF_TERMINALS = (
     "FORCE_COLOR",

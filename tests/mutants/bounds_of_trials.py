@@ -1,0 +1,48 @@
+"""A pytest plugin for trials, in which anything may happen. A test that takes much more processor
+time than it took without a mutant ends the process by SIGXCPU: time on the processor, because other
+load changes little of it. A process that takes much memory ends with exit code `TOO_LARGE`.
+
+`MUTANTS_TIMES` names a file. It is written by the first run, and read by all later ones.
+"""
+
+import json
+import os
+import resource
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+TIMES = Path(os.environ["MUTANTS_TIMES"])
+USUAL = json.loads(TIMES.read_text()) if TIMES.exists() else None
+TAKEN: dict[str, float] = {}
+FACTOR, MORE_S = 2, 15
+MOST_PAGES, TOO_LARGE = (4 << 30) // resource.getpagesize(), 99
+
+
+def watch_memory() -> None:
+    while int(Path("/proc/self/statm").read_text().split()[1]) < MOST_PAGES:
+        time.sleep(0.1)
+    os._exit(TOO_LARGE)
+
+
+def pytest_configure() -> None:
+    threading.Thread(target=watch_memory, daemon=True).start()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item):
+    began = time.process_time()
+    if USUAL is not None:
+        limit = began + FACTOR * USUAL.get(item.nodeid, 0) + MORE_S
+        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), hard))
+    result = yield
+    TAKEN[item.nodeid] = time.process_time() - began
+    return result
+
+
+def pytest_sessionfinish() -> None:
+    if USUAL is None:
+        TIMES.write_text(json.dumps(TAKEN))

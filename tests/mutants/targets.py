@@ -1,0 +1,64 @@
+"""What is mutated, and who judges: pytest's arguments, quick and strong tests first."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+from attrs import frozen
+
+ROOT = Path(__file__).parent.parent.parent
+ENGINE = "tests/model/engine"
+
+
+@frozen
+class Target:
+    """Files to mutate, and the tests that must kill each mutant: first `quick` ones, then `more`.
+    `equivalents` is a file beside this one: the mutants that behave like the original, each with
+    the reason.
+    """
+
+    files: tuple[str, ...]
+    quick: tuple[str, ...]
+    more: tuple[str, ...]
+    equivalents: str
+
+
+TARGETS = {
+    "engine": Target(
+        (
+            *(f"model/engine/{n}.py" for n in ("step", "predicates", "rows", "fitting", "log")),
+            *(
+                f"model/engine/kernels/{n}.py"
+                for n in ("index", "packing", "lookup", "firing", "search")
+            ),
+        ),
+        (
+            f"{ENGINE}/test_engines_agree.py",
+            f"{ENGINE}/test_spec_fits.py",
+            f"{ENGINE}/test_faulty_rules.py",
+            f"{ENGINE}/test_pinned_counts.py",
+        ),
+        (
+            f"{ENGINE}/test_wide_and_large.py",
+            f"{ENGINE}/test_index.py",
+            f"{ENGINE}/test_stopping.py",
+            f"{ENGINE}/test_threads.py",
+            f"{ENGINE}/test_checkpoints.py",
+            f"{ENGINE}/test_store.py",
+            f"{ENGINE}/test_workers.py",
+            f"{ENGINE}/test_shards_awkward.py",
+            f"{ENGINE}/test_shards.py",
+        ),
+        "equivalent_in_engine.toml",
+    ),
+}
+
+
+def equivalents(file: Path) -> dict[tuple[str, str, str, str, int], str]:
+    """Key of a mutant (see `Mutant.key`) -> why no test can tell it from the original."""
+    entries = tomllib.loads(file.read_text()).get("mutant", [])
+    return {
+        (e["file"], e["function"], e["before"], e["after"], e.get("nth", 1)): e["reason"]
+        for e in entries
+    }

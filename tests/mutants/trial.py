@@ -1,0 +1,128 @@
+"""One mutant on trial: a copy of the checkout with the mutant in it, and the judge, pytest with a
+selection of tests, run on the copy. The first test that fails kills the mutant; so do a crash and
+a test that takes too long.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import frozen
+from mutate import Mutant
+
+KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"
+HERE = Path(__file__).parent
+LARGEST_FILE = 1 << 30  # bytes
+WALL_S = 3600  # of a whole trial: a judge that sleeps for ever
+_FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+
+
+@frozen
+class Outcome:
+    """What became of a mutant, by which test or signal, after how many seconds."""
+
+    verdict: str
+    by: str
+    seconds: float
+
+
+class Court:
+    """A copy of the files of a checkout in `place`, for one trial after the other."""
+
+    def __init__(self, root: Path, place: Path, judge: Sequence[str]) -> None:
+        self.place, self.judge = place, judge
+        for name in tracked(root):
+            (place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, place / name, follow_symlinks=False)
+
+    def begin(self) -> Outcome:
+        """The judge on the code as it is, which it must find good. Notes how long each test takes,
+        if nobody has done so.
+        """
+        return self._judged()
+
+    def put_on_trial(self, mutant: Mutant) -> Outcome:
+        """Puts the mutant in, asks the judge, and takes it out again."""
+        file = self.place / mutant.file
+        good = file.read_text()
+        file.write_text(mutant.source)
+        for stale in file.parent.glob(f"__pycache__/{file.stem}.*.pyc"):
+            stale.unlink()  # one of the same size and second would be taken for this one's
+        try:
+            return self._judged()
+        finally:
+            file.write_text(good)
+
+    def _judged(self) -> Outcome:
+        began = time.monotonic()
+        cache = self.place / "cache"  # a mutant of a kernel is compiled, the others stay
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join([str(self.place / "src"), str(HERE)]),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "GROUPCHECK_CACHE_DIR": str(cache),
+            "MUTANTS_TIMES": str(self.place.parent / "times.json"),
+        }
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "bounds_of_trials"]
+        kept = {path.name for path in cache.iterdir()} if cache.is_dir() else None
+        process = subprocess.Popen(
+            [*command, "-p", "no:cacheprovider", "--hypothesis-profile=mutants", *self.judge],
+            cwd=self.place,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+            preexec_fn=_bounded,
+        )
+        try:
+            said, _ = process.communicate(timeout=WALL_S)
+        except subprocess.TimeoutExpired:
+            said = ""
+        finally:
+            _end_session(process)
+        for path in cache.iterdir() if kept is not None else ():
+            if path.name not in kept:
+                path.unlink()
+        return _outcome(process.returncode, said, time.monotonic() - began)
+
+
+def tracked(root: Path) -> list[str]:
+    """The files of a checkout that are or would be in a commit."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, check=True).stdout.decode()
+    return sorted({n for n in listed.split("\0") if n and os.path.lexists(root / n)})
+
+
+def _bounded() -> None:
+    """Not the address space: the log reserves far more of it than it takes memory."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _end_session(process: subprocess.Popen[str]) -> None:
+    """Ends the judge and what it started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, 9)
+    process.communicate()
+
+
+def _outcome(code: int, said: str, seconds: float) -> Outcome:
+    if code == 0:
+        return Outcome(SURVIVED, "", seconds)
+    if code in (-9, -24):  # SIGKILL by us, SIGXCPU
+        return Outcome(TIMED_OUT, "", seconds)
+    failed = _FAILED.search(said)
+    if code < 0:
+        return Outcome(KILLED, f"signal {-code}", seconds)
+    return Outcome(KILLED, failed[1] if failed else " ".join(said.split())[-200:], seconds)
