@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from groupcheck.model.engine.verdict import Firing, Path
-from groupcheck.oracles.printable import place, plain
+from groupcheck.oracles.printable import as_json, place, plain
 from groupcheck.oracles.zeros import zeros
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ PATH_SCHEMA = "groupcheck.path/1"
 
 def as_text(document: Any) -> str:
     """A JSON document as text: one value, keys in their own order, a line end."""
-    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return as_json(document, indent=2) + "\n"
 
 
 def verdict_document(result: Answer) -> dict[str, Any]:

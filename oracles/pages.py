@@ -16,17 +16,19 @@ from groupcheck.oracles.printable import printable
 @cache
 def _templates() -> Environment:
     loader = PackageLoader("groupcheck.oracles", "templates")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    return Environment(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
     )
-    environment.filters["printable"] = printable
-    return environment
 
 
 def render(template: str, **values: Any) -> str:
     """The text of a template, a file's name, with `values` and groupcheck's `version`.
 
-    Every value is escaped; a name that is not among the values is an error
+    Every value is made printable and escaped; a name that is not among the values is an error
     (`jinja2.UndefinedError`) and not an empty text.
     """
     return _templates().get_template(template).render(values, version=__version__)

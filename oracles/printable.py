@@ -34,6 +34,14 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode()
 
 
+def as_json(value: Any, indent: int | None = None) -> str:
+    """JSON in printable ASCII: in a text every other character is an escape, so that nothing steers
+    a terminal, ends a line or reorders what is read. Raises `ValueError` for a number that JSON
+    does not have.
+    """
+    return json.dumps(value, indent=indent, allow_nan=False).replace("\x7f", "\\u007f")
+
+
 def plain(value: Any) -> Any:
     """A slot's value as plain JSON: attrs values as objects, sets as sorted lists, enumerations by
     name.

@@ -6,11 +6,11 @@ print its zone); durations are milliseconds.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from textwrap import indent
 from typing import Any
 
+from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.replay_facts import facts_document
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, unstable_share
 from groupcheck.traces.moments import Moment, Round, elapsed
@@ -32,18 +32,13 @@ def replay_text(reports: Sequence[FileReport]) -> Iterator[str]:
     """The document as text, group by group: a log may name thousands, and each may have thousands
     of rebalances.
     """
-    head = json.dumps(
-        {**_head(reports), "groups": []}, ensure_ascii=False, indent=2, allow_nan=False
-    )
+    head = as_json({**_head(reports), "groups": []}, indent=2)
     assert head.endswith("[]\n}")
     yield head.removesuffix("]\n}")
     between = "\n"
     for r in reports:
         for g in r.groups:
-            yield between + indent(
-                json.dumps(group_document(g, r), ensure_ascii=False, indent=2, allow_nan=False),
-                "    ",
-            )
+            yield between + indent(as_json(group_document(g, r), indent=2), "    ")
             between = ",\n"
     yield ("]" if between == "\n" else "\n  ]") + "\n}\n"
 

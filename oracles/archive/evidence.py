@@ -120,4 +120,4 @@ def _plain(value: Any) -> Any:
     return str(value) if not isinstance(value, set | frozenset) else sorted(value)
 
 
-_JSON = json.JSONEncoder(default=_plain, ensure_ascii=False).encode
+_JSON = json.JSONEncoder(default=_plain).encode

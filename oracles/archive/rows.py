@@ -4,11 +4,11 @@ what they say is the same.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.replay_document import file_document, group_document
 from groupcheck.traces.report import FileReport, GroupReport
 
@@ -84,5 +84,5 @@ def _verdict(document: Row) -> Row:
         "members_not_listed": document["members_not_listed"],
         "epochs": [{**epoch, "time": when(epoch["time"])} for epoch in document["epochs"]],
         "answers_judged": document.get("answers_judged"),
-        "facts": None if facts is None else json.dumps(facts, ensure_ascii=False),
+        "facts": None if facts is None else as_json(facts),
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -29,6 +28,7 @@ from groupcheck.oracles.document import as_text
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.subject import one_of
 from groupcheck.oracles.text import as_plain
 
@@ -172,5 +172,5 @@ def _findings(asked: int, findings: Sequence[dict[str, Any]]) -> list[Text]:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = as_json(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... (--json has it all)"

@@ -4,6 +4,7 @@ never with a traceback.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from groupcheck.oracles.printable import printable
 LARGEST = 64 << 10  # bytes of a file; the time to read hostile ones grows with the square
 DEEPEST = 16  # levels of nesting
 YAML = (".yaml", ".yml")
+SURROGATE = re.compile("[\ud800-\udfff]")  # YAML can write one without the other
 
 
 def read_sweep(path: Path) -> dict[str, Any]:
@@ -119,10 +121,13 @@ def _must_be_plain(value: Any, where: str, depth: int) -> None:
         for key, inner in value.items():
             if not isinstance(key, str):
                 raise UserError(f"the key {str(key)[:40]!r} is no text", where=where)
+            _must_be_plain(key, where, depth - 1)
             _must_be_plain(inner, where, depth - 1)
     elif isinstance(value, list):
         for inner in value:
             _must_be_plain(inner, where, depth - 1)
+    elif isinstance(value, str) and SURROGATE.search(value):
+        raise UserError(f"{printable(value)[:60]!r} holds half a character", where=where)
     elif not isinstance(value, str | bool | int | float):
         kind = "null" if value is None else type(value).__name__
         raise UserError(

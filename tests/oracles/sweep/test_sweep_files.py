@@ -254,6 +254,8 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path, text, words):
         ("a: 1\na: 2", "the key 'a' is given twice"),
         ("? [a, b]\n: 1", "a key is no text"),
         ("1: 2", "the key '1' is no text"),
+        (r'a: "\ud800"', "holds half a character"),
+        (r'"\udfff": a', "holds half a character"),
         ("a: null", "a value of kind null is not read"),
         ("a: 2000-01-01", "a value of kind date is not read"),
         ("- a", "holds no table"),
