@@ -6,6 +6,7 @@ load changes little of it. A process that takes much memory ends with exit code 
 """
 
 import json
+import math
 import os
 import resource
 import threading
@@ -17,7 +18,7 @@ import pytest
 TIMES = Path(os.environ["MUTANTS_TIMES"])
 USUAL = json.loads(TIMES.read_text()) if TIMES.exists() else None
 TAKEN: dict[str, float] = {}
-FACTOR, MORE_S = 2, 15
+FACTOR, MORE_S = 2, int(os.environ.get("MUTANTS_MORE_S", "15"))
 MOST_PAGES, TOO_LARGE = (4 << 30) // resource.getpagesize(), 99
 
 
@@ -37,7 +38,7 @@ def pytest_runtest_protocol(item: pytest.Item):
     if USUAL is not None:
         limit = began + FACTOR * USUAL.get(item.nodeid, 0) + MORE_S
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (int(limit), hard))
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), hard))
     result = yield
     TAKEN[item.nodeid] = time.process_time() - began
     return result

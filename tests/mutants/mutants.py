@@ -97,13 +97,14 @@ def tried(
     if open_:
         with tempfile.TemporaryDirectory(prefix="groupcheck-mutants-") as place:
             courts: queue.Queue[Court] = queue.Queue()
-            for k in range(min(jobs, len(open_))):
-                court = Court(root, Path(place, str(k)), judge)
-                original = court.begin()
-                if original.verdict != SURVIVED:
-                    raise SystemExit(f"the judge fails without any mutant: {original.by}")
-                say(f"the original: {original.seconds:.0f} s")
-                courts.put(court)
+            first = Court(Path(place, "0"), judge)
+            original = first.begin(root)
+            if original.verdict != SURVIVED:
+                raise SystemExit(f"the judge fails without any mutant: {original.by}")
+            say(f"the original: {original.seconds:.0f} s")
+            courts.put(first)
+            for k in range(1, min(jobs, len(open_))):
+                courts.put(first.another(Path(place, str(k))))
 
             def one(mutant: Mutant) -> Outcome:
                 court = courts.get()

@@ -34,6 +34,7 @@ TARGETS = {
             ),
         ),
         (
+            "--hypothesis-profile=mutants",
             f"{ENGINE}/test_engines_agree.py",
             f"{ENGINE}/test_spec_fits.py",
             f"{ENGINE}/test_faulty_rules.py",

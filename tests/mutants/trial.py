@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -36,19 +36,24 @@ class Outcome:
 
 
 class Court:
-    """A copy of the files of a checkout in `place`, for one trial after the other."""
+    """A copy of a checkout in `place`, for one trial after the other."""
 
-    def __init__(self, root: Path, place: Path, judge: Sequence[str]) -> None:
+    def __init__(self, place: Path, judge: Sequence[str]) -> None:
         self.place, self.judge = place, judge
-        for name in tracked(root):
-            (place / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(root / name, place / name, follow_symlinks=False)
 
-    def begin(self) -> Outcome:
-        """The judge on the code as it is, which it must find good. Notes how long each test takes,
-        if nobody has done so.
+    def begin(self, root: Path) -> Outcome:
+        """Copies the checkout and runs the judge on the code as it is, which it must find good;
+        notes how long each test takes, and keeps what was compiled.
         """
-        return self._judged()
+        for name in tracked(root):
+            (self.place / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(root / name, self.place / name, follow_symlinks=False)
+        return self._judged({})
+
+    def another(self, place: Path) -> Court:
+        """The same in another place, with what was compiled."""
+        shutil.copytree(self.place, place, symlinks=True)
+        return Court(place, self.judge)
 
     def put_on_trial(self, mutant: Mutant) -> Outcome:
         """Puts the mutant in, asks the judge, and takes it out again."""
@@ -58,23 +63,23 @@ class Court:
         for stale in file.parent.glob(f"__pycache__/{file.stem}.*.pyc"):
             stale.unlink()  # one of the same size and second would be taken for this one's
         try:
-            return self._judged()
+            return self._judged({"PYTHONDONTWRITEBYTECODE": "1"})
         finally:
             file.write_text(good)
 
-    def _judged(self) -> Outcome:
+    def _judged(self, settings: Mapping[str, str]) -> Outcome:
         began = time.monotonic()
         cache = self.place / "cache"  # a mutant of a kernel is compiled, the others stay
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join([str(self.place / "src"), str(HERE)]),
-            "PYTHONDONTWRITEBYTECODE": "1",
             "GROUPCHECK_CACHE_DIR": str(cache),
             "MUTANTS_TIMES": str(self.place.parent / "times.json"),
+            **settings,
         }
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "bounds_of_trials"]
         kept = {path.name for path in cache.iterdir()} if cache.is_dir() else None
         process = subprocess.Popen(
-            [*command, "-p", "no:cacheprovider", "--hypothesis-profile=mutants", *self.judge],
+            [*command, "-p", "no:cacheprovider", *self.judge],
             cwd=self.place,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -94,7 +99,7 @@ class Court:
         for path in cache.iterdir() if kept is not None else ():
             if path.name not in kept:
                 path.unlink()
-        return _outcome(process.returncode, said, time.monotonic() - began)
+        return outcome_of(process.returncode, said, time.monotonic() - began)
 
 
 def tracked(root: Path) -> list[str]:
@@ -117,7 +122,7 @@ def _end_session(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-def _outcome(code: int, said: str, seconds: float) -> Outcome:
+def outcome_of(code: int, said: str, seconds: float) -> Outcome:
     if code == 0:
         return Outcome(SURVIVED, "", seconds)
     if code in (-9, -24):  # SIGKILL by us, SIGXCPU
