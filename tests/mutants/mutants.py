@@ -1,7 +1,7 @@
 """`make mutants-engine`: changes one token after the other in the lines that verdicts depend on, and
 shows which changes no test notices.
 
-mutants.py TARGET [--file NAME] [--sample N --seed S] [--quick] [--jobs N] [--results FILE]
+mutants.py TARGET [--file PART]... [--sample N --seed S] [--quick] [--jobs N] [--results FILE]
 
 Results are kept: what was killed stays killed until its file changes, what survived is tried again
 when a test changes. Exits with 1 where a mutant survived that is not known to be equivalent, or
@@ -159,7 +159,7 @@ def run(
     known: Mapping[Key, str],
     file: Path,
     *,
-    only: str = "",
+    only: Sequence[str] = ("",),
     sample: int | None = None,
     seed: int = 0,
     quick: bool = False,
@@ -167,7 +167,7 @@ def run(
     say: Callable[[str], None] = print,
 ) -> int:
     """Tries a target's mutants and prints the table: the exit code."""
-    files = [name for name in target.files if only in name]
+    files = [name for name in target.files if any(part in name for part in only)]
     found = [m for name in files for m in mutants(name, (root / name).read_text())]
     old = stale(known, files, found)
     for key in old:
@@ -185,7 +185,9 @@ def run(
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="mutants.py")
     parser.add_argument("target", choices=TARGETS)
-    parser.add_argument("--file", default="", help="only files with this in their name")
+    parser.add_argument(
+        "--file", action="append", metavar="PART", help="only files with this in their name"
+    )
     parser.add_argument("--sample", type=int, help="so many mutants, equally many of each file")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--quick", action="store_true", help="only the quick tests judge")
@@ -198,7 +200,7 @@ def main(arguments: Sequence[str]) -> int:
         ROOT,
         equivalents(Path(__file__).parent / target.equivalents),
         given.results or ROOT / "build" / f"mutants-{given.target}.jsonl",
-        only=given.file,
+        only=given.file or [""],
         sample=given.sample,
         seed=given.seed,
         quick=given.quick,
