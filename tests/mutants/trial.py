@@ -20,7 +20,7 @@ from attrs import frozen
 from mutate import Mutant
 
 KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"
-HERE = Path(__file__).parent
+HERE, PLUGIN = Path(__file__).parent, "bounds_of_trials"
 LARGEST_FILE = 1 << 30  # bytes
 WALL_S = 3600  # of a whole trial: a judge that sleeps for ever
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
@@ -48,6 +48,7 @@ class Court:
         for name in tracked(root):
             (self.place / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(root / name, self.place / name, follow_symlinks=False)
+        shutil.copy(HERE / f"{PLUGIN}.py", self.place)
         return self._judged({})
 
     def another(self, place: Path) -> Court:
@@ -71,12 +72,12 @@ class Court:
         began = time.monotonic()
         cache = self.place / "cache"  # a mutant of a kernel is compiled, the others stay
         environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join([str(self.place / "src"), str(HERE)]),
+            "PYTHONPATH": os.pathsep.join([str(self.place / "src"), str(self.place)]),
             "GROUPCHECK_CACHE_DIR": str(cache),
             "MUTANTS_TIMES": str(self.place.parent / "times.json"),
             **settings,
         }
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "bounds_of_trials"]
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", PLUGIN]
         kept = {path.name for path in cache.iterdir()} if cache.is_dir() else None
         process = subprocess.Popen(
             [*command, "-p", "no:cacheprovider", *self.judge],
