@@ -1,5 +1,5 @@
-"""`make mutants-engine`: changes one token after the other in the lines that verdicts depend on, and
-shows which changes no test notices.
+"""`make mutants-engine`: changes one token after the other in the lines that verdicts depend on,
+and shows which changes no test notices.
 
 mutants.py TARGET [--file PART]... [--sample N --seed S] [--quick] [--jobs N] [--results FILE]
 
@@ -91,7 +91,7 @@ def tried(
     jobs: int,
     say: Callable[[str], None],
 ) -> dict[Key, Outcome]:
-    """What becomes of each mutant. Raises `SystemExit` where the judge does not like the original."""
+    """What becomes of each mutant. Raises `SystemExit` where the judge fails the original."""
     names = {m.key: digest((root / m.file).read_text(), *map(str, m.key)) for m in wanted}
     open_ = [m for m in wanted if results.get(names[m.key]) is None]
     if open_:

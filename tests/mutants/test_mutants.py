@@ -1,4 +1,4 @@
-"""The tool that measures the tests, measured: what it changes, and that it says what a judge misses."""
+"""The tool that measures the tests: what it changes, and that it says what a judge misses."""
 
 from __future__ import annotations
 
