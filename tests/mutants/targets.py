@@ -35,7 +35,9 @@ TARGETS = {
         ),
         (
             "--hypothesis-profile=mutants",
-            f"{ENGINE}/test_engines_agree.py",
+            f"{ENGINE}/test_several_views.py",
+            f"{ENGINE}/test_judged_specs.py",
+            f"{ENGINE}/test_answers.py",
             f"{ENGINE}/test_spec_fits.py",
             f"{ENGINE}/test_faulty_rules.py",
             f"{ENGINE}/test_pinned_counts.py",
@@ -47,7 +49,9 @@ TARGETS = {
         (
             f"{ENGINE}/test_wide_and_large.py",
             f"{ENGINE}/test_index.py",
+            f"{ENGINE}/test_bounds.py",
             f"{ENGINE}/test_stopping.py",
+            f"{ENGINE}/test_stopped_findings.py",
             f"{ENGINE}/test_memory_limit.py",
             f"{ENGINE}/test_threads.py",
             f"{ENGINE}/test_checkpoints.py",
