@@ -32,9 +32,13 @@ bench: $(READY) ## speed and memory beside Spin and a C loop, as ratios; about 1
 bench-spark: $(READY) ## one search in one process and over Spark's executors, side by side; about 5 minutes
 	@$(RUN)/python tests/bench/bench_spark.py $(BENCH)
 
-nightly: $(READY) ## what takes hours: 20,000 random schedules on the real coordinator, 2,000 random specs before the judge, kills, limits
+nightly: $(READY) ## what takes hours: 20,000 random schedules on the real coordinator, 2,000 random specs before the judge, kills, limits, a flaky S3
 	@$(RUN)/python tests/model/engine/judged.py 10000 2000
 	@$(RUN)/python tests/oracles/limited.py
+	@$(RUN)/python -m venv .venv/nightly
+	@.venv/nightly/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r requirements-nightly.txt
+	@$(RUN)/python tests/model/engine/kills_of_drivers.py
+	@$(RUN)/python tests/model/engine/flaky_s3.py .venv/nightly/bin/python
 	@$(RUN)/python tests/oracles/spark/kills.py
 	@$(RUN)/pytest tests/oracles/conform/test_conform_random.py --hypothesis-profile=nightly
 

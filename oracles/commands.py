@@ -264,7 +264,7 @@ def _checkpoints(options: dict[str, Any]) -> dict[str, list[Path]]:
     """The file of the checkpoint that is read, and of the one that is kept."""
     if not (options["checkpoint"] or options["resume"]):
         return {}
-    from groupcheck.model.engine.checkpoint import FILE
+    from groupcheck.model.engine.segments import FILE
 
     return {
         use: [Path(options[name]) / FILE]

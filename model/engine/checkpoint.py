@@ -1,40 +1,34 @@
-"""Checkpoints: a search at the end of a level, in one file, from which it continues to the same
+"""Checkpoints: a search at the end of a level, as numbers from which it continues to the same
 numbers.
 
-The file holds numbers only: the packed log, the rows of the tables as numbers of values, and for
-every value its origin (which outcome of which rule, for which arguments). Values are made again by
-calling those rules, so that reading a checkpoint runs no code but the model's own; and everything
-that the native loop will read is checked or packed anew. It is written beside its place and
-renamed, so a run that is killed leaves the one before; a digest at its end shows a torn file.
+A folder (`segments`) holds numbers only: the packed states, the rows of the tables as numbers of
+values, and for every value its origin (which outcome of which rule, for which arguments). A save
+appends what is new since the one before. Values are made again by calling those rules, so that
+reading a checkpoint runs no code but the model's own; and everything that the native loop will read
+is checked or packed anew.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
-import os
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
-from attrs import frozen
-from numpy.typing import NDArray
+from attrs import asdict, define, field, frozen
 
+from groupcheck.model.engine import segments
 from groupcheck.model.engine.errors import CheckpointError, RuleError
 from groupcheck.model.engine.identity import identity
 from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.layout import width_of
-from groupcheck.model.engine.search import Search
+from groupcheck.model.engine.layout import arrange, width_of
+from groupcheck.model.engine.search import Kept, Search
+from groupcheck.model.engine.shards.replica import in_layout, widths_of
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.store import Words
 
-FILE = "groupcheck.checkpoint"
-MAGIC = b"groupcheck.checkpoint/1\n"
-MOST_HEADER = 1 << 26
-PIECE = 1 << 20
+CHECKED = 1 << 20  # states looked at in one go
 SHORTEST_ORIGIN = 5  # numbers
 MISFITS = (
     KeyError,
@@ -68,76 +62,104 @@ def numbers_of(search: Search) -> Numbers:
     )
 
 
-def save(search: Search, at: Numbers, directory: Path) -> None:
-    """Writes the search as it was at the end of a level. Raises `CheckpointError` if the directory
-    cannot be written.
+class _Rows(Kept):
+    """Rows of rules since the last save."""
+
+    def add(self, rules: list[int], looks: list[int], rows: tuple[int, int]) -> None:
+        """Keeps the tape of rules."""
+        self.rules.append(np.array(rules, np.uint64))
+
+    def taken(self) -> Words:
+        """The tape so far, which is empty afterwards."""
+        tape = np.concatenate([np.zeros(0, np.uint64), *self.rules])
+        self.rules.clear()
+        return tape
+
+
+@define
+class Saver:
+    """Saves a search in a folder, each time what is new. `origins`, `states`: how many numbers of
+    origins, and states, are there already.
     """
-    levels = [level for level in search.log.levels[: at.depth + 1] if level <= at.states]
-    rows = search.packed.dump()
-    log = search.log.memory.words[: at.states * search.packed.words]
-    header = {
-        "identity": identity(search.spec),
-        "numbers": {
-            "depth": at.depth,
-            "states": at.states,
-            "transitions": at.transitions,
-            "fired": at.fired,
-            "goals": at.goals,
-        },
-        "calls": search.rows.calls,
-        "levels": levels,
-        "widths": [f.width for f in search.packed.fields[: len(search.pools)]],
-        "arrays": [len(search.rows.origins), len(rows), len(log)],
-    }
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=directory, prefix=FILE, suffix=".new")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                _write(file, header, [np.asarray(search.rows.origins, np.int64), rows, log])
-            Path(temporary).replace(directory / FILE)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                Path(temporary).unlink()
-            raise
-    except OSError as error:
-        raise CheckpointError(
-            f"cannot be written: {error.strerror or error}", where=str(directory)
-        ) from error
+
+    search: Search
+    folder: segments.Folder
+    origins: int = 0
+    states: int = 0
+    rows: _Rows = field(factory=_Rows)
+    identity: dict[str, str] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.identity = identity(self.search.spec)
+        if self.folder.segments:  # of the checkpoint that the search has just been loaded from
+            self.origins, self.states = len(self.search.rows.origins), self.search.log.states
+            self.search.kept = self.rows
+
+    def save(self, at: Numbers) -> None:
+        """Writes the search as it was at the end of a level. Raises `CheckpointError` where the
+        folder cannot be written.
+        """
+        s = self.search
+        rows = self.rows.taken() if self.folder.segments else s.packed.dump()
+        s.kept = self.rows
+        w = s.packed.words
+        self.folder.append(
+            [
+                np.asarray(s.rows.origins[self.origins :], np.int64),
+                rows,
+                s.log.memory.words[self.states * w : at.states * w],
+            ],
+            widths_of(s.packed),
+        )
+        self.origins, self.states = len(s.rows.origins), at.states
+        self.folder.keep(
+            {
+                "identity": self.identity,
+                "numbers": asdict(at),
+                "calls": s.rows.calls,
+                "levels": [n for n in s.log.levels[: at.depth + 1] if n <= at.states],
+            }
+        )
 
 
-def _write(file: BinaryIO, header: dict[str, Any], arrays: list[Any]) -> None:
-    digest = hashlib.blake2b(digest_size=32)
-    text = json.dumps(header).encode() + b"\n"
-    parts: list[bytes | memoryview] = [MAGIC, text, *(_bytes(a) for a in arrays)]
-    for part in parts:
-        digest.update(part)
-        file.write(part)
-    file.write(digest.digest())
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _bytes(array: NDArray[Any]) -> memoryview:
-    return array.view(np.uint8).data
-
-
-def load(spec: Spec, directory: Path) -> Search:
-    """A search that continues from a checkpoint. Raises `CheckpointError` if it is missing, torn,
-    or of another model, scope or version.
+@contextlib.contextmanager
+def kept_in(
+    checkpoint: str | Path | None, resume: str | Path | None
+) -> Iterator[segments.Folder | None]:
+    """The folder for a search's checkpoints, for this process alone; None if it keeps none.
+    `resume`: the folder from which the search goes on. Raises `CheckpointError` if the folder holds
+    another search.
     """
-    where = str(directory / FILE)
+    if checkpoint is None:
+        yield None
+        return
+    directory = Path(checkpoint)
+    is_resumed = resume is not None and Path(resume).resolve() == directory.resolve()
+    with segments.held(directory, is_resumed) as folder:
+        if not is_resumed:
+            folder.clear()
+        yield folder
+
+
+def load(spec: Spec, resume: str | Path, folder: segments.Folder | None = None) -> Search:
+    """A search that continues from a checkpoint. `folder`: where it is kept from now on, which may
+    be the same. Raises `CheckpointError` if the checkpoint is missing, torn, or of another model,
+    scope or version.
+    """
+    directory = Path(resume)
+    document, listed = segments.read_manifest(directory)
     try:
-        with (directory / FILE).open("rb") as file:
-            header, arrays = _read(file, where, spec)
-    except OSError as error:
-        raise CheckpointError(f"cannot be read: {error.strerror or error}", where=where) from error
-    try:
-        return _restore(spec, header, arrays)
+        same_model(dict(document["identity"]), spec, str(directory))
+        parts = [(segment, segments.read(directory, segment)) for segment in listed]
+        search = _restore(spec, document, parts)
     except MISFITS as error:
         raise CheckpointError(
-            f"does not fit this model: {type(error).__name__}: {error}", where=where
+            f"does not fit this model: {type(error).__name__}: {error}", where=str(directory)
         ) from error
+    if folder is not None and folder.path.resolve() == directory.resolve():
+        folder.segments = listed
+        folder.clear()
+    return search
 
 
 def same_model(theirs: Mapping[str, Any], spec: Spec, where: str) -> None:
@@ -164,77 +186,28 @@ def same_model(theirs: Mapping[str, Any], spec: Spec, where: str) -> None:
             )
 
 
-def _read(file: BinaryIO, where: str, spec: Spec) -> tuple[dict[str, Any], list[Words]]:
-    torn = CheckpointError(
-        "is torn or no checkpoint", where=where, do="use an older copy, or start anew"
-    )
-    if file.readline(len(MAGIC)) != MAGIC:
-        raise CheckpointError(
-            "is no checkpoint of this version of groupcheck", where=where, do="start anew"
-        )
-    text = file.readline(MOST_HEADER)
-    try:
-        header = json.loads(text)
-        sizes = [int(n) for n in header["arrays"]]
-        theirs = dict(header["identity"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise torn from None
-    body = os.fstat(file.fileno()).st_size - file.tell()
-    if len(sizes) != 3 or min(sizes) < 0 or sum(sizes) * 8 + 32 != body:
-        raise torn
-    same_model(theirs, spec, where)
-    digest = hashlib.blake2b(MAGIC + text, digest_size=32)
-    arrays = []
-    for size in sizes:
-        array = np.zeros(size, np.uint64)
-        view = _bytes(array)
-        for at in range(0, 8 * size, PIECE):
-            if file.readinto(view[at : at + PIECE]) != len(view[at : at + PIECE]):  # type: ignore[attr-defined]
-                raise torn
-            digest.update(view[at : at + PIECE])
-        arrays.append(array)
-    if file.read() != digest.digest():
-        raise torn
-    return header, arrays
-
-
-def _restore(spec: Spec, header: dict[str, Any], arrays: list[Words]) -> Search:
-    origins, rows, log = arrays
+def _restore(
+    spec: Spec, document: dict[str, Any], parts: list[tuple[segments.Segment, list[Words]]]
+) -> Search:
     search = Search(spec)
-    at = header["numbers"]
-    states, depth, levels = int(at["states"]), int(at["depth"]), [int(n) for n in header["levels"]]
-    assert (
-        len(levels) == depth + 1
-        and levels == sorted(levels)
-        and levels[0] == 0
-        and levels[-1] <= states
-    ), "levels"
+    at = document["numbers"]
+    states, depth = int(at["states"]), int(at["depth"])
+    levels = [int(n) for n in document["levels"]]
+    is_rising = levels == sorted(levels) and levels[0] == 0 and levels[-1] <= states
+    assert len(levels) == depth + 1 and is_rising, "levels"
+    origins = np.concatenate([arrays[0] for _, arrays in parts])
     at_start = max(len(pool.values) for pool in search.pools)  # an array may start with many
-    widths, widest = (
-        [int(n) for n in header["widths"]],
-        width_of(len(origins) // SHORTEST_ORIGIN + at_start + 1),
-    )
-    assert len(widths) == len(search.pools) and all(1 <= n <= widest for n in widths), (
-        "fields of other widths"
-    )
-    search.packed.widen(widths)
-    assert len(log) == states * search.packed.words, "fields of other widths"
-    search.log.memory.ensure(len(log))
-    search.log.memory.words[: len(log)] = log
-    search.registers[r.LOG] = search.log.memory.address
-    search.registers[r.STATES] = states
+    _states_again(search, parts, width_of(len(origins) // SHORTEST_ORIGIN + at_start + 1))
+    assert search.log.states == states, "states"
     values_again(search, origins.astype(np.int64).tolist())
-    search.packed.fit(
-        search.log.memory
-    )  # a search that was stopped while rows were filled knows values that its fields had no room for yet
+    # a search that was stopped while rows were filled knows values that its fields had no room for
+    search.packed.fit(search.log.memory)
     search.resize()
-    for first in range(0, states, PIECE):
-        for pool, column in zip(
-            search.pools,
-            search.packed.ids(search.log.packed_states(first, min(states, first + PIECE))),
-        ):
+    for first in range(0, states, CHECKED):
+        packed = search.log.packed_states(first, min(states, first + CHECKED))
+        for pool, column in zip(search.pools, search.packed.ids(packed)):
             assert max(column) < len(pool.values), "a state with an unknown value"
-    rows_again(search, rows.tolist())
+    rows_again(search, np.concatenate([arrays[1] for _, arrays in parts]).tolist())
     search.log.levels = levels
     search.findings.depth = depth
     search.findings.goals = {
@@ -245,8 +218,27 @@ def _restore(spec: Spec, header: dict[str, Any], arrays: list[Words]) -> Search:
     search.predicates.refresh()
     search.extra = {name: int(at["fired"][name]) for name in search.extra}
     search.registers[r.TRANSITIONS] = int(at["transitions"])
-    search.rows.calls = int(header["calls"])
+    search.rows.calls = int(document["calls"])
     return search
+
+
+def _states_again(
+    search: Search, parts: list[tuple[segments.Segment, list[Words]]], widest: int
+) -> None:
+    """The log from the states of all segments, each in a layout of its own."""
+    for segment, _ in parts:
+        assert len(segment.widths) == len(search.pools), "fields of other widths"
+        assert all(1 <= n <= widest for n in segment.widths), "fields of other widths"
+        search.packed.widen(segment.widths)
+    log, w, states = search.log, search.packed.words, 0
+    for segment, (_, _, words) in parts:
+        assert len(words) % arrange(segment.widths)[0] == 0, "fields of other widths"
+        more = in_layout(words, segment.widths, search.packed)
+        log.memory.ensure((states + len(more)) * w)
+        log.memory.words[states * w : (states + len(more)) * w] = more.reshape(-1)
+        states += len(more)
+    search.registers[r.LOG] = log.memory.address
+    search.registers[r.STATES] = states
 
 
 def values_again(search: Search, origins: list[int]) -> None:

@@ -7,6 +7,11 @@ an unreadable log) is raised as a `UserError`; the command line prints it in one
 
 from __future__ import annotations
 
+import errno
+
+# words by which object stores and Hadoop say that there is no room
+NO_ROOM = ("no space left", "quota", "storagefull", "insufficientcapacity")
+
 
 def shown(value: object) -> str:
     """The `repr` of a value, or a short text where it has none (it raises, is nested too deeply,
@@ -30,6 +35,18 @@ class UserError(Exception):
         super().__init__(
             ": ".join(part for part in (where, what) if part) + (f" ({do})" if do else "")
         )
+
+
+def what_helps(error: Exception, resume: str) -> str:
+    """What to do about an error of writing: there must be room, or a right to write. `resume`: the
+    option that goes on with what was written before, empty if nothing was.
+    """
+    number, text = getattr(error, "errno", None), str(error).lower()
+    if number in (errno.ENOSPC, errno.EDQUOT) or any(words in text for words in NO_ROOM):
+        return f"make room there, then {resume}" if resume else "make room there, or name another"
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS) or "access_denied" in text:
+        return "it must be writable" + (f"; then {resume}" if resume else "")
+    return f"{resume} goes on from what is complete there" if resume else ""
 
 
 class SpecError(UserError):

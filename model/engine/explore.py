@@ -47,7 +47,7 @@ class Run:
     search: Search
     limits: Limits
     progress: Callable[[Progress], None] | None
-    directory: FilePath | None
+    saver: checkpoints.Saver | None
     began: float
     boundary: checkpoints.Numbers
     watch: Watch
@@ -148,16 +148,16 @@ class Run:
 
     def _at_boundary(self) -> None:
         self.boundary = checkpoints.numbers_of(self.search)
-        if self.directory and time.perf_counter() - self.saved > PATIENCE * self.saving:
+        if self.saver and time.perf_counter() - self.saved > PATIENCE * self.saving:
             self.save()
 
     def save(self) -> None:
         """A checkpoint of the last complete level. None where something is wrong: it would hold
         rows that broke a step invariant, and a search that finds its rows filled looks at no steps.
         """
-        if self.directory and not self.search.findings.wrong:
+        if self.saver and not self.search.findings.wrong:
             began = time.perf_counter()
-            checkpoints.save(self.search, self.boundary, self.directory)
+            self.saver.save(self.boundary)
             self.saved = time.perf_counter()
             self.saving = self.saved - began
 
@@ -238,21 +238,22 @@ def explore(
     """Explores every state of a spec; first violations stop it at the end of their level, so that
     paths are shortest.
 
-    `limits`, or Ctrl-C, end it with `unknown`. `checkpoint`: a directory for a file from which
-    `resume` continues to the same numbers; written at ends of levels, and when the search is
-    stopped (the last complete level). `progress` hears of it a few times a second.
+    `limits`, or Ctrl-C, end it with `unknown`. `checkpoint`: a directory from which `resume`
+    continues to the same numbers; written at ends of levels, and when the search is stopped (the
+    last complete level). One that holds a checkpoint already is refused unless `resume` names it
+    too. `progress` hears of it a few times a second.
     `workers`: threads that explore (no more than there are cores), and processes that call rules
     where there is enough to call. Counts do not depend on it; which of several shortest paths is
     told does. Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
     that is torn or of another model, scope or version.
     """
     began, peak, spare = time.perf_counter(), peak_bytes(), Spare()
-    with without_collection(), spare:
-        search = checkpoints.load(spec, FilePath(resume)) if resume is not None else Search(spec)
+    with without_collection(), spare, checkpoints.kept_in(checkpoint, resume) as folder:
+        search = Search(spec) if resume is None else checkpoints.load(spec, resume, folder)
+        saver = None if folder is None else checkpoints.Saver(search, folder)
         search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
-        directory = None if checkpoint is None else FilePath(checkpoint)
         numbers = checkpoints.numbers_of(search)
-        run = Run(search, limits, progress, directory, began, numbers, Watch(search, peak))
+        run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak))
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
             run.report(0, compiling=True)
         run.begin(resumed=resume is not None)

@@ -4,14 +4,13 @@ over when a level is wide enough, or resumed.
 
 from __future__ import annotations
 
-import re
 import time
 import uuid
 from collections.abc import Callable
 
 from attrs import evolve
 
-from groupcheck.model.engine.checkpoint import MISFITS, numbers_of, same_model
+from groupcheck.model.engine.checkpoint import MISFITS, numbers_of
 from groupcheck.model.engine.errors import CheckpointError, UserError
 from groupcheck.model.engine.explore import (
     Run,
@@ -23,19 +22,18 @@ from groupcheck.model.engine.explore import (
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.memory import Watch, peak_bytes
 from groupcheck.model.engine.search import Kept, Search
+from groupcheck.model.engine.shards import manifests
 from groupcheck.model.engine.shards.addresses import again
+from groupcheck.model.engine.shards.lease import must_be_free
 from groupcheck.model.engine.shards.owned import Piece
 from groupcheck.model.engine.shards.replica import dealt, scratch_log, widths_of
-from groupcheck.model.engine.shards.spread import FORMAT, MANIFEST, Cluster, Manifest, Spread
+from groupcheck.model.engine.shards.spread import Cluster, Spread
 from groupcheck.model.engine.shards.store import Store
 from groupcheck.model.engine.shards.telling import Telling, relearned
 from groupcheck.model.engine.shards.working import write_shape
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.verdict import Limits, Progress, Verdict
 
-OURS = re.compile(
-    r"(?:level-\d{5}/(?:states|dealt|left)|updates/\d{5})-[\w.-]+", re.ASCII
-)  # names that a search gives
 HANDED = 16_384  # states that a shard hands to the driver at once
 WIDEST = 100_000  # a level of so many states is handed over (docs/spark.md has what was measured)
 
@@ -65,32 +63,38 @@ def distribute(
     began = time.perf_counter()
     with without_collection():
         where = Store(store)
-        spread = _resumed(spec, where, cluster, limits, progress, most) if resume else None
-        if spread is None:
-            search = Search(spec)
-            search.kept = Kept()
-            watch = Watch(search, peak_bytes())
-            run = Run(search, limits, progress, None, began, numbers_of(search), watch)
-            run.begin()
-            with interrupts(run):
-                run.levels(widest)
-            if run.reason or search.findings.wrong or search.log.levels[-1] == search.log.states:
-                note = f"no level had {widest:,} states: this process did it alone, the executors had nothing to do"
-                found = verdict_of(run)
-                return evolve(
-                    found,
-                    notes=(*found.notes, note),
-                    distribution={"shards": 0, "handed_over_at_level": None, "levels": []},
+        if resume:
+            spread = _resumed(spec, where, cluster, limits, progress, most, lasting)
+            if shards not in (None, spread.shards):
+                raise UserError(
+                    f"was begun with {spread.shards} shards",
+                    where=where.uri,
+                    do="leave out --shards",
                 )
-            spread = _handed_over(run, where, cluster, shards or cluster.shards, most)
-        elif shards not in (None, spread.shards):
-            raise UserError(
-                f"was begun with {spread.shards} shards", where=where.uri, do="leave out --shards"
+            return _finished(spread)
+        search = Search(spec)
+        search.kept = Kept()
+        watch = Watch(search, peak_bytes())
+        run = Run(search, limits, progress, None, began, numbers_of(search), watch)
+        run.begin()
+        with interrupts(run):
+            run.levels(widest)
+        if run.reason or search.findings.wrong or search.log.levels[-1] == search.log.states:
+            note = (
+                f"no level had {widest:,} states: this process did it alone, the executors had "
+                "nothing to do"
             )
-        return _finished(spread, lasting)
+            found = verdict_of(run)
+            return evolve(
+                found,
+                notes=(*found.notes, note),
+                distribution={"shards": 0, "handed_over_at_level": None, "levels": []},
+            )
+        parts = shards or cluster.shards
+        return _finished(_handed_over(run, where, cluster, parts, most, lasting))
 
 
-def _finished(spread: Spread, lasting: bool) -> Verdict:
+def _finished(spread: Spread) -> Verdict:
     spread.search.pulse = spread.pulse
     spread.search.key_to = spread.key_of
     reason = ""
@@ -100,51 +104,42 @@ def _finished(spread: Spread, lasting: bool) -> Verdict:
         reason = str(stopped)
     except KeyboardInterrupt:
         reason = f"interrupted in level {spread.level}"
+    finally:
+        spread.lease.end()
     if reason:
         kept = f"the levels before it are in the store: {again(spread.store.address)} goes on"
-        reason += f"; {kept if lasting else 'nothing of it is kept, which --store URI would'}"
+        lost = "nothing of it is kept, which --store URI would"
+        reason += f"; {kept if spread.lasting else lost}"
     return spread.verdict(reason)
 
 
-def _handed_over(run: Run, store: Store, cluster: Cluster, shards: int, most: int) -> Spread:
+def _handed_over(
+    run: Run, store: Store, cluster: Cluster, shards: int, most: int, lasting: bool
+) -> Spread:
     """The search of one process, dealt to shards."""
-    s = run.search
-    if MANIFEST in store.names():
+    s, name = run.search, manifests.new_run()
+    if manifests.runs_in(store):
         raise UserError(
             "holds a search already",
             where=store.uri,
             do="go on with it (--resume), or choose another --store",
         )
-    write_shape(store, s.packed.shape)
+    write_shape(store, name, s.packed.shape)
     pieces: list[list[Piece]] = [[] for _ in range(shards)]
     ends = [*s.log.levels[1:], s.log.states]
     widths = widths_of(s.packed)
     for level, (first, end) in enumerate(zip(s.log.levels, ends)):
         for shard, part in enumerate(dealt(s.packed, s.log.packed_states(first, end), shards)):
             if len(part):
-                piece = Piece(
-                    f"level-{level:05}/states-{shard:03}-{uuid.uuid4().hex[:12]}", level, len(part)
-                )
-                store.write(piece.name, {"widths": widths}, [part.reshape(-1)])
-                pieces[shard].append(piece)
+                block = f"{name}/level-{level:05}/states-{shard:03}-{uuid.uuid4().hex[:12]}"
+                store.write(block, {"widths": widths}, [part.reshape(-1)])
+                pieces[shard].append(Piece(block, level, len(part)))
     states, level = s.log.states, len(s.log.levels) - 1
     s.log = scratch_log(s.packed)
-    name = uuid.uuid4().hex[:12]
     spread = Spread(
-        s,
-        store,
-        cluster,
-        Telling(s, store),
-        name,
-        shards,
-        most,
-        run.limits,
-        run.progress,
-        run.began,
-        level,
-        states,
-        pieces,
-    )
+        s, store, cluster, Telling(s, store, name), name, set(), lasting, shards, most, run.limits,
+        run.progress, run.began, level, states, pieces,
+    )  # fmt: skip
     spread.keep()
     return spread
 
@@ -156,58 +151,30 @@ def _resumed(
     limits: Limits,
     progress: Callable[[Progress], None] | None,
     most: int,
+    lasting: bool,
 ) -> Spread:
-    """The search in a store, at the end of its last complete level."""
-    from cattrs import BaseValidationError, structure
-
-    told = store.read_document(MANIFEST)
+    """The search in a store, at the end of its last complete level, as a run of its own."""
+    must_be_free(store)
+    m, known = manifests.take_over(spec, store)
     try:
-        if told["format"] != FORMAT:
-            raise CheckpointError(
-                "is of another version of groupcheck",
-                where=store.uri,
-                do="start anew with an empty --store",
-            )
-        m = structure(told, Manifest)
-        same_model(m.identity, spec, store.uri)
-        return _restored(spec, m, store, cluster, limits, progress, most)
-    except (*MISFITS, BaseValidationError) as error:
+        search = Search(spec)
+        write_shape(store, m.run, search.packed.shape)
+        telling = relearned(search, store, m.run, m.updates)
+        search.log = scratch_log(search.packed)
+        f = search.findings
+        f.goals, f.wrong = {g.name: m.goals[g.name] for g in spec.goals}, m.wrong
+        f.depth, f.news = m.depth, True
+        search.predicates.refresh()
+        search.extra = {name: m.fired[name] for name in search.extra}
+        search.registers[r.TRANSITIONS] = m.transitions
+        search.rows.calls = m.calls
+    except MISFITS as error:
         raise CheckpointError(
             f"does not fit this model: {type(error).__name__}: {error}", where=store.uri
         ) from error
-
-
-def _restored(
-    spec: Spec,
-    m: Manifest,
-    store: Store,
-    cluster: Cluster,
-    limits: Limits,
-    progress: Callable[[Progress], None] | None,
-    most: int,
-) -> Spread:
-    """The search that a manifest describes."""
-    belong = {*m.updates, *(m.incoming or ()), *(p.name for shard in m.pieces for p in shard)}
-    assert len(m.pieces) == m.shards > 0, "shards"
-    search = Search(spec)
-    telling = relearned(search, store, m.updates)
-    search.log = scratch_log(search.packed)
-    f = search.findings
-    f.goals, f.wrong, f.depth, f.news = (
-        {g.name: m.goals[g.name] for g in spec.goals},
-        m.wrong,
-        m.depth,
-        True,
-    )
-    search.predicates.refresh()
-    search.extra = {name: m.fired[name] for name in search.extra}
-    search.registers[r.TRANSITIONS] = m.transitions
-    search.rows.calls = m.calls
-    spread = Spread(
-        search, store, cluster, telling, m.run, m.shards, most, limits, progress, time.perf_counter() - m.seconds, m.level, m.states, m.pieces,
-        m.incoming, m.witness, m.costs, m.memory, finished=m.finished,
+    store.is_resumable = lasting
+    return Spread(
+        search, store, cluster, telling, m.run, known, lasting, m.shards, most, limits, progress,
+        time.perf_counter() - m.seconds, m.level, m.states, m.pieces, m.incoming, m.witness, m.costs,
+        m.memory, finished=m.finished,
     )  # fmt: skip
-    store.delete(
-        [name for name in store.names() if OURS.fullmatch(name) and name not in belong]
-    )  # of a level that was not completed
-    return spread

@@ -23,7 +23,9 @@ from groupcheck.model.engine.identity import identity
 from groupcheck.model.engine.kernels import registers as r
 from groupcheck.model.engine.memory import Family, reached
 from groupcheck.model.engine.search import Search
+from groupcheck.model.engine.shards import manifests
 from groupcheck.model.engine.shards.items import Items
+from groupcheck.model.engine.shards.lease import Lease
 from groupcheck.model.engine.shards.owned import Piece
 from groupcheck.model.engine.shards.replica import dealt, found, in_layout, widths_of
 from groupcheck.model.engine.shards.store import Store
@@ -31,9 +33,6 @@ from groupcheck.model.engine.shards.telling import Telling
 from groupcheck.model.engine.shards.working import EXAMINED, Report, Work, advance, predecessor
 from groupcheck.model.engine.store import Words
 from groupcheck.model.engine.verdict import DEADLOCK, Limits, Path, Progress, Verdict
-
-FORMAT = "groupcheck.shards/1"
-MANIFEST = "manifest.json"
 
 # states below which one process was quicker than two executors beside it (docs/spark.md)
 WORTH = 40_000_000
@@ -61,54 +60,11 @@ class Cluster(Protocol):
     ) -> list[T | None]: ...
 
 
-@frozen
-class LevelCost:
-    """What one level took. `skew`: the largest shard's new states over the mean; bytes that
-    executors read and wrote.
-    """
-
-    level: int
-    states: int
-    seconds: float
-    skew: float
-    read: int
-    written: int
-    rounds: int
-    rebuilt: int
-
-
-@frozen
-class Manifest:
-    """A search at the end of its last complete level, as it is kept: see `Spread`, `Findings` and
-    `Verdict` for what each field means.
-    """
-
-    format: str
-    identity: dict[str, str]
-    run: str
-    shards: int
-    level: int
-    states: int
-    transitions: int
-    fired: dict[str, int]
-    goals: dict[str, int | None]
-    wrong: dict[str, tuple[int, int, str]]
-    witness: dict[str, tuple[int, list[int]]]
-    depth: int
-    calls: int
-    pieces: list[list[Piece]]
-    incoming: list[str] | None
-    updates: list[str]
-    finished: bool
-    seconds: float
-    memory: int
-    costs: list[LevelCost]
-
-
 @define
 class Spread:
-    """A distributed search between two levels. `pieces[shard]`: its blocks of states. `witness`: of
-    what is wrong (level, numbers of the state).
+    """A distributed search between two levels, driven by one run. `known`: the runs before it in
+    the store. `lasting`: does the store stay afterwards? `pieces[shard]`: its blocks of states.
+    `witness`: of what is wrong (level, numbers of the state).
     """
 
     search: Search
@@ -116,6 +72,8 @@ class Spread:
     cluster: Cluster
     telling: Telling
     run: str
+    known: set[str]
+    lasting: bool
     shards: int
     most: int
     limits: Limits
@@ -126,7 +84,7 @@ class Spread:
     pieces: list[list[Piece]]
     incoming: list[str] | None = None  # None: the level in hand is in `pieces` already
     witness: dict[str, tuple[int, list[int]]] = field(factory=dict)
-    costs: list[LevelCost] = field(factory=list)
+    costs: list[manifests.LevelCost] = field(factory=list)
     memory: int = 0
     reported: float = 0.0
     read: int = 0  # bytes of the level in hand
@@ -137,9 +95,11 @@ class Spread:
     finished: bool = False
     family: Family = field(factory=Family)
     identity: dict[str, str] = field(init=False)
+    lease: Lease = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.identity = identity(self.search.spec)
+        self.lease = Lease(self.store, self.run)
 
     # -- levels
 
@@ -179,17 +139,18 @@ class Spread:
         rebuilt = sum(x.rebuilt for x in reports)
         skew = widest * self.shards / new if new else 1.0
         self.costs.append(
-            LevelCost(self.level, new, seconds, skew, self.read, self.written, rounds, rebuilt)
+            manifests.LevelCost(
+                self.level, new, seconds, skew, self.read, self.written, rounds, rebuilt
+            )
         )
         self.finished = not going
         if going:
             self.level += 1
         self.keep()
-        self.store.delete(
-            used
-            if going
-            else [*used, *(name for x in reports for name in (x.dealt, x.firings.left) if name)]
-        )
+        if going:
+            self.store.delete([name for name in used if name.startswith(f"{self.run}/")])
+        else:
+            self.store.delete([x for x in self.store.names() if manifests.SUCCESSORS.fullmatch(x)])
         self.report(new)
 
     def _advance(self, works: Sequence[Work | None]) -> list[Report]:
@@ -218,7 +179,7 @@ class Spread:
         return [
             Work(
                 self.run, self.store.address, shard, self.shards, self.level, 0, names, int(registers[r.LIVE]), tuple(self.pieces[shard]),
-                incoming, None, self.most,
+                incoming, None, self.most, self.store.is_resumable,
             )
             for shard in range(self.shards)
         ]  # fmt: skip
@@ -335,7 +296,7 @@ class Spread:
         self.out.clear()
         if not parts:
             return []
-        name = f"level-{self.level:05}/dealt-driver-{uuid.uuid4().hex[:12]}"
+        name = f"{self.run}/level-{self.level:05}/dealt-driver-{uuid.uuid4().hex[:12]}"
         sections = [part.reshape(-1) for part in dealt(p, np.concatenate(parts), self.shards)]
         self.store.write(name, {"widths": widths_of(p)}, sections)
         return [name]
@@ -409,7 +370,8 @@ class Spread:
         return time.perf_counter() - self.began
 
     def pulse(self) -> None:
-        """An end when a limit is reached."""
+        """A sign of life, and an end when a limit is reached."""
+        self.lease.renew()
         at = f"in level {self.level}"
         if self.limits.states is not None and self.states > self.limits.states:
             raise StoppedError(f"stopped at the limit of {self.limits.states:,} states {at}")
@@ -443,15 +405,16 @@ class Spread:
             )
 
     def keep(self) -> None:
-        """The manifest: all that `resumed` needs."""
+        """The manifest: all that `resumed` needs. Raises `UserError` if another driver took over."""
         s = self.search
         self.telling.tell()
-        manifest = Manifest(
-            FORMAT, self.identity, self.run, self.shards, self.level, self.states, s.transitions, s.fired, s.findings.goals, s.findings.wrong,
+        manifest = manifests.Manifest(
+            manifests.FORMAT, self.identity, self.run, self.shards, self.level, self.states, s.transitions, s.fired, s.findings.goals, s.findings.wrong,
             self.witness, s.findings.depth, s.rows.calls, self.pieces, self.incoming, self.telling.names, self.finished, self.seconds, self.memory,
             self.costs,
         )  # fmt: skip
-        self.store.write_document(MANIFEST, asdict(manifest))
+        manifests.keep(self.store, manifest, self.known)
+        self.store.is_resumable = self.lasting
 
     def verdict(self, reason: str) -> Verdict:
         """The answer."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.errors import UserError, what_helps
 from groupcheck.model.engine.shards.addresses import shown
 from groupcheck.model.engine.shards.filesystem import filesystem_of, plainly
 from groupcheck.model.engine.store import Words
@@ -27,6 +27,7 @@ from groupcheck.model.engine.store import Words
 MAGIC = b"groupcheck.block/1\n"
 MOST_HEADER = 1 << 26
 DIGEST = 16
+LONGEST_NAME = 200
 NAME = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", re.ASCII)
 
 
@@ -51,9 +52,12 @@ class Store:
     local path.
     """
 
-    def __init__(self, uri: str) -> None:
-        """Raises `StoreError` for what is no place, and `UserError` where pyarrow is missing."""
+    def __init__(self, uri: str, is_resumable: bool = False) -> None:
+        """`is_resumable`: does the store hold a search that --resume goes on with? Raises
+        `StoreError` for what is no place, and `UserError` where pyarrow is missing.
+        """
         self.uri, self.address = shown(uri), uri  # `uri` is for people, without secrets
+        self.is_resumable = is_resumable
         try:
             self._files, self._root = filesystem_of(uri)
         except OSError as error:
@@ -148,7 +152,7 @@ class Store:
 
     def _path(self, name: str) -> str:
         """Where a file lies; a name that leads out of the store belongs to no store of ours."""
-        if not NAME.fullmatch(name):
+        if len(name) > LONGEST_NAME or not NAME.fullmatch(name):
             raise StoreError(f"{name[:80]!r} is no name of a file in a store", where=self.uri)
         return f"{self._root}/{name}"
 
@@ -180,16 +184,18 @@ class Store:
             raise StoreError(
                 f"{name} cannot be written: {plainly(error, self.address)}",
                 where=self.uri,
-                do="make room there, then --resume",
+                do=what_helps(error, "--resume" if self.is_resumable else ""),
             ) from None
 
-    def names(self) -> list[str]:
-        """All files in the store."""
+    def names(self, folder: str = "") -> list[str]:
+        """All files in the store, or those in one of its folders."""
         from pyarrow import fs
 
         try:
             found = self._files.get_file_info(
-                fs.FileSelector(self._root, recursive=True, allow_not_found=True)
+                fs.FileSelector(
+                    f"{self._root}/{folder}".rstrip("/"), recursive=True, allow_not_found=True
+                )
             )
         except (OSError, ValueError) as error:
             raise StoreError(

@@ -16,10 +16,11 @@ from groupcheck.model.engine.store import Words
 
 @define
 class Telling:
-    """Updates of one search. `names`: the blocks written so far."""
+    """Updates of one search, by one run. `names`: the blocks written so far."""
 
     search: Search
     store: Store
+    run: str
     names: list[str] = field(factory=list)
     _origins: int = 0
     _guards: list[int] = field(factory=list)
@@ -44,7 +45,7 @@ class Telling:
             s.packed.values.counts(), self._opened(), list(s.packed.filled), list(s.packed.most),
             np.array(s.rows.origins[self._origins :], np.int64).view(np.uint64), _tape(s.kept.rules), _tape(s.kept.looks), s.kept.rows,
         )  # fmt: skip
-        name = f"updates/{len(self.names):05}-{uuid.uuid4().hex[:12]}"
+        name = f"{self.run}/updates/{len(self.names):05}-{uuid.uuid4().hex[:12]}"
         update.write(self.store, name)
         self.told(name)
 
@@ -70,7 +71,7 @@ def _tape(parts: list[Words]) -> Words:
     return np.concatenate([np.zeros(0, np.uint64), *parts])
 
 
-def relearned(search: Search, store: Store, names: list[str]) -> Telling:
+def relearned(search: Search, store: Store, run: str, names: list[str]) -> Telling:
     """A search that knows again what it told in these updates: values by calling rules, views by
     evaluating them, rows as they were.
     """
@@ -86,7 +87,7 @@ def relearned(search: Search, store: Store, names: list[str]) -> Telling:
     search.packed.filled = list(updates[-1].filled)
     search.packed.fit(None)
     search.packed.write(_tape([update.looks for update in updates]), len(looks))
-    telling = Telling(search, store)
+    telling = Telling(search, store, run)
     telling._opened()
     for name in names:
         telling.told(name)

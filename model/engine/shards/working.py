@@ -33,7 +33,6 @@ from groupcheck.model.engine.shards.replica import (
 from groupcheck.model.engine.shards.store import Store
 from groupcheck.model.engine.store import Words, address
 
-SHAPE = "shape.json"
 ALL = (1 << 64) - 1
 EXAMINED = 8192  # states at once, so that what they lack fits the queues
 _replicas: dict[str, Replica] = {}  # of this process; one run at a time
@@ -44,6 +43,7 @@ class Work:
     """One shard's part of a level. `updates`: all so far. `pieces`: blocks of the shard's states up
     to the level before, or up to this one where `incoming` (blocks with successors, a section a
     shard) is None. `left`: the block of items of an earlier round. `most`: states handed back.
+    `is_resumable`: does --resume go on with the store?
     """
 
     run: str
@@ -58,6 +58,7 @@ class Work:
     incoming: tuple[str, ...] | None
     left: str | None
     most: int
+    is_resumable: bool
 
 
 @frozen(eq=False)
@@ -95,7 +96,7 @@ def replica_for(run: str, store: Store, updates: Sequence[str]) -> Replica:
     replica = _replicas.pop(run, None)
     if replica is None or replica.applied != list(updates[: len(replica.applied)]):
         _replicas.clear()
-        replica = Replica(shape_from(store))
+        replica = Replica(shape_from(store, run))
     replica.forget()
     for name in updates[len(replica.applied) :]:
         replica.apply(name, Update.read(store.read(name)))
@@ -115,16 +116,16 @@ def warm() -> None:
             load(unit)
 
 
-def write_shape(store: Store, shape: Shape) -> None:
-    """Keeps what executors need to know of the tables."""
-    store.write_document(SHAPE, asdict(shape))
+def write_shape(store: Store, run: str, shape: Shape) -> None:
+    """Keeps what a run's executors need to know of the tables."""
+    store.write_document(f"{run}/shape.json", asdict(shape))
 
 
-def shape_from(store: Store) -> Shape:
+def shape_from(store: Store, run: str) -> Shape:
     """What `write_shape` kept."""
     from cattrs import structure
 
-    return structure(store.read_document(SHAPE), Shape)
+    return structure(store.read_document(f"{run}/shape.json"), Shape)
 
 
 @define
@@ -151,7 +152,7 @@ class _Shift:
     def name(self, what: str) -> str:
         """A name for a block that no other attempt uses."""
         w = self.work
-        return f"level-{w.level:05}/{what}-{w.shard:03}-{w.round}-{uuid.uuid4().hex[:12]}"
+        return f"{w.run}/level-{w.level:05}/{what}-{w.shard:03}-{w.round}-{uuid.uuid4().hex[:12]}"
 
     # -- arriving
 
@@ -303,7 +304,7 @@ class _Shift:
 
 def advance(work: Work) -> Report:
     """Does one shard's part of a level. Raises `StoreError` where blocks cannot be read or written."""
-    store = Store(work.store)
+    store = Store(work.store, work.is_resumable)
     replica = replica_for(work.run, store, work.updates)
     registers, p = replica.registers, replica.packed
     shift = _Shift(work, store, replica, np.zeros((0, p.words), np.uint64))
@@ -346,7 +347,7 @@ def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> list[int]
     """A state of the shard at the work's level that has the target (one state's words, in the
     layout of `widths`) as successor: the numbers of its values; empty if there is none.
     """
-    store = Store(work.store)
+    store = Store(work.store, work.is_resumable)
     replica = replica_for(work.run, store, work.updates)
     p, registers = replica.packed, replica.registers
     none = np.zeros((0, p.words), np.uint64)

@@ -7,10 +7,19 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from groupcheck.model.engine.shards import working
+from groupcheck.model.engine.shards import manifests, working
 from groupcheck.model.engine.shards.owned import local_folder
+from groupcheck.model.engine.shards.store import Store
+
+
+def manifest_in(folder: Path) -> tuple[str, dict[str, Any]]:
+    """(name, document) of the one manifest in a store."""
+    store = Store(str(folder))
+    (run,) = manifests.runs_in(store)
+    return manifests.name_of(run), store.read_document(manifests.name_of(run))
 
 
 class InProcess:

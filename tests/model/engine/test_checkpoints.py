@@ -2,21 +2,24 @@
 is accepted as a checkpoint.
 """
 
+import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import attrs
+import numpy as np
 import pytest
 from small_group import small_group
 from two_phase_commit import two_phase_commit
 
 from groupcheck.model.engine import CheckpointError, Limits, Spec, explore, rule, single
-from groupcheck.model.engine.checkpoint import FILE, MAGIC
 from groupcheck.model.engine.identity import identity
+from groupcheck.model.engine.segments import FILE, FOLDER, LOCK, MAGIC
 
 SPEC = small_group(2, 2, 3, 1, 1)
 
@@ -51,7 +54,7 @@ def test_a_search_that_is_stopped_while_rules_are_called_continues(
     """Also where the values of the batch that was given up need wider fields than the states have."""
     wider = []
     for batch in range(0, 60, 3):
-        left = [batch]
+        left, folder = [batch], tmp_path / str(batch)
 
         def limit(run, filling=False, left=left):
             left[0] -= filling
@@ -67,10 +70,9 @@ def test_a_search_that_is_stopped_while_rules_are_called_continues(
                 save(run)
 
             patch.setattr(explore.Run, "save", saving)
-            assert explore.explore(SPEC, checkpoint=tmp_path, workers=workers).reason.startswith(
-                "enough"
-            )
-        assert answer(explore.explore(SPEC, resume=tmp_path, workers=workers)) == whole
+            stopped = explore.explore(SPEC, checkpoint=folder, workers=workers)
+            assert stopped.reason.startswith("enough")
+        assert answer(explore.explore(SPEC, resume=folder, workers=workers)) == whole
     assert 2 < sum(wider) < len(wider)
 
 
@@ -93,7 +95,7 @@ from groupcheck.model.engine.explore import explore
 explore(small_group(2, 2, 3, 1, 1), progress=lambda p: p.level == 15 and os._exit(9), checkpoint={str(tmp_path)!r})
 """
     assert subprocess.run([sys.executable, "-c", code], timeout=240, check=False).returncode == 9
-    assert [p.name for p in tmp_path.iterdir()] == [FILE]
+    assert {p.name for p in tmp_path.iterdir()} == {FILE, FOLDER, LOCK}
     assert answer(explore.explore(SPEC, resume=tmp_path)) == whole
 
 
@@ -104,10 +106,30 @@ def test_a_model_is_the_same_after_other_classes_were_made():
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("checkpoint")
+def kept(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("kept")
     explore.explore(SPEC, Limits(states=5_000), checkpoint=directory)
-    return (directory / FILE).read_bytes()
+    return directory
+
+
+@pytest.fixture
+def written(tmp_path, kept):
+    """A folder with a checkpoint of several segments."""
+    return Path(shutil.copytree(kept, tmp_path / "written"))
+
+
+def a_segment(folder):
+    """Its largest one."""
+    return max((folder / FOLDER).iterdir(), key=lambda file: file.stat().st_size)
+
+
+def relisted(folder, change):
+    """Writes a manifest anew, changed, with a right digest."""
+    text = (folder / FILE).read_bytes()[len(MAGIC) :].splitlines()[0]
+    document = json.loads(text)
+    change(document)
+    text = MAGIC + json.dumps(document).encode() + b"\n"
+    (folder / FILE).write_bytes(text + hashlib.blake2b(text).hexdigest().encode() + b"\n")
 
 
 def refused(directory, spec=SPEC):
@@ -123,19 +145,17 @@ def test_a_missing_checkpoint_is_refused(tmp_path):
 @pytest.mark.parametrize(
     "spec", [small_group(2, 2, 3, 1, 0), two_phase_commit(3)], ids=["scope", "spec"]
 )
-def test_another_scope_or_model_is_refused(tmp_path, written, spec):
-    (tmp_path / FILE).write_bytes(written)
-    assert "belongs to another" in refused(tmp_path, spec)
+def test_another_scope_or_model_is_refused(written, spec):
+    assert "belongs to another" in refused(written, spec)
 
 
-def test_changed_rules_are_refused(tmp_path, written):
+def test_changed_rules_are_refused(written):
     @rule
     def crash(member, link, scope):
         if member.crashes < scope.crashes:
             yield member, link
 
-    (tmp_path / FILE).write_bytes(written)
-    assert "another version of the model" in refused(tmp_path, SPEC.replaced(crash))
+    assert "another version of the model" in refused(written, SPEC.replaced(crash))
 
 
 def limit():
@@ -155,42 +175,65 @@ def test_a_changed_function_behind_a_rule_is_refused(tmp_path, monkeypatch):
     assert "another version of the model" in refused(tmp_path, spec)
 
 
-@pytest.mark.parametrize(
-    "damage", ["empty", "half", "bit in the header", "bit in the log", "longer", "text"]
-)
-def test_a_torn_file_is_detected(tmp_path, written, damage):
-    torn = bytearray(written)
-    if damage == "bit in the header":
-        torn[len(MAGIC) + 40] ^= 1
-    elif damage == "bit in the log":
-        torn[-2000] ^= 1
-    else:
-        torn = {
-            "empty": b"",
-            "half": written[: len(written) // 2],
-            "longer": written + b"x",
-            "text": b"hello\n",
-        }[damage]
-    (tmp_path / FILE).write_bytes(torn)
-    message = refused(tmp_path)
-    assert any(word in message for word in ("torn", "no checkpoint", "belongs to another"))
+@pytest.mark.parametrize("damage", ["empty", "half", "bit", "longer", "text", "missing"])
+@pytest.mark.parametrize("which", ["manifest", "segment"])
+def test_a_torn_file_is_detected(written, damage, which):
+    file = written / FILE if which == "manifest" else a_segment(written)
+    text = file.read_bytes()
+    changed = text[:100] + bytes([text[100] ^ 1]) + text[101:]
+    torn = {
+        "empty": b"",
+        "half": text[: len(text) // 2],
+        "bit": changed,
+        "longer": text + b"x",
+        "text": b"hello\n",
+    }
+    file.unlink()
+    if damage != "missing":
+        file.write_bytes(torn[damage])
+    message = refused(written)
+    assert any(x in message for x in ("is torn", "is no checkpoint", "cannot be read")), message
 
 
-def test_a_forged_file_with_a_right_digest_reaches_no_native_code(tmp_path, written):
+@pytest.mark.parametrize("k", range(3), ids=["origins", "rows", "states"])
+def test_a_forged_file_with_a_right_digest_reaches_no_native_code(written, k):
     """Numbers out of range are found before anything is packed."""
-    import hashlib
+    file = a_segment(written)
+    right = np.fromfile(file, np.uint64)
+    told = json.loads((written / FILE).read_bytes()[len(MAGIC) :].splitlines()[0])
+    sizes = next(s["sizes"] for s in told["segments"] if s["name"] == file.name)
+    for at in range(sum(sizes[:k]), sum(sizes[: k + 1]), max(1, sizes[k] // 5)):
+        body = right.copy()
+        body[at] = 0xFFFFFFFFFF
 
-    import numpy as np
+        def sign(document, digest=hashlib.blake2b(body.tobytes(), digest_size=32).hexdigest()):
+            next(s for s in document["segments"] if s["name"] == file.name)["digest"] = digest
 
-    head = len(MAGIC) + written[len(MAGIC) :].index(b"\n") + 1
-    sizes = json.loads(written[len(MAGIC) : head])["arrays"]
-    for k, size in enumerate(sizes):
-        for at in range(0, size, max(1, size // 5)):
-            body = np.frombuffer(written[head:-32], np.uint64).copy()
-            body[sum(sizes[:k]) + at] = 0xFFFFFFFFFF
-            forged = written[:head] + body.tobytes()
-            (tmp_path / FILE).write_bytes(forged + hashlib.blake2b(forged, digest_size=32).digest())
-            assert "does not fit this model" in refused(tmp_path)
+        file.write_bytes(body.tobytes())
+        relisted(written, sign)
+        assert "does not fit this model" in refused(written)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "../../elsewhere"},
+        {"name": "/etc/hostname"},
+        {"name": "a\0b"},
+        {"name": "0" * 5000},
+        {"sizes": [-1, 0, 0]},
+        {"sizes": [1 << 60] * 3},
+        {"widths": [1]},
+        {"widths": [0] * 13},
+        {"widths": [1 << 40] * 13},
+        {"widths": None},
+    ],
+    ids=str,
+)
+def test_a_forged_manifest_with_a_right_digest_is_refused(written, change):
+    relisted(written, lambda document: document["segments"][0].update(change))
+    message = refused(written)
+    assert any(x in message for x in ("is torn", "does not fit this model")), message
 
 
 def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path):
@@ -200,8 +243,7 @@ def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path):
 
 
 def test_a_checkpoint_holds_no_code(written):
-    assert b"pickle" not in written
-    assert (
-        Path(sys.modules["groupcheck.model.engine.checkpoint"].__file__).read_text().count("pickle")
-        == 0
-    )
+    assert all(b"pickle" not in file.read_bytes() for file in written.rglob("*") if file.is_file())
+    for name in ("checkpoint", "segments"):
+        code = Path(sys.modules[f"groupcheck.model.engine.{name}"].__file__).read_text()
+        assert "pickle" not in code

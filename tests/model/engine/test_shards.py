@@ -10,14 +10,14 @@ import json
 import shutil
 
 import pytest
-from in_process import InProcess
+from in_process import InProcess, manifest_in
 
 from groupcheck.model.engine import CheckpointError, Limits, RuleError, UserError, reference
 from groupcheck.model.engine.explore import explore
+from groupcheck.model.engine.shards import store as store_module
 from groupcheck.model.engine.shards import working
 from groupcheck.model.engine.shards.distribute import distribute
 from groupcheck.model.engine.shards.owned import local_folder
-from groupcheck.model.engine.shards.spread import MANIFEST
 from groupcheck.model.engine.shards.store import Store, StoreError
 from groupcheck.oracles.subject import subject
 
@@ -120,19 +120,15 @@ def test_a_driver_that_is_killed_is_resumed_from_its_store(tmp_path, calls):
     spec = faulty()
     with pytest.raises(SystemExit):
         distribute(spec, Dies(2, calls), str(tmp_path), widest=0)
-    orphan = (
-        tmp_path / "level-00029" / "states-000-0-0123456789ab"
-    )  # of an attempt that nobody heard of
-    orphan.parent.mkdir(exist_ok=True)
-    orphan.write_bytes(b"half")
+    half = tmp_path / "0123456789ab/level-00029/states-000-0-0123456789ab.0123456789ab.new"
+    half.parent.mkdir(parents=True)
+    half.write_bytes(b"half")  # of a driver that was killed while it wrote
     assert counted(distribute(spec, InProcess(5), str(tmp_path), resume=True)) == counted(
         explore(spec)
     )
-    states = {name for name in Store(str(tmp_path)).names() if name.startswith("level-")}
-    assert all(
-        "/states-" in name for name in states
-    )  # nothing is left of the level that was not completed, or of the exchange
-    assert not orphan.exists()
+    names = Store(str(tmp_path)).names()
+    assert not [name for name in names if "/dealt-" in name or "/left-" in name]
+    assert not half.exists()
 
 
 def test_a_search_that_is_complete_answers_again(tmp_path):
@@ -167,7 +163,7 @@ def test_a_store_of_another_scope_or_with_a_search_in_it_is_refused(tmp_path):
 def damaged(tmp_path, kind):
     """A stopped search of which a block of this kind is cut or taken away."""
     distribute(faulty(), InProcess(2), str(tmp_path), Limits(states=1000), widest=0)
-    manifest = Store(str(tmp_path)).read_document(MANIFEST)
+    manifest = manifest_in(tmp_path)[1]
     names = {
         "states": [p["name"] for p in manifest["pieces"][0]],
         "dealt": manifest["incoming"],
@@ -196,7 +192,7 @@ def test_a_damaged_block_is_a_clear_error_and_never_another_verdict(tmp_path, ki
 
 def test_a_hostile_manifest_runs_nothing(tmp_path):
     distribute(faulty(), InProcess(2), str(tmp_path), Limits(states=1000), widest=0)
-    (tmp_path / MANIFEST).write_text(json.dumps({"digest": "0"}) + "\n" + "[" * 100_000)
+    (tmp_path / manifest_in(tmp_path)[0]).write_text('{"digest": "0"}\n' + "[" * 100_000)
     with pytest.raises(StoreError, match="is torn"):
         distribute(faulty(), InProcess(2), str(tmp_path), resume=True)
 
@@ -210,14 +206,23 @@ def test_a_hostile_manifest_runs_nothing(tmp_path):
         {"level": "x"},
         {"goals": None},
         {"witness": [1]},
+        {"run": "../../elsewhere"},
+        {"run": "/elsewhere"},
+        {"run": "a\0b"},
+        {"run": "0" * 5000},
+        {"updates": ["a\0b"]},
+        {"updates": ["0" * 5000]},
     ],
 )
 def test_a_manifest_that_was_tampered_with_is_refused(tmp_path, change):
     distribute(faulty(), InProcess(2), str(tmp_path / "store"), Limits(states=1000), widest=0)
     store = Store(str(tmp_path / "store"))
-    store.write_document(MANIFEST, {**store.read_document(MANIFEST), **change})
+    name, document = manifest_in(tmp_path / "store")
+    store.write_document(name, {**document, **change})
+    before = sorted(path for path in tmp_path.rglob("*") if "store" not in path.parts)
     with pytest.raises(UserError, match=r"is no name of a file in a store|does not fit this model"):
         distribute(faulty(), InProcess(2), store.uri, resume=True)
+    assert sorted(path for path in tmp_path.rglob("*") if "store" not in path.parts) == before
 
 
 def test_a_full_store_is_a_clear_error(tmp_path):
@@ -226,61 +231,110 @@ def test_a_full_store_is_a_clear_error(tmp_path):
         distribute(faulty(), InProcess(2), str(tmp_path / "file" / "store"), widest=0)
 
 
+class Meddled(InProcess):
+    """Something is done to the folder of each shard before a late level."""
+
+    def __init__(self, meddle):
+        super().__init__(2)
+        self.meddle, self.left = meddle, 12
+
+    def run(self, function, arguments, pulse):
+        self.left -= 1
+        if not self.left:
+            for folder in sorted(local_folder().glob("groupcheck-*/shard-?")):
+                self.meddle(folder)
+        return super().run(function, arguments, pulse)
+
+
 def test_a_shard_whose_files_another_process_holds_is_made_again_beside_them(tmp_path):
     """As a second attempt of the same task finds them (speculation), or one after an attempt that
     Spark gave up.
     """
-    spec = faulty()
-    distribute(spec, InProcess(2), str(tmp_path / "store"), Limits(states=1000), widest=0)
-    manifest = Store(str(tmp_path / "store")).read_document(MANIFEST)
-    held = [
-        local_folder() / f"groupcheck-{manifest['run']}" / f"shard-{shard}" for shard in range(2)
-    ]
-    before = [(folder / "holds.json").read_bytes() for folder in held]
+    spec, held = faulty(), {}
     with contextlib.ExitStack() as stack:
-        for folder in held:
+
+        def hold(folder):
+            held[folder] = (folder / "holds.json").read_bytes()
             fcntl.flock(stack.enter_context((folder / "lock").open("w")), fcntl.LOCK_EX)
-        found = distribute(spec, InProcess(2), str(tmp_path / "store"), resume=True)
+
+        found = distribute(spec, Meddled(hold), str(tmp_path), widest=0)
     assert counted(found) == counted(explore(spec))
-    assert [(folder / "holds.json").read_bytes() for folder in held] == before
-    assert not [folder for folder in held[0].parent.iterdir() if folder not in held]
+    assert len(held) == 2
+    assert all((folder / "holds.json").read_bytes() == was for folder, was in held.items())
+    assert not [folder for folder in min(held).parent.iterdir() if folder not in held]
 
 
 @pytest.mark.parametrize(
     "told", [{"crowded": -1}, {"slots": 0}, {"slots": 1 << 60}, {"size": 77}, {"crowded": 1 << 40}]
 )
 def test_a_marker_that_does_not_fit_its_index_has_the_index_made_again(tmp_path, told):
-    spec = faulty()
-    distribute(spec, InProcess(2), str(tmp_path / "store"), Limits(states=1000), widest=0)
-    manifest = Store(str(tmp_path / "store")).read_document(MANIFEST)
-    for shard in range(2):
-        marker = local_folder() / f"groupcheck-{manifest['run']}" / f"shard-{shard}" / "holds.json"
-        document = json.loads(marker.read_text())
-        marker.write_text(json.dumps({**document, "index": {**document["index"], **told}}))
-    assert counted(distribute(spec, InProcess(2), str(tmp_path / "store"), resume=True)) == counted(
-        explore(spec)
-    )
+    spec, changed = faulty(), []
+
+    def change(folder):
+        document = json.loads((folder / "holds.json").read_text())
+        changed.append({**document, "index": {**document["index"], **told}})
+        (folder / "holds.json").write_text(json.dumps(changed[-1]))
+
+    found = distribute(spec, Meddled(change), str(tmp_path), widest=0)
+    assert counted(found) == counted(explore(spec)) and len(changed) == 2
 
 
-def test_a_store_that_fills_up_is_a_clear_error_and_goes_on_when_there_is_room(
-    tmp_path, monkeypatch
+class Failing:
+    """A file system of Arrow whose writes fail after some."""
+
+    def __init__(self, files, room, error):
+        self.files, self.room, self.error = files, room, error
+
+    def __getattr__(self, name):
+        return getattr(self.files, name)
+
+    def open_output_stream(self, path):
+        self.room[0] -= 1
+        if self.room[0] < 0:
+            raise self.error
+        return self.files.open_output_stream(path)
+
+
+@pytest.mark.parametrize(
+    ("error", "first", "later"),
+    [
+        (OSError(28, "no"), "make room there, or name another", "make room there, then --resume"),
+        (OSError("DSQuotaExceeded"), "make room there, or name", "make room there, then --resume"),
+        (OSError("AWS Error ACCESS_DENIED"), r"it must be writable\)", "writable; then --resume"),
+        (OSError(30, "no"), r"it must be writable\)", "it must be writable; then --resume"),
+        (OSError("SLOW_DOWN"), "SLOW_DOWN$", "--resume goes on from what is complete there"),
+    ],
+    ids=["full", "quota", "denied", "read-only", "other"],
+)
+def test_a_store_that_cannot_be_written_says_what_helps_and_goes_on(
+    tmp_path, monkeypatch, error, first, later
 ):
-    spec, room = faulty(), [60]
-    write = Store._write
-
-    def until_full(store, name, parts):
-        room[0] -= 1
-        if room[0] < 0:
-            raise StoreError(f"{name} cannot be written: No space left on device", where=store.uri)
-        write(store, name, parts)
-
-    monkeypatch.setattr(Store, "_write", until_full)
-    with pytest.raises(StoreError, match="No space left on device"):
+    spec, room, opened = faulty(), [0], store_module.filesystem_of
+    monkeypatch.setattr(
+        store_module,
+        "filesystem_of",
+        lambda uri: (Failing(opened(uri)[0], room, error), opened(uri)[1]),
+    )
+    with pytest.raises(StoreError, match=first):
+        distribute(spec, InProcess(2), str(tmp_path), widest=0)
+    room[0] = 60
+    with pytest.raises(StoreError, match=later):
         distribute(spec, InProcess(2), str(tmp_path), widest=0)
     room[0] = 1 << 30
     assert counted(distribute(spec, InProcess(2), str(tmp_path), resume=True)) == counted(
         explore(spec)
     )
+
+
+def test_a_store_that_does_not_stay_is_not_said_to_be_resumed(tmp_path, monkeypatch):
+    opened, room = store_module.filesystem_of, [60]
+    monkeypatch.setattr(
+        store_module,
+        "filesystem_of",
+        lambda uri: (Failing(opened(uri)[0], room, OSError(28, "no")), opened(uri)[1]),
+    )
+    with pytest.raises(StoreError, match="make room there, or name another"):
+        distribute(faulty(), InProcess(2), str(tmp_path), widest=0, lasting=False)
 
 
 def test_a_writer_that_is_stopped_in_the_middle_leaves_no_block(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from in_process import InProcess
+from in_process import InProcess, manifest_in
 
 from groupcheck.model.engine import (
     Limits,
@@ -22,8 +22,7 @@ from groupcheck.model.engine import (
 from groupcheck.model.engine.explore import explore
 from groupcheck.model.engine.shards import working
 from groupcheck.model.engine.shards.distribute import distribute
-from groupcheck.model.engine.shards.spread import MANIFEST
-from groupcheck.model.engine.shards.store import Store, StoreError
+from groupcheck.model.engine.shards.store import StoreError
 from groupcheck.oracles.subject import subject
 
 
@@ -245,7 +244,7 @@ def begun(store):
 
 def test_another_block_in_the_place_of_one_is_refused(tmp_path):
     spec = begun(tmp_path)
-    one, other = Store(str(tmp_path)).read_document(MANIFEST)["incoming"][:2]
+    one, other = manifest_in(tmp_path)[1]["incoming"][:2]
     shutil.copy(tmp_path / other, tmp_path / one)
     with pytest.raises(StoreError, match="holds what was written as"):
         distribute(spec, InProcess(2), str(tmp_path), resume=True)

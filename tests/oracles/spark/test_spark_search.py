@@ -62,7 +62,7 @@ def test_a_driver_that_is_killed_goes_on_from_its_store(
         [*command, "--store", str(store)], stdout=subprocess.DEVNULL, start_new_session=True
     )
     until = time.monotonic() + 300
-    while not list(store.glob("level-00012/dealt-*")):
+    while not list(store.glob("*/level-00012/dealt-*")):
         assert driver.poll() is None, "it has ended, and level 12 was not seen"
         assert time.monotonic() < until, "there is no level 12"
         time.sleep(0.005)

@@ -1,0 +1,99 @@
+"""A distributed search whose store is on S3, on a server of this machine that fails one request in
+twenty, and two drivers on that store at once. `make nightly` runs this file.
+
+Each search ends with the right counts or a clear error, and can be resumed to the right counts.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from in_process import InProcess
+from pyarrow import fs
+
+from groupcheck.model.engine import UserError
+from groupcheck.model.engine.explore import explore
+from groupcheck.model.engine.shards import lease, manifests
+from groupcheck.model.engine.shards.distribute import distribute
+from groupcheck.model.engine.shards.store import Store
+from groupcheck.oracles.subject import subject
+
+RUNS = 6
+SERVER = Path(__file__).with_name("flaky_s3_server.py")
+SPEC = subject("classic", members=2, faults={"crash": 1}).spec
+
+
+def counted(verdict: Any) -> tuple[Any, ...]:
+    return verdict.verdict, verdict.states, verdict.transitions, verdict.depth, verdict.rules
+
+
+WHOLE = counted(explore(SPEC))
+
+
+def searched(uri: str, outcomes: list[Any]) -> None:
+    """Begins or resumes a search there, and adds its counts or its error."""
+    try:
+        resumed = bool(manifests.runs_in(Store(uri)))
+        v = distribute(SPEC, InProcess(2, seed=1), uri, widest=50, resume=resumed)
+        outcomes.append(counted(v))
+    except UserError as error:
+        outcomes.append(str(error).replace(uri, "STORE"))
+
+
+def place(run: int | str, port: str) -> str:
+    """A store on the server."""
+    end = f"endpoint_override=127.0.0.1:{port}&scheme=http&region=us-east-1"
+    return f"s3://bucket/{run}?{end}&allow_bucket_creation=true"
+
+
+def wrong_answers(run: int, flaky: str, steady: str) -> int:
+    """Of one driver, or two at once, at the flaky port, and of one at the steady one after them."""
+    outcomes: list[Any] = []
+    last: list[Any] = []
+    drivers = [
+        threading.Thread(target=searched, args=(place(run, flaky), outcomes))
+        for _ in range(1 + run % 2)
+    ]
+    for driver in drivers:
+        driver.start()
+        while driver.is_alive() and not manifests.runs_in(Store(place(run, steady))):
+            time.sleep(0.01)
+    for driver in drivers:
+        driver.join()
+    searched(place(run, steady), last)
+    told = ["right counts" if x == WHOLE else x for x in (*outcomes, *last)]
+    print(f"run {run}: {told[:-1]}, resumed without errors: {told[-1]}", flush=True)
+    is_wrong = [x for x in outcomes if x != WHOLE and not isinstance(x, str)]
+    return len(is_wrong) + (len(outcomes) != len(drivers)) + (last != [WHOLE])
+
+
+def main() -> int:
+    lease.FRESH = 0.0
+    os.environ |= {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"}
+    os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        subprocess.Popen(
+            [sys.argv[1], str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as server,
+    ):
+        assert server.stdout and server.stdin
+        os.environ["SPARK_LOCAL_DIRS"] = folder
+        flaky, steady = server.stdout.readline().split()
+        fs.FileSystem.from_uri(place("", steady))[0].create_dir("bucket")
+        wrong = sum(wrong_answers(run, flaky, steady) for run in range(RUNS))
+        server.stdin.close()
+        requests, failed = server.stdout.readline().split()
+    print(f"{requests} requests, {failed} failed, {wrong} wrong")
+    return 1 if wrong or not int(failed) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
