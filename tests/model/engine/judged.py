@@ -29,8 +29,10 @@ from groupcheck.model.engine import (
     reference,
     threads,
 )
+from groupcheck.model.engine.segments import FILE
 from groupcheck.model.engine.shards.distribute import distribute
-from groupcheck.model.engine.shards.spread import MANIFEST
+from groupcheck.model.engine.shards.manifests import runs_in
+from groupcheck.model.engine.shards.store import Store
 
 FEWEST, MOST = 8, 120  # states: fewer show little, more take long
 
@@ -66,14 +68,14 @@ def by_shards(spec: Spec, seed: int, states: int, directory: str) -> Verdict:
     with patch.dict(os.environ, SPARK_LOCAL_DIRS=f"{directory}/local"):
         if seed % 2:
             distribute(spec, cluster, store, Limits(states // 2), widest=widest, most=most)
-        is_kept = Path(store, MANIFEST).exists()
+        is_kept = bool(runs_in(Store(store)))
         return distribute(spec, cluster, store, widest=widest, most=most, resume=is_kept)
 
 
 def resumed(spec: Spec, states: int, directory: str) -> Verdict:
     """Stopped in the middle, and continued from the checkpoint."""
     explore.explore(spec, Limits(states=states // 2), checkpoint=directory)
-    if not any(Path(directory).iterdir()):  # it ended before it was stopped
+    if not Path(directory, FILE).exists():  # it ended before it was stopped
         return explore.explore(spec)
     return explore.explore(spec, resume=directory)
 
