@@ -2,7 +2,7 @@
 RUN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test lint format bench bench-spark nightly mutants-engine clean
+.PHONY: help setup demo test lint format bench bench-spark nightly mutants-engine docs clean
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -44,6 +44,15 @@ nightly: $(READY) ## what takes hours: 20,000 random schedules on the real coord
 
 mutants-engine: $(READY) ## the tests against changes of single tokens of the engine; hours (MUTANTS="--sample 60 --seed 1": a part)
 	@$(RUN)/python tests/mutants/mutants.py engine $(MUTANTS)
+
+docs: .venv/.docs ## the site in build/site: pages, and the reference from the code; every link is checked
+	@$(RUN)/python docs/generate/assemble.py build/docs
+	@NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict
+	@echo "build/site/index.html"
+
+.venv/.docs: $(READY) requirements-docs.txt
+	@$(RUN)/python -m pip --quiet --disable-pip-version-check install --require-hashes -r requirements-docs.txt
+	@touch $@
 
 format: $(READY) ## ruff format, and what ruff can mend
 	@$(RUN)/ruff format --quiet .

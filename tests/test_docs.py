@@ -21,6 +21,14 @@ from groupcheck.oracles.subject import subject
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+GUIDES = [
+    ROOT / "docs/your_own_protocol.md",
+    *sorted(
+        path
+        for folder in ("tutorials", "howto", "explanation")
+        for path in ROOT.glob(f"docs/{folder}/*.md")
+    ),
+]
 PLACEHOLDER = re.compile(
     r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\["
 )  # VARIANT, FILE, [ID]: a form, not a command
@@ -28,7 +36,7 @@ PLACEHOLDER = re.compile(
 
 def blocks(text: str) -> Iterator[tuple[str, str]]:
     """(language, content) of fenced blocks, and ("", content) of indented ones."""
-    for match in re.finditer(r"^```(\w*)\n(.*?)^```$", text, re.M | re.S):
+    for match in re.finditer(r"^```(\w*)[^\n]*\n(.*?)^```$", text, re.M | re.S):
         yield match[1], match[2]
     bare = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
     for match in re.finditer(r"(?:^(?: {4}|\t).*\n)+", bare, re.M):
@@ -45,7 +53,7 @@ def typed(text: str, program: str) -> list[str]:
     for line in lines:
         match = re.match(rf"\s*(?:\$ )?(?:\.venv/bin/)?({program} .*)", line)
         if match:
-            found.append(re.split(r"\s#|\s[|>]|\s&&", match[1])[0].strip())
+            found.append(re.split(r"\s#|\s[|>]|\s&&|;", match[1])[0].strip())
     return found
 
 
@@ -148,3 +156,11 @@ def test_a_command_that_does_not_exist_is_found():
         parse("groupcheck check classic --membres 3")
     with pytest.raises(click.UsageError):
         parse("groupcheck chekc classic")
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda path: path.stem)
+def test_each_guide_says_for_whom_it_is_and_what_the_reader_has_at_the_end(page):
+    title, lead = page.read_text("utf-8").split("\n\n")[:2]
+    assert title.startswith("# ")
+    assert lead.startswith("For ")
+    assert re.search(r"At the\s+end|In ten\s+minutes", lead)

@@ -217,8 +217,9 @@ def test_no_file_names_a_machine_a_registry_or_work_left_over():
     assert "\n".join(found) == ""
 
 
-def test_the_lock_has_a_hash_for_every_version_and_no_address():
-    entries = (ROOT / "requirements.txt").read_text().replace("\\\n", " ").splitlines()
+@pytest.mark.parametrize("lock", ["requirements.txt", "requirements-docs.txt"])
+def test_the_lock_has_a_hash_for_every_version_and_no_address(lock: str):
+    entries = (ROOT / lock).read_text().replace("\\\n", " ").splitlines()
     assert len(entries) > 20
     assert [
         e

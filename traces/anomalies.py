@@ -20,7 +20,8 @@ from groupcheck.traces.timestamps import show_time
 STORM_ROUNDS, STORM_MS = 10, 600_000
 BURST_LEAST = 3
 SLOW_MS = 10_000
-SHORT_LIFE_MS = 10_000
+SHORT_LIVES, SHORT_LIFE_MS = 3, 10_000
+BOUNCE_IDS, BOUNCE_GONE = 4, 3
 HOUR_MS = 3_600_000
 SHOWN = 20
 
@@ -217,7 +218,11 @@ def _bounces(timeline: Timeline) -> Iterator[Anomaly]:
         if m.joined is not None or m.handed_out is not None:
             lives.setdefault(client_of(m.id), []).append(m)
     often = sorted(
-        ((c, ms) for c, ms in lives.items() if len(ms) >= 4 and sum(1 for m in ms if m.gone) >= 3),
+        (
+            (c, ms)
+            for c, ms in lives.items()
+            if len(ms) >= BOUNCE_IDS and sum(1 for m in ms if m.gone) >= BOUNCE_GONE
+        ),
         key=lambda x: (-len(x[1]), x[0]),
     )
     if often:
@@ -244,7 +249,7 @@ def _short_lives(timeline: Timeline) -> Iterator[Anomaly]:
         and (ms := elapsed(m.joined, m.ended)) is not None
         and ms < SHORT_LIFE_MS
     ]
-    if len(lives) >= 3:
+    if len(lives) >= SHORT_LIVES:
         typical = int(median(ms for ms, _ in lives))
         shortest, member = min(lives, key=lambda x: x[0])
         assert member.joined is not None

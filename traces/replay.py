@@ -117,15 +117,13 @@ class Replay:
 
     def _life(self, event: Event) -> None:
         if isinstance(event, CoordinatorStarted | CoordinatorStopped):
-            word = "started" if isinstance(event, CoordinatorStarted) else "stopped"
+            started = isinstance(event, CoordinatorStarted)
+            kind = "coordinator_started" if started else "coordinator_stopped"
             if len(self.anomalies) < NOTES_KEPT:
-                self.anomalies.append(
-                    Anomaly(
-                        f"coordinator_{word}",
-                        event.line,
-                        f"the coordinator of broker {event.broker} {word}",
-                    )
+                text = (
+                    f"the coordinator of broker {event.broker} {kind.removeprefix('coordinator_')}"
                 )
+                self.anomalies.append(Anomaly(kind, event.line, text))
             for trail in self._of(event.broker):
                 trail.coordinator_gone(event, "the broker was restarted")
         elif isinstance(event, GroupsDeleted):

@@ -1,0 +1,66 @@
+"""Puts the pages of the site together in a folder for mkdocs: those of docs/, those of the root of
+the checkout, and the reference, which is written from the code.
+
+    python docs/generate/assemble.py FOLDER
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import documents
+import reference
+
+ROOT = Path(__file__).parents[2]
+OF_THE_ROOT = ("ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "FINDINGS.md")
+MOST_EXAMPLES = 4
+PLACEHOLDER = re.compile(r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\[")
+
+
+def sources() -> list[Path]:
+    """The pages and pictures of docs/."""
+    return sorted(p for s in ("*.md", "*.svg") for p in (ROOT / "docs").rglob(s))
+
+
+def relinked(text: str) -> str:
+    """Links between docs/ and the root of the checkout as they are in the site, where the pages of
+    both lie in one folder.
+    """
+    text = re.sub(r"\]\(docs/", "](", text)
+    roots = "|".join(map(re.escape, OF_THE_ROOT))
+    return re.sub(rf"\]\(((?:\.\./)*)\.\./({roots})", r"](\1\2", text)
+
+
+def shown(name: str) -> list[str]:
+    """Examples of a command: the first different ones that pages show in blocks."""
+    pattern = re.compile(rf"^(?: {{4}}|\$ )(groupcheck {name}(?: .*)?)$", re.M)
+    found: dict[str, None] = {}
+    for path in (*sources(), ROOT / "README.md"):
+        if path.suffix == ".md":
+            for line in pattern.findall(path.read_text("utf-8").replace("\\\n", " ")):
+                typed = re.split(r"\s#|\s[|>;]|\s&&", line)[0].strip()
+                found |= {} if PLACEHOLDER.search(typed) else {shlex.join(shlex.split(typed)): None}
+    return sorted(found, key=len)[:MOST_EXAMPLES]
+
+
+def assemble(into: Path) -> None:
+    """Writes every page of the site below `into`, which is emptied first."""
+    shutil.rmtree(into, ignore_errors=True)
+    pages = {**reference.pages(shown), "reference/documents.md": documents.documents()}
+    for path in sources():
+        target = into / path.relative_to(ROOT / "docs")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(relinked(path.read_text("utf-8")), "utf-8")
+    for name in OF_THE_ROOT:
+        (into / name).write_text(relinked((ROOT / name).read_text("utf-8")), "utf-8")
+    for name, text in pages.items():
+        (into / name).parent.mkdir(parents=True, exist_ok=True)
+        (into / name).write_text(text, "utf-8")
+
+
+if __name__ == "__main__":
+    assemble(Path(sys.argv[1]))

@@ -1,0 +1,107 @@
+"""What the pages quote: every `console` block holds commands (`$ ...`), each followed by what it
+prints. They run page by page, in one folder, beside the files that the page shows.
+
+    python docs/generate/outputs.py --write [PAGE...]      quotes anew what the commands print
+
+A block whose fence has a title (```console title="takes a minute") is not run: it says why.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from attrs import frozen
+
+ROOT = Path(__file__).parents[2]
+FENCE = re.compile(r'^```(\w+)(?: title="([^"]*)")?\n(.*?)^```$', re.M | re.S)
+# A search takes another time in each run, and its speed is told only where it took some time;
+# pytest tells its seconds, too.
+SPEED = re.compile(r"(^ *run +|passed in )[\d.,]+ ?s\b(?:, [\d,]+ states/s)?", re.M)
+PATIENCE_S = 300  # the first check on a machine compiles the search
+
+
+@frozen
+class Quote:
+    """A command of a page, and what the page says that it prints; `start` and `end` of that text
+    in the page.
+    """
+
+    command: str
+    output: str
+    start: int
+    end: int
+
+
+def quotes(page: str) -> list[Quote]:
+    """The commands of a page that are run, in their order."""
+    found = []
+    for fence in FENCE.finditer(page):
+        if fence[1] != "console" or fence[2] is not None:
+            continue
+        for typed in re.finditer(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", fence[3], re.M):
+            at = fence.start(3)
+            found.append(Quote(typed[1], typed[2], at + typed.start(2), at + typed.end(2)))
+    return found
+
+
+def shown_files(page: str) -> dict[str, str]:
+    """The files that a page shows whole: name -> content."""
+    return {
+        fence[2]: fence[3]
+        for fence in FENCE.finditer(page)
+        if fence[1] != "console" and fence[2] and re.fullmatch(r"[\w.-]+", fence[2])
+    }
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """100 columns, no colour, and the commands of this checkout."""
+    binaries = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    own = {"PATH": binaries, "COLUMNS": "100", "NO_COLOR": "1", "PYTHONPATH": str(folder)}
+    return {**os.environ, **own, "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def outputs(page: str) -> list[str]:
+    """What the commands of a page print (stdout, then stderr), run one after the other."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "tests").symlink_to(ROOT / "tests")
+        for file, content in shown_files(page).items():
+            (folder / file).write_text(content, "utf-8")
+        printed = []
+        for quote in quotes(page):
+            done = subprocess.run(
+                ["bash", "-c", quote.command],
+                cwd=folder,
+                env=environment(folder),
+                capture_output=True,
+                text=True,
+                timeout=PATIENCE_S,
+            )
+            said = re.sub(r"[ \t]+$", "", done.stdout.rstrip() + "\n" + done.stderr, flags=re.M)
+            printed.append(said.strip("\n") + "\n" if said.strip() else "")
+        return printed
+
+
+def timeless(text: str) -> str:
+    """A text without the seconds of a search."""
+    return SPEED.sub(r"\1", text)
+
+
+def written(page: str) -> str:
+    """The page with what its commands print now. Text that differs in times alone stays."""
+    for quote, output in reversed(list(zip(quotes(page), outputs(page), strict=True))):
+        if timeless(quote.output) != timeless(output):
+            page = page[: quote.start] + output + page[quote.end :]
+    return page
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] != ["--write"]:
+        sys.exit("usage: outputs.py --write [PAGE...]")
+    for path in map(Path, sys.argv[2:] or sorted((ROOT / "docs").rglob("*.md"))):
+        path.write_text(written(path.read_text("utf-8")), "utf-8")

@@ -1,0 +1,141 @@
+"""The site without building it: the reference has an entry for all that the code has, each page is in
+the navigation, and each link between pages leads to one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import assemble
+import documents
+import pytest
+import yaml
+
+import groupcheck
+from groupcheck.oracles import cli
+from groupcheck.oracles.listing import listing
+from groupcheck.traces.anomaly_kinds import KINDS
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site") / "docs"
+    assemble.assemble(folder)
+    return folder
+
+
+def text(site: Path, name: str) -> str:
+    return (site / "reference" / f"{name}.md").read_text("utf-8")
+
+
+def headings(page: str) -> set[str]:
+    return set(re.findall(r"^###? (\S+)$", page, re.M))
+
+
+def entry(page: str, name: str) -> str:
+    """The part of a page below one heading of the second level."""
+    return re.split(r"^## ", page.split(f"\n## {name}\n")[1], flags=re.M)[0]
+
+
+@pytest.mark.parametrize("command", sorted(cli.command.commands))
+def test_each_command_has_its_entry_with_every_option_and_an_example(site, command):
+    told = entry(text(site, "commands"), command)
+    options = [
+        name for p in cli.command.commands[command].params for name in p.opts if name[0] == "-"
+    ]
+    assert [name for name in options if f"`{name}" not in told] == []
+    assert f"groupcheck {command} " in told.replace("\n", " ").split("meaning")[1]
+
+
+@pytest.mark.parametrize("kind", ["invariants", "goals", "rules"])
+def test_each_promise_and_rule_has_its_entry(site, kind):
+    names = {row["name"] for row in listing(kind)}
+    assert len(names) > 5
+    assert names - headings(text(site, kind)) == set()
+
+
+def test_each_mutation_has_its_entry_and_names_the_invariant_that_falls(site):
+    page = text(site, "mutations")
+    for row in listing("mutations"):
+        assert f"(invariants.md#{row['invariant']})" in entry(page, row["id"])
+
+
+@pytest.mark.parametrize(
+    ("page", "kind"),
+    [("faults", "faults"), ("scope", "assignors"), ("formats", "formats")],
+)
+def test_each_row_of_a_list_is_in_its_table(site, page, kind):
+    assert [
+        row["name"] for row in listing(kind) if f"| `{row['name']}` |" not in text(site, page)
+    ] == []
+
+
+def test_each_public_name_has_its_entry(site):
+    public = {name for name in groupcheck.__all__ if not name.startswith("_")}
+    assert len(public) > 5
+    assert public - headings(text(site, "python")) == set()
+
+
+def test_each_schema_of_the_code_is_listed_and_those_of_check_and_replay_have_their_fields(site):
+    page = text(site, "documents")
+    assert {f"groupcheck.{name}/1" for name in ("assign", "replay", "conform")} <= set(
+        documents.schemas()
+    )
+    assert [schema for schema in documents.schemas() if schema not in page] == []
+    for field in ("violations[].path[].changes[].slot", "groups[].rebalances[].cause"):
+        assert f"| `{field}` |" in page
+
+
+def kinds_in_the_code() -> set[str]:
+    """Every text that is given as the kind of an anomaly, or chosen for it."""
+    given: list[ast.AST] = []
+    for path in sorted((ROOT / "traces").glob("*.py")):
+        source = path.read_text("utf-8")
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Call) and node.args:
+                called = ast.unparse(node.func).rpartition(".")[2]
+                given += [node.args[0]] if called in ("Anomaly", "note", "assume") else []
+            elif isinstance(node, ast.Assign) and "Anomaly(" in source:
+                given += [node.value] if ast.unparse(node.targets[0]) == "kind" else []
+    return {text.value for kind in given for text in texts(kind)}
+
+
+def texts(node: ast.AST) -> list[ast.Constant]:
+    """The text that an expression is, or those between which it chooses."""
+    if isinstance(node, ast.IfExp):
+        return texts(node.body) + texts(node.orelse)
+    return [node] if isinstance(node, ast.Constant) and isinstance(node.value, str) else []
+
+
+def test_each_kind_of_anomaly_is_explained_and_none_is_invented(site):
+    assert kinds_in_the_code() == {kind.name for kind in KINDS}
+    assert [k.name for k in KINDS if f"| `{k.name}` |" not in text(site, "anomalies")] == []
+
+
+def pages_of(navigation: object) -> list[str]:
+    if isinstance(navigation, str):
+        return [navigation]
+    parts = navigation.values() if isinstance(navigation, dict) else navigation
+    return [page for part in parts for page in pages_of(part)]  # type: ignore[attr-defined]
+
+
+def test_each_page_is_in_the_navigation_once(site):
+    listed = pages_of(yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))["nav"])
+    there = [str(path.relative_to(site)) for path in site.rglob("*.md")]
+    assert sorted(listed) == sorted(there)
+
+
+def test_each_link_between_pages_leads_to_one(site):
+    broken, followed = [], 0
+    for page in site.rglob("*.md"):
+        prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose):
+            if "://" not in target:
+                followed += 1
+                broken += [] if (page.parent / target).is_file() else [(page.name, target)]
+    assert followed > 50
+    assert broken == []

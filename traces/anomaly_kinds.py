@@ -1,0 +1,123 @@
+"""Every kind of anomaly that a replay can report: what it means, and from which figure on."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from groupcheck.traces import anomalies as found
+
+MINUTE_MS, SECOND_MS = 60_000, 1000
+
+
+@frozen
+class Kind:
+    """One kind of anomaly. `logs`: in which logs it can be found. `threshold`: the figures from
+    which on it is reported; empty where one case is enough.
+    """
+
+    name: str
+    meaning: str
+    logs: str
+    threshold: str = ""
+
+
+BROKER, REQUESTS, BOTH = "coordinator log", "request log", "both"
+
+KINDS = (
+    Kind(
+        "rebalance_storm",
+        "The group rebalances again and again.",
+        BOTH,
+        f"{found.STORM_ROUNDS} rebalances within {found.STORM_MS // MINUTE_MS} minutes",
+    ),
+    Kind(
+        "blocked_by_departed_member",
+        "A rebalance waited for a member that was gone without leaving, until its session expired.",
+        BOTH,
+        f"a join phase of {found.SLOW_MS // SECOND_MS} seconds",
+    ),
+    Kind(
+        "join_window_missed",
+        "The rebalance timeout ended the join phase and removed members that had not rejoined.",
+        BOTH,
+    ),
+    Kind(
+        "ghost_members",
+        "Members expired together: ids that nobody used after they had joined.",
+        BOTH,
+        f"{found.BURST_LEAST} members that expire together",
+    ),
+    Kind("ids_never_used", "A member id was handed out, and nobody joined with it.", BOTH),
+    Kind(
+        "bouncing_members",
+        "A client comes back under new member ids again and again.",
+        BOTH,
+        f"{found.BOUNCE_IDS} ids of one client, {found.BOUNCE_GONE} of them gone",
+    ),
+    Kind(
+        "short_lived_members",
+        "Members left or expired soon after they had joined.",
+        BOTH,
+        f"{found.SHORT_LIVES} members gone within {found.SHORT_LIFE_MS // SECOND_MS} seconds",
+    ),
+    Kind(
+        "generation_without_assignment",
+        "A generation was given up before the leader's assignment arrived.",
+        BOTH,
+    ),
+    Kind("unexplained_line", "No correct coordinator writes this line at this point.", BOTH),
+    Kind("gap", "The line fits only if lines before it are missing.", BROKER),
+    Kind(
+        "missing_lines",
+        "The log never shows a kind of line that must have been printed: it was filtered.",
+        BROKER,
+    ),
+    Kind(
+        "size_cap",
+        "A generation is smaller than it should be: it fits only if group.max.size is its size.",
+        BROKER,
+    ),
+    Kind("out_of_order", "Timestamps run backwards.", BOTH),
+    Kind("duplicate_line", "A line stands twice, with the same millisecond.", BROKER),
+    Kind("fenced", "A request was refused: a newer process has the same instance id.", BROKER),
+    Kind("group_loaded", "The coordinator loaded the group from __consumer_offsets.", BROKER),
+    Kind("group_unloaded", "The coordinator gave the group up to another broker.", BROKER),
+    Kind("group_deleted", "The group was deleted.", BROKER),
+    Kind(
+        "generation_reset", "The generation starts at 0 again: the group's state was lost.", BROKER
+    ),
+    Kind(
+        "protocol_changed",
+        "The group changed between the classic and the KIP-848 protocol.",
+        BROKER,
+    ),
+    Kind("coordinator_started", "The coordinator of a broker started.", BROKER),
+    Kind("coordinator_stopped", "The coordinator of a broker stopped.", BROKER),
+    Kind(
+        "coordinator_away",
+        "Requests were answered with the errors 14, 15 or 16: the coordinator was not here.",
+        REQUESTS,
+    ),
+    Kind(
+        "zombie",
+        "A member that had been removed tried to commit what another member owned, and was refused.",
+        REQUESTS,
+    ),
+    Kind("zombie_commit_accepted", "The same, and the commit was accepted.", REQUESTS),
+    Kind(
+        "late_to_learn",
+        "A member sent heartbeats in a generation that was over and owned what another one had.",
+        REQUESTS,
+    ),
+    Kind(
+        "commit_from_non_owner",
+        "A commit was accepted from a client that had not been given the partition.",
+        REQUESTS,
+    ),
+    Kind("committed_offset_went_back", "An accepted commit was below the one before it.", REQUESTS),
+    Kind(
+        "partition_assigned_twice",
+        "The leader's assignment gives one partition to two members.",
+        REQUESTS,
+    ),
+)
