@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import re
 import shlex
+import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,14 +22,7 @@ from groupcheck.oracles.subject import subject
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
-GUIDES = [
-    ROOT / "docs/your_own_protocol.md",
-    *sorted(
-        path
-        for folder in ("tutorials", "howto", "explanation")
-        for path in ROOT.glob(f"docs/{folder}/*.md")
-    ),
-]
+GUIDES = [path for path in sorted(ROOT.glob("docs/**/*.md")) if path.name != "index.md"]
 PLACEHOLDER = re.compile(
     r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\["
 )  # VARIANT, FILE, [ID]: a form, not a command
@@ -164,3 +158,19 @@ def test_each_guide_says_for_whom_it_is_and_what_the_reader_has_at_the_end(page)
     assert title.startswith("# ")
     assert lead.startswith("For ")
     assert re.search(r"At the\s+end|In ten\s+minutes", lead)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_extra_in_the_documents_exists(document):
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    named = re.findall(r"groupcheck\[(\w+)\]", document.read_text("utf-8"))
+    assert [extra for extra in named if extra not in extras] == []
+
+
+def test_every_link_of_the_readme_leads_to_a_file():
+    links = re.findall(r"\]\(([^)#\s]+)", (ROOT / "README.md").read_text("utf-8"))
+    inside = [link for link in links if "://" not in link]
+    assert inside
+    assert [link for link in inside if not (ROOT / link).is_file()] == []

@@ -84,7 +84,9 @@ KINDS = (
     Kind("group_unloaded", "The coordinator gave the group up to another broker.", BROKER),
     Kind("group_deleted", "The group was deleted.", BROKER),
     Kind(
-        "generation_reset", "The generation starts at 0 again: the group's state was lost.", BROKER
+        "generation_reset",
+        "The generation starts at 0 again: the group was deleted, or its state was lost.",
+        BROKER,
     ),
     Kind(
         "protocol_changed",

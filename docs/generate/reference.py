@@ -160,7 +160,7 @@ def scope_table(variant: str) -> str:
     rows = []
     for f in attrs.fields(variant_named(variant).scope_type):
         given = f.default
-        if isinstance(given, attrs.Factory):  # type: ignore[arg-type]
+        if isinstance(given, attrs.Factory):
             shown = "depends on the other fields"
         else:
             shown = "" if given is attrs.NOTHING else code(repr(given))
