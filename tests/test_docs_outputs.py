@@ -58,3 +58,8 @@ def test_times_may_differ_and_titled_blocks_are_not_run():
 def test_a_quote_that_is_not_true_is_found_and_mended():
     wrong = EXAMPLE.replace("\n3\n", "\n4\n")
     assert outputs.written(wrong) == EXAMPLE
+
+
+def test_a_command_that_fails_by_a_mistake_is_never_quoted():
+    with pytest.raises(RuntimeError, match="NameError"):
+        outputs.written(EXAMPLE.replace("1 + 2", "nobody"))

@@ -22,6 +22,7 @@ FENCE = re.compile(r'^```(\w+)(?: title="([^"]*)")?\n(.*?)^```$', re.M | re.S)
 # A search takes another time in each run, and its speed is told only where it took some time;
 # pytest tells its seconds, too.
 SPEED = re.compile(r"(^ *run +|passed in )[\d.,]+ ?s\b(?:, [\d,]+ states/s)?", re.M)
+MISTAKES = ("Traceback (most recent call last)", "a mistake of groupcheck itself")
 PATIENCE_S = 300  # the first check on a machine compiles the search
 
 
@@ -66,7 +67,9 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def outputs(page: str) -> list[str]:
-    """What the commands of a page print (stdout, then stderr), run one after the other."""
+    """What the commands of a page print (stdout, then stderr), run one after the other. Raises
+    `RuntimeError` for a command that fails by a mistake: no page should quote that.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "tests").symlink_to(ROOT / "tests")
@@ -83,6 +86,8 @@ def outputs(page: str) -> list[str]:
                 timeout=PATIENCE_S,
             )
             said = re.sub(r"[ \t]+$", "", done.stdout.rstrip() + "\n" + done.stderr, flags=re.M)
+            if any(mistake in said for mistake in MISTAKES):
+                raise RuntimeError(f"{quote.command} fails:\n{said}")
             printed.append(said.strip("\n") + "\n" if said.strip() else "")
         return printed
 

@@ -125,8 +125,9 @@ def invariants() -> str:
 def goals() -> str:
     return page(
         "Goals",
-        "For everybody who reads a verdict. A goal is a situation that must be possible: it shows"
-        " that the model does what it is meant to do.",
+        "For everybody who reads a verdict. A goal is a situation that should be possible: it shows"
+        " that the model does what it is meant to do. A verdict says which goals its scope reached;"
+        " `--goal NAME` asks for one.",
         *(
             f"## {v}\n\n{headed('goals', v, lambda row: [cell(row['statement'])])}"
             for v in variants()
