@@ -129,13 +129,25 @@ def test_each_page_is_in_the_navigation_once(site):
     assert sorted(listed) == sorted(there)
 
 
-def test_each_link_between_pages_leads_to_one(site):
+def anchors(page: str) -> set[str]:
+    """The anchors of a page's headings, as mkdocs makes them."""
+    prose = re.sub(r"^```.*?^```$", "", page, flags=re.M | re.S)
+    words = [
+        re.sub(r"[^\w\s-]", "", h).strip().lower() for h in re.findall(r"^#+ (.*)$", prose, re.M)
+    ]
+    return {re.sub(r"[-\s]+", "-", heading) for heading in words}
+
+
+def test_each_link_between_pages_leads_to_a_page_and_to_a_heading_of_it(site):
     broken, followed = [], 0
     for page in site.rglob("*.md"):
         prose = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose):
-            if "://" not in target:
-                followed += 1
-                broken += [] if (page.parent / target).is_file() else [(page.name, target)]
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", prose):
+            if "://" in target:
+                continue
+            followed += 1
+            file = page.parent / target if target else page
+            found = file.is_file() and (not anchor or anchor in anchors(file.read_text("utf-8")))
+            broken += [] if found else [(page.name, target, anchor)]
     assert followed > 50
     assert broken == []
