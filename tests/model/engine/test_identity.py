@@ -155,7 +155,11 @@ def test_what_a_model_has_remembered_does_not(monkeypatch):
 
 
 def test_every_run_gives_a_model_the_same_identity():
-    code = "from groupcheck.oracles.subject import subject; from groupcheck.model.engine.identity import identity; print(identity(subject('classic').spec))"
+    code = (
+        "from groupcheck.oracles.subject import subject\n"
+        "from groupcheck.model.engine.identity import identity\n"
+        "print(identity(subject('classic').spec))"
+    )
     said = {
         subprocess.run(
             [sys.executable, "-c", code],
