@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import step_invariant
-from groupcheck.model.protocol.group import ENDED, Pass, Phase, Seats
+from groupcheck.model.protocol.classic.group import ENDED, Pass, Phase, Seats
 
 
 def _members(seats: Seats) -> tuple[int, int]:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import invariant, step_invariant
-from groupcheck.model.protocol.client import Client, Prepare
-from groupcheck.model.protocol.offsets import Offsets
+from groupcheck.model.protocol.classic.client import Client, Prepare
+from groupcheck.model.protocol.classic.offsets import Offsets
 
 
 @invariant(source="ConsumerCoordinator.maybeAutoCommitOffsetsAsync; KAFKA-18641")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import step_invariant
-from groupcheck.model.protocol.group import Phase, is_member
+from groupcheck.model.protocol.classic.group import Phase, is_member
 
 
 def _entitled(before: Any) -> bool:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from groupcheck.model.engine import goal
-from groupcheck.model.protocol.client import Client, Member
-from groupcheck.model.protocol.group import Core, Phase, Seats, is_member
+from groupcheck.model.protocol.classic.client import Client, Member
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
+from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup, LeaveGroup, OffsetCommit
-from groupcheck.model.protocol.offsets import Offsets
 
 
 @goal(source="ClassicGroupState")

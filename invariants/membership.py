@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import invariant, step_invariant
-from groupcheck.model.protocol.client import NOTHING, Client, Member
-from groupcheck.model.protocol.group import Core, Pass, Phase, is_member
+from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
+from groupcheck.model.protocol.classic.group import Core, Pass, Phase, is_member
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
-from groupcheck.model.protocol.scope import Scope
 
 
 @step_invariant(

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from groupcheck.model.engine import invariant, view
-from groupcheck.model.protocol.client import NOTHING, Client, Member
-from groupcheck.model.protocol.group import Core, Phase, Seats, is_member
-from groupcheck.model.protocol.offsets import Offsets
+from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
+from groupcheck.model.protocol.classic.offsets import Offsets
 
 TWICE = (
     1 << 31

@@ -7,10 +7,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from groupcheck.model.engine import invariant
-from groupcheck.model.protocol.group import Core, Phase, Seats
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.link import Link, waits
 from groupcheck.model.protocol.messages import JoinGroup, SyncGroup
-from groupcheck.model.protocol.scope import Scope
 
 
 @invariant(source="KIP-394; KAFKA-9752, KAFKA-7610, KAFKA-7909")

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import Limits, UserError
-from groupcheck.oracles.check import CheckResult, Followed, Spreading, run, walk
-from groupcheck.oracles.document import as_text
-from groupcheck.oracles.files import not_read, writable, written
+from groupcheck.oracles.check.run import CheckResult, Followed, Spreading, run, walk
+from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.subject import Subject, subject
+from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.files import not_read, writable, written
 
 ENGINE = "fast"  # of what gives no choice
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
@@ -25,8 +25,8 @@ def check(**options: Any) -> int:
     wanted = {name: options[name] for name in ("html", "svg", "pytest", "itf") if options[name]}
     _may_write(wanted, **_checkpoints(options))
     about = _subject(options)
-    from groupcheck.oracles.free_memory import bounded
-    from groupcheck.oracles.meter import meter
+    from groupcheck.oracles.check.free_memory import bounded
+    from groupcheck.oracles.show.meter import meter
 
     limits = Limits(options["max_states"], options["max_seconds"], options["max_memory"])
     if options["engine"] == "fast":
@@ -45,7 +45,7 @@ def check(**options: Any) -> int:
 
 def explain(**options: Any) -> int:
     """`groupcheck explain`: follow a key and tell what happens along it."""
-    from groupcheck.oracles.html import page
+    from groupcheck.oracles.show.html import page
 
     wanted = {"html": options["html"]} if options["html"] else {}
     _may_write(wanted)
@@ -64,9 +64,9 @@ def replay(
     as_json: bool,
     html: Path | None,
 ) -> int:
-    """`groupcheck replay`: see `groupcheck.oracles.replay_report`."""
+    """`groupcheck replay`: see `groupcheck.oracles.replay.report`."""
     _may_write({"html": html} if html else {}, files)
-    from groupcheck.oracles.replay_report import run
+    from groupcheck.oracles.replay.report import run
 
     return run(files, format, group, variant, as_json, html)
 
@@ -93,7 +93,7 @@ def replay_archive(
 
 def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     """`groupcheck bugs`: each mutation found again."""
-    from groupcheck.oracles.bugs import find_all, view, write_parquet
+    from groupcheck.oracles.check.bugs import find_all, view, write_parquet
 
     _may_write_table(parquet)
     found = find_all(ids, ENGINE)
@@ -240,7 +240,7 @@ def _once(pairs: Iterable[tuple[str, Any]], option: str) -> dict[str, Any]:
 
 def _may_write_table(path: Path | None) -> None:
     if path:
-        from groupcheck.oracles.parquet import needed
+        from groupcheck.oracles.show.parquet import needed
 
         needed("--parquet")
         writable(path, "--parquet", table=True)
@@ -264,7 +264,7 @@ def _checkpoints(options: dict[str, Any]) -> dict[str, list[Path]]:
     """The file of the checkpoint that is read, and of the one that is kept."""
     if not (options["checkpoint"] or options["resume"]):
         return {}
-    from groupcheck.model.engine.segments import FILE
+    from groupcheck.model.engine.fast.segments import FILE
 
     return {
         use: [Path(options[name]) / FILE]
@@ -295,7 +295,7 @@ def _show(result: CheckResult | Followed, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(as_text(result.document()))
         return
-    from groupcheck.oracles.text import report_view
+    from groupcheck.oracles.show.text import report_view
 
     _print(report_view(result.report()))
 
@@ -303,7 +303,7 @@ def _show(result: CheckResult | Followed, as_json: bool) -> None:
 def _print(view: Any) -> None:
     from rich.console import Console
 
-    from groupcheck.oracles.text import as_plain
+    from groupcheck.oracles.show.text import as_plain
 
     if sys.stdout.isatty():
         Console(highlight=False).print(view)

@@ -14,9 +14,9 @@ from rich.text import Text
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import names
+from groupcheck.oracles.explain.subject import every_mutation, promises, variant_named
 from groupcheck.oracles.printable import printable, sentence
 from groupcheck.oracles.record.scenarios import SCENARIOS
-from groupcheck.oracles.subject import every_mutation, promises, variant_named
 from groupcheck.traces.formats import NAMED, REPLAYED
 
 Row = dict[str, Any]

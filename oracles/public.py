@@ -6,13 +6,13 @@ from importlib import import_module
 from typing import Any
 
 HOMES = {
-    "CheckResult": "groupcheck.oracles.check",
-    "Followed": "groupcheck.oracles.check",
+    "CheckResult": "groupcheck.oracles.check.run",
+    "Followed": "groupcheck.oracles.check.run",
     "UserError": "groupcheck.model.engine.errors",
     "assignor_contract": "groupcheck.oracles.assignment.contract",
-    "check": "groupcheck.oracles.check",
-    "follow": "groupcheck.oracles.check",
-    "replay": "groupcheck.oracles.replay_report",
+    "check": "groupcheck.oracles.check.run",
+    "follow": "groupcheck.oracles.check.run",
+    "replay": "groupcheck.oracles.replay.report",
 }
 
 

@@ -18,7 +18,7 @@ import pytest
 
 if TYPE_CHECKING:
     from groupcheck.model.engine import Spec
-    from groupcheck.oracles.check import CheckResult
+    from groupcheck.oracles.check.run import CheckResult
 
 __all__ = ["Checker", "groupcheck"]
 
@@ -44,7 +44,7 @@ class Checker:
         for and never happened), unless `allow_unknown`.
         """
         __tracebackhide__ = True
-        from groupcheck.oracles.check import check
+        from groupcheck.oracles.check.run import check
 
         result = check(what, invariants=invariants, **options)
         if result.holds or (result.unknown and allow_unknown):

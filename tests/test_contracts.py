@@ -27,13 +27,15 @@ OFFENDERS = {
     "model-floors": ("model/engine/verdict.py", "groupcheck.model.protocol"),
     "variants-apart": ("model/variants/planted_a.py", "groupcheck.model.variants.planted_b"),
     "invariants-apart": ("invariants/planted_a.py", "groupcheck.invariants.planted_b"),
-    "invariants-pure": ("invariants/planted_b.py", "groupcheck.model.engine.explore"),
-    "models-do-not-search": ("model/variants/planted_b.py", "groupcheck.model.engine.explore"),
+    "invariants-pure": ("invariants/planted_b.py", "groupcheck.model.engine.fast.explore"),
+    "models-do-not-search": ("model/variants/planted_b.py", "groupcheck.model.engine.fast.explore"),
     "judge-apart": ("model/engine/reference.py", "numpy"),
     "compiled-code-in-the-engine": ("oracles/planted_b.py", "numpy"),
     "mutations-for-the-doors": ("traces/planted_b.py", "groupcheck.model.mutations"),
     "terminal-at-the-door": ("traces/planted_a.py", "click"),
     "one-name": ("oracles/planted_a.py", "model"),
+    "wings-apart": ("traces/broker/planted_a.py", "groupcheck.traces.requests.steps"),
+    "no-circles": ("model/engine/values.py", "groupcheck.model.engine.spec"),
 }
 
 
@@ -72,4 +74,7 @@ def test_a_contract_reports_its_offender(contract: str, report: str):
     name = CONTRACTS[contract]
     assert f"{name} BROKEN" in report
     section = report.split(f"\n{name}\n---", 1)[1].split("\n---", 1)[0]
-    assert f"{module(file)} -> {imported} (l." in section
+    if contract == "no-circles":  # it names folders, those of the outermost circle first
+        assert "No cycles are allowed in groupcheck" in section
+    else:
+        assert f"{module(file)} -> {imported} (l." in section

@@ -17,8 +17,8 @@ import pytest
 
 from groupcheck.model.engine import Limits
 from groupcheck.oracles import cli, commands
-from groupcheck.oracles.check import run
-from groupcheck.oracles.subject import subject
+from groupcheck.oracles.check.run import run
+from groupcheck.oracles.explain.subject import subject
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])

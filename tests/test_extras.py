@@ -14,9 +14,9 @@ import pytest
 
 from groupcheck.model.assignors import Group, Member
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import parquet
 from groupcheck.oracles.assignment import against, optimum, solving
 from groupcheck.oracles.record.clients import CLIENTS
+from groupcheck.oracles.show import parquet
 from groupcheck.oracles.spark import session
 from groupcheck.oracles.sweep import command, reading
 

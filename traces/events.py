@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from groupcheck.model.protocol.group import Phase
+from groupcheck.model.protocol.classic.group import Phase
 
 
 class Cause(StrEnum):

@@ -14,7 +14,8 @@ from attrs import Factory, define
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, Kind
 from groupcheck.traces import formats
-from groupcheck.traces.broker_log import Broker, BrokerLog
+from groupcheck.traces.broker.log import Broker, BrokerLog
+from groupcheck.traces.broker.trail import Room, Trail
 from groupcheck.traces.events import (
     CoordinatorStarted,
     CoordinatorStopped,
@@ -28,10 +29,9 @@ from groupcheck.traces.events import (
 from groupcheck.traces.exchanges import Exchange
 from groupcheck.traces.reading import ALTERED, TraceError, beginning, open_log
 from groupcheck.traces.repeated import left_out_note
-from groupcheck.traces.replay_requests import replay_requests
 from groupcheck.traces.report import RANK, Anomaly, FileReport
-from groupcheck.traces.request_log import RequestLog
-from groupcheck.traces.trail import Room, Trail
+from groupcheck.traces.requests.log import RequestLog
+from groupcheck.traces.requests.replay import replay_requests
 
 GROUPS_KEPT = 10_000
 NOTES_KEPT = 200

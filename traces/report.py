@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from attrs import Factory, frozen
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
-from groupcheck.traces.request_facts import RequestFacts
-from groupcheck.traces.request_owners import Owners
+from groupcheck.traces.facts import RequestFacts
+from groupcheck.traces.owners import Owners
 from groupcheck.traces.timeline import Timeline
 
 RANK = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}

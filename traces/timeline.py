@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from attrs import Factory, define, field
 
-from groupcheck.model.protocol.group import Phase
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces.epochs import EpochStory
 from groupcheck.traces.events import (
     AssignmentReceived,

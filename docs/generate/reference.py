@@ -15,8 +15,8 @@ import groupcheck
 from groupcheck.model import engine
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
+from groupcheck.oracles.explain.subject import every_mutation, variant_named
 from groupcheck.oracles.listing import listing
-from groupcheck.oracles.subject import every_mutation, variant_named
 from groupcheck.traces.anomaly_kinds import KINDS
 
 

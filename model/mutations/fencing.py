@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
-from groupcheck.model.protocol import coordinator
+from groupcheck.model.protocol.classic import coordinator
+from groupcheck.model.protocol.classic.coordinator import Outcome
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS
-from groupcheck.model.protocol.coordinator import Outcome
-from groupcheck.model.protocol.group import Core, Phase, Seats, is_member
 from groupcheck.model.protocol.link import Link, reply
 from groupcheck.model.protocol.messages import Answer, Heartbeat, OffsetCommit, Store, SyncGroup
-from groupcheck.model.protocol.scope import Scope
 
 
 @seeded(coordinator.heartbeat)

@@ -9,13 +9,13 @@ import attrs
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
-from groupcheck.model.protocol import coordinator, failover, timers, walks
-from groupcheck.model.protocol.coordinator import Outcome
+from groupcheck.model.protocol.classic import coordinator, failover, timers, walks
+from groupcheck.model.protocol.classic.coordinator import Outcome
+from groupcheck.model.protocol.classic.group import Core, Pass, Seats, Walk
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.group import Core, Pass, Seats, Walk
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup
-from groupcheck.model.protocol.scope import Scope
 
 
 @seeded(coordinator.leave_group)

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import Mutation, seeded
-from groupcheck.model.protocol import client as member
-from groupcheck.model.protocol import offsets as offset_rules
-from groupcheck.model.protocol.client import Client, Member
+from groupcheck.model.protocol.classic import client as member
+from groupcheck.model.protocol.classic import offsets as offset_rules
+from groupcheck.model.protocol.classic.client import Client, Member
+from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.link import Link, send
 from groupcheck.model.protocol.messages import OffsetCommit
-from groupcheck.model.protocol.offsets import Offsets
-from groupcheck.model.protocol.scope import Scope
 
 
 @seeded(member.send_commit, guarded=False)

@@ -8,16 +8,16 @@ from collections.abc import Iterator
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
-from groupcheck.model.protocol import client as member
-from groupcheck.model.protocol import client_faults, walks
-from groupcheck.model.protocol.client import Client, Member, Prepare, install
-from groupcheck.model.protocol.client_faults import Labelled, Outcome
+from groupcheck.model.protocol.classic import client as member
+from groupcheck.model.protocol.classic import client_faults, walks
+from groupcheck.model.protocol.classic.client import Client, Member, Prepare, install
+from groupcheck.model.protocol.classic.client_faults import Labelled, Outcome
+from groupcheck.model.protocol.classic.group import Seats, Walk
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.group import Seats, Walk
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_GENERATION, SyncGroup
-from groupcheck.model.protocol.scope import Scope
 
 
 def _holding(before: Client, after: Client) -> Client:

@@ -9,12 +9,12 @@ import attrs
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import Mutation, seeded
-from groupcheck.model.protocol import coordinator, timers, walks
-from groupcheck.model.protocol.coordinator import Outcome
+from groupcheck.model.protocol.classic import coordinator, timers, walks
+from groupcheck.model.protocol.classic.coordinator import Outcome
+from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats, Walk
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.group import Core, Phase, Seat, Seats, Walk
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.scope import Scope
 
 
 def _each(seats: Seats, before: Seats, change: Callable[[Seat, Seat], Seat]) -> Seats:

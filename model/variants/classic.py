@@ -5,23 +5,23 @@
 from __future__ import annotations
 
 from groupcheck.model.engine import Spec, array, single
-from groupcheck.model.protocol.classic_covers import COVERS, UNREACHED
-from groupcheck.model.protocol.classic_story import story
-from groupcheck.model.protocol.client import ANSWER_RULES, POLL_RULES, Client
-from groupcheck.model.protocol.client_faults import FAULT_RULES
-from groupcheck.model.protocol.coordinator import REQUEST_RULES
-from groupcheck.model.protocol.ends import ENDS
-from groupcheck.model.protocol.failover import fail_over
+from groupcheck.model.protocol.classic.client import ANSWER_RULES, POLL_RULES, Client
+from groupcheck.model.protocol.classic.client_faults import FAULT_RULES
+from groupcheck.model.protocol.classic.coordinator import REQUEST_RULES
+from groupcheck.model.protocol.classic.covers import COVERS, UNREACHED
+from groupcheck.model.protocol.classic.ends import ENDS
+from groupcheck.model.protocol.classic.failover import fail_over
+from groupcheck.model.protocol.classic.forgetting import close_books, kept_for
+from groupcheck.model.protocol.classic.group import REST, Core, Seats
+from groupcheck.model.protocol.classic.offsets import OFFSET_RULES, Offsets
+from groupcheck.model.protocol.classic.scope import ASSIGNORS, Scope
+from groupcheck.model.protocol.classic.story import story
+from groupcheck.model.protocol.classic.telling import tell
+from groupcheck.model.protocol.classic.timers import QUEUE_RULES, TIMER_RULES
+from groupcheck.model.protocol.classic.walks import WALK_RULES
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
-from groupcheck.model.protocol.forgetting import close_books, kept_for
-from groupcheck.model.protocol.group import REST, Core, Seats
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.offsets import OFFSET_RULES, Offsets
-from groupcheck.model.protocol.scope import ASSIGNORS, Scope
-from groupcheck.model.protocol.telling import tell
-from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.model.protocol.walks import WALK_RULES
 
 # Inside a step: answers are received, walks go on, commits are stored; only then is the next
 # request read.

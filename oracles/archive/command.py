@@ -39,7 +39,7 @@ def run(paths: Sequence[str | Path], master: str, out: str | None, as_json: bool
         sys.stderr.write(f"groupcheck: interrupted: {done}; the same command goes on\n")
         return 3
     if as_json:
-        from groupcheck.oracles.document import as_text
+        from groupcheck.oracles.show.document import as_text
 
         sys.stdout.write(as_text(outcome.document()))
     else:

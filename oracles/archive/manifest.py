@@ -15,7 +15,7 @@ import cattrs
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.engine.shards.addresses import shown
+from groupcheck.model.engine.fast.shards.addresses import shown
 from groupcheck.oracles.archive.place import HIDDEN, Place
 from groupcheck.oracles.archive.tables import TABLES, schema
 

@@ -15,8 +15,8 @@ from attrs import define, evolve, frozen
 
 from groupcheck import __version__
 from groupcheck.model.engine import UserError
-from groupcheck.model.engine.shards.addresses import shown
-from groupcheck.model.engine.shards.filesystem import plainly
+from groupcheck.model.engine.fast.shards.addresses import shown
+from groupcheck.model.engine.fast.shards.filesystem import plainly
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.oracles.archive.finding import dealt, find_sources
 from groupcheck.oracles.archive.manifest import SCHEMA, Known, Manifest, commit, moved, opened

@@ -13,8 +13,8 @@ from typing import Any
 from attrs import define, field
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.engine.shards.addresses import shown
-from groupcheck.model.engine.shards.filesystem import filesystem_of, plainly
+from groupcheck.model.engine.fast.shards.addresses import shown
+from groupcheck.model.engine.fast.shards.filesystem import filesystem_of, plainly
 
 HIDDEN = "_unfinished"
 """Readers of Parquet pass over this folder: its name begins with an underscore."""

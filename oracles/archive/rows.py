@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from groupcheck.oracles.printable import as_json
-from groupcheck.oracles.replay_document import file_document, group_document
+from groupcheck.oracles.replay.document import file_document, group_document
 from groupcheck.traces.report import FileReport, GroupReport
 
 Row = dict[str, Any]

@@ -76,7 +76,7 @@ class Finding:
 
     def document(self) -> dict[str, Any]:
         """As plain JSON."""
-        from groupcheck.oracles.conform.assignors_inputs import shown
+        from groupcheck.oracles.assignment.conform_inputs import shown
 
         return {
             "assignor": self.assignor,
@@ -128,7 +128,7 @@ class Against:
 
 def circumstances(group: Group) -> frozenset[str]:
     """What is unusual about a group: it tells findings of one cause from those of another."""
-    from groupcheck.oracles.conform import assignors_findings
+    from groupcheck.oracles.assignment import conform_findings as assignors_findings
 
     unwanted = {topic for topic, _ in group.topics}.difference(*(m.topics for m in group.members))
     strange = {
@@ -258,7 +258,7 @@ def _unjudged(library: Library, answers: Answers, asked: Asked, examples: int) -
     finding where it judged one.
     """
     from groupcheck.oracles.assignment.asked_groups import drawn
-    from groupcheck.oracles.conform.assignors_inputs import size
+    from groupcheck.oracles.assignment.conform_inputs import size
 
     offered = answers.offered
     groups = [group for kind in asked.kinds(offered.like) for group in drawn(kind, examples)]

@@ -10,11 +10,11 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against import EXAMPLES, Against, Finding, findings
 from groupcheck.oracles.assignment.offered import Library
 from groupcheck.oracles.assignment.promises import ASSIGNORS
-from groupcheck.oracles.document import as_text
+from groupcheck.oracles.explain.subject import one_of
 from groupcheck.oracles.kafka.versions import NEWEST
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.subject import one_of
-from groupcheck.oracles.text import WIDTH
+from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.text import WIDTH
 
 LIBRARIES = ("kafka-python", "aiokafka", "apache")
 PROGRAM = "program:"

@@ -18,8 +18,8 @@ from hypothesis.errors import NoSuchExample
 
 from groupcheck.model.assignors import Group, Member, Partition
 from groupcheck.model.assignors.group import NO_GENERATION, every_partition
+from groupcheck.oracles.assignment.conform_inputs import size
 from groupcheck.oracles.assignment.offered import Claim
-from groupcheck.oracles.conform.assignors_inputs import size
 
 NAMES = "ABCD"
 TOPICS = "tuv"

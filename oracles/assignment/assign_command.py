@@ -12,9 +12,9 @@ from groupcheck.oracles.assignment.judging import RIGHT, Judged, judge
 from groupcheck.oracles.assignment.question import question
 from groupcheck.oracles.assignment.sequence import JudgedSequence, judge_sequence, sequence
 from groupcheck.oracles.assignment.strict_json import read_json
-from groupcheck.oracles.document import as_text
-from groupcheck.oracles.files import written
-from groupcheck.oracles.text import as_plain
+from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.files import written
+from groupcheck.oracles.show.text import as_plain
 
 
 def run(path: Path, as_json: bool, html: Path | None) -> int:

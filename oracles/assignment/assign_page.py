@@ -19,7 +19,7 @@ from groupcheck.oracles.assignment.optimum import claimants
 from groupcheck.oracles.assignment.sequence import JudgedSequence
 from groupcheck.oracles.assignment.sequence_view import sequence_facts, sequence_title
 from groupcheck.oracles.assignment.validity import Assigned, Place, named
-from groupcheck.oracles.pages import render
+from groupcheck.oracles.show.pages import render
 
 MEMBERS_SHOWN = 60
 PARTITIONS_SHOWN = 150

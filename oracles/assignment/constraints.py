@@ -24,7 +24,7 @@ from groupcheck.oracles.assignment.strict_json import (
     partition_from,
 )
 from groupcheck.oracles.assignment.validity import Assigned, Violation, named
-from groupcheck.oracles.subject import one_of
+from groupcheck.oracles.explain.subject import one_of
 
 PROMISE = "constraint"
 NOBODYS = "nobody's"

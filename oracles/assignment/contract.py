@@ -24,7 +24,7 @@ from groupcheck.oracles.assignment.against_command import finding_told
 from groupcheck.oracles.assignment.asked import Answers
 from groupcheck.oracles.assignment.libraries import callables
 from groupcheck.oracles.assignment.promises import ASSIGNORS
-from groupcheck.oracles.subject import one_of
+from groupcheck.oracles.explain.subject import one_of
 
 Test = Callable[..., None]
 

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.assignment.proofs import Proof, Values, document, exit_code, prove_all
-from groupcheck.oracles.document import as_text
-from groupcheck.oracles.text import as_plain
+from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.text import as_plain
 
 
 def run(as_json: bool) -> int:

@@ -27,7 +27,7 @@ from groupcheck.oracles.assignment.strict_json import (
     partitions_from,
 )
 from groupcheck.oracles.assignment.validity import Assigned
-from groupcheck.oracles.subject import one_of
+from groupcheck.oracles.explain.subject import one_of
 
 MOST_PARTITIONS = 200_000  # of all topics together
 MOST_MEMBERS = 10_000

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from groupcheck.oracles.assignment.judging import RIGHT
 from groupcheck.oracles.printable import printable
-from groupcheck.oracles.text import facts_table
+from groupcheck.oracles.show.text import facts_table
 
 FEW = 20  # violations, members and moves told at the terminal
 SHORT = 400  # characters of a line

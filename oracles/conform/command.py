@@ -26,10 +26,10 @@ from groupcheck.oracles.conform.conformance import (
     versions_differ,
 )
 from groupcheck.oracles.conform.tour import Counts
-from groupcheck.oracles.document import as_text
 from groupcheck.oracles.kafka.versions import known
-from groupcheck.oracles.parquet import CONFORMANCE, write_table
-from groupcheck.oracles.text import as_plain, facts_table
+from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
+from groupcheck.oracles.show.text import as_plain, facts_table
 
 ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # differences that the report tells in full
@@ -50,7 +50,7 @@ def run(
     """
     assignors = options.pop("assignors", ())
     if variant == ASSIGNORS:
-        from groupcheck.oracles.conform.assignors_command import run
+        from groupcheck.oracles.assignment.conform_command import run
 
         return run(kafka=kafka, as_json=as_json, diff=diff, assignors=assignors, **options)
     if assignors:

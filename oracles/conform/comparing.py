@@ -8,8 +8,8 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.group import Core, Phase, Seat, leader_of
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.group import Core, Phase, Seat, leader_of
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.rows import Input, Memory, Outcome, Told
 from groupcheck.oracles.conform.standing import Move, Standing, empties, leads_with, partitions_of
 from groupcheck.oracles.kafka.answers import Answer, JoinAnswer, LeaveAnswer, SyncAnswer

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.variants.registry import load
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.promises import PROMISES, Finding
@@ -17,9 +17,9 @@ from groupcheck.oracles.conform.rows import FAULTS, Asks, Fires, Input, Rows
 from groupcheck.oracles.conform.tour import Counts, Difference, Listed, Tour
 from groupcheck.oracles.conform.transcript import lines, model_seen
 from groupcheck.oracles.conform.versions_differ import Change, VersionTour
+from groupcheck.oracles.explain.subject import one_of, subject, variant_named
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
-from groupcheck.oracles.subject import one_of, subject, variant_named
 
 SCHEMA = "groupcheck.conform/1"
 DIFF_SCHEMA = "groupcheck.conform-diff/1"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import attrs
 from attrs import field, frozen
 
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.comparing import Observed, differences
 from groupcheck.oracles.conform.rows import Input, Memory, Outcome
 from groupcheck.oracles.conform.standing import Move, Standing, after, move, unwritten

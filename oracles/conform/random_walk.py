@@ -14,7 +14,7 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import Spec
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.comparing import memory_differs
 from groupcheck.oracles.conform.jobs import Row, config_of, job_of, matches, move_of, observed
 from groupcheck.oracles.conform.rows import Fires, Input, Memory, Outcome, Rows

@@ -19,8 +19,10 @@ from attrs import field, frozen
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.step import State
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats
+from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.driven import Driven, Reaction
-from groupcheck.model.protocol.group import Core, Phase, Seats
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
     NO_ID,
@@ -32,8 +34,6 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.model.protocol.offsets import Offsets
-from groupcheck.model.protocol.scope import Scope
 
 FAULTS = (
     "append_failure",

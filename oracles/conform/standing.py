@@ -7,10 +7,10 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.group import Core, Phase, Seats, Walk
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats, Walk
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.walks import shares
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.protocol.walks import shares
 from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.kafka import commands
 from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, FailOver, Fire

@@ -15,8 +15,8 @@ from attrs import Factory, define, frozen
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
-from groupcheck.model.protocol.group import REST, Core, Leader, Phase, Seats, leader_of
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.group import REST, Core, Leader, Phase, Seats, leader_of
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.generate.run import Names, Rounds, Run, run_of
 from groupcheck.oracles.generate.walk import Enabled, Pair, semantics_of, walk
 

@@ -9,7 +9,7 @@ from functools import partial
 
 from attrs import evolve, frozen
 
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.generate.broker_lines import OLD_STYLES, STYLES, broker_run
 from groupcheck.oracles.generate.request_lines import request_run
 from groupcheck.oracles.generate.run import Run

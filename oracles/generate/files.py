@@ -184,7 +184,7 @@ def run(folder: Path, as_json: bool, **wanted: Any) -> int:
     seconds = monotonic() - begun
     size = sum(one.bytes for one in written)
     if as_json:
-        from groupcheck.oracles.document import as_text
+        from groupcheck.oracles.show.document import as_text
 
         files = [
             {

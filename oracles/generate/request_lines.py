@@ -16,7 +16,8 @@ from attrs import Factory, define
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
-from groupcheck.model.protocol.group import Core, Phase, leader_of
+from groupcheck.model.protocol.classic.group import Core, Phase, leader_of
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import (
     NO_ID,
     Heartbeat,
@@ -25,7 +26,6 @@ from groupcheck.model.protocol.messages import (
     OffsetCommit,
     SyncGroup,
 )
-from groupcheck.model.protocol.scope import Scope
 from groupcheck.oracles.generate.run import Names, Rounds, Run, Who, run_of
 from groupcheck.oracles.generate.template import assignment
 from groupcheck.oracles.generate.walk import FAULTY, Enabled, Pair, semantics_of, walk

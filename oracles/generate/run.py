@@ -11,7 +11,7 @@ from typing import Any
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.engine.verdict import Firing
-from groupcheck.model.protocol.group import Core, Leader, Phase
+from groupcheck.model.protocol.classic.group import Core, Leader, Phase
 from groupcheck.oracles.generate.template import Filling, Part, compiled
 
 Who = tuple[int, int]

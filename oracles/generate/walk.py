@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
-from groupcheck.model.protocol.group import REST, Phase
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.group import REST, Phase
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.variants.classic import spec
 
 FAULTY = 0.15

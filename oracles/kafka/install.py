@@ -22,7 +22,7 @@ from pathlib import Path
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.engine.cache import REMEDY, cache_directory, refuse_exposed
+from groupcheck.model.engine.fast.cache import REMEDY, cache_directory, refuse_exposed
 from groupcheck.oracles.kafka.pins import BUILT, PINS, checked, digest, pinned
 from groupcheck.oracles.kafka.versions import known
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.engine.cache import refuse_exposed
+from groupcheck.model.engine.fast.cache import refuse_exposed
 
 PINS = Path(__file__).with_name("jars.json")
 REBUILD = "remove this folder to have it built anew"

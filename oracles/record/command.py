@@ -12,7 +12,6 @@ from datetime import datetime
 from pathlib import Path
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.document import as_text
 from groupcheck.oracles.kafka.versions import known as known_version
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.record import clients, scenarios
@@ -25,6 +24,7 @@ from groupcheck.oracles.record.recording import (
     record_scenario,
 )
 from groupcheck.oracles.record.settings import checked
+from groupcheck.oracles.show.document import as_text
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
 MOST_PARTITIONS = 1000

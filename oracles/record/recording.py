@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 from attrs import evolve, frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.files import write
 from groupcheck.oracles.record.answers import topic_ids
 from groupcheck.oracles.record.clients import GROUP, Client
 from groupcheck.oracles.record.running import running
@@ -25,6 +24,7 @@ from groupcheck.oracles.record.settings import HASTY
 from groupcheck.oracles.record.shown import run_command
 from groupcheck.oracles.record.stage import PARTITIONS, TOPIC, NotStaged, Stage, now
 from groupcheck.oracles.record.truth import Played, Program, as_lines, truth
+from groupcheck.oracles.show.files import write
 
 SCHEMA = "groupcheck.record/1"
 NOT_STAGED = 3

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 
 from groupcheck.model.engine import Limits, Spec, UserError
-from groupcheck.model.engine.shards.distribute import WIDEST, distribute
+from groupcheck.model.engine.fast.shards.distribute import WIDEST, distribute
 from groupcheck.model.engine.verdict import Progress, Verdict
 from groupcheck.oracles.spark.executors import Executors
 from groupcheck.oracles.spark.session import OnDemand, checked_master, is_local, needed

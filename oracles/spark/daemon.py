@@ -9,8 +9,7 @@ import gc
 import pyarrow.fs  # noqa: F401
 from pyspark.daemon import manager
 
-from groupcheck.model.engine import explore  # noqa: F401
-from groupcheck.model.engine.shards.working import warm
+from groupcheck.model.engine.fast.shards.working import warm
 
 if __name__ == "__main__":
     warm()

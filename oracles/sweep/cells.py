@@ -14,8 +14,8 @@ from attrs import frozen
 
 from groupcheck import __version__
 from groupcheck.model.engine import Limits
-from groupcheck.model.engine.identity import identity
-from groupcheck.oracles.subject import Subject, subject
+from groupcheck.model.engine.fast.identity import identity
+from groupcheck.oracles.explain.subject import Subject, subject
 
 
 @frozen

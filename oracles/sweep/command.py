@@ -16,10 +16,10 @@ from typing import Any
 from attrs import Factory, define
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import parquet
-from groupcheck.oracles.document import as_text
-from groupcheck.oracles.files import write
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.show import parquet
+from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.files import write
 from groupcheck.oracles.sweep import rows as tables
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.folder import PAGE, TABLE, Done, Folder
@@ -196,7 +196,7 @@ def _say(text: str) -> None:
 def _print(view: Any) -> None:
     from rich.console import Console
 
-    from groupcheck.oracles.text import as_plain
+    from groupcheck.oracles.show.text import as_plain
 
     if sys.stdout.isatty():
         Console(highlight=False).print(view)

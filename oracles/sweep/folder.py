@@ -13,8 +13,8 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.files import write
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.show.files import write
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.forecast import Forecast
 from groupcheck.oracles.sweep.running import Outcome

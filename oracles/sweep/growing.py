@@ -15,10 +15,10 @@ import click
 from attrs import frozen
 
 from groupcheck.model.engine import Limits, UserError
-from groupcheck.oracles import subject as subjects
+from groupcheck.oracles.explain import subject as subjects
+from groupcheck.oracles.explain.subject import mutation_named, one_of, variant_named
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.quantities import SIZE
-from groupcheck.oracles.subject import mutation_named, one_of, variant_named
 from groupcheck.oracles.sweep.cells import Cell, Question, cell
 
 MOST_CELLS = 5_000

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.oracles.pages import render
+from groupcheck.oracles.show.pages import render
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.growing import Sweep
 from groupcheck.oracles.sweep.words import held_words, question_words

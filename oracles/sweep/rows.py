@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck import __version__
-from groupcheck.oracles import parquet
+from groupcheck.oracles.show import parquet
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.folder import Done
 

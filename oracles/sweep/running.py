@@ -10,8 +10,8 @@ import attrs
 from attrs import frozen
 
 from groupcheck.model.engine.verdict import UNKNOWN
-from groupcheck.oracles.check import run
-from groupcheck.oracles.free_memory import bounded
+from groupcheck.oracles.check.free_memory import bounded
+from groupcheck.oracles.check.run import run
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.sweep.cells import Question
 

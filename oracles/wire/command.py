@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.document import as_text
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.wire.live import SCHEDULES, Live, live
 
 # Options of `conform` that say how rows are executed one by one, which is not done here.

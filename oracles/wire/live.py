@@ -11,12 +11,12 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.conformance import rows_at
 from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.explain.subject import variant_named
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.record.running import running
-from groupcheck.oracles.subject import variant_named
 from groupcheck.oracles.wire.asking import TOPIC
 from groupcheck.oracles.wire.sockets import Connections
 from groupcheck.oracles.wire.walk import PATIENCE_S, Disagreement, Seen, Walk

@@ -14,10 +14,10 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.group import Walk, leader_of
+from groupcheck.model.protocol.classic.walks import shares
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
-from groupcheck.model.protocol.group import Walk, leader_of
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.model.protocol.walks import shares
 from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Memory, Outcome, Rows, Told
 from groupcheck.oracles.conform.standing import leads_with
 from groupcheck.oracles.wire.sockets import Answered, Closed

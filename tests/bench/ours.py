@@ -17,7 +17,7 @@ from importlib import import_module
 from inspect import signature
 from pathlib import Path
 
-from groupcheck.model.engine.kernels import compiled, registers
+from groupcheck.model.engine.fast.kernels import compiled, registers
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 
@@ -62,7 +62,7 @@ def main() -> None:
     given = parser.parse_args()
     clock = Clock()
     spec = getattr(import_module(given.protocol), given.protocol)(*given.scope)
-    explore = import_module("groupcheck.model.engine.explore").explore
+    explore = import_module("groupcheck.model.engine.fast.explore").explore
     several = "workers" in signature(explore).parameters
     if given.tables:
         import tables

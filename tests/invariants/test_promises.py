@@ -9,9 +9,9 @@ import pytest
 
 from groupcheck.invariants.registry import for_variant
 from groupcheck.model.engine import Spec, reference
-from groupcheck.model.engine.explore import explore
+from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.variants import load
 
 

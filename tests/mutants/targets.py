@@ -27,9 +27,10 @@ class Target:
 TARGETS = {
     "engine": Target(
         (
-            *(f"model/engine/{n}.py" for n in ("step", "predicates", "rows", "fitting", "log")),
+            *(f"model/engine/{n}.py" for n in ("step", "fitting")),
+            *(f"model/engine/fast/{n}.py" for n in ("predicates", "rows", "log")),
             *(
-                f"model/engine/kernels/{n}.py"
+                f"model/engine/fast/kernels/{n}.py"
                 for n in ("index", "packing", "lookup", "firing", "search")
             ),
         ),

@@ -9,11 +9,11 @@ import pytest
 
 from groupcheck.invariants.registry import for_variant
 from groupcheck.model.engine import Spec, UserError, reference
-from groupcheck.model.engine.explore import explore
+from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.model.mutations import Mutation, all_mutations, mutation
 from groupcheck.model.mutations.mutation import seeded
-from groupcheck.model.protocol import coordinator
+from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.variants import load
 
 DEPTHS = {

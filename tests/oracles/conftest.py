@@ -23,7 +23,9 @@ from groupcheck.invariants.registry import Promises
 from groupcheck.model.engine import ScopeError, Spec, array, but, rule, single
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.oracles import bugs, listing, subject
+from groupcheck.oracles import listing
+from groupcheck.oracles.check import bugs
+from groupcheck.oracles.explain import subject
 
 
 @frozen

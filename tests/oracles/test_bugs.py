@@ -9,8 +9,9 @@ import json
 import pytest
 from attrs import evolve
 
-from groupcheck.oracles import bugs, cli
-from groupcheck.oracles.text import as_plain
+from groupcheck.oracles import cli
+from groupcheck.oracles.check import bugs
+from groupcheck.oracles.show.text import as_plain
 
 pytestmark = pytest.mark.usefixtures("small_world")
 

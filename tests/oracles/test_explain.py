@@ -18,9 +18,9 @@ from groupcheck.model.engine import (
 )
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.story import Lane, Line, Story
-from groupcheck.oracles import subject
-from groupcheck.oracles.check import check
-from groupcheck.oracles.explain import broken_along, paragraph
+from groupcheck.oracles.check.run import check
+from groupcheck.oracles.explain import subject
+from groupcheck.oracles.explain.explanation import broken_along, paragraph
 
 GOLDEN = """\
 violated  twophase with hasty  consistent
@@ -237,7 +237,7 @@ def test_a_story_that_fails_does_not_cost_the_verdict(monkeypatch):
         raise KeyError("lane")
 
     variant = evolve(subject.load("twophase"), story=stumble)
-    monkeypatch.setattr("groupcheck.oracles.subject.load", lambda name: variant)
+    monkeypatch.setattr("groupcheck.oracles.explain.subject.load", lambda name: variant)
     result = check("twophase", mutation="hasty", engine="reference")
     assert result.violated
     assert "twophase could not tell this path, please report it: KeyError('lane')" in str(result)

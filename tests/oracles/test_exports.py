@@ -11,9 +11,9 @@ from attrs import frozen
 from two_phase_commit import two_phase_commit
 
 from groupcheck.model.engine import UserError, invariant
-from groupcheck.oracles.check import CheckResult, check
-from groupcheck.oracles.itf import expression
-from groupcheck.oracles.pytest_export import literal
+from groupcheck.oracles.check.run import CheckResult, check
+from groupcheck.oracles.show.itf import expression
+from groupcheck.oracles.show.pytest_export import literal
 
 
 @pytest.fixture

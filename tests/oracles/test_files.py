@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import files, parquet
-from groupcheck.oracles.files import writable, write
+from groupcheck.oracles.show import files, parquet
+from groupcheck.oracles.show.files import writable, write
 
 
 def refused(path: Path, words: str, *, table: bool = False) -> None:

@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from groupcheck.model.engine import Limits
-from groupcheck.oracles import free_memory
-from groupcheck.oracles.free_memory import Bound, bounded, bounds_here, cgroups
+from groupcheck.oracles.check import free_memory
+from groupcheck.oracles.check.free_memory import Bound, bounded, bounds_here, cgroups
 
 GIB = 2**30
 V2 = "30 29 0:26 {top} /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"

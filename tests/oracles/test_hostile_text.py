@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from groupcheck.oracles import cli
-from groupcheck.oracles.pages import render
 from groupcheck.oracles.printable import as_json, printable
+from groupcheck.oracles.show.pages import render
 
 ROOT = Path(__file__).parent.parent.parent
 LOG = ROOT / "tests" / "data" / "replay" / "kafka41-console-group-scale.log"

@@ -8,7 +8,7 @@ import pytest
 
 CODE = """
 import resource, sys
-from groupcheck.model.engine.kernels.compiled import PACKING, Unit, load
+from groupcheck.model.engine.fast.kernels.compiled import PACKING, Unit, load
 from groupcheck.oracles.cli import run
 
 for unit in (PACKING, Unit(1, True), Unit(2, True)):

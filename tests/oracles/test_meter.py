@@ -7,7 +7,7 @@ from itertools import accumulate
 import pytest
 
 from groupcheck.model.engine import Limits, Progress
-from groupcheck.oracles.meter import Estimate, line, meter
+from groupcheck.oracles.show.meter import Estimate, line, meter
 
 
 def glance(states: int, level: int, seconds: float = 1.0, **more: object) -> Progress:

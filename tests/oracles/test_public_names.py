@@ -10,8 +10,8 @@ from two_phase_commit import two_phase_commit
 
 import groupcheck
 from groupcheck.model.engine import Spec, rule, single
-from groupcheck.oracles.files import write
 from groupcheck.oracles.public import HOMES
+from groupcheck.oracles.show.files import write
 
 
 def test_the_import_costs_nothing():

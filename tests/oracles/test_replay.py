@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groupcheck.oracles import cli
-from groupcheck.oracles.replay_document import replay_document, replay_text
-from groupcheck.oracles.replay_page import page
-from groupcheck.oracles.replay_text import replay_view
-from groupcheck.oracles.text import as_plain
+from groupcheck.oracles.replay.document import replay_document, replay_text
+from groupcheck.oracles.replay.page import page
+from groupcheck.oracles.replay.text import replay_view
+from groupcheck.oracles.show.text import as_plain
 from groupcheck.traces.replay import replay_file
 
 DATA = Path(__file__).parent.parent / "data" / "replay"

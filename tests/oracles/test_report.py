@@ -8,8 +8,8 @@ from two_phase_commit import two_phase_commit
 
 from groupcheck.model.engine import Spec, goal, rule
 from groupcheck.model.engine.verdict import EXPLORED, Verdict
-from groupcheck.oracles.check import CheckResult, check
-from groupcheck.oracles.report import facts
+from groupcheck.oracles.check.run import CheckResult, check
+from groupcheck.oracles.show.report import facts
 
 
 @rule

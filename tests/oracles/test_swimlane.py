@@ -11,10 +11,10 @@ import pytest
 
 from groupcheck.model.engine.verdict import Firing, Path, Step
 from groupcheck.model.protocol.story import Era, Lane, Line, Mark, Message, Note, Span, Story
-from groupcheck.oracles.explain import Explanation
-from groupcheck.oracles.html import fragment, image, page
-from groupcheck.oracles.report import Report
-from groupcheck.oracles.swimlane import GUTTER, draw
+from groupcheck.oracles.explain.explanation import Explanation
+from groupcheck.oracles.show.html import fragment, image, page
+from groupcheck.oracles.show.report import Report
+from groupcheck.oracles.show.swimlane import GUTTER, draw
 
 LANES = (Lane("c", "coordinator"), Lane("a", "member A", 0), Lane("b", "member B", 1))
 

@@ -18,11 +18,11 @@ from groupcheck.model.engine.verdict import EXPLORED
 from groupcheck.model.mutations import all_mutations
 from groupcheck.model.variants import load
 from groupcheck.oracles import cli
+from groupcheck.oracles.explain.subject import subject
+from groupcheck.oracles.explain.zeros import command
 from groupcheck.oracles.pytest_plugin import Checker
-from groupcheck.oracles.subject import subject
 from groupcheck.oracles.sweep.cells import Question
 from groupcheck.oracles.sweep.running import checked
-from groupcheck.oracles.zeros import command
 
 CLASSIC = load("classic")
 ALONE = {"members": 1, "generations": 1}

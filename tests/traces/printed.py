@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.generate.broker_lines import Style, broker_run
 from groupcheck.oracles.generate.files import Clock
 from groupcheck.oracles.generate.request_lines import request_run

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.protocol.group import Phase
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces import events as e
+from groupcheck.traces.broker.grammar import build
+from groupcheck.traces.broker.grammar_java import JAVA
+from groupcheck.traces.broker.grammar_scala import SCALA
 from groupcheck.traces.envelope import coordinator_sentence
-from groupcheck.traces.grammar import build
-from groupcheck.traces.grammar_java import JAVA
-from groupcheck.traces.grammar_scala import SCALA
 
 M = "c-1-23a5cab4-de06-4358-8220-add81426c9af"
 N = "c-2-33a5cab4-de06-4358-8220-add81426c9af"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.traces import events as e
-from groupcheck.traces.grammar import parse_reason
+from groupcheck.traces.broker.grammar import parse_reason
 
 M = "c-1-23a5cab4-de06-4358-8220-add81426c9af"
 N = "c-2-33a5cab4-de06-4358-8220-add81426c9af"

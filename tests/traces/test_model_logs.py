@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from printed import printed_run
 
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.generate.broker_lines import OLD_STYLES, STYLES, Style
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import GroupReport

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from groupcheck.traces import request_log
 from groupcheck.traces.consumer_protocol import (
     NotConsumerProtocol,
     Subscription,
@@ -28,8 +27,9 @@ from groupcheck.traces.exchanges import (
     LeaveExchange,
 )
 from groupcheck.traces.replay import replay_file
-from groupcheck.traces.request_line import NotUnderstood, exchanges
-from groupcheck.traces.request_log import RequestLog
+from groupcheck.traces.requests import log as request_log
+from groupcheck.traces.requests.line import NotUnderstood, exchanges
+from groupcheck.traces.requests.log import RequestLog
 
 
 def line(

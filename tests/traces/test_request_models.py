@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from printed import printed_requests
 
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import GroupReport
 

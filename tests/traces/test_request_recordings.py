@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.oracles.replay_facts import facts_document
+from groupcheck.oracles.replay.facts import facts_document
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import FileReport, GroupReport
 

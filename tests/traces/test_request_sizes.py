@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from printed import printed_requests
 
-from groupcheck.model.protocol.scope import Scope
-from groupcheck.traces import request_follow
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.traces.replay import replay_file
+from groupcheck.traces.requests import follow as request_follow
 
 TWELVE = Scope(members=12, generations=60, records=1, partitions=12, faults={"close": 3})
 

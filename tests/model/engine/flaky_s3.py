@@ -19,11 +19,11 @@ from in_process import InProcess
 from pyarrow import fs
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.engine.explore import explore
-from groupcheck.model.engine.shards import lease, manifests
-from groupcheck.model.engine.shards.distribute import distribute
-from groupcheck.model.engine.shards.store import Store
-from groupcheck.oracles.subject import subject
+from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.fast.shards import lease, manifests
+from groupcheck.model.engine.fast.shards.distribute import distribute
+from groupcheck.model.engine.fast.shards.store import Store
+from groupcheck.oracles.explain.subject import subject
 
 RUNS = 6
 SERVER = Path(__file__).with_name("flaky_s3_server.py")

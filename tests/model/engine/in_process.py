@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from groupcheck.model.engine.shards import manifests, working
-from groupcheck.model.engine.shards.owned import local_folder
-from groupcheck.model.engine.shards.store import Store
+from groupcheck.model.engine.fast.shards import manifests, working
+from groupcheck.model.engine.fast.shards.owned import local_folder
+from groupcheck.model.engine.fast.shards.store import Store
 
 
 def manifest_in(folder: Path) -> tuple[str, dict[str, Any]]:

@@ -19,20 +19,12 @@ from in_process import InProcess
 from judge import TooLargeError, judge
 from random_specs import random_spec
 
-from groupcheck.model.engine import (
-    Limits,
-    Spec,
-    UserError,
-    Verdict,
-    explore,
-    forked,
-    reference,
-    threads,
-)
-from groupcheck.model.engine.segments import FILE
-from groupcheck.model.engine.shards.distribute import distribute
-from groupcheck.model.engine.shards.manifests import runs_in
-from groupcheck.model.engine.shards.store import Store
+from groupcheck.model.engine import Limits, Spec, UserError, Verdict, reference
+from groupcheck.model.engine.fast import explore, forked, threads
+from groupcheck.model.engine.fast.segments import FILE
+from groupcheck.model.engine.fast.shards.distribute import distribute
+from groupcheck.model.engine.fast.shards.manifests import runs_in
+from groupcheck.model.engine.fast.shards.store import Store
 
 FEWEST, MOST = 8, 120  # states: fewer show little, more take long
 

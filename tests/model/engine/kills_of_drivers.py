@@ -19,12 +19,13 @@ from pathlib import Path
 
 from in_process import InProcess
 
-from groupcheck.model.engine import Limits, UserError, explore
-from groupcheck.model.engine.segments import FILE
-from groupcheck.model.engine.shards import lease, manifests
-from groupcheck.model.engine.shards.distribute import distribute
-from groupcheck.model.engine.shards.store import Store
-from groupcheck.oracles.subject import subject
+from groupcheck.model.engine import Limits, UserError
+from groupcheck.model.engine.fast import explore
+from groupcheck.model.engine.fast.segments import FILE
+from groupcheck.model.engine.fast.shards import lease, manifests
+from groupcheck.model.engine.fast.shards.distribute import distribute
+from groupcheck.model.engine.fast.shards.store import Store
+from groupcheck.oracles.explain.subject import subject
 
 FAULTS = {"crash": 1, "session_timeout": 1, "fail_over": 1}
 COUNTS = "holds 116305 353740 30"  # verdict, states, transitions, depth

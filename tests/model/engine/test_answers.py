@@ -9,7 +9,6 @@ from groupcheck.model.engine import (
     RuleError,
     Spec,
     end,
-    explore,
     goal,
     invariant,
     reference,
@@ -17,6 +16,7 @@ from groupcheck.model.engine import (
     single,
     step_invariant,
 )
+from groupcheck.model.engine.fast import explore
 
 
 @rule

@@ -6,20 +6,11 @@ import numpy as np
 import pytest
 from small_group import small_group
 
-from groupcheck.model.engine import (
-    Limits,
-    Spec,
-    bounds,
-    explore,
-    invariant,
-    rule,
-    single,
-    store,
-    threads,
-)
-from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.search import Search
-from groupcheck.model.engine.store import Reserved
+from groupcheck.model.engine import Limits, Spec, invariant, rule, single
+from groupcheck.model.engine.fast import bounds, explore, store, threads
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.fast.store import Reserved
 
 SPEC = small_group(2, 2, 4, 2, 1)
 COUNTS = (114_418, 356_815)

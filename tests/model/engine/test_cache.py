@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.engine.cache import cache_directory, refuse_exposed
-from groupcheck.model.engine.kernels import compiled
+from groupcheck.model.engine.fast.cache import cache_directory, refuse_exposed
+from groupcheck.model.engine.fast.kernels import compiled
 from groupcheck.oracles.kafka import install
 
 STRANGER = 40_000

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from small_group import small_group
 
-from groupcheck.model.engine import CheckpointError, Limits, segments
-from groupcheck.model.engine import explore as run_of_search
-from groupcheck.model.engine.explore import explore
-from groupcheck.model.engine.segments import FILE, FOLDER, LOCK
+from groupcheck.model.engine import CheckpointError, Limits
+from groupcheck.model.engine.fast import explore as run_of_search
+from groupcheck.model.engine.fast import segments
+from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.fast.segments import FILE, FOLDER, LOCK
 
 SPEC = small_group(2, 2, 2, 1, 0)
 
@@ -99,7 +100,7 @@ def test_a_folder_is_free_again_when_the_process_that_held_it_is_killed(tmp_path
 import sys
 sys.path[:0] = {sys.path!r}
 from pathlib import Path
-from groupcheck.model.engine.segments import held
+from groupcheck.model.engine.fast.segments import held
 with held(Path({str(tmp_path)!r}), False):
     print("held", flush=True)
     sys.stdin.read()

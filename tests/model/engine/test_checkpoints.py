@@ -17,9 +17,10 @@ import pytest
 from small_group import small_group
 from two_phase_commit import two_phase_commit
 
-from groupcheck.model.engine import CheckpointError, Limits, Spec, explore, rule, single
-from groupcheck.model.engine.identity import identity
-from groupcheck.model.engine.segments import FILE, FOLDER, LOCK, MAGIC
+from groupcheck.model.engine import CheckpointError, Limits, Spec, rule, single
+from groupcheck.model.engine.fast import explore
+from groupcheck.model.engine.fast.identity import identity
+from groupcheck.model.engine.fast.segments import FILE, FOLDER, LOCK, MAGIC
 
 SPEC = small_group(2, 2, 3, 1, 1)
 
@@ -91,7 +92,7 @@ def test_a_killed_run_leaves_a_checkpoint(tmp_path, whole):
 import os, sys
 sys.path[:0] = {sys.path!r}
 from small_group import small_group
-from groupcheck.model.engine.explore import explore
+from groupcheck.model.engine.fast.explore import explore
 explore(small_group(2, 2, 3, 1, 1), progress=lambda p: p.level == 15 and os._exit(9), checkpoint={str(tmp_path)!r})
 """
     assert subprocess.run([sys.executable, "-c", code], timeout=240, check=False).returncode == 9

@@ -8,8 +8,8 @@ import sys
 import pytest
 from small_group import small_group
 
-from groupcheck.model.engine import explore
-from groupcheck.model.engine.kernels import compiled
+from groupcheck.model.engine.fast import explore
+from groupcheck.model.engine.fast.kernels import compiled
 
 OBJECTS = [("first", b"\x7fELF one"), ("second", b"two\n")]
 
@@ -64,7 +64,7 @@ def test_a_run_with_compiled_code_at_hand_does_not_import_numba(monkeypatch):
         "from small_group import small_group\n"
         "from groupcheck.model.engine import Limits\n"
         "assert not {'numpy', 'llvmlite'} & {*sys.modules}, 'a spec alone needs no numpy'\n"
-        "from groupcheck.model.engine.explore import explore\n"
+        "from groupcheck.model.engine.fast.explore import explore\n"
         "assert explore(small_group(1, 1, 1, 0, 0)).states > 1\n"
         "assert 'numba' not in sys.modules\n"
     )

@@ -13,7 +13,6 @@ from groupcheck.model.engine import (
     SpecError,
     UserError,
     end,
-    explore,
     goal,
     invariant,
     reference,
@@ -23,6 +22,7 @@ from groupcheck.model.engine import (
     urgent,
     view,
 )
+from groupcheck.model.engine.fast import explore
 from groupcheck.model.engine.step import Semantics
 
 

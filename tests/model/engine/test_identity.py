@@ -9,7 +9,7 @@ import types
 
 import pytest
 
-from groupcheck.model.engine.identity import identity
+from groupcheck.model.engine.fast.identity import identity
 
 MODEL = """
 import enum
@@ -156,8 +156,8 @@ def test_what_a_model_has_remembered_does_not(monkeypatch):
 
 def test_every_run_gives_a_model_the_same_identity():
     code = (
-        "from groupcheck.oracles.subject import subject\n"
-        "from groupcheck.model.engine.identity import identity\n"
+        "from groupcheck.oracles.explain.subject import subject\n"
+        "from groupcheck.model.engine.fast.identity import identity\n"
         "print(identity(subject('classic').spec))"
     )
     said = {

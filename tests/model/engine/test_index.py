@@ -7,15 +7,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from groupcheck.model.engine import Limits, Spec, array, log, rule
-from groupcheck.model.engine.explore import explore
-from groupcheck.model.engine.kernels import intrinsics
-from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.log import BUCKET, CROWDED, FIRST_SLOTS, Log
-from groupcheck.model.engine.loop import Loop
-from groupcheck.model.engine.packed import Packed
-from groupcheck.model.engine.shape import Shape
-from groupcheck.model.engine.store import Reserved, address, aligned_zeros
+from groupcheck.model.engine import Limits, Spec, array, rule
+from groupcheck.model.engine.fast import log
+from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.fast.kernels import intrinsics
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.log import BUCKET, CROWDED, FIRST_SLOTS, Log
+from groupcheck.model.engine.fast.loop import Loop
+from groupcheck.model.engine.fast.packed import Packed
+from groupcheck.model.engine.fast.shape import Shape
+from groupcheck.model.engine.fast.store import Reserved, address, aligned_zeros
 
 
 class Wide:

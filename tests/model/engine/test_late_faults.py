@@ -4,17 +4,8 @@ and a path names the index of each firing.
 
 import pytest
 
-from groupcheck.model.engine import (
-    RuleError,
-    Spec,
-    array,
-    end,
-    explore,
-    invariant,
-    reference,
-    rule,
-    single,
-)
+from groupcheck.model.engine import RuleError, Spec, array, end, invariant, reference, rule, single
+from groupcheck.model.engine.fast import explore
 
 ENGINES = pytest.mark.parametrize("engine", [explore, reference])
 

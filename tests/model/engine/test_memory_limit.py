@@ -8,10 +8,11 @@ import sys
 import pytest
 from small_group import small_group
 
-from groupcheck.model.engine import Limits, UserError, explore, forked, memory
-from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.memory import MIB, RESERVE, Watch, foreseen, hash_growth, widening
-from groupcheck.model.engine.search import Search
+from groupcheck.model.engine import Limits, UserError
+from groupcheck.model.engine.fast import explore, forked, memory
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.memory import MIB, RESERVE, Watch, foreseen, hash_growth, widening
+from groupcheck.model.engine.fast.search import Search
 from groupcheck.oracles import cli
 
 SPEC = small_group(2, 2, 4, 2, 1)

@@ -10,9 +10,10 @@ import pytest
 from in_process import InProcess
 from small_group import small_group
 
-from groupcheck.model.engine import Limits, explore, memory
-from groupcheck.model.engine.memory import MIB, family_bytes
-from groupcheck.model.engine.shards import distribute
+from groupcheck.model.engine import Limits
+from groupcheck.model.engine.fast import explore, memory
+from groupcheck.model.engine.fast.memory import MIB, family_bytes
+from groupcheck.model.engine.fast.shards import distribute
 
 SPEC = small_group(2, 2, 2, 1, 1)
 HOLDER = "import sys; held = bytearray(b'x') * (64 << 20); print(flush=True); sys.stdin.read()"

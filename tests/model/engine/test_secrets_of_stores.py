@@ -9,11 +9,11 @@ from in_process import InProcess
 from small_group import small_group
 
 from groupcheck.model.engine import Limits, UserError
-from groupcheck.model.engine.shards import store
-from groupcheck.model.engine.shards.addresses import shown, told
-from groupcheck.model.engine.shards.distribute import distribute
-from groupcheck.model.engine.shards.filesystem import filesystem_of, plainly
-from groupcheck.model.engine.shards.store import Store
+from groupcheck.model.engine.fast.shards import store
+from groupcheck.model.engine.fast.shards.addresses import shown, told
+from groupcheck.model.engine.fast.shards.distribute import distribute
+from groupcheck.model.engine.fast.shards.filesystem import filesystem_of, plainly
+from groupcheck.model.engine.fast.shards.store import Store
 from groupcheck.oracles import cli
 
 SPEC = small_group(2, 2, 2, 1, 1)

@@ -13,13 +13,13 @@ import pytest
 from in_process import InProcess, manifest_in
 
 from groupcheck.model.engine import CheckpointError, Limits, RuleError, UserError, reference
-from groupcheck.model.engine.explore import explore
-from groupcheck.model.engine.shards import store as store_module
-from groupcheck.model.engine.shards import working
-from groupcheck.model.engine.shards.distribute import distribute
-from groupcheck.model.engine.shards.owned import local_folder
-from groupcheck.model.engine.shards.store import Store, StoreError
-from groupcheck.oracles.subject import subject
+from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.fast.shards import store as store_module
+from groupcheck.model.engine.fast.shards import working
+from groupcheck.model.engine.fast.shards.distribute import distribute
+from groupcheck.model.engine.fast.shards.owned import local_folder
+from groupcheck.model.engine.fast.shards.store import Store, StoreError
+from groupcheck.oracles.explain.subject import subject
 
 
 @pytest.fixture(autouse=True)

@@ -19,11 +19,11 @@ from groupcheck.model.engine import (
     step_invariant,
     urgent,
 )
-from groupcheck.model.engine.explore import explore
-from groupcheck.model.engine.shards import working
-from groupcheck.model.engine.shards.distribute import distribute
-from groupcheck.model.engine.shards.store import StoreError
-from groupcheck.oracles.subject import subject
+from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.fast.shards import working
+from groupcheck.model.engine.fast.shards.distribute import distribute
+from groupcheck.model.engine.fast.shards.store import StoreError
+from groupcheck.oracles.explain.subject import subject
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,6 @@ from groupcheck.model.engine import (
     Spec,
     array,
     end,
-    explore,
     goal,
     reference,
     rule,
@@ -18,6 +17,7 @@ from groupcheck.model.engine import (
     step_invariant,
     urgent,
 )
+from groupcheck.model.engine.fast import explore
 
 
 @rule

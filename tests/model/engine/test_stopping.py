@@ -8,7 +8,8 @@ import signal
 import pytest
 from small_group import small_group
 
-from groupcheck.model.engine import Limits, Spec, array, explore, invariant, rule
+from groupcheck.model.engine import Limits, Spec, array, invariant, rule
+from groupcheck.model.engine.fast import explore
 
 SPEC = small_group(2, 2, 4, 2, 1)
 

@@ -6,7 +6,7 @@ import sys
 CODE = """
 import resource
 import numpy as np
-from groupcheck.model.engine.store import Reserved
+from groupcheck.model.engine.fast.store import Reserved
 
 used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 30), resource.RLIM_INFINITY))

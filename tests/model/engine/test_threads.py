@@ -21,16 +21,14 @@ from groupcheck.model.engine import (
     UserError,
     array,
     end,
-    explore,
     invariant,
-    log,
     rule,
     single,
-    threads,
 )
-from groupcheck.model.engine.kernels import registers as r
-from groupcheck.model.engine.search import Search
-from groupcheck.oracles.subject import subject
+from groupcheck.model.engine.fast import explore, log, threads
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.search import Search
+from groupcheck.oracles.explain.subject import subject
 
 
 @pytest.fixture

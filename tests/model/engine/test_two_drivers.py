@@ -17,10 +17,10 @@ import pytest
 from in_process import InProcess, manifest_in
 
 from groupcheck.model.engine import Limits, Spec, UserError, goal, rule, single
-from groupcheck.model.engine.explore import explore
-from groupcheck.model.engine.shards import lease, manifests
-from groupcheck.model.engine.shards.distribute import distribute
-from groupcheck.model.engine.shards.store import Store
+from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.fast.shards import lease, manifests
+from groupcheck.model.engine.fast.shards.distribute import distribute
+from groupcheck.model.engine.fast.shards.store import Store
 
 
 @rule

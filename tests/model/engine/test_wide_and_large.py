@@ -10,17 +10,16 @@ from groupcheck.model.engine import (
     Spec,
     array,
     end,
-    explore,
     goal,
     invariant,
-    packed,
     reference,
     rule,
     single,
     urgent,
     view,
 )
-from groupcheck.model.engine.layout import Field, arrange, width_of
+from groupcheck.model.engine.fast import explore, packed
+from groupcheck.model.engine.fast.layout import Field, arrange, width_of
 
 
 def same(spec):

@@ -7,7 +7,8 @@ import pytest
 from small_group import small_group
 from two_phase_commit import two_phase_commit
 
-from groupcheck.model.engine import Limits, RuleError, Spec, array, explore, forked, rule
+from groupcheck.model.engine import Limits, RuleError, Spec, array, rule
+from groupcheck.model.engine.fast import explore, forked
 
 
 @pytest.fixture

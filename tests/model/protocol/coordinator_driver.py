@@ -14,9 +14,12 @@ import attrs
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.step import State
+from groupcheck.model.protocol.classic.group import Core, Leader, Phase, Seat, Seats, leader_of
+from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.timers import QUEUE_RULES
 from groupcheck.model.protocol.driven import Driven
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
-from groupcheck.model.protocol.group import Core, Leader, Phase, Seat, Seats, leader_of
 from groupcheck.model.protocol.link import Link, send
 from groupcheck.model.protocol.messages import (
     NO_GENERATION,
@@ -29,9 +32,6 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.model.protocol.offsets import Offsets
-from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.protocol.timers import QUEUE_RULES
 from groupcheck.model.variants.classic import COORDINATOR, spec
 
 RULES = COORDINATOR | {r.name for r in QUEUE_RULES}

@@ -13,7 +13,7 @@ import pytest
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.client import (
+from groupcheck.model.protocol.classic.client import (
     Client,
     Member,
     Prepare,
@@ -25,7 +25,7 @@ from groupcheck.model.protocol.client import (
     send_join,
     send_sync,
 )
-from groupcheck.model.protocol.client_faults import (
+from groupcheck.model.protocol.classic.client_faults import (
     close,
     crash,
     delay_request,
@@ -35,6 +35,8 @@ from groupcheck.model.protocol.client_faults import (
     lose_response,
     poll_timeout,
 )
+from groupcheck.model.protocol.classic.offsets import Offsets, fetch_offset, process_record
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, Budget
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
@@ -44,8 +46,6 @@ from groupcheck.model.protocol.messages import (
     OffsetCommit,
     SyncGroup,
 )
-from groupcheck.model.protocol.offsets import Offsets, fetch_offset, process_record
-from groupcheck.model.protocol.scope import Scope
 
 FRESH = Client()
 SYNCING = Client(Member.COMPLETING, generation=2, id=0, prepare=Prepare.DONE)

@@ -11,7 +11,7 @@ import pytest
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol.client import (
+from groupcheck.model.protocol.classic.client import (
     NOTHING,
     Client,
     Member,
@@ -24,6 +24,7 @@ from groupcheck.model.protocol.client import (
     sync_answer,
     wants_to_join,
 )
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
@@ -49,7 +50,6 @@ from groupcheck.model.protocol.messages import (
     Store,
     SyncGroup,
 )
-from groupcheck.model.protocol.scope import Scope
 
 UNAVAILABLE = (COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)
 FATAL = (INCONSISTENT_GROUP_PROTOCOL, GROUP_MAX_SIZE_REACHED)

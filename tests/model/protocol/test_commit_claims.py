@@ -7,13 +7,13 @@ from __future__ import annotations
 import pytest
 from coordinator_driver import round_of, stable
 
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import (
     ILLEGAL_GENERATION,
     NONE,
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.group import Phase
 
 
 def test_a_commit_of_a_member_of_the_current_generation_is_stored() -> None:  # [O1]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from coordinator_driver import Group
 
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import (
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
     NONE,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.group import Phase
 
 
 def completing(members: int = 2) -> Group:

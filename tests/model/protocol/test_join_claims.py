@@ -10,6 +10,7 @@ from __future__ import annotations
 import pytest
 from coordinator_driver import Group, round_of, stable
 
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import (
     GROUP_MAX_SIZE_REACHED,
     INCONSISTENT_GROUP_PROTOCOL,
@@ -18,7 +19,6 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.group import Phase
 
 ALL = tuple(Phase)
 

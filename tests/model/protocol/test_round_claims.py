@@ -12,8 +12,8 @@ from collections.abc import Callable
 import pytest
 from coordinator_driver import Group, round_of, stable
 
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID
-from groupcheck.model.protocol.group import Phase
 
 
 def preparing(members: int = 2, **scope: object) -> Group:

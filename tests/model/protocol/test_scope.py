@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from groupcheck.model.engine import ScopeError, reference
-from groupcheck.model.protocol.group import Pass, Seat, Seats, Walk
+from groupcheck.model.protocol.classic.group import Pass, Seat, Seats, Walk
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.walks import answer_syncs, record_plan
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.protocol.walks import answer_syncs, record_plan
 from groupcheck.model.variants.classic import spec
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 from coordinator_driver import Group, round_of, stable
 
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import (
     COORDINATOR_NOT_AVAILABLE,
     ILLEGAL_GENERATION,
@@ -18,7 +19,6 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.group import Phase
 
 
 def preparing(members: int = 2, **scope: object) -> Group:

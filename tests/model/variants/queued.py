@@ -22,14 +22,18 @@ import attrs
 
 from groupcheck.model.engine import Spec, array, but, rule, urgent
 from groupcheck.model.engine.rule import Rule
-from groupcheck.model.protocol import client as member
-from groupcheck.model.protocol import client_faults as faulty
-from groupcheck.model.protocol.client import Client, Member, Prepare
-from groupcheck.model.protocol.coordinator import REQUEST_RULES
-from groupcheck.model.protocol.failover import fail_over
+from groupcheck.model.protocol.classic import client as member
+from groupcheck.model.protocol.classic import client_faults as faulty
+from groupcheck.model.protocol.classic.client import Client, Member, Prepare
+from groupcheck.model.protocol.classic.coordinator import REQUEST_RULES
+from groupcheck.model.protocol.classic.failover import fail_over
+from groupcheck.model.protocol.classic.forgetting import close_books
+from groupcheck.model.protocol.classic.group import Seats, Walk
+from groupcheck.model.protocol.classic.offsets import OFFSET_RULES
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.timers import QUEUE_RULES, TIMER_RULES
+from groupcheck.model.protocol.classic.walks import WALK_RULES, reload
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.forgetting import close_books
-from groupcheck.model.protocol.group import Seats, Walk
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
     NO_ID,
@@ -42,10 +46,6 @@ from groupcheck.model.protocol.messages import (
     Store,
     SyncGroup,
 )
-from groupcheck.model.protocol.offsets import OFFSET_RULES
-from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.protocol.timers import QUEUE_RULES, TIMER_RULES
-from groupcheck.model.protocol.walks import WALK_RULES, reload
 from groupcheck.model.variants.classic import spec as atomic
 
 

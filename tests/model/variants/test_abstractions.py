@@ -16,10 +16,10 @@ from all_states import Space, explore_all
 from views import beliefs, fired, live_memories, memories
 
 from groupcheck.model.engine import Spec, but
-from groupcheck.model.protocol import client, client_faults
-from groupcheck.model.protocol.client import Client, Member, Prepare
+from groupcheck.model.protocol.classic import client, client_faults
+from groupcheck.model.protocol.classic.client import Client, Member, Prepare
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
-from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.variants.classic import spec
 
 

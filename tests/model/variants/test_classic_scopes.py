@@ -11,8 +11,8 @@ from all_states import explore_all
 from views import beliefs
 
 from groupcheck.model.engine import reference
-from groupcheck.model.engine.explore import explore
-from groupcheck.model.protocol.scope import Scope
+from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.variants.classic import spec
 
 

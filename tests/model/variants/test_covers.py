@@ -13,12 +13,12 @@ from variations import outcomes_changed, rebuilt
 
 from groupcheck.invariants.registry import for_variant
 from groupcheck.model.engine import Spec, reference, rule
-from groupcheck.model.engine.explore import explore
+from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import HOLDS, Verdict
-from groupcheck.model.protocol.client import send_sync
-from groupcheck.model.protocol.group import Phase
-from groupcheck.model.protocol.timers import sync_timeout
+from groupcheck.model.protocol.classic.client import send_sync
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.classic.timers import sync_timeout
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants import load, names
 

@@ -19,9 +19,9 @@ import queued
 from all_states import Space, explore_all
 from views import beliefs, fired, memories
 
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
-from groupcheck.model.protocol.group import Phase
-from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.variants.classic import spec
 
 GENERATIONS = 2

@@ -10,19 +10,24 @@ from typing import Any
 import attrs
 
 from groupcheck.model.engine import Spec, array, but, rule, single
-from groupcheck.model.protocol import coordinator
-from groupcheck.model.protocol.client import Client, Prepare, closed, send_commit
-from groupcheck.model.protocol.client_faults import close, crash
-from groupcheck.model.protocol.coordinator import join_group, sync_group
+from groupcheck.model.protocol.classic import coordinator
+from groupcheck.model.protocol.classic.client import Client, Prepare, closed, send_commit
+from groupcheck.model.protocol.classic.client_faults import close, crash
+from groupcheck.model.protocol.classic.coordinator import join_group, sync_group
+from groupcheck.model.protocol.classic.forgetting import close_books
+from groupcheck.model.protocol.classic.group import Core, Seats
+from groupcheck.model.protocol.classic.offsets import (
+    Offsets,
+    fetch_offset,
+    process_record,
+    store_offset,
+)
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.walks import send_back
 from groupcheck.model.protocol.faults import REMEMBERED, Budget
 from groupcheck.model.protocol.feature import outcomes_changed, rebuilt, rewritten
-from groupcheck.model.protocol.forgetting import close_books
-from groupcheck.model.protocol.group import Core, Seats
 from groupcheck.model.protocol.link import Link, reply
 from groupcheck.model.protocol.messages import Answer, Store
-from groupcheck.model.protocol.offsets import Offsets, fetch_offset, process_record, store_offset
-from groupcheck.model.protocol.scope import Scope
-from groupcheck.model.protocol.walks import send_back
 from groupcheck.model.variants.classic import spec
 
 Outcomes = Iterator[Any]

@@ -9,7 +9,7 @@ from typing import Any
 from all_states import Space
 
 from groupcheck.model.engine import but
-from groupcheck.model.protocol.group import Core, Phase, Seat, Seats, is_member
+from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats, is_member
 from groupcheck.model.protocol.messages import NO_GENERATION
 
 

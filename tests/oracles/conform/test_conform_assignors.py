@@ -12,9 +12,11 @@ import pytest
 
 from groupcheck.model.assignors import Group, Member, NoAssignment, range_, sticky
 from groupcheck.oracles import cli
+from groupcheck.oracles.assignment import conform_command as assignors_command
 from groupcheck.oracles.assignment import handed_over
-from groupcheck.oracles.conform import assignors_command
-from groupcheck.oracles.conform.assignors import (
+from groupcheck.oracles.assignment.conform_findings import Asked
+from groupcheck.oracles.assignment.conform_inputs import families, random_groups, shown, size
+from groupcheck.oracles.assignment.conformance import (
     AssignorConformance,
     Inputs,
     all_inputs,
@@ -24,8 +26,6 @@ from groupcheck.oracles.conform.assignors import (
     ours,
     thrown,
 )
-from groupcheck.oracles.conform.assignors_findings import Asked
-from groupcheck.oracles.conform.assignors_inputs import families, random_groups, shown, size
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 

@@ -13,7 +13,7 @@ from groupcheck.oracles.cli import run
 from groupcheck.oracles.conform.command import view
 from groupcheck.oracles.conform.conformance import Conformance, conform
 from groupcheck.oracles.kafka.driver import Driver
-from groupcheck.oracles.text import as_plain
+from groupcheck.oracles.show.text import as_plain
 
 ONE = {"members": 1, "generations": 1}
 

@@ -25,9 +25,9 @@ from hypothesis.stateful import (
 from groupcheck.model.engine import Spec
 from groupcheck.model.mutations import all_mutations
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.group import Phase as GroupPhase
+from groupcheck.model.protocol.classic.group import Phase as GroupPhase
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
-from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.variants.classic import COORDINATOR, spec
 from groupcheck.oracles.conform.random_walk import Disagreement, RandomWalk
 from groupcheck.oracles.conform.rows import CHANGED, FAULTS, STRANGER, Asks, Fires

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import (
     NO_ID,
     Heartbeat,
@@ -10,7 +11,6 @@ from groupcheck.model.protocol.messages import (
     OffsetCommit,
     SyncGroup,
 )
-from groupcheck.model.protocol.scope import Scope
 from groupcheck.model.variants.classic import COORDINATOR, spec
 from groupcheck.oracles.conform.rows import FAULTS, STRANGER, Asks, Fires, Memory, Rows
 

@@ -23,7 +23,7 @@ from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, Written, generate
 from groupcheck.oracles.generate.lives import BrokerStream, Pool
 from groupcheck.oracles.generate.template import Filling, compiled, subscription
-from groupcheck.oracles.replay_document import round_document
+from groupcheck.oracles.replay.document import round_document
 from groupcheck.traces.replay import replay_file
 
 BROKERS = tuple(name for name in DIALECTS if name != "requests")

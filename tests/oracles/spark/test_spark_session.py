@@ -54,7 +54,7 @@ def test_the_zip_holds_the_package_and_can_be_imported_from(tmp_path: Path) -> N
         names = code.namelist()
     assert {
         "groupcheck/__init__.py",
-        "groupcheck/model/engine/kernels/search.py",
+        "groupcheck/model/engine/fast/kernels/search.py",
         "groupcheck/oracles/spark/daemon.py",
     } <= set(names)
     assert not [name for name in names if "__pycache__" in name or name.endswith(".java")]
@@ -66,8 +66,8 @@ def test_tasks_run_in_a_daemon_that_knows_the_engine_and_their_errors_are_told_i
         import sys
 
         there = {
-            "groupcheck.model.engine.explore",
-            "groupcheck.model.engine.shards.working",
+            "groupcheck.model.engine.fast.explore",
+            "groupcheck.model.engine.fast.shards.working",
         } <= set(sys.modules)
         return [(there, gc.get_freeze_count())]
 

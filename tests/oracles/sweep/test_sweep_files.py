@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from groupcheck.model.engine import Limits, UserError
-from groupcheck.oracles.subject import every_mutation
+from groupcheck.oracles.explain.subject import every_mutation
 from groupcheck.oracles.sweep import growing
 from groupcheck.oracles.sweep.cells import Cell, Question
 from groupcheck.oracles.sweep.growing import MOST_CELLS, Sweep, grown

@@ -20,7 +20,7 @@ from pyarrow import parquet
 
 from groupcheck.model.engine import Limits
 from groupcheck.oracles import cli
-from groupcheck.oracles.parquet import schema
+from groupcheck.oracles.show.parquet import schema
 from groupcheck.oracles.sweep import here, rows
 from groupcheck.oracles.sweep.cells import Question
 from groupcheck.oracles.sweep.running import Outcome, checked

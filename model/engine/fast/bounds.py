@@ -1,0 +1,125 @@
+"""Checks that kernels write only where they may. Kernels are compiled code that writes through
+addresses; nothing else would notice that one left its array.
+
+Only where GROUPCHECK_CHECK_BOUNDS is set (the tests set it): then every array that a kernel writes
+is as long as its register says before each call, every count is within its bound after the call,
+and the painted words behind each array (its fence) are as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.store import FENCE, PAINT, Reserved, Words, address, aligned_zeros
+
+Arrays = Mapping[int, NDArray[Any]]
+Sizes = dict[int, Callable[[list[int]], int]]
+NAMES: dict[int, str] = {}
+for _name, _value in vars(r).items():
+    if _name.isupper():
+        NAMES.setdefault(_value, _name)  # registers come first, then modes and other numbers
+
+# of each array how many elements a kernel may write, from the registers
+MOVING: Sizes = {r.SCRATCH: lambda n: n[r.KEY_WORDS] + 1}  # of kernels that move log and outcomes
+WRITING: Sizes = {**MOVING, r.HASH: lambda n: n[r.HASH_SIZE] * (n[r.KEY_WORDS] + 1)}
+SEARCH: Sizes = {
+    **WRITING,
+    r.BUFFER: lambda n: n[r.BUFFER_SIZE] * n[r.WORDS],
+    r.HASHES: lambda n: n[r.BUFFER_SIZE],
+    r.NEEDS: lambda n: n[r.BUFFER_SIZE],
+    r.SIEVE: lambda n: n[r.WORDS] << (64 - n[r.SIEVE_SHIFT]),
+    r.INDEX: lambda n: n[r.INDEX_SLOTS],
+    r.ASKED: lambda n: n[r.ASKED_SIZE] * (n[r.WORDS] + n[r.VIEW_WORDS] + 2),
+    r.DEFERRED: lambda n: 2 * n[r.DEFERRED_SIZE],
+    r.QUIET: lambda n: n[r.QUIET_SIZE],
+    r.UNSURE: lambda n: n[r.DEFERRED_SIZE],  # each of these states has put off a pair, too
+    r.PUT_OFF: lambda n: 2 * n[r.PUT_OFF_SIZE],
+    r.STACK: lambda n: n[r.STACK_SIZE] * (n[r.WORDS] + 4),
+    r.CURRENT: lambda n: n[r.WORDS],
+    r.CHAIN: lambda n: r.LONGEST_CHAIN + 1,
+    r.DONE: lambda n: n[r.DONE_SIZE],
+    r.VIEW_VALUES: lambda n: n[r.VIEW_WORDS],
+    r.LATE: lambda n: n[r.CROWDED_ROOM] * (n[r.WORDS] + 1),
+}
+WRITTEN = frozenset({*SEARCH, r.CELLS, r.FIRED, r.TAPE, r.MOVED_TO})
+COUNTS = {
+    r.ASKED_COUNT: r.ASKED_SIZE,
+    r.DEFERRED_COUNT: r.DEFERRED_SIZE,
+    r.QUIET_COUNT: r.QUIET_SIZE,
+    r.UNSURE_COUNT: r.DEFERRED_SIZE,
+    r.PUT_OFF_COUNT: r.PUT_OFF_SIZE,
+    r.CROWDED: r.CROWDED_ROOM,
+    r.HASH_COUNT: r.HASH_SIZE,
+}
+
+
+def fenced(register: int, array: NDArray[Any]) -> NDArray[Any]:
+    """A copy with a fence behind it; the array itself where no kernel writes it, or where it lies
+    in a file.
+    """
+    if register not in WRITTEN or not array.size or isinstance(array, np.memmap):
+        return array
+    room = aligned_zeros(array.nbytes // 8 + 1 + FENCE, np.uint64)
+    room[:] = PAINT
+    inside = room.view(np.uint8)[: array.nbytes].view(array.dtype).reshape(array.shape)
+    inside[...] = array
+    return inside
+
+
+def _is_whole(array: NDArray[Any]) -> bool:
+    """Is the fence behind an array as it was painted?"""
+    root = array.base
+    assert root is not None, "an array without a fence"
+    behind = address(array) + array.nbytes - address(root)
+    after = root.view(np.uint8)[behind : behind + 8 * FENCE]
+    painted = np.full(FENCE + 1, PAINT, np.uint64).view(np.uint8)
+    return bool((after == painted[array.nbytes % 8 :][: 8 * FENCE]).all())
+
+
+def check_before(kernel: str, registers: Words, arrays: Arrays) -> None:
+    """Each array is at least as long as the registers say."""
+    n = registers.tolist()
+    sizes = {"search": SEARCH, "write_rows": WRITING, "respread": WRITING}.get(kernel, MOVING)
+    for register, size in sizes.items():
+        if register in arrays:
+            held, said = arrays[register].size, size(n)
+            assert held >= said, f"{NAMES[register]} holds {held}, its registers say {said}"
+
+
+def check_after(
+    kernel: str, registers: Words, arrays: Arrays, reserved: Mapping[int, Reserved]
+) -> None:
+    """All counts are within their bounds, and all fences whole."""
+    n = registers.tolist()
+    if kernel == "search":
+        for count, most in COUNTS.items():
+            _at_most(kernel, count, n[count], n[most])
+        if n[r.MODE] in (r.EXPAND, r.RETRY, r.TAKE_IN):
+            _at_most(kernel, r.STATES, n[r.STATES], n[r.ROOM])
+    if r.TAPE in arrays:
+        _at_most(kernel, r.TAPE_LENGTH, n[r.TAPE_LENGTH], arrays[r.TAPE].size)
+    used = {
+        r.LOG: n[r.STATES] * n[r.WORDS],
+        r.NEED_LOG: n[r.STATES],
+        r.OUTCOMES: n[r.OUTCOMES_USED],
+    }
+    for register, memory in reserved.items():
+        _at_most(kernel, register, used[register], len(memory.words))
+        _check_fence(kernel, register, bool((memory.fence == PAINT).all()))
+    for register in WRITTEN & arrays.keys():
+        array = arrays[register]
+        if array.size and not isinstance(array, np.memmap):
+            _check_fence(kernel, register, _is_whole(array))
+
+
+def _at_most(kernel: str, register: int, count: int, most: int) -> None:
+    assert count <= most, f"{kernel}: {NAMES[register]} is {count}, its bound {most}"
+
+
+def _check_fence(kernel: str, register: int, is_whole: bool) -> None:
+    assert is_whole, f"{kernel} wrote behind the end of {NAMES[register]}"

@@ -1,0 +1,326 @@
+"""Checkpoints: a search at the end of a level, as numbers from which it continues to the same
+numbers.
+
+A folder (`segments`) holds numbers only: the packed states, the rows of the tables as numbers of
+values, and for every value its origin (which outcome of which rule, for which arguments). A save
+appends what is new since the one before. Values are made again by calling those rules, so that
+reading a checkpoint runs no code but the model's own; and everything that the native loop will read
+is checked or packed anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import asdict, define, field, frozen
+
+from groupcheck.model.engine.errors import CheckpointError, RuleError
+from groupcheck.model.engine.fast import segments
+from groupcheck.model.engine.fast.exploration import Kept
+from groupcheck.model.engine.fast.identity import identity
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.layout import arrange, width_of
+from groupcheck.model.engine.fast.relaying import in_layout, widths_of
+from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.fast.store import Words
+from groupcheck.model.engine.spec import Spec
+
+CHECKED = 1 << 20  # states looked at in one go
+SHORTEST_ORIGIN = 5  # numbers
+MISFITS = (
+    KeyError,
+    IndexError,
+    ValueError,
+    TypeError,
+    AssertionError,
+    OverflowError,
+    RuleError,
+)  # raised while a model that does not fit is restored
+
+
+@frozen
+class Numbers:
+    """Where a search stands at the end of a level."""
+
+    depth: int
+    states: int
+    transitions: int
+    fired: dict[str, int]
+    goals: dict[str, int | None]
+
+
+def numbers_of(search: Search) -> Numbers:
+    return Numbers(
+        search.findings.depth,
+        search.log.states,
+        search.transitions,
+        search.fired,
+        dict(search.findings.goals),
+    )
+
+
+class _Rows(Kept):
+    """Rows of rules since the last save."""
+
+    def add(self, rules: list[int], looks: list[int], rows: tuple[int, int]) -> None:
+        """Keeps the tape of rules."""
+        self.rules.append(np.array(rules, np.uint64))
+
+    def taken(self) -> Words:
+        """The tape so far, which is empty afterwards."""
+        tape = np.concatenate([np.zeros(0, np.uint64), *self.rules])
+        self.rules.clear()
+        return tape
+
+
+@define
+class Saver:
+    """Saves a search in a folder, each time what is new. `origins`, `states`: how many numbers of
+    origins, and states, are there already.
+    """
+
+    search: Search
+    folder: segments.Folder
+    origins: int = 0
+    states: int = 0
+    rows: _Rows = field(factory=_Rows)
+    identity: dict[str, str] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.identity = identity(self.search.spec)
+        if self.folder.segments:  # of the checkpoint that the search has just been loaded from
+            self.origins, self.states = len(self.search.rows.origins), self.search.log.states
+            self.search.kept = self.rows
+
+    def save(self, at: Numbers) -> None:
+        """Writes the search as it was at the end of a level. Raises `CheckpointError` where the
+        folder cannot be written.
+        """
+        s = self.search
+        rows = self.rows.taken() if self.folder.segments else s.packed.dump()
+        s.kept = self.rows
+        w = s.packed.words
+        self.folder.append(
+            [
+                np.asarray(s.rows.origins[self.origins :], np.int64),
+                rows,
+                s.log.memory.words[self.states * w : at.states * w],
+            ],
+            widths_of(s.packed),
+        )
+        self.origins, self.states = len(s.rows.origins), at.states
+        self.folder.keep(
+            {
+                "identity": self.identity,
+                "numbers": asdict(at),
+                "calls": s.rows.calls,
+                "levels": [n for n in s.log.levels[: at.depth + 1] if n <= at.states],
+            }
+        )
+
+
+@contextlib.contextmanager
+def kept_in(
+    checkpoint: str | Path | None, resume: str | Path | None
+) -> Iterator[segments.Folder | None]:
+    """The folder for a search's checkpoints, for this process alone; None if it keeps none.
+    `resume`: the folder from which the search goes on. Raises `CheckpointError` if the folder holds
+    another search.
+    """
+    if checkpoint is None:
+        yield None
+        return
+    directory = Path(checkpoint)
+    is_resumed = resume is not None and Path(resume).resolve() == directory.resolve()
+    with segments.held(directory, is_resumed) as folder:
+        if not is_resumed:
+            folder.clear()
+        yield folder
+
+
+def load(spec: Spec, resume: str | Path, folder: segments.Folder | None = None) -> Search:
+    """A search that continues from a checkpoint. `folder`: where it is kept from now on, which may
+    be the same. Raises `CheckpointError` if the checkpoint is missing, torn, or of another model,
+    scope or version.
+    """
+    directory = Path(resume)
+    document, listed = segments.read_manifest(directory)
+    try:
+        same_model(dict(document["identity"]), spec, str(directory))
+        parts = [(segment, segments.read(directory, segment)) for segment in listed]
+        search = _restore(spec, document, parts)
+    except MISFITS as error:
+        raise CheckpointError(
+            f"does not fit this model: {type(error).__name__}: {error}", where=str(directory)
+        ) from error
+    if folder is not None and folder.path.resolve() == directory.resolve():
+        folder.segments = listed
+        folder.clear()
+    return search
+
+
+def same_model(theirs: Mapping[str, Any], spec: Spec, where: str) -> None:
+    """Raises `CheckpointError` where a search that was kept, with that `identity`, is not one of
+    this spec.
+    """
+    ours = identity(spec)
+    for what, message in (
+        ("spec", "model"),
+        ("scope", "scope"),
+        ("python", "version of Python"),
+        ("model", "version of the model"),
+    ):
+        if theirs.get(what) != ours[what]:
+            shown = (
+                ""
+                if what == "model"
+                else f": {str(theirs.get(what))[:200]}, not {ours[what][:200]}"
+            )
+            raise CheckpointError(
+                f"belongs to another {message}{shown}",
+                where=where,
+                do="run it as it was begun, or start anew",
+            )
+
+
+def _restore(
+    spec: Spec, document: dict[str, Any], parts: list[tuple[segments.Segment, list[Words]]]
+) -> Search:
+    search = Search(spec)
+    at = document["numbers"]
+    states, depth = int(at["states"]), int(at["depth"])
+    levels = [int(n) for n in document["levels"]]
+    is_rising = levels == sorted(levels) and levels[0] == 0 and levels[-1] <= states
+    assert len(levels) == depth + 1 and is_rising, "levels"
+    origins = np.concatenate([arrays[0] for _, arrays in parts])
+    at_start = max(len(pool.values) for pool in search.pools)  # an array may start with many
+    _states_again(search, parts, width_of(len(origins) // SHORTEST_ORIGIN + at_start + 1))
+    assert search.log.states == states, "states"
+    values_again(search, origins.astype(np.int64).tolist())
+    # a search that was stopped while rows were filled knows values that its fields had no room for
+    search.packed.fit(search.log.memory)
+    search.resize()
+    for first in range(0, states, CHECKED):
+        packed = search.log.packed_states(first, min(states, first + CHECKED))
+        for pool, column in zip(search.pools, search.packed.ids(packed)):
+            assert max(column) < len(pool.values), "a state with an unknown value"
+    rows_again(search, np.concatenate([arrays[1] for _, arrays in parts]).tolist())
+    search.log.levels = levels
+    search.findings.depth = depth
+    search.findings.goals = {
+        g.name: None if at["goals"][g.name] is None else int(at["goals"][g.name])
+        for g in spec.goals
+    }
+    search.findings.news = True
+    search.predicates.refresh()
+    search.extra = {name: int(at["fired"][name]) for name in search.extra}
+    search.registers[r.TRANSITIONS] = int(at["transitions"])
+    search.rows.calls = int(document["calls"])
+    return search
+
+
+def _states_again(
+    search: Search, parts: list[tuple[segments.Segment, list[Words]]], widest: int
+) -> None:
+    """The log from the states of all segments, each in a layout of its own."""
+    for segment, _ in parts:
+        assert len(segment.widths) == len(search.pools), "fields of other widths"
+        assert all(1 <= n <= widest for n in segment.widths), "fields of other widths"
+        search.packed.widen(segment.widths)
+    log, w, states = search.log, search.packed.words, 0
+    for segment, (_, _, words) in parts:
+        assert len(words) % arrange(segment.widths)[0] == 0, "fields of other widths"
+        more = in_layout(words, segment.widths, search.packed)
+        log.memory.ensure((states + len(more)) * w)
+        log.memory.words[states * w : (states + len(more)) * w] = more.reshape(-1)
+        states += len(more)
+    search.registers[r.LOG] = log.memory.address
+    search.registers[r.STATES] = states
+
+
+def values_again(search: Search, origins: list[int]) -> None:
+    """Makes every value again, from its origin."""
+    instances = [*search.see.ordinary, *search.see.urgent]
+    pools = {name: pool for (name, _), pool in zip(search.see.places, search.pools)}
+    at, row, outcomes = 0, None, []
+    while at < len(origins):
+        number, size = origins[at], origins[at + 1]
+        ids, outcome, position = (
+            tuple(origins[at + 2 : at + 2 + size]),
+            origins[at + 2 + size],
+            origins[at + 3 + size],
+        )
+        at += 4 + size
+        rule, me, _ = instances[number]
+        assert min((*ids, number, outcome, position)) >= 0 and size == len(rule.slots), (
+            "an origin that is none"
+        )
+        if row != (number, ids):
+            row = (number, ids)
+            outcomes = search.see.call(
+                rule, me, tuple(pools[s].values[i] for s, i in zip(rule.slots, ids))
+            )
+        pool = pools[rule.slots[position]]
+        known = len(pool.values)
+        assert pool.number(outcomes[outcome][1][position]) == known, (
+            f"{rule.name} gives other outcomes than when it was written"
+        )
+    search.rows.origins.extend(origins)
+
+
+def rows_again(search: Search, tape: list[int]) -> None:
+    """Packs the rows anew, after a look at every number."""
+    tables, labels = search.tables, len(search.tables.labels)
+    at = rows = 0
+    search.rows.extend_guards()
+    names = [{n for rule, _, _ in t.members for n in rule.names} for t in tables.rules]
+    allowed = [{tables.labels.index(n) for n in there} for there in names]
+    while at < len(tape):
+        table, count = tape[at], tape[at + 1]
+        pools = [search.pools[k] for k in tables.rules[table].inputs]
+        width = len(pools)
+        end = at + 2 + width + count * (width + 1)
+        assert 0 <= count < 1 << 16 and end <= len(tape) and labels, "a row that is none"
+        for begin in range(at + 2, at + 2 + width, width):
+            assert all(n < len(p.values) for n, p in zip(tape[begin : begin + width], pools)), (
+                "a row with an unknown value"
+            )
+        for begin in range(at + 2 + width, end, width + 1):
+            assert tape[begin] in allowed[table], "an outcome with a label of another rule"
+            assert all(
+                n < len(p.values) for n, p in zip(tape[begin + 1 : begin + 1 + width], pools)
+            ), "an outcome with an unknown value"
+        outcomes = [
+            tape[begin : begin + 1 + width] for begin in range(at + 2 + width, end, width + 1)
+        ]
+        _shared_again(search, table, tape[at + 2 : at + 2 + width], outcomes)
+        search.packed.filled[table] += 1
+        search.packed.most[table] = max(search.packed.most[table], count)
+        at = end
+        rows += 1
+    search.packed.fit(None)
+    search.packed.extend_guards()
+    search.packed.write(tape, rows)
+    search.resize()
+
+
+def _shared_again(search: Search, table: int, ids: list[int], outcomes: list[list[int]]) -> None:
+    """What a row of a table says about rules that share their calls over all indexes, so that they
+    are not called again.
+    """
+    for member in search.rows.members[table]:
+        mine = tuple([ids[k] for k in member.order])
+        if member.guard is not None and not member.guard.open[mine[member.guard_at]]:
+            continue  # not called
+        names = {search.tables.labels.index(name) for name in member.rule.names}
+        fired = [o for o in outcomes if o[0] in names]
+        if member.shared is not None:
+            member.shared[mine] = [
+                n for o in fired for n in (o[0], *(o[1 + k] for k in member.order))
+            ]
+        if fired and table >= search.tables.ordinary:
+            return  # of urgent rules the first alone

@@ -1,0 +1,317 @@
+"""One search: kernels expand and insert, Python fills the rows they ask for, level by level."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from attrs import define, field
+
+from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.log import Log
+from groupcheck.model.engine.fast.loop import BLOCK, QUEUE, Loop
+from groupcheck.model.engine.fast.packed import Packed
+from groupcheck.model.engine.fast.predicates import Ends, Findings, Predicates
+from groupcheck.model.engine.fast.rows import Rows
+from groupcheck.model.engine.fast.shape import Known, guarded_by, shape_of
+from groupcheck.model.engine.fast.store import Words, address
+from groupcheck.model.engine.fast.tables import tables_of
+from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.step import State
+from groupcheck.model.engine.verdict import DEADLOCK
+
+# Of each table: its number, the rows that are asked for, and the places of who asks.
+Work = list[tuple[int, list[tuple[int, ...]], list[int]]]
+
+
+@define
+class Kept:
+    """Rows as they are written, for somebody who sends them on: tapes of rules and of predicates,
+    and how many rows are on each.
+    """
+
+    rules: list[Words] = field(factory=list)
+    looks: list[Words] = field(factory=list)
+    rows: tuple[int, int] = (0, 0)
+
+    def add(self, rules: list[int], looks: list[int], rows: tuple[int, int]) -> None:
+        """Keeps two tapes with so many rows."""
+        self.rules.append(np.array(rules, np.uint64))
+        self.looks.append(np.array(looks, np.uint64))
+        self.rows = (self.rows[0] + rows[0], self.rows[1] + rows[1])
+
+
+class Exploration(Loop):
+    """The state of a search between two calls of a kernel. One thread explores, one process calls
+    the rules; `search.Search` shares the work.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self.tables = tables_of(spec)
+        self.see = self.tables.see
+        by_name = {name: Pool(name) for name in spec.slots}
+        self.pools = [by_name[name] for name, _ in self.see.places]
+        views: dict[str, Pool] = {}
+        self.view_pools = [
+            views.setdefault(v.view.name, Pool(v.view.name)) for v in self.tables.instances
+        ]
+        self.findings = Findings(self.tables)
+        self.rows = Rows(self.tables, self.pools, self.findings.broken_step)
+        self.extra = dict.fromkeys(self.tables.labels, 0)  # firings before the first state at rest
+        starts = self._starts()
+        guarded = guarded_by(self.tables, self.rows.members)
+        packed = Packed(
+            shape_of(self.tables, guarded),
+            Known(guarded, self.pools, self.view_pools, self.rows.extend_guards),
+        )
+        super().__init__(packed, Log(packed))
+        self.predicates = Predicates(
+            self.tables, self.packed, self.pools, self.view_pools, self.findings, self.state
+        )
+        self.ends = Ends(self.tables, self.packed, self.state)
+        self.peak = 0
+        self.kept: Kept | None = None
+        self.key_to: Callable[[int], str] = lambda place: ""
+        self.pulse: Callable[[], None] = lambda: (
+            None
+        )  # called now and then while rules are called; it may raise to stop the search
+        for ids in starts:
+            self.log.append(ids)
+        self.starts = len(starts)
+
+    def _starts(self) -> list[list[int]]:
+        """Numbers of the values of the different initial states at rest."""
+        known: dict[State, None] = {}
+        for chain, _, rest in self.see.starts():
+            for f in chain:
+                self.extra[f.name] += 1
+            known.setdefault(rest)
+        for name, rest in self.see.broken_at_starts().items():
+            self.findings.wrong[name] = (0, list(known).index(rest), "state")
+        return [[pool.number(value) for pool, value in zip(self.pools, state)] for state in known]
+
+    def state(self, place: int) -> State:
+        """The values of the state at a place."""
+        return tuple([pool.values[n] for pool, n in zip(self.pools, self.log.ids(place))])
+
+    # -- running
+
+    def begin(self, resumed: bool = False) -> None:
+        """Makes the index, and looks at the initial states."""
+        self.log.make_room()
+        for place in range(0 if resumed else self.starts):
+            self.predicates.arrive_first(self.state(place), place)
+        self.predicates.refresh()
+
+    def stretch(self, first: int, end: int) -> int:
+        """Expands states from `first` on, at most to `end`, completely; returns the next one."""
+        return self.stretch_alone(first, end)
+
+    def stretch_alone(self, first: int, end: int) -> int:
+        """The same, by one thread."""
+        self.run(r.EXPAND, first, end)
+        reached = int(self.registers[r.FROM])
+        quiet = self.taken(r.QUIET, r.QUIET_COUNT)
+        unsure = self.taken(r.UNSURE, r.UNSURE_COUNT)
+        self.settle()
+        self.rest(quiet, unsure)
+        return reached
+
+    def rest(self, quiet: Words, unsure: Words) -> None:
+        """Looks at states without successors, and at those of which that was unsure before rows
+        were filled.
+        """
+        groups = [quiet, self.without_successors(unsure)] if len(unsure) else [quiet]
+        if DEADLOCK not in self.findings.wrong:
+            for places in groups:
+                if len(places):
+                    stuck = self.ends.first_deadlock(places, self.log.chosen(places))
+                    if stuck is not None:
+                        self.findings.wrong[DEADLOCK] = (self.findings.depth - 1, stuck, "deadlock")
+                        break
+
+    def never_rests(self, place: int) -> None:
+        for _ in self.see.steps(self.state(place)):
+            pass
+        raise AssertionError("urgent rules came to rest after all")
+
+    def settle(self) -> None:
+        """Fills rows and takes up what was put off, until nothing is."""
+        while True:
+            asked = int(self.registers[r.ASKED_COUNT])
+            deferred = self.taken(r.DEFERRED, r.DEFERRED_COUNT, 2)
+            put_off = self.taken(r.PUT_OFF, r.PUT_OFF_COUNT, 2)
+            if asked:
+                self.fill()
+            if int(self.registers[r.OVERFLOW]):
+                self.more_chain_memory()
+            if not len(deferred) and not len(put_off):
+                return
+            if len(put_off):
+                self.run(r.RECHECK, 0, len(put_off) // 2, put_off)
+            done, n = 0, len(deferred) // 2
+            while done < n:
+                self.run(r.RETRY, done, n, deferred)
+                if int(self.registers[r.FROM]) == done:
+                    break  # a queue is full
+                done = int(self.registers[r.FROM])
+            if done < n:
+                rest = np.concatenate(
+                    [self.taken(r.DEFERRED, r.DEFERRED_COUNT, 2), deferred[2 * done :]]
+                )
+                self.requeue(rest)
+
+    def take_in(self, late: Words) -> list[Words]:
+        """Enters states (states x words + 1: with the predicates to be looked at); what was put off
+        meanwhile, queue by queue.
+        """
+        states, needs = np.ascontiguousarray(late[:, :-1]), np.ascontiguousarray(late[:, -1])
+        put_off, done = [], 0
+        while done < len(states):
+            self.registers[r.SOURCE] = address(needs)
+            self.run(r.TAKE_IN, done, len(states), states)
+            put_off.append(self.taken(r.PUT_OFF, r.PUT_OFF_COUNT, 2))
+            done = int(self.registers[r.FROM])
+        return put_off
+
+    def requeue(self, pairs: Words) -> None:
+        """Puts (place, table) pairs, flat, in the queue of what is put off."""
+        queue = self.packed.arrays[r.DEFERRED]
+        if len(pairs) > len(queue):
+            queue = self.deferred_room(len(pairs) // 2 + QUEUE)
+        queue[: len(pairs)] = pairs
+        self.registers[r.DEFERRED_COUNT] = len(pairs) // 2
+
+    # -- rows
+
+    def fill(self) -> None:
+        """Evaluates the rows asked for, makes fields wider where needed, and writes the rows."""
+        p, t = self.packed, self.tables
+        stride = p.words + p.view_words + 2
+        asked = self.taken(r.ASKED, r.ASKED_COUNT, stride).reshape(-1, stride)
+        numbers, places = asked[:, -2].astype(np.int64), asked[:, -1].tolist()
+        rules: Work = []
+        others: Work = []
+        order = np.argsort(numbers, kind="stable")
+        bounds = np.flatnonzero(np.diff(numbers[order], prepend=-1, append=-1))
+        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist()):
+            mine = order[begin:end]
+            number = int(numbers[mine[0]])
+            fields = [p.fields[k] for k in t.all[number].inputs]
+            columns = [
+                ((asked[mine, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist()
+                for f in fields
+            ]
+            rows: list[tuple[int, ...]] = list(zip(*columns)) if columns else [()] * len(mine)
+            (rules if number < t.urgent else others).append(
+                (number, rows, [places[k] for k in mine.tolist()])
+            )
+            p.filled[number] += len(mine)
+        tape: list[int] = []
+        calls = self.rows.calls
+        try:
+            self.evaluate_rules(rules, tape)
+            end_of_rules = len(tape)
+            self.evaluate(others, tape)
+            self.pulse()  # the last moment before wider fields take memory
+        except BaseException:
+            self.rows.calls = calls  # of a batch that was given up no row is kept
+            raise
+        self.predicates.refresh()
+        self._relay()
+        p.write(tape, len(asked))
+        if self.kept is not None:
+            of_rules = sum(len(rows) for _, rows, _ in rules)
+            self.kept.add(
+                tape[:end_of_rules], tape[end_of_rules:], (of_rules, len(asked) - of_rules)
+            )
+        if BLOCK + p.out_degree + 2 > int(self.registers[r.BUFFER_SIZE]):
+            self.resize()
+        self.peak = max(self.peak, self.bytes)
+
+    def evaluate(self, work: Work, tape: list[int]) -> None:
+        """Appends rows to the tape. A rule at fault is reported with a key to the state that asked."""
+        place = 0
+        try:
+            for number, rows, places in work:
+                if number >= self.tables.urgent:
+                    for ids, place in zip(rows, places):
+                        self.predicates.row(number, ids, place, tape)
+                    continue
+                self.rows.prepare(number)
+                row, most = self.rows.row, self.packed.most[number]
+                for n, (ids, place) in enumerate(zip(rows, places)):
+                    if not n % 64:
+                        self.pulse()
+                    most = max(most, row(number, ids, place, tape))
+                self.packed.most[number] = most
+        except RuleError as error:
+            if error.key:
+                raise
+            raise error.at(self.key_to(place)) from error
+
+    def evaluate_rules(self, work: Work, tape: list[int]) -> None:
+        """Appends the rows of a batch that are of rules."""
+        self.evaluate(work, tape)
+
+    def _relay(self) -> None:
+        """Wider fields where a pool has outgrown its own; then everything sized by the words of a
+        state.
+        """
+        before = self.packed.words, self.packed.view_words
+        with self.packed.changing():
+            moved = self.packed.fit(self.log.memory)
+            self.packed.extend_guards()
+            if (self.packed.words, self.packed.view_words) != before:
+                self.sized_by_words()
+        if moved:
+            self.clear_sieve()
+            self.log.reindex(self.log.slots_for(self.log.states))
+
+    def look_at_whole_states(self, first: int, pulse: Callable[[], None]) -> None:
+        """Predicates over the whole state, for the states from `first` on, in Python."""
+        if self.tables.constant:
+            for place in range(first, self.log.states):
+                if not place % 64:
+                    pulse()
+                self.predicates.arrive(self.state(place), place, self.tables.constant)
+
+    def give_up(self) -> None:
+        """Gives back what only a search that goes on needs; paths can still be found."""
+        self.packed.hold(r.INDEX, np.zeros(0, np.uint32))
+        self.registers[r.INDEX_SLOTS] = self.registers[r.BUCKETS] = 0
+
+    # -- numbers
+
+    @property
+    def notes(self) -> list[str]:
+        return [
+            f"{p.name} reads the whole state: it was evaluated in Python for every state, which is slow"
+            for p in self.tables.constant
+            if p.places
+        ]
+
+    @property
+    def transitions(self) -> int:
+        return int(self.registers[r.TRANSITIONS])
+
+    @property
+    def fired(self) -> dict[str, int]:
+        out = dict(self.extra)
+        for kind, n in enumerate(self.packed.arrays[r.FIRED].tolist()):
+            if n:
+                out[self.tables.labels[self.packed.shape.kind_labels[kind]]] += n
+        return out
+
+    @property
+    def bytes(self) -> int:
+        """Memory of log, index, tables, outcomes and queues; not the Python values."""
+        return self.log.bytes + self.packed.bytes
+
+    @property
+    def bytes_soon(self) -> int:
+        """What the next stretch may take at once: a larger index."""
+        return self.log.bytes_soon(0)

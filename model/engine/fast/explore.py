@@ -1,0 +1,331 @@
+"""The fast engine: the same answers as `reference`, from tabulated rules and a native loop over
+packed states.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import math
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path as FilePath
+from types import FrameType
+
+from attrs import define
+
+from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.fast import checkpoint as checkpoints
+from groupcheck.model.engine.fast import threads
+from groupcheck.model.engine.fast.backward import path_of, path_to
+from groupcheck.model.engine.fast.kernels.compiled import PACKING, is_ready
+from groupcheck.model.engine.fast.loop import STRETCH
+from groupcheck.model.engine.fast.memory import Watch, peak_bytes, reached, resident_bytes
+from groupcheck.model.engine.fast.scarcity import Spare, no_room, ran_out
+from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.reference import conclude
+from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.verdict import UNKNOWN, Limits, Path, Progress, Verdict, Violation
+
+__all__ = ["explore"]
+BETWEEN = 0.2  # seconds between two reports of progress inside a level
+# a checkpoint is written when the search has gone on for so many times as long as the last one took
+PATIENCE = 20
+
+
+class StoppedError(Exception):
+    """A limit or an interrupt, met while rows are filled: nothing of the batch has been written
+    yet.
+    """
+
+
+@define
+class Run:
+    """A search under way with its clock, limits, listener and checkpoint."""
+
+    search: Search
+    limits: Limits
+    progress: Callable[[Progress], None] | None
+    saver: checkpoints.Saver | None
+    began: float
+    boundary: checkpoints.Numbers
+    watch: Watch
+    reason: str = ""
+    reported: float = 0.0
+    interrupted: bool = False
+    saved: float = 0.0  # when the last checkpoint was complete, and how long it took
+    saving: float = 0.0
+    left: int = 0  # states not expanded
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def report(self, frontier: int, compiling: bool = False) -> None:
+        if self.progress:
+            s = self.search
+            self.progress(
+                Progress(
+                    s.log.states,
+                    s.transitions,
+                    s.findings.depth,
+                    frontier,
+                    self.seconds,
+                    resident_bytes(),
+                    compiling,
+                )
+            )
+            self.reported = time.perf_counter()
+
+    def begin(self, resumed: bool = False) -> None:
+        """Makes the index and looks at the initial states. Raises `UserError` where the user gave
+        less memory than that takes.
+        """
+        s, limits = self.search, self.limits
+        s.log.is_thrifty = limits.memory is not None
+        s.forks.has_memory = lambda: self.watch.may_fork(limits.memory)
+        s.begin(resumed)
+        self.watch.begin(limits.memory, is_asked=not limits.memory_of)
+
+    def limit(self, filling: bool = False) -> str:
+        """Which limit is reached, if one is. While rows are filled that of states waits: what was
+        found must be looked at.
+        """
+        s, limits = self.search, self.limits
+        at = f"in level {s.findings.depth + 1}"
+        if self.interrupted:
+            return f"interrupted {at}"
+        if limits.states is not None and s.log.states > limits.states and not filling:
+            return f"stopped at the limit of {limits.states:,} states {at}"
+        if limits.seconds is not None and self.seconds > limits.seconds:
+            return f"stopped at the limit of {limits.seconds:g} seconds {at}"
+        if limits.memory is not None and self.watch.needed() > limits.memory:
+            return reached(limits, at)
+        if s.log.is_full:
+            return f"stopped at {s.log.states:,} states, the most that the index can hold, {at}"
+        return ""
+
+    def pulse(self) -> None:
+        """While rows are filled: progress, and an end when a limit is reached."""
+        self.reason = self.limit(filling=True)
+        if self.reason:
+            raise StoppedError
+        if time.perf_counter() - self.reported > BETWEEN:
+            self.report(self.left)
+
+    def levels(self, widest: float = math.inf) -> None:
+        """Level after level, until there is nothing new, something is wrong, or a limit is reached;
+        or until one has `widest` states or more.
+        """
+        s = self.search
+        s.pulse = self.pulse
+        first, end = s.log.levels[-1], s.log.states
+        while first < end and end - first < widest and not s.findings.wrong and not self.reason:
+            s.findings.depth += 1
+            s.log.levels.append(end)
+            with contextlib.suppress(StoppedError):
+                self._level(first, end)
+            if not self.reason:
+                self.left = s.log.states - end
+                first, end = end, s.log.states
+                self._at_boundary()
+            self.report(self.left)
+
+    def _level(self, first: int, end: int) -> None:
+        s = self.search
+        while first < end and not self.reason:
+            self.left = end - first
+            stretch = STRETCH * s.threads.workers
+            if self.limits.states is not None:
+                stretch = max(256, min(stretch, self.limits.states - s.log.states))
+            first = s.stretch(first, min(end, first + stretch))
+            self.left = end - first
+            self.reason = self.limit()
+            if time.perf_counter() - self.reported > BETWEEN:
+                self.report(self.left)
+        s.look_at_whole_states(end, self.pulse)
+
+    def _at_boundary(self) -> None:
+        self.boundary = checkpoints.numbers_of(self.search)
+        if self.saver and time.perf_counter() - self.saved > PATIENCE * self.saving:
+            self.save()
+
+    def save(self) -> None:
+        """A checkpoint of the last complete level. None where something is wrong: it would hold
+        rows that broke a step invariant, and a search that finds its rows filled looks at no steps.
+        """
+        if self.saver and not self.search.findings.wrong:
+            began = time.perf_counter()
+            self.saver.save(self.boundary)
+            self.saved = time.perf_counter()
+            self.saving = self.saved - began
+
+    def ran_out(self) -> None:
+        """Memory has run out: the search ends here. The last complete level is saved if there is
+        memory for that; an earlier checkpoint stays in any case.
+        """
+        s = self.search
+        s.give_up()
+        self.reason = no_room(
+            f"for more than {s.log.states:,} states in level {s.findings.depth + 1}"
+        )
+        try:
+            self.save()
+        except MemoryError:
+            self.reason += ", nor for a newer checkpoint"
+
+    def outlook(self) -> str:
+        """What was left, and how much more it would take, as far as that can be told."""
+        s = self.search
+        left = self.left + max(0, s.log.states - s.log.levels[-1])
+        sizes = [b - a for a, b in zip(s.log.levels, s.log.levels[1:])]
+        text = f"{left:,} states were still to be expanded"
+        if len(sizes) < 4:
+            return text
+        growth = (sizes[-1] / sizes[-3]) ** 0.5 if sizes[-3] else 0.0
+        if growth >= 0.95:
+            return (
+                f"{text}, and levels still grow {growth:.2f} times each: no estimate of the whole"
+            )
+        whole = s.log.states + int(left * growth / (1 - growth))
+        return f"{text}; levels shrink to {growth:.2f} each, which would make about {whole:,} states and {whole * 16 * s.packed.words:,} bytes"
+
+
+@contextlib.contextmanager
+def interrupts(run: Run) -> Iterator[None]:
+    """The first Ctrl-C ends the search at the next safe point, a second one at once."""
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if run.interrupted and not run.search.threads.are_busy:
+            raise KeyboardInterrupt
+        run.interrupted = True
+
+    if (
+        threading.current_thread() is not threading.main_thread()
+        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
+    ):
+        yield
+        return
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def without_collection() -> Iterator[None]:
+    """No garbage collection: values hold no cycles, and a search makes millions of them that stay."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def explore(
+    spec: Spec,
+    limits: Limits = Limits(),
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    workers: int = 1,
+    checkpoint: str | FilePath | None = None,
+    resume: str | FilePath | None = None,
+) -> Verdict:
+    """Explores every state of a spec; first violations stop it at the end of their level, so that
+    paths are shortest.
+
+    `limits`, or Ctrl-C, end it with `unknown`. `checkpoint`: a directory from which `resume`
+    continues to the same numbers; written at ends of levels, and when the search is stopped (the
+    last complete level). One that holds a checkpoint already is refused unless `resume` names it
+    too. `progress` hears of it a few times a second.
+    `workers`: threads that explore (no more than there are cores), and processes that call rules
+    where there is enough to call. Counts do not depend on it; which of several shortest paths is
+    told does. Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
+    that is torn or of another model, scope or version.
+    """
+    began, peak, spare = time.perf_counter(), peak_bytes(), Spare()
+    with without_collection(), spare, checkpoints.kept_in(checkpoint, resume) as folder:
+        search = Search(spec) if resume is None else checkpoints.load(spec, resume, folder)
+        saver = None if folder is None else checkpoints.Saver(search, folder)
+        search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
+        numbers = checkpoints.numbers_of(search)
+        run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak))
+        if not (is_ready(PACKING) and is_ready(search.packed.unit)):
+            run.report(0, compiling=True)
+        run.begin(resumed=resume is not None)
+        run.boundary = checkpoints.numbers_of(search)  # with the goals that initial states meet
+        with interrupts(run):
+            try:
+                run.levels()
+                if run.reason:
+                    run.save()
+            except KeyboardInterrupt:
+                run.reason = f"interrupted in level {search.findings.depth + 1}"
+            except (MemoryError, RuleError) as error:
+                if not ran_out(error):
+                    raise
+                spare.give_back()
+                run.ran_out()
+        return verdict_of(run)
+    return nothing_found(spec, no_room("for the search"), time.perf_counter() - began)
+
+
+def nothing_found(spec: Spec, reason: str, seconds: float) -> Verdict:
+    """The answer where memory ran out before the first state was expanded."""
+    goals: dict[str, int | None] = {g.name: None for g in spec.goals}
+    fired = {name: 0 for rule in spec.rules for name in rule.names}
+    return Verdict(
+        spec.name, spec.scope, UNKNOWN, reason, 0, 0, 0, seconds, 0, 0.0, fired, goals, (), ()
+    )
+
+
+def verdict_of(run: Run) -> Verdict:
+    """The answer of a search in one process."""
+    s = run.search
+    violations = []
+    for name, (at, place, kind) in sorted(
+        s.findings.wrong.items(), key=lambda item: (item[1][0], item[0])
+    ):
+        try:
+            path = path_of(s.see, name, path_to(s, place), kind)
+        except MemoryError:
+            run.reason += f"; {name} is violated in level {at}, but no memory was left for the path"
+        else:
+            violations.append(violation(s, name, at, path))
+    reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
+    states = s.log.states
+    return answer(
+        s, reason, violations, states, run.seconds, max(s.peak, s.bytes) / states, s.notes
+    )
+
+
+def violation(search: Search, name: str, depth: int, path: Path) -> Violation:
+    """A violation, with its statement and key."""
+    statements = {p.name: p.statement for p in search.spec.invariants}
+    statement = statements.get(
+        name, "Every state has a successor other than itself, or is a declared end."
+    )
+    return Violation(name, statement, depth, path, search.see.key(path))
+
+
+def answer(
+    search: Search,
+    reason: str,
+    violations: Sequence[Violation],
+    states: int,
+    seconds: float,
+    per_state: float,
+    notes: Sequence[str],
+) -> Verdict:
+    """The verdict on what a search found. `reason`: why it ended early, if it did."""
+    spec, fired, goals = search.spec, search.fired, search.findings.goals
+    verdict, reason = conclude(bool(violations), reason)
+    return Verdict(
+        spec.name, spec.scope, verdict, reason, states, search.transitions, search.findings.depth, seconds, search.rows.calls, per_state,
+        fired, goals, tuple(violations), tuple(notes),
+    )  # fmt: skip

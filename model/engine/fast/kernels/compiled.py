@@ -1,0 +1,214 @@
+"""Compiled kernels, kept as object code in the user's cache directory.
+
+numba compiles a kernel the first time (some seconds); its object code is stored under a digest of
+everything that it depends on: the source of the kernels, the versions of numba and llvmlite, the
+processor. Later runs load it with llvmlite alone in a few milliseconds: importing numba would take
+as long as exploring a million states. A file that is torn, foreign or stale is never loaded: its
+name or its checksum does not fit. Without a cache folder of the user's own (`engine/cache.py`) the
+kernels are compiled in every process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import importlib.util
+import os
+import pkgutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+from attrs import frozen
+
+from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.fast.cache import cache_directory, refuse_exposed
+from groupcheck.model.engine.fast.store import expect_space
+
+# bytes of address space: LLVM aborts the process where it gets no memory (measured: 320 MiB, 8 MiB)
+TO_COMPILE, TO_LINK = 512 << 20, 32 << 20
+
+Kernel = Callable[[int], None]
+Objects = list[tuple[str, bytes]]  # symbol and object code of each kernel
+_SOURCES = (
+    "building.py",
+    "compiled.py",
+    "firing.py",
+    "index.py",
+    "intrinsics.py",
+    "lookup.py",
+    "packing.py",
+    "registers.py",
+    "search.py",
+)
+_PACKING = ("write_rows", "dump_rows", "repack_log", "repack_outcomes", "respread", "deal")
+_MAGIC = b"groupcheck object 1\n"
+_loaded: dict[str, dict[str, Kernel]] = {}
+_engines: list[Any] = []  # they own the code that kernels point to
+_identity: list[bytes] = []
+
+
+@frozen
+class Unit:
+    """What is compiled together: the search kernel for states of `words` words (with urgent rules
+    or not), or the packing kernels (words 0).
+    """
+
+    words: int
+    urgent: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"search{self.words}{'u' * self.urgent}" if self.words else "packing"
+
+
+PACKING = Unit(0)
+
+
+def _sources() -> bytes:
+    read = [
+        pkgutil.get_data(__package__, name) or b"" for name in _SOURCES
+    ]  # from a folder or out of a zip
+    assert all(read), "the sources of the kernels cannot be read"
+    return hashlib.blake2b(b"\0".join(read)).digest()
+
+
+_SOURCES_AT_START = _sources()
+
+
+def _dependencies() -> bytes:
+    """Everything besides its name that the object code of a unit depends on."""
+    if not _identity:
+        numba = importlib.util.find_spec("numba")
+        if numba is None or numba.origin is None:
+            raise ModuleNotFoundError("numba is not installed", name="numba")
+        version = (Path(numba.origin).parent / "_version.py").read_bytes()
+        machine = (
+            llvmlite.__version__,
+            llvm.get_host_cpu_name(),
+            llvm.get_host_cpu_features().flatten(),
+            *sys.version_info[:2],
+        )
+        parts = [_SOURCES_AT_START, version, repr(machine).encode()]
+        _identity.append(hashlib.blake2b(b"\0".join(parts), digest_size=16).digest())
+    return _identity[0]
+
+
+def _file(unit: Unit) -> Path | None:
+    """Where the unit's object code is kept; None if there is no folder that is safe to load from."""
+    digest = hashlib.blake2b(unit.name.encode() + _dependencies(), digest_size=12).hexdigest()
+    try:
+        return cache_directory() / f"{unit.name}-{digest}.o"
+    except UserError:
+        return None
+
+
+def _read(file: Path) -> Objects | None:
+    """The object code of a cached unit; None if it is not there, torn, or somebody else's."""
+    try:
+        refuse_exposed(file)
+        data = file.read_bytes()
+    except (OSError, UserError):
+        return None
+    head, _, body = data.removeprefix(_MAGIC).partition(b"\n")
+    if (
+        not data.startswith(_MAGIC)
+        or hashlib.blake2b(body, digest_size=16).hexdigest().encode() != head
+    ):
+        return None
+    table, _, code = body.partition(b"\n")
+    objects: Objects = []
+    for entry in table.decode().split(" "):
+        symbol, _, size = entry.rpartition(":")
+        objects.append((symbol, code[: int(size)]))
+        code = code[int(size) :]
+    return objects
+
+
+def _write(file: Path, objects: Objects) -> None:
+    """Atomically; a full or read-only disk costs the cache, not the run."""
+    body = (
+        " ".join(f"{symbol}:{len(code)}" for symbol, code in objects).encode()
+        + b"\n"
+        + b"".join(code for _, code in objects)
+    )
+    with contextlib.suppress(OSError):
+        handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".o")
+        with os.fdopen(handle, "wb") as out:
+            out.write(
+                _MAGIC + hashlib.blake2b(body, digest_size=16).hexdigest().encode() + b"\n" + body
+            )
+        Path(temporary).replace(file)
+
+
+def _compile(unit: Unit) -> Objects:
+    """Object code of a unit, from numba."""
+    expect_space(TO_COMPILE)
+    from groupcheck.model.engine.fast.kernels import building
+
+    return (
+        building.build_search(unit.words, unit.urgent)
+        if unit.words
+        else building.build_packing(_PACKING)
+    )
+
+
+def _link(objects: Objects) -> list[Kernel]:
+    expect_space(TO_LINK)
+    if not _engines:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    engine = llvm.create_mcjit_compiler(
+        llvm.parse_assembly(""), llvm.Target.from_default_triple().create_target_machine()
+    )
+    for _, code in objects:
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    _engines.append(engine)
+    return [_callable(engine.get_function_address(symbol)) for symbol, _ in objects]
+
+
+def _callable(address: int) -> Kernel:
+    """numba's convention: (where to put the result, where to put an exception, arguments) ->
+    status. Releases the interpreter's lock.
+    """
+    native = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
+        address
+    )
+    result, error = ctypes.c_uint64(), ctypes.c_uint64()
+
+    def kernel(registers: int) -> None:
+        status = native(ctypes.addressof(result), ctypes.addressof(error), registers)
+        assert status in (0, -2), f"a kernel ended with status {status}"  # -2: returned None
+
+    return kernel
+
+
+def is_ready(unit: Unit) -> bool:
+    """Can it be loaded without compiling?"""
+    if unit.name in _loaded:
+        return True
+    file = _file(unit)
+    return file is not None and _read(file) is not None
+
+
+def load(unit: Unit) -> dict[str, Kernel]:
+    """The kernels of a unit by name (`search`, or those of packing), from this process, the cache,
+    or the compiler.
+    """
+    if unit.name not in _loaded:
+        file = _file(unit)
+        objects = _read(file) if file else None
+        if objects is None:
+            objects = _compile(unit)
+            if file and _sources() == _SOURCES_AT_START:  # else this code is of neither version
+                _write(file, objects)
+        _loaded[unit.name] = dict(
+            zip(("search",) if unit.words else _PACKING, _link(objects), strict=True)
+        )
+    return _loaded[unit.name]

@@ -1,0 +1,385 @@
+"""The search kernel: takes a stretch of the log, block by block, through the tables, and appends
+the new states.
+
+For every state and table the row is looked up by the bits of its footprint. A row that Python has
+not filled yet is asked for once, and the pair (state, table) put off; after Python has filled it,
+the kernel runs again over the pairs put off. Successors go to a buffer, prefetching their place in
+the index (`index.py`); then they are inserted. Predicates are looked up for new states only, and
+only those that read a slot which the transition changed: the others had their say in the state
+before.
+"""
+
+from __future__ import annotations
+
+from numpy import uint64 as U
+
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.kernels.firing import fire_chained, fire_plain
+from groupcheck.model.engine.fast.kernels.index import (
+    ENTERED,
+    FULL_BUCKET,
+    enter_bucket,
+    free_slot,
+    hashed_ahead,
+    list_late,
+    load_compared,
+    load_place,
+    reindex,
+    sift,
+    take_slot,
+)
+from groupcheck.model.engine.fast.kernels.intrinsics import (
+    ALL,
+    ONE,
+    alone,
+    halves,
+    inside,
+    mix,
+    trailing_zeros,
+    words,
+)
+from groupcheck.model.engine.fast.kernels.lookup import look, look_viewed, open_of
+
+ZERO, TWO, SIX, SIXTY_THREE = U(0), U(2), U(6), U(63)
+NOTHING = U(r.NOTHING)
+RETRY, CHECK, BACKWARD, RECHECK, REINDEX, TAKE_IN = (
+    U(r.RETRY),
+    U(r.CHECK),
+    U(r.BACKWARD),
+    U(r.RECHECK),
+    U(r.REINDEX),
+    U(r.TAKE_IN),
+)
+
+
+@alone
+def view_values(wide, ctx, x, at, need, place):
+    """Looks up the views that the predicates in `need` read; False where a row is missing."""
+    view_needs, first, values = (
+        words(ctx[r.VIEW_NEEDS]),
+        ctx[r.VIEW_FIRST],
+        words(ctx[r.VIEW_VALUES]),
+    )
+    places = words(ctx[r.VIEW_PLACES])
+    cells, masks, shifts, bases = (
+        halves(ctx[r.CELLS]),
+        words(ctx[r.MASKS]),
+        words(ctx[r.SHIFTS]),
+        words(ctx[r.BASES]),
+    )
+    wanted = ZERO
+    while need != ZERO:
+        wanted |= view_needs[trailing_zeros(need)]
+        need &= need - ONE
+    v = ZERO
+    while v < ctx[r.VIEW_WORDS]:
+        values[v] = ZERO
+        v += ONE
+    complete = True
+    v = ZERO
+    while v < ctx[r.VIEW_COUNT]:
+        if (wanted >> (v & SIXTY_THREE)) & ONE:
+            e = look(wide, ctx, cells, masks, shifts, bases, x, at, first + v, place)
+            if e < NOTHING:
+                complete = False
+            else:
+                values[places[v * TWO]] |= (e - NOTHING) << places[v * TWO + ONE]
+        v += ONE
+    return complete
+
+
+@alone
+def examine(wide, ctx, x, place, need):
+    """Looks the predicates in `need` up for a stored state, so that combinations not seen before
+    are asked for.
+    """
+    W = U(len(wide))
+    at = place * W
+    cells, masks, shifts, bases = (
+        halves(ctx[r.CELLS]),
+        words(ctx[r.MASKS]),
+        words(ctx[r.SHIFTS]),
+        words(ctx[r.BASES]),
+    )
+    firsts = words(ctx[r.PREDICATE_FIRST])
+    complete = ctx[r.VIEW_COUNT] == ZERO or view_values(wide, ctx, x, at, need, place)
+    left = need if complete else ZERO
+    while left != ZERO:
+        b = trailing_zeros(left)
+        table = firsts[b]
+        while table < firsts[b + ONE]:
+            if table < ctx[r.VIEWED_FROM]:
+                e = look(wide, ctx, cells, masks, shifts, bases, x, at, table, place)
+            else:
+                e = look_viewed(wide, ctx, x, at, table, place)
+            complete = complete and e != ZERO  # 0: there was no room to ask
+            table += ONE
+        left &= left - ONE
+    if not complete:
+        put_off = words(ctx[r.PUT_OFF])
+        put_off[ctx[r.PUT_OFF_COUNT] * TWO] = place
+        put_off[ctx[r.PUT_OFF_COUNT] * TWO + ONE] = need
+        ctx[r.PUT_OFF_COUNT] += ONE
+
+
+@inside
+def append(wide, ctx, log, buffer, i, n, need):
+    """A new state, at i of the buffer, to the log, at place n."""
+    W = U(len(wide))
+    for w in range(len(wide)):
+        log[n * W + U(w)] = buffer[i * W + U(w)]
+    if need & ctx[r.LIVE]:
+        examine(wide, ctx, log, n, need & ctx[r.LIVE])
+    if ctx[r.NEED_LOG] != ZERO:
+        words(ctx[r.NEED_LOG])[n] = need
+
+
+@inside
+def insert_in_buckets(wide, ctx, log, buffer, hashes, needs, k, n):
+    """The buffer into buckets and log: the number of states afterwards, and how many found their
+    bucket full; these stand in front now.
+    """
+    full, i = ZERO, ZERO
+    while i < k:
+        h = hashes[i]
+        met = enter_bucket(ctx, h)
+        if met == ENTERED:
+            append(wide, ctx, log, buffer, i, n, needs[i])
+            n += ONE
+        elif met == FULL_BUCKET:
+            h = mix(h)  # apart from its bucket's others
+            buffer[full], hashes[full], needs[full] = buffer[i], h, needs[i]
+            load_place(ctx, h)
+            full += ONE
+        i += ONE
+    return n, full
+
+
+@inside
+def insert(wide, ctx, log, buffer, hashes, needs, k, n):
+    """The buffer into index and log: the number of states afterwards."""
+    if len(wide) == 1 and ctx[r.BUCKETS] != ZERO:
+        n, k = insert_in_buckets(wide, ctx, log, buffer, hashes, needs, k, n)
+    load_compared(wide, ctx, hashes, k)
+    if ctx[r.LATE] != ZERO:
+        list_late(wide, ctx, log, buffer, hashes, needs, k)
+        return n
+    begun, i = n, ZERO
+    while i < k:
+        at = free_slot(wide, ctx, log, buffer, hashes[i], i)
+        if at != ALL:
+            take_slot(ctx, at, hashes[i], n)
+            append(wide, ctx, log, buffer, i, n, needs[i])
+            n += ONE
+        i += ONE
+    if len(wide) == 1 and ctx[r.BUCKETS] != ZERO:
+        ctx[r.CROWDED] += n - begun
+    return n
+
+
+@alone
+def differs(wide, x, at, buffer, begun, k):
+    """Is one of the successors begun .. k-1 another state than x[at:]?"""
+    W = U(len(wide))
+    while begun < k:
+        for w in range(len(wide)):
+            if buffer[begun * W + U(w)] != x[at + U(w)]:
+                return True
+        begun += ONE
+    return False
+
+
+@inside
+def expand(wide, chained, ctx, log, cells, masks, shifts, bases, place, chunk, open_, k):
+    """The successors of one state through the tables in `open_` of one chunk: (successors so far,
+    pairs put off).
+    """
+    W = U(len(wide))
+    deferred = words(ctx[r.DEFERRED])
+    at = place * W
+    put_off = ZERO
+    while open_ != ZERO:
+        table = (chunk << SIX) + trailing_zeros(open_)
+        open_ &= open_ - ONE
+        e = look(wide, ctx, cells, masks, shifts, bases, log, at, table, place)
+        if e == NOTHING:
+            continue
+        complete = e > NOTHING
+        if complete:
+            if len(chained) == 0:
+                k, complete = fire_plain(
+                    wide, ctx, cells, masks, shifts, bases, log, at, table, e, k, place
+                )
+            else:
+                k, complete = fire_chained(
+                    wide, ctx, cells, masks, shifts, bases, log, at, table, e, k, place
+                )
+        if not complete:
+            n = ctx[r.DEFERRED_COUNT]
+            deferred[n * TWO] = place
+            deferred[n * TWO + ONE] = table
+            ctx[r.DEFERRED_COUNT] = n + ONE
+            put_off += ONE
+    return k, put_off
+
+
+@alone
+def rests(wide, ctx, mode, place, put_off):
+    """Notes a state without successors; for sure, or to be checked when its missing rows are there."""
+    if put_off == ZERO:
+        words(ctx[r.QUIET])[ctx[r.QUIET_COUNT]] = place
+        ctx[r.QUIET_COUNT] += ONE
+    elif mode != CHECK:
+        words(ctx[r.UNSURE])[ctx[r.UNSURE_COUNT]] = place
+        ctx[r.UNSURE_COUNT] += ONE
+
+
+@inside
+def block(wide, chained, ctx, s, hi, mode):
+    """Expands states until the block is full: (next, successors)."""
+    W = U(len(wide))
+    log, cells, masks, shifts, bases = (
+        words(ctx[r.LOG]),
+        halves(ctx[r.CELLS]),
+        words(ctx[r.MASKS]),
+        words(ctx[r.SHIFTS]),
+        words(ctx[r.BASES]),
+    )
+    buffer, listed, unguarded, chunk_guards = (
+        words(ctx[r.BUFFER]),
+        words(ctx[r.LIST]),
+        words(ctx[r.UNGUARDED]),
+        words(ctx[r.CHUNK_GUARDS]),
+    )
+    guards, bits = words(ctx[r.GUARDS]), words(ctx[r.GUARD_BITS])
+    limit, tables, chunks = ctx[r.BLOCK], ctx[r.TABLES], ctx[r.CHUNKS]
+    k = ZERO
+    while (
+        s < hi
+        and k < limit
+        and ctx[r.DEFERRED_COUNT] + tables < ctx[r.DEFERRED_SIZE]
+        and ctx[r.QUIET_COUNT] < ctx[r.QUIET_SIZE]
+    ):
+        if mode == RETRY:
+            table = listed[s * TWO + ONE]
+            k, _ = expand(
+                wide,
+                chained,
+                ctx,
+                log,
+                cells,
+                masks,
+                shifts,
+                bases,
+                listed[s * TWO],
+                table >> SIX,
+                ONE << (table & SIXTY_THREE),
+                k,
+            )
+        else:
+            place = listed[s] if mode == CHECK else s
+            begun = k
+            put_off = ZERO
+            chunk = ZERO
+            while chunk < chunks:
+                open_ = unguarded[chunk] | open_of(
+                    log, place * W, guards, bits, chunk_guards[chunk], chunk_guards[chunk + ONE]
+                )
+                k, more = expand(
+                    wide, chained, ctx, log, cells, masks, shifts, bases, place, chunk, open_, k
+                )
+                put_off += more
+                chunk += ONE
+            if not differs(wide, log, place * W, buffer, begun, k) and mode != BACKWARD:
+                rests(wide, ctx, mode, place, put_off)
+        s += ONE
+        if mode == CHECK:
+            k = ZERO
+    return s, k
+
+
+@alone
+def reaches(wide, ctx, k):
+    """Is the target among the k successors in the buffer?"""
+    W = U(len(wide))
+    buffer, log, at = words(ctx[r.BUFFER]), words(ctx[r.LOG]), ctx[r.TARGET] * W
+    i = ZERO
+    while i < k:
+        same = True
+        for w in range(len(wide)):
+            same = same and buffer[i * W + U(w)] == log[at + U(w)]
+        if same:
+            return True
+        i += ONE
+    return False
+
+
+@alone
+def received(wide, ctx, s, hi):
+    """States from a list into the buffer, with the predicates to be looked at from another
+    (SOURCE): (next, states).
+    """
+    W = U(len(wide))
+    listed_needs = words(ctx[r.SOURCE])
+    listed, buffer, hashes, needs = (
+        words(ctx[r.LIST]),
+        words(ctx[r.BUFFER]),
+        words(ctx[r.HASHES]),
+        words(ctx[r.NEEDS]),
+    )
+    k = ZERO
+    while s < hi and k < ctx[r.BLOCK]:
+        for w in range(len(wide)):
+            buffer[k * W + U(w)] = listed[s * W + U(w)]
+        hashed_ahead(wide, ctx, buffer, hashes, k)
+        needs[k] = listed_needs[s]
+        k += ONE
+        s += ONE
+    return s, k
+
+
+@alone
+def search(wide, chained, ctx):
+    log = words(ctx[r.LOG])
+    buffer, hashes, needs = words(ctx[r.BUFFER]), words(ctx[r.HASHES]), words(ctx[r.NEEDS])
+    n, s, hi, mode = ctx[r.STATES], ctx[r.FROM], ctx[r.TO], ctx[r.MODE]
+    if mode == REINDEX:
+        reindex(wide, ctx, log, buffer, hashes)
+        return
+    if mode == RECHECK:
+        while s < hi:
+            listed = words(ctx[r.LIST])
+            examine(wide, ctx, log, listed[s * TWO], listed[s * TWO + ONE] & ctx[r.LIVE])
+            s += ONE
+        return
+    size = ctx[r.BUFFER_SIZE]
+    room, crowded_room, put_off_room = ctx[r.ROOM], ctx[r.CROWDED_ROOM], ctx[r.PUT_OFF_SIZE]
+    if mode in (BACKWARD, CHECK):  # they append nothing
+        room, crowded_room, put_off_room = ALL, ALL, ALL
+    ctx[r.FOUND_AT] = ALL
+    while (
+        s < hi
+        and n + size < room
+        and ctx[r.CROWDED] + size < crowded_room
+        and ctx[r.PUT_OFF_COUNT] + size < put_off_room
+        and ctx[r.ENDLESS] == ZERO
+    ):
+        before = s
+        if mode == TAKE_IN:
+            s, k = received(wide, ctx, s, hi)
+        else:
+            s, k = block(wide, chained, ctx, s, hi, mode)
+        if s == before:
+            break
+        if mode == BACKWARD:
+            if reaches(wide, ctx, k):
+                ctx[r.FOUND_AT] = s - ONE
+                break
+        elif mode != CHECK:
+            if mode != TAKE_IN:
+                ctx[r.TRANSITIONS] += k
+                if len(wide) > 1 or ctx[r.BUCKETS] == ZERO:
+                    k = sift(wide, ctx, buffer, hashes, needs, k)
+            n = insert(wide, ctx, log, buffer, hashes, needs, k, n)
+    ctx[r.STATES] = n
+    ctx[r.FROM] = s

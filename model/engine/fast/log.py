@@ -1,0 +1,228 @@
+"""The log of states in order of discovery, and the index that finds duplicates."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.packed import Packed
+from groupcheck.model.engine.fast.store import (
+    Reserved,
+    Words,
+    address,
+    aligned_zeros,
+    has_limited_address_space,
+)
+
+MOST_STATES = (1 << 32) - 2  # places in the index have 32 bits
+FIRST_SLOTS = 1 << 15
+CHEAP_SLOTS = 1 << 23  # up to here an index grows fourfold at once
+WORTH_SLOTS = (
+    1 << 25
+)  # a larger one than needed, at most so large, is taken where it can hold remainders
+LOAD = 0.7
+BUCKET = 8  # slots of a bucket of remainders
+REMAINDER_BITS = (
+    8,
+    32,
+)  # with fewer, too many states have the remainder 0, which stands for nothing; more do not fit a slot
+# one place for so many slots of an index of remainders: of a full one, some 3 % of the slots have
+# no room for their states
+CROWDED = 16
+MOST_WORDS = (1 << 40) // 8 // 8
+
+Slots = NDArray[np.uint32]
+
+
+class Log:
+    """States, packed, never moved, each once. `levels[d]` is the place of the first state of level
+    d.
+    """
+
+    def __init__(
+        self,
+        packed: Packed,
+        memory: Reserved | None = None,
+        index: Callable[[int], Slots] | None = None,
+        keeps_needs: bool = False,
+    ) -> None:
+        """`memory` and `index` (an array of so many zeros, aligned to 32 bytes): where they lie, if
+        not in memory of this process alone.
+        `keeps_needs`: of each state, the predicates that must be looked at because the step that
+        led to it changed what they read.
+        """
+        self.packed, self.registers = packed, packed.registers
+        self.memory = memory or Reserved(MOST_WORDS)
+        self._new_index = index or (lambda slots: aligned_zeros(slots, np.uint32))
+        self._needs = Reserved(len(self.memory.words)) if keeps_needs else None
+        self.levels: list[int] = [0]
+        self.size = self.slots = (
+            0  # of the index in all, and those that a state is looked for in first
+        )
+        # where memory is limited, an index is no larger than it must be
+        self.is_thrifty, self._is_short = False, has_limited_address_space()
+        self.index_room = 0  # states that the index has room for
+        packed.point(r.LOG, self.memory)
+
+    @property
+    def states(self) -> int:
+        return int(self.registers[r.STATES])
+
+    def packed_states(self, first: int, end: int) -> Words:
+        """States x words, without a copy."""
+        w = self.packed.words
+        return self.memory.words[first * w : end * w].reshape(-1, w)
+
+    def needs(self, first: int, end: int) -> Words:
+        """Predicates to be looked at, as bits, of the states that were found from a log that keeps
+        them.
+        """
+        assert self._needs
+        return self._needs.words[first:end]
+
+    def chosen(self, places: Words) -> Words:
+        """States x words for some places."""
+        w = self.packed.words
+        chosen: Words = self.memory.words[
+            (places[:, None] * np.uint64(w)) + np.arange(w, dtype=np.uint64)
+        ]
+        return chosen
+
+    def ids(self, place: int) -> list[int]:
+        """The numbers of the values in the state at a place."""
+        w = self.packed.words
+        words = self.memory.words[place * w : (place + 1) * w].tolist()
+        return [
+            (words[f.word] >> f.shift) & f.mask
+            for f in self.packed.fields[: self.packed.shape.places]
+        ]
+
+    def append(self, ids: list[int]) -> None:
+        """A state known to be new, before the index is made."""
+        place = self.states
+        self.memory.ensure((place + 1) * self.packed.words)
+        self.memory.words[place * self.packed.words : (place + 1) * self.packed.words] = (
+            self.packed.pack(ids)
+        )
+        self.registers[r.STATES] = place + 1
+
+    def level_of(self, place: int) -> int:
+        return bisect_right(self.levels, place) - 1
+
+    def slots_for(self, states: int) -> int:
+        """Slots of an index with room for so many states: the size it has, grown as often as
+        needed.
+        """
+        is_thrifty = self.is_thrifty or self._is_short
+        slots = max(self.slots, FIRST_SLOTS)
+        while states >= int(slots * LOAD):
+            slots *= 4 if slots < CHEAP_SLOTS and not is_thrifty else 2
+        worth = BUCKET << max(0, self.packed.state_bits - REMAINDER_BITS[1])
+        is_worth = slots >= CHEAP_SLOTS and not is_thrifty and self.packed.words == 1
+        return worth if is_worth and slots < worth <= WORTH_SLOTS else slots
+
+    def holds_remainders(self, slots: int) -> bool:
+        """Does what the number of a state's bucket does not tell fit into a slot of an index of
+        this size?
+        """
+        least, most = REMAINDER_BITS
+        return (
+            self.packed.words == 1
+            and least <= self.packed.state_bits - (slots // BUCKET).bit_length() + 1 <= most
+        )
+
+    def size_for(self, slots: int) -> int:
+        """How long an index with so many slots is, with those for states that find no room where
+        they are looked for first.
+        """
+        if not self.holds_remainders(slots):
+            return slots
+        buffer, crowded = int(self.registers[r.BUFFER_SIZE]), int(self.registers[r.CROWDED])
+        return slots + max(slots // CROWDED, int((4 * buffer + 2 * crowded) / LOAD) + 1)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Might the next buffer hold more states that find no room where they are looked for first
+        than there are places for?
+        """
+        return int(self.registers[r.CROWDED]) + 2 * int(self.registers[r.BUFFER_SIZE]) > int(
+            self.registers[r.CROWDED_ROOM]
+        )
+
+    def make_room(self, states: int = 0) -> None:
+        """Room for so many more states, and at least for one more buffer of successors."""
+        more = self.states + states + 2 * int(self.registers[r.BUFFER_SIZE]) + 2
+        self.memory.ensure(more * self.packed.words)
+        self.packed.point(r.LOG, self.memory)
+        if self._needs:
+            self._needs.ensure(more)
+        self.packed.point(r.NEED_LOG, self._needs)
+        slots = self.slots_for(more)
+        if slots != self.slots or self.is_crowded:
+            self.reindex(slots)
+        self._bound()
+
+    def _bound(self) -> None:
+        """The kernel stops where the index, the log or what is kept beside it is full."""
+        room = min(self.index_room, self.memory.room // self.packed.words)
+        self.registers[r.ROOM] = min(room, self._needs.room) if self._needs else room
+
+    def reindex(self, slots: int) -> None:
+        """A new index, from the log alone; the old one is given back first. As often as more states
+        crowd than it has places for, a larger one.
+        """
+        kept = [int(self.registers[k]) for k in (r.MODE, r.FROM, r.TO, r.LIVE)]
+        is_complete = False
+        while not is_complete:
+            size = self.size_for(slots)
+            self.packed.hold(r.INDEX, np.zeros(0, np.uint32))
+            self.use_index(self._new_index(size), slots)
+            (
+                self.registers[r.MODE],
+                self.registers[r.FROM],
+                self.registers[r.TO],
+                self.registers[r.LIVE],
+            ) = r.REINDEX, 0, self.states, 0
+            self.packed.run_search()
+            is_complete = int(self.registers[r.FROM]) == self.states and not self.is_crowded
+        for k, value in zip((r.MODE, r.FROM, r.TO, r.LIVE), kept):
+            self.registers[k] = value
+
+    def use_index(self, index: Slots, slots: int, crowded: int = 0) -> None:
+        """Takes an array, empty or filled for this log, as the index: `slots` of it, and, where
+        these hold remainders, the rest for the states that find no room there, of which `crowded`
+        are in it.
+        """
+        index = self.packed.hold(r.INDEX, index)
+        self.size, self.slots, more = len(index), slots, len(index) - slots
+        self.index_room = min(int(slots * LOAD), MOST_STATES)
+        self.registers[r.TAG_BITS] = self.index_room.bit_length()
+        self.registers[r.INDEX_SLOTS], self.registers[r.CROWDED] = more or slots, crowded
+        self.registers[r.BUCKETS], self.registers[r.BUCKET_BITS] = (
+            (address(index), (slots // BUCKET).bit_length() - 1) if more else (0, 0)
+        )
+        self.registers[r.CROWDED_ROOM] = int(more * LOAD) if more else MOST_STATES
+        self.registers[r.UNUSED_BITS] = 64 - self.packed.state_bits if self.packed.words == 1 else 0
+        if more:
+            self.registers[r.INDEX] = address(index[slots:])
+        self._bound()
+
+    @property
+    def is_full(self) -> bool:
+        """Would the index need places of more than 32 bits?"""
+        return self.states + 4 * int(self.registers[r.BUFFER_SIZE]) >= MOST_STATES
+
+    @property
+    def bytes(self) -> int:
+        return 8 * self.packed.words * self.states
+
+    def bytes_soon(self, states: int) -> int:
+        """What a larger index takes more, if one is needed for so many more states and a buffer or
+        two.
+        """
+        slots = self.slots_for(self.states + states + 4 * int(self.registers[r.BUFFER_SIZE]))
+        return 4 * (self.size_for(slots) - self.size) if slots != self.slots else 0

@@ -1,0 +1,152 @@
+"""Runs of the search kernel over a log, with the queues and buffers that it needs. It knows no
+rules: rows come from elsewhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.log import Log
+from groupcheck.model.engine.fast.packed import Packed
+from groupcheck.model.engine.fast.store import Words, address
+
+BLOCK = 512  # successors expanded before they are inserted: what the cache can load ahead
+QUEUE = 1 << 16
+STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
+APPENDING = frozenset({r.EXPAND, r.RETRY, r.TAKE_IN})  # modes that add states to the log
+SIEVE_BITS = 15  # states met a moment ago: what fits the inner caches
+
+
+def empty_sieve(sieve: Words, words: int) -> None:
+    """Takes all states (of so many words) out. 0 stands for nothing where the state 0 does not
+    belong; its own place holds another state, which does not either.
+    """
+    sieve[:] = 0
+    sieve[:words] = 1
+
+
+class Loop:
+    """Tables, a log, and memory for what the kernel reports."""
+
+    def __init__(self, packed: Packed, log: Log) -> None:
+        self.packed, self.registers, self.log = packed, packed.registers, log
+        self._queues()
+
+    def _queues(self) -> None:
+        p = self.packed
+        self.deferred_room(QUEUE)
+        p.hold(r.QUIET, np.zeros(QUEUE, np.uint64))
+        self.registers[r.QUIET_SIZE] = QUEUE
+        self.registers[r.ASKED_SIZE] = QUEUE // 4
+        self.registers[r.BLOCK] = BLOCK
+        self._chain_memory(1 << 10)
+        self._buffers(8192)
+
+    def deferred_room(self, pairs: int) -> Words:
+        """Room for so many pairs that are put off, and as many states whose rest is unsure: each of
+        these has put off a pair, too.
+        """
+        self.packed.hold(r.UNSURE, np.zeros(pairs, np.uint64))
+        queue = self.packed.hold(r.DEFERRED, np.zeros(2 * pairs, np.uint64))
+        self.registers[r.DEFERRED_SIZE] = pairs
+        return queue
+
+    def _chain_memory(self, size: int) -> None:
+        with self.packed.changing():
+            self.registers[r.STACK_SIZE] = self.registers[r.DONE_SIZE] = size
+            self.packed.hold(r.DONE, np.zeros(size + r.LONGEST_CHAIN, np.uint16))
+            self.packed.hold(r.CHAIN, np.zeros(r.LONGEST_CHAIN + 2, np.uint16))
+            self.sized_by_words()
+
+    def more_chain_memory(self) -> None:
+        """After chains of urgent rules did not fit."""
+        self.registers[r.OVERFLOW] = 0
+        self._buffers(2 * int(self.registers[r.BUFFER_SIZE]))
+        self._chain_memory(2 * int(self.registers[r.STACK_SIZE]))
+
+    def _buffers(self, size: int) -> None:
+        with self.packed.changing():
+            self.registers[r.BUFFER_SIZE] = size
+            self.packed.hold(r.HASHES, np.zeros(size, np.uint64))
+            self.packed.hold(r.NEEDS, np.zeros(size, np.uint64))
+            self.packed.hold(r.PUT_OFF, np.zeros(8 * size, np.uint64))
+            self.registers[r.PUT_OFF_SIZE] = 4 * size
+            self.sized_by_words()
+
+    def resize(self) -> None:
+        """Queues and buffers for the tables as they are."""
+        self.sized_by_words()
+        if BLOCK + self.packed.out_degree + 2 > int(
+            self.registers[r.BUFFER_SIZE]
+        ):  # it must hold a block and all successors of one more state
+            self._buffers(2 * (BLOCK + self.packed.out_degree + 2))
+
+    def sized_by_words(self) -> None:
+        p = self.packed
+        p.hold(r.BUFFER, np.zeros(max(1, int(self.registers[r.BUFFER_SIZE])) * p.words, np.uint64))
+        p.hold(
+            r.STACK, np.zeros((int(self.registers[r.STACK_SIZE]) + 1) * (p.words + 4), np.uint64)
+        )
+        self.clear_sieve()
+        p.hold(r.CURRENT, np.zeros(p.words, np.uint64))
+        p.hold(
+            r.ASKED,
+            np.zeros(int(self.registers[r.ASKED_SIZE]) * (p.words + p.view_words + 2), np.uint64),
+        )
+
+    def clear_sieve(self) -> None:
+        """A new sieve with nothing in it."""
+        p = self.packed
+        empty_sieve(p.hold(r.SIEVE, np.zeros((1 << SIEVE_BITS) * p.words, np.uint64)), p.words)
+        self.registers[r.SIEVE_SHIFT] = 64 - SIEVE_BITS
+
+    def hold_only(self, states: Words) -> None:
+        """The log in hand with these states (states x words, all different) and nothing else."""
+        log, n = self.log, len(states)
+        log.memory.ensure((n + 1) * self.packed.words)
+        log.memory.words[: n * self.packed.words] = states.reshape(-1)
+        self.packed.point(r.LOG, log.memory)
+        self.registers[r.STATES] = n
+        log.slots = self.registers[r.CROWDED] = 0
+        log.reindex(log.slots_for(2 * n))
+        self.clear_sieve()
+
+    def run(self, mode: int, first: int, end: int, queue: Words | None = None) -> None:
+        if mode in APPENDING:
+            self.log.make_room()
+        self.packed.ensure_hash_room(int(self.registers[r.ASKED_SIZE]))
+        self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO] = mode, first, end
+        if queue is not None:
+            self.registers[r.LIST] = address(queue)
+        self.packed.run_search()
+        endless = int(self.registers[r.ENDLESS])
+        if endless:
+            self.never_rests(endless - 1)
+
+    def never_rests(self, place: int) -> None:
+        """Urgent rules do not come to rest in a step from the state at this place."""
+        raise AssertionError(f"no rest after the state at {place}")
+
+    def taken(self, register: int, count: int, width: int = 1) -> Words:
+        """A copy of a queue, which is then empty."""
+        n = int(self.registers[count])
+        self.registers[count] = 0
+        return self.packed.arrays[register][: n * width].copy()
+
+    def without_successors(self, places: Words) -> Words:
+        """Which of these states, whose rows are all there now, have no successor but themselves."""
+        fired = self.packed.arrays[r.FIRED]
+        self.packed.hold(r.FIRED, np.zeros_like(fired))
+        found = []
+        done = 0
+        while done < len(places):
+            self.run(r.CHECK, done, len(places), places)
+            if int(self.registers[r.OVERFLOW]):
+                self.registers[r.DEFERRED_COUNT] = self.registers[r.QUIET_COUNT] = 0
+                self.more_chain_memory()
+                continue
+            done = int(self.registers[r.FROM])
+            found.append(self.taken(r.QUIET, r.QUIET_COUNT))
+        self.packed.hold(r.FIRED, fired)
+        return np.concatenate(found) if found else places[:0]

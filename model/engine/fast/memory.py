@@ -1,0 +1,189 @@
+"""Memory that this process takes, and what the next step of a search may take at once: so that a
+run ends before it takes more than it may.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+import psutil
+from attrs import define
+
+from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.kernels.compiled import Unit, is_ready
+from groupcheck.model.engine.fast.layout import arrange
+from groupcheck.model.engine.fast.packed import DENSE_BITS, SMALL_BITS, SPARSE, Packed
+from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.verdict import Limits
+
+MIB = 1 << 20
+RESERVE = 6 * MIB  # kept for the end of a run: paths, the report and its text
+NUMBA, KERNEL = 100 * MIB, 44 * MIB  # what numba takes, and compiling one search kernel (measured)
+
+
+def resident_bytes() -> int:
+    """Resident memory of this process, in bytes."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def peak_bytes() -> int:
+    """The most that was ever resident, as the system tells; it may be that of the process that
+    started this one, so only its growth says anything.
+    """
+    if resource is None:
+        return 0
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def private_bytes() -> int:
+    """The part of it that a forked child may have to copy: all but mapped files."""
+    info = psutil.Process().memory_info()
+    return int(info.rss - getattr(info, "shared", 0))
+
+
+@define
+class Watch:
+    """Looks at a search's memory now and then. `peak`: `peak_bytes` before the search was made.
+
+    `rise`: the most that came on top of what was foreseen between two looks. Lists, sets and dicts
+    grow in steps, each up to twice as large as the one before, so twice the rise is kept free.
+    """
+
+    search: Search
+    peak: int
+    resident: int = 0
+    soon: int = 0
+    rise: int = 0
+    alone: int = 0  # resident bytes when there were no children last
+
+    def needed(self) -> int:
+        """Bytes that the process takes now, or may take before the next look, and keeps for the
+        end. Forked children count as copies of its values.
+        """
+        now, highest = self._since_last()
+        self.rise = max(self.rise, highest - self.resident - self.soon)
+        self.resident, self.soon = now, foreseen(self.search)
+        children = self.of_children(now, self.search.forks.children)
+        return now + children + self.soon + 2 * self.rise + RESERVE
+
+    def _since_last(self) -> tuple[int, int]:
+        """Resident bytes: now, and the most since the last look as far as the system tells."""
+        now, before = resident_bytes(), self.peak
+        self.peak = peak_bytes()
+        return now, max(now, self.peak if self.peak > before else 0)
+
+    def begin(self, limit: int | None, is_asked: bool) -> None:
+        """Takes what the process holds after the search's start as given. Raises `UserError` where
+        the user allows less than that took or the first step may take.
+        """
+        self.resident, highest = self._since_last()
+        least = max(self.needed(), highest)
+        if limit is None or least <= limit or not is_asked:
+            return
+        again = ", or run it again: the kernels are compiled now" if "numba" in sys.modules else ""
+        raise UserError(
+            f"{limit:,} bytes are less than the start of this run takes",
+            where="--max-memory",
+            do=f"give {-(-least // MIB) + 1}M or more{again}",
+        )
+
+    def of_children(self, now: int, children: int) -> int:
+        """What forked children take at most: a copy of the values each, and as much growth since
+        the fork as here.
+        """
+        if not children:
+            self.alone = now
+            return 0
+        copied = max(0, private_bytes() - self.search.bytes)
+        return children * (copied + max(0, now - self.alone))
+
+    def may_fork(self, limit: int | None) -> bool:
+        """Is there memory for the children that a batch would be divided among, and as much again
+        for what they find? A run may not end for what only makes it quicker.
+        """
+        now, children = resident_bytes(), self.search.forks.workers - 1
+        return limit is None or self.needed() + 2 * self.of_children(now, children) <= limit
+
+
+GLANCE = 0.5  # seconds between two looks at a family: to weigh a large process takes milliseconds
+
+
+def family_bytes() -> int:
+    """Memory of this process and of all that it started, theirs included (Spark's JVM, its Python
+    workers), in bytes. What they share counts once where the system tells (Linux).
+    """
+    mine = psutil.Process()
+    total = 0
+    for process in (mine, *mine.children(recursive=True)):
+        with contextlib.suppress(psutil.Error):  # it has ended, or is none of ours
+            info = process.memory_full_info()
+            total += int(getattr(info, "pss", 0) or info.uss)
+    return total
+
+
+@define
+class Family:
+    """Looks at this process and all that it started, now and then."""
+
+    looked: float = 0.0
+
+    def is_above(self, limit: int | None) -> bool:
+        """Do they take more than so many bytes?"""
+        if limit is None or time.perf_counter() - self.looked < GLANCE:
+            return False
+        self.looked = time.perf_counter()
+        return family_bytes() > limit
+
+
+def reached(limits: Limits, at: str) -> str:
+    """Why a search ended: its limit of memory."""
+    whose = f" ({limits.memory_of})" if limits.memory_of else ""
+    return f"stopped at the limit of {limits.memory:,} bytes of memory{whose} {at}"
+
+
+def foreseen(search: Search) -> int:
+    """Bytes that the next stretch, or the writing of the rows at hand, may take at once."""
+    packed = search.packed
+    return search.bytes_soon + hash_growth(packed) + widening(packed, search.log.states)
+
+
+def hash_growth(packed: Packed) -> int:
+    """A larger hash of rows, if the rows that are asked for at once may need one."""
+    size, more = packed.get(r.HASH_SIZE), 2 * packed.get(r.ASKED_SIZE)
+    if (packed.get(r.HASH_COUNT) + more) * 10 <= size * 6:
+        return 0
+    return 8 * (packed.get(r.KEY_WORDS) + 1) * max(2 * size, 2 * (packed.get(r.HASH_COUNT) + more))
+
+
+def widening(packed: Packed, states: int) -> int:
+    """What wider fields take, if a slot has more values than its field holds: longer states, new
+    tables beside the old ones, another kernel.
+    """
+    widths = packed.needed_widths()
+    if widths == [f.width for f in packed.fields]:
+        return 0
+    words, _ = arrange(widths[: packed.shape.places])
+    bits = [sum(widths[p] for p in inputs) for inputs in packed.shape.inputs]
+    dense = [
+        b <= SMALL_BITS or (b <= DENSE_BITS and 1 << b <= SPARSE * filled)
+        for b, filled in zip(bits, packed.filled, strict=True)
+    ]
+    cells = sum(4 << b for b, is_dense in zip(bits, dense) if is_dense)
+    hashed = sum(filled for filled, is_dense in zip(packed.filled, dense) if not is_dense)
+    keys = words + packed.view_words + 2
+    taken = cells + 8 * keys * max(1 << 12, 4 * hashed)
+    if words != packed.words:
+        used = packed.get(r.OUTCOMES_USED)
+        taken += 8 * (words - packed.words) * states + 8 * used * words // packed.words + 4 * used
+        if not is_ready(Unit(words, packed.shape.has_urgent)):
+            taken += KERNEL + (0 if "numba" in sys.modules else NUMBA)
+    return taken

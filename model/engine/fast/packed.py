@@ -1,0 +1,418 @@
+"""The packed side of a search: fields, tables and outcomes as arrays that the kernels read, moved
+to wider fields as slots take more values.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.fast import bounds
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.kernels.compiled import PACKING, Kernel, Unit, load
+from groupcheck.model.engine.fast.layout import Field, arrange, width_of
+from groupcheck.model.engine.fast.shape import Shape, Values
+from groupcheck.model.engine.fast.store import CHECKED, Reserved, Words, address, aligned_zeros
+from groupcheck.model.engine.fast.tables import group_of
+
+ALL = (1 << 64) - 1
+DIRECT = 1 << 63
+DENSE_BITS = 22  # a table with more bits of input is found by hash
+SMALL_BITS = 16  # one with fewer is dense even when nearly empty
+SPARSE = 64  # cells for each filled row beyond which a larger dense table does not pay
+
+
+def u64(values: Any) -> Words:
+    return np.array(values, np.uint64).reshape(-1)
+
+
+class Packed:
+    """Registers, fields and tables. `widths` of places come first in `fields`, then those of view
+    instances.
+    """
+
+    def __init__(self, shape: Shape, values: Values) -> None:
+        self.shape, self.values = shape, values
+        self.registers = np.zeros(r.COUNT, np.uint64)
+        self.arrays: dict[int, NDArray[Any]] = {}  # what registers point to, kept alive
+        self.reserved: dict[int, Reserved] = {}  # the same, where it grows
+        self.filled = [0] * len(shape.inputs)
+        self.repacks = 0
+        self.is_torn = False  # memory ran out while arrays and registers did not fit each other
+        self.fields: list[Field] = []
+        self._search: Kernel | None = None
+        self._searched = 0
+        self.words = 0
+        self.is_hashed = [False] * len(shape.inputs)
+        self.outcomes = Reserved(1 << 32)
+        self.point(r.OUTCOMES, self.outcomes)
+        self.registers[r.OUTCOMES_USED] = r.OUTCOMES_START
+        self.most = [0] * shape.rules  # outcomes of the largest row of each table
+        self._static()
+        self._widths = [width_of(1)] * (shape.places + shape.views)
+        self.layout(None)
+
+    # -- registers
+
+    def hold(self, register: int, array: NDArray[Any]) -> NDArray[Any]:
+        """Points a register to an array and keeps the array."""
+        if CHECKED:
+            array = bounds.fenced(register, array)
+        self.arrays[register] = array
+        self.registers[register] = address(array) if array.size else 0
+        return array
+
+    def point(self, register: int, memory: Reserved | None) -> None:
+        """Points a register to words that grow; to nothing if there are none."""
+        if memory is None:
+            self.reserved.pop(register, None)
+            self.registers[register] = 0
+        else:
+            self.reserved[register] = memory
+            self.registers[register] = memory.address
+
+    def get(self, register: int) -> int:
+        return int(self.registers[register])
+
+    def kernel(self, name: str) -> None:
+        self._call(name, load(PACKING)[name])
+
+    def _call(self, name: str, kernel: Kernel) -> None:
+        if CHECKED:
+            bounds.check_before(name, self.registers, self.arrays)
+        kernel(address(self.registers))
+        if CHECKED:
+            bounds.check_after(name, self.registers, self.arrays, self.reserved)
+
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
+        """While arrays and registers do not fit each other. After an error inside, no search runs
+        on them any more.
+        """
+        before, self.is_torn = self.is_torn, True
+        yield
+        self.is_torn = before
+
+    def _expect_whole(self) -> None:
+        if self.is_torn:
+            raise MemoryError("memory ran out while the tables were changed")
+
+    @property
+    def unit(self) -> Unit:
+        return Unit(self.words, self.shape.has_urgent)
+
+    def run_search(self) -> None:
+        if self._search is None or self._searched != self.words:
+            self._search, self._searched = load(self.unit)["search"], self.words
+        self._expect_whole()
+        self._call("search", self._search)
+
+    def run_search_of(self, registers: Words) -> None:
+        """The search kernel for registers of another thread."""
+        load(self.unit)["search"](address(registers))
+
+    @property
+    def out_degree(self) -> int:
+        """A bound on the successors of one state, chains aside."""
+        return sum(self.most[: self.shape.to_ordinary])
+
+    # -- what does not change during a search
+
+    def _static(self) -> None:
+        s = self.shape
+        self.hold(r.KIND_BASES, np.array(s.kind_bases, np.uint64).reshape(s.rules, s.labels))
+        self.hold(r.KIND_NEEDS, u64(s.kind_needs))
+        self.hold(r.KIND_LABELS, u64(s.kind_labels))
+        self.hold(r.KIND_URGENT, u64(s.kind_urgent))
+        self.hold(r.FIRED, np.zeros(max(1, len(s.kind_needs)), np.uint64))
+        self.registers[r.LABELS] = s.labels
+        self.registers[r.TABLES] = s.to_ordinary
+        (
+            self.registers[r.VIEWED_FROM],
+            self.registers[r.VIEW_FIRST],
+            self.registers[r.VIEW_COUNT],
+        ) = s.to_plain, s.to_urgent, s.views
+        self.hold(r.INPUT_FIRST, u64(np.cumsum([0, *(len(inputs) for inputs in s.inputs)])))
+        self.hold(r.PREDICATE_FIRST, self._group_starts(s.to_views, s.predicates))
+        self.hold(r.URGENT_FIRST, self._group_starts(s.to_ordinary, s.to_urgent - s.to_ordinary))
+        self.hold(r.VIEW_NEEDS, u64(s.view_needs))
+        chunks = len(s.columns) - 1
+        self.registers[r.CHUNKS] = chunks
+        self.hold(r.UNGUARDED, u64(s.unguarded))
+        self.registers[r.URGENT_UNGUARDED] = self.get(r.UNGUARDED) + 8 * chunks
+        starts = np.cumsum([0, *(len(c) for c in s.columns)])
+        self.hold(r.CHUNK_GUARDS, u64(starts))
+        self.registers[r.URGENT_GUARDS], self.registers[r.URGENT_GUARDS_END] = (
+            int(starts[chunks]),
+            int(starts[chunks + 1]),
+        )
+        self._columns = [place for chunk in s.columns for place in chunk]
+
+    @staticmethod
+    def _group_starts(first: int, count: int) -> Words:
+        """For each of 64 bits the first table that it stands for, and the end."""
+        groups = [group_of(k, count) for k in range(count)]
+        return u64(
+            [
+                first + next((k for k, g in enumerate(groups) if g >= bit), count)
+                for bit in range(65)
+            ]
+        )
+
+    # -- guards
+
+    def _place_guards(self) -> None:
+        """Arrays for the guards, for fields as they are now."""
+        entries: list[int] = []
+        base = 0
+        for place in self._columns:
+            f = self.fields[place]
+            entries += [f.word, f.shift, f.mask, base]
+            base += 1 << f.width
+        self.hold(r.GUARDS, u64(entries))
+        self.hold(r.GUARD_BITS, np.zeros(max(1, base), np.uint64))
+        self.guarded = [0] * len(self._columns)
+        self.extend_guards()
+
+    def extend_guards(self) -> None:
+        """Guards for values met since."""
+        self.values.refresh()
+        entries, bits = self.arrays[r.GUARDS], self.arrays[r.GUARD_BITS]
+        for n in range(len(self._columns)):
+            more = u64(self.values.open_tables(n, self.guarded[n]))
+            if len(more):
+                at = int(entries[4 * n + 3]) + self.guarded[n]
+                bits[at : at + len(more)] = more
+                self.guarded[n] += len(more)
+
+    # -- fields
+
+    @property
+    def state_bits(self) -> int:
+        """Bits that a state takes, if it takes one word."""
+        return max(f.shift + f.width for f in self.fields[: self.shape.places])
+
+    def needed_widths(self) -> list[int]:
+        return [
+            max(w, width_of(n)) for w, n in zip(self._widths, self.values.counts(), strict=True)
+        ]
+
+    def widen(self, widths: Sequence[int]) -> None:
+        """Fields of places at least as wide, while there are no states."""
+        self._widths[: self.shape.places] = [
+            max(now, asked) for now, asked in zip(self._widths, widths, strict=False)
+        ]
+        self.layout(None)
+
+    def fit(self, log: Reserved | None) -> bool:
+        """Wider fields if a pool has outgrown its own, or a table has become dense. True if states
+        moved.
+        """
+        if self.needed_widths() == self._widths and not any(
+            h and self._is_dense(k) for k, h in enumerate(self.is_hashed)
+        ):
+            return False
+        before = self.fields[: self.shape.places], self.words
+        self.layout(log)
+        return before != (self.fields[: self.shape.places], self.words)
+
+    def layout(self, log: Reserved | None) -> None:
+        """Fields for the widths needed; log, outcomes and tables move to them."""
+        with self.changing():
+            self._lay_out(log)
+
+    def _lay_out(self, log: Reserved | None) -> None:
+        old = None if not self.words else (self.words, self.fields, self.get(r.KEY_WORDS))
+        self._widths = self.needed_widths()
+        n = self.shape.places
+        self.words, fields = arrange(self._widths[:n])
+        self.view_words, view_fields = arrange(self._widths[n:]) if self.shape.views else (0, [])
+        self.fields = [
+            *fields,
+            *(Field(self.words + f.word, f.shift, f.width) for f in view_fields),
+        ]
+        self.registers[r.WORDS], self.registers[r.VIEW_WORDS] = self.words, self.view_words
+        self.registers[r.KEY_WORDS] = self.words + self.view_words
+        most_inputs = max((len(inputs) for inputs in self.shape.inputs), default=0)
+        self.hold(r.SCRATCH, np.zeros(self.words + self.view_words + most_inputs + 1, np.uint64))
+        self.hold(r.VIEW_VALUES, np.zeros(self.view_words + 1, np.uint64))
+        self.hold(r.VIEW_PLACES, u64([x for f in view_fields for x in (f.word, f.shift)]))
+        moved = old is not None and (old[0], old[1][:n]) != (self.words, fields)
+        mapping = self._move(log, *old[:2]) if old is not None and moved else np.zeros(0, np.uint32)
+        self._place_tables(old, mapping)
+        self._place_guards()
+        self.repacks += moved
+
+    def _move(
+        self, log: Reserved | None, old_words: int, old_fields: Sequence[Field]
+    ) -> NDArray[np.uint32]:
+        """States and outcomes from the old fields to the new ones. Returns where rows went, if they
+        did.
+        """
+        moves = [
+            (o.word, o.shift, o.mask, f.word, f.shift)
+            for o, f in zip(old_fields[: self.shape.places], self.fields)
+        ]
+        self.hold(r.FIELDS, u64(moves))
+        self.registers[r.FIELD_COUNT], self.registers[r.OLD_WORDS] = len(moves), old_words
+        assert self.words >= old_words, "fewer words for wider fields"  # the log moves upwards
+        if log is not None:
+            log.ensure(self.words * (self.get(r.STATES) + 1))
+            self.point(r.LOG, log)
+            self.kernel("repack_log")
+        self.registers[r.SOURCE] = self.outcomes.address
+        mapping = np.zeros(0, np.uint32)
+        before = self.outcomes
+        if self.words != old_words:
+            mapping = np.zeros(self.get(r.OUTCOMES_USED), np.uint32)
+            self.outcomes = Reserved(1 << 32)
+            self.outcomes.ensure(self.get(r.OUTCOMES_USED) * self.words // old_words + 8)
+            self.point(r.OUTCOMES, self.outcomes)
+        mapping = self.hold(r.MOVED_TO, mapping)
+        self.kernel("repack_outcomes")
+        del before
+        return mapping
+
+    def pack(self, ids: Sequence[int]) -> list[int]:
+        """The words of a state, from the numbers of its values."""
+        words = [0] * self.words
+        for f, number in zip(self.fields, ids):
+            words[f.word] |= number << f.shift
+        return words
+
+    # -- tables
+
+    def _bits(self, k: int) -> int:
+        return sum(self.fields[p].width for p in self.shape.inputs[k])
+
+    def _is_dense(self, k: int) -> bool:
+        bits = self._bits(k)
+        return bits <= SMALL_BITS or (bits <= DENSE_BITS and 1 << bits <= SPARSE * self.filled[k])
+
+    def _place_tables(
+        self, old: tuple[int, Sequence[Field], int] | None, mapping: NDArray[np.uint32]
+    ) -> None:
+        """Masks, shifts and cells for the fields as they are now; what was filled is moved over."""
+        old_inputs, old_bases, old_cells = (
+            self.arrays.get(x) for x in (r.INPUTS, r.BASES, r.CELLS)
+        )
+        old_hash, old_size = self.arrays.get(r.HASH), self.get(r.HASH_SIZE)
+        masks = np.zeros((len(self.shape.inputs), self.words + self.view_words), np.uint64)
+        shifts = np.zeros((len(self.shape.inputs), self.words + self.view_words), np.uint64)
+        inputs: list[int] = []
+        bases: list[int] = []
+        size = 0
+        for k, places in enumerate(self.shape.inputs):
+            at, offset = {}, 0
+            for place in sorted(places, key=lambda p: (self.fields[p].word, self.fields[p].shift)):
+                f = self.fields[place]
+                if not masks[k, f.word]:
+                    shifts[k, f.word] = offset
+                masks[k, f.word] |= np.uint64(f.mask << f.shift)
+                at[place] = offset
+                offset += f.width
+            for place in places:
+                f = self.fields[place]
+                inputs += [f.word, f.shift, f.mask, at[place]]
+            self.is_hashed[k] = not self._is_dense(k)
+            bases.append(ALL if self.is_hashed[k] else size)
+            size += 0 if self.is_hashed[k] else 1 << offset
+        for register, array in ((r.MASKS, masks), (r.SHIFTS, shifts)):
+            self.hold(register, np.ascontiguousarray(array[:, : self.words]))
+        self.hold(r.VIEW_MASKS, np.ascontiguousarray(masks[:, self.words :]))
+        self.hold(r.VIEW_SHIFTS, np.ascontiguousarray(shifts[:, self.words :]))
+        self.hold(r.INPUTS, u64(inputs))
+        self.hold(r.BASES, u64(bases))
+        self.hold(r.CELLS, np.zeros(max(1, size), np.uint32))
+        self._new_hash(max(1 << 12, 4 * sum(f for f, h in zip(self.filled, self.is_hashed) if h)))
+        if old is not None:
+            self._respread(old[2], old_inputs, old_bases, old_cells, old_hash, old_size, mapping)
+
+    def _respread(
+        self,
+        key_words: int,
+        inputs: Any,
+        bases: Any,
+        cells: Any,
+        rows: Any,
+        size: int,
+        mapping: NDArray[np.uint32],
+    ) -> None:
+        for register, array in (
+            (r.OLD_INPUTS, inputs),
+            (r.OLD_BASES, bases),
+            (r.OLD_CELLS, cells),
+            (r.OLD_HASH, rows),
+        ):
+            self.hold(register, array)
+        self.hold(r.MOVED_TO, mapping)
+        self.registers[r.OLD_HASH_SIZE], self.registers[r.OLD_KEY_WORDS] = size, key_words
+        kept = self.get(r.FROM), self.get(r.TO)
+        self.registers[r.FROM], self.registers[r.TO] = self.shape.to_urgent, len(self.shape.inputs)
+        self.kernel("respread")
+        self.registers[r.FROM], self.registers[r.TO] = kept
+        for register in (r.OLD_INPUTS, r.OLD_BASES, r.OLD_CELLS, r.OLD_HASH, r.MOVED_TO):
+            del self.arrays[register]
+
+    def _new_hash(self, size: int) -> None:
+        self.hold(r.HASH, aligned_zeros(size * (self.get(r.KEY_WORDS) + 1), np.uint64))
+        self.registers[r.HASH_SIZE], self.registers[r.HASH_COUNT] = size, 0
+
+    def ensure_hash_room(self, more: int) -> None:
+        """Room in the hash for so many more rows."""
+        if (self.get(r.HASH_COUNT) + more) * 10 > self.get(r.HASH_SIZE) * 6:
+            rows, size = self.arrays[r.HASH], self.get(r.HASH_SIZE)
+            self._new_hash(max(2 * size, 2 * (self.get(r.HASH_COUNT) + more)))
+            no_dense, none = u64([ALL] * len(self.shape.inputs)), np.zeros(0, np.uint32)
+            self._respread(
+                self.get(r.KEY_WORDS), self.arrays[r.INPUTS], no_dense, none, rows, size, none
+            )
+
+    # -- writing rows
+
+    def write(self, tape: Sequence[int] | Words, rows: int) -> None:
+        """Rows from Python into the tables. Their numbers must fit the fields."""
+        if not len(tape):
+            return
+        room = self.get(r.OUTCOMES_USED) + (len(tape) + 2 * rows) * self.words
+        if room >= 1 << 32:
+            raise UserError(
+                "the outcomes of the rules do not fit in 4,294,967,296 words",
+                where=self.shape.name,
+                do="cut the slots smaller",
+            )
+        self.outcomes.ensure(room)
+        self.point(r.OUTCOMES, self.outcomes)
+        self.hold(r.TAPE, np.array(tape, np.uint64))
+        self.registers[r.TAPE_LENGTH] = len(tape)
+        self.ensure_hash_room(rows)
+        self.kernel("write_rows")
+
+    def dump(self) -> Words:
+        """All rows of rules as a tape for `write`."""
+        self._expect_whole()
+        most = 1 + max((len(inputs) for inputs in self.shape.inputs[: self.shape.rules]), default=0)
+        size = sum(self.filled[: self.shape.rules]) * (most + 1) + self.get(r.OUTCOMES_USED) * most
+        tape = self.hold(r.TAPE, np.zeros(size, np.uint64))
+        kept = self.get(r.TO)
+        self.registers[r.TO] = self.shape.rules
+        self.kernel("dump_rows")
+        self.registers[r.TO] = kept
+        return tape[: self.get(r.TAPE_LENGTH)]
+
+    def ids(self, words: Words) -> list[list[int]]:
+        """The numbers of all places for packed states, one list a place. `words`: states x words."""
+        return [
+            ((words[:, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist()
+            for f in self.fields[: self.shape.places]
+        ]
+
+    @property
+    def bytes(self) -> int:
+        """Memory of tables and outcomes."""
+        return sum(a.nbytes for a in self.arrays.values()) + 8 * self.get(r.OUTCOMES_USED)

@@ -1,0 +1,243 @@
+"""Invariants, goals, views and ends during a search: rows of their tables, and what was found
+broken or met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from groupcheck.model.engine.errors import RuleError
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.packed import DIRECT, Packed
+from groupcheck.model.engine.fast.store import Words
+from groupcheck.model.engine.fast.tables import Tables, group_of
+from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.step import Semantics, State
+
+Binding = tuple[tuple[str, int], ...]  # index variables and their values
+Plan = list[tuple[list[Any], int]]  # for each argument its values, and its place among the inputs
+
+
+class Findings:
+    """What is known so far: goals with the depth at which they were first met, violations with a
+    witness.
+
+    A witness is (depth, place, kind): the state itself for `state` and `deadlock`, for `step` the
+    state before the step.
+    """
+
+    def __init__(self, tables: Tables) -> None:
+        self.spec = tables.see.spec
+        self.goals: dict[str, int | None] = {g.name: None for g in self.spec.goals}
+        self.wrong: dict[str, tuple[int, int, str]] = {}
+        self.depth = 0
+        self.news = True
+        self._goals = {id(g) for g in self.spec.goals}
+
+    def is_goal(self, p: Predicate) -> bool:
+        return id(p) in self._goals
+
+    def is_known(self, p: Predicate) -> bool:
+        return self.goals[p.name] is not None if self.is_goal(p) else p.name in self.wrong
+
+    def note(self, p: Predicate, place: int) -> None:
+        """The predicate is of interest in this state: a goal met, an invariant broken."""
+        if self.is_known(p):
+            return
+        self.news = True
+        if self.is_goal(p):
+            self.goals[p.name] = self.depth
+        else:
+            self.wrong[p.name] = (self.depth, place, "state")
+
+    def broken_step(self, name: str, place: int) -> None:
+        self.wrong.setdefault(name, (self.depth, place, "step"))
+
+
+class Predicates:
+    """Rows of views and predicates, evaluated on the values of their inputs.
+
+    Who asks for a row is the first state with these inputs: what is broken or met there is known
+    from then on. So a predicate's cell only says that the combination was seen.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        packed: Packed,
+        pools: Sequence[Pool],
+        view_pools: Sequence[Pool],
+        findings: Findings,
+        state_of: Callable[[int], State],
+    ) -> None:
+        self.tables, self.packed, self.findings, self.state_of = tables, packed, findings, state_of
+        self.pools, self.view_pools = pools, view_pools
+        self.see: Semantics = tables.see
+        self.met: dict[tuple[int, ...], Any] = {}  # one evaluation serves all indexes
+        self.plans: dict[tuple[int, int, Binding], Plan | None] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Leaves out what needs no more looking at: goals met, invariants known to be broken."""
+        if not self.findings.news:
+            return
+        self.findings.news = False
+        mask = 0
+        for k, table in enumerate(self.tables.predicates):
+            if not all(self.findings.is_known(p) for p, _ in table.bound):
+                mask |= 1 << group_of(k, len(self.tables.predicates))
+        self.packed.registers[r.LIVE] = mask
+
+    def row(self, number: int, ids: Sequence[int], place: int, tape: list[int]) -> None:
+        """Appends the row of a view or predicate table for one combination of inputs."""
+        table = self.tables.all[number]
+        cell = r.NOTHING
+        if table.view is not None:
+            value = self._once(
+                number,
+                table.view.view,
+                () if table.view.index is None else (("i", table.view.index),),
+                ids,
+                place,
+            )
+            try:
+                cell += self.view_pools[number - self.tables.urgent].number(value)
+            except Exception as error:
+                what = f"gave a {type(value).__name__} that raises {type(error).__name__} when it is compared"
+                raise RuleError(table.view.view.name, what, {}, kind="view") from error
+        for p, of in table.bound:
+            if not self.findings.is_known(p) and bool(
+                self._once(number, p, of, ids, place)
+            ) == self.findings.is_goal(p):
+                self.findings.note(p, place)
+        tape += (number, DIRECT | cell, *ids)
+
+    def _once(self, number: int, p: Predicate, of: Binding, ids: Sequence[int], place: int) -> Any:
+        """The value of a predicate or view, evaluated once for the same arguments, whatever the
+        table and the indexes.
+
+        The key holds the arguments' numbers in the order of the parameters, each of which always
+        takes its values from the same pool. The order of a table's inputs would not do: views are
+        numbered at their first use, so it differs from one binding to the next.
+        """
+        plan = self._plan(number, p, of)
+        if plan is None:
+            key: tuple[int, ...] = (id(p), number, *ids)
+            if key not in self.met:
+                self.met[key] = self.see.evaluate(p, dict(of), self.state_of(place))
+            return self.met[key]
+        key = (id(p), *[ids[at] for _, at in plan])
+        if key not in self.met:
+            self.met[key] = self.see.asked(p, [values[ids[at]] for values, at in plan])
+        return self.met[key]
+
+    def _plan(self, number: int, p: Predicate, of: Binding) -> Plan | None:
+        key = (number, id(p), of)
+        if key not in self.plans:
+            self.plans[key] = self._arguments(number, p, dict(of))
+        return self.plans[key]
+
+    def _arguments(self, number: int, p: Predicate, binding: dict[str, int]) -> Plan | None:
+        """For each argument of a predicate the values that it takes and its place among the inputs
+        of its table; None for a view of another view, whose table reads slots alone.
+        """
+        only = next(iter(binding.values())) if len(binding) == 1 else None
+        inputs = self.tables.all[number].inputs
+        found = []
+        for name, var in p.places:
+            index = binding.get(var or "i", only)
+            at = next((at for at, k in enumerate(inputs) if self._stands_for(k, name, index)), None)
+            if at is None:
+                return None
+            found.append((self._pool(inputs[at]).values, at))
+        return found
+
+    def _stands_for(self, k: int, name: str, index: int | None) -> bool:
+        """Is this input of a table that slot or view at that index?"""
+        beyond = k - len(self.see.places)
+        there, of = (
+            self.see.places[k]
+            if beyond < 0
+            else (self.tables.instances[beyond].view.name, self.tables.instances[beyond].index)
+        )
+        return there == name and of in (None, index)
+
+    def _pool(self, k: int) -> Pool:
+        beyond = k - len(self.see.places)
+        return self.pools[k] if beyond < 0 else self.view_pools[beyond]
+
+    def arrive(self, state: State, place: int, predicates: Sequence[Predicate]) -> None:
+        """Evaluates predicates on one state in Python."""
+        for p in predicates:
+            if not self.findings.is_known(p):
+                is_goal = self.findings.is_goal(p)
+                if self.see.met(p, state) if is_goal else not self.see.holds(p, state):
+                    self.findings.note(p, place)
+
+    def arrive_first(self, state: State, place: int) -> None:
+        """An initial state: everything, since there is no state before in which it was looked at."""
+        spec = self.findings.spec
+        self.arrive(
+            state,
+            place,
+            [*(p for p in spec.invariants if not isinstance(p, StepInvariant)), *spec.goals],
+        )
+
+
+class Ends:
+    """Which states without successors may rest: each end evaluated once for each combination of
+    what it reads.
+    """
+
+    def __init__(self, tables: Tables, packed: Packed, state_of: Callable[[int], State]) -> None:
+        self.see, self.packed, self.state_of, self.ends = tables.see, packed, state_of, tables.ends
+        self._known: dict[tuple[str, int, tuple[int, ...]], bool] = {}
+
+    def first_deadlock(self, places: Words, packed_states: Words) -> int | None:
+        """The first of these states that is no declared end. `packed_states`: states x words."""
+        ids = np.array(self.packed.ids(packed_states), np.int64)
+        moving = np.ones(len(places), bool)
+        for end, bindings in self.ends:
+            left = np.flatnonzero(moving)
+            for number, (binding, read) in enumerate(bindings):
+                if len(left):
+                    left = left[
+                        self._holding(
+                            end, number, binding, read, ids[list(read)][:, left], places[left]
+                        )
+                    ]
+            moving[left] = False
+        stuck = np.flatnonzero(moving)
+        return int(places[stuck[0]]) if len(stuck) else None
+
+    def _holding(
+        self,
+        end: Predicate,
+        number: int,
+        binding: dict[str, int],
+        read: tuple[int, ...],
+        ids: NDArray[np.int64],
+        places: Words,
+    ) -> NDArray[np.bool_]:
+        """Where an end holds for one binding. `ids`: places read x states."""
+        if not read:
+            return np.full(
+                len(places), bool(self.see.evaluate(end, binding, self.state_of(int(places[0]))))
+            )
+        combinations, example, which = np.unique(
+            ids, axis=1, return_index=True, return_inverse=True
+        )
+        answers = []
+        for column, k in zip(combinations.T.tolist(), example.tolist()):
+            key = (end.name, number, tuple(column))
+            if key not in self._known:
+                self._known[key] = bool(
+                    self.see.evaluate(end, binding, self.state_of(int(places[k])))
+                )
+            answers.append(self._known[key])
+        return np.array(answers, bool)[which.reshape(-1)]

@@ -1,0 +1,367 @@
+"""Rows of the rule tables: Python rules called once for each combination of their own arguments.
+
+A row is written as small numbers only: for each outcome its label and the numbers of the new
+values. Rules that cannot know their index share their calls over all indexes. The first calls of
+every rule are made twice and watched: a rule must give the same outcomes again, and must not change
+the values that it is given.
+"""
+
+from __future__ import annotations
+
+import functools
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from groupcheck.model.engine.errors import RuleError, UserError
+from groupcheck.model.engine.fast.tables import Instance, Table, Tables
+from groupcheck.model.engine.functions import outcomes
+from groupcheck.model.engine.pools import Pool
+from groupcheck.model.engine.promises import StepInvariant
+from groupcheck.model.engine.rule import Guard
+from groupcheck.model.engine.step import MOST_OUTCOMES, Semantics, fault, too_many
+
+Numbers = Sequence[int]
+NONE: Numbers = ()
+WATCHED = 64  # calls of each rule that are checked for determinism and for changed input
+
+
+class GuardValues:
+    """For one guard (at one index, if it asks for it): whether it lets each value of its slot
+    through.
+    """
+
+    def __init__(self, guard: Guard, me: int, pool: Pool) -> None:
+        self.guard, self.me, self.pool = guard, me, pool
+        self.open: list[bool] = []
+        self.raised: set[int] = set()
+
+    def extend(self) -> None:
+        """Evaluates it for values that are new. One that raises is open: then the rule is called,
+        and the error is reported with its arguments.
+        """
+        for number in range(len(self.open), len(self.pool.values)):
+            try:
+                self.open.append(self.guard.allows(self.me, self.pool.values[number]))
+            except (Exception, SystemExit):
+                self.open.append(True)
+                self.raised.add(number)
+
+
+class Member:
+    """A rule instance in a table, with what its calls need at hand."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        table: Table,
+        pools: Sequence[Pool],
+        numbering: dict[str, int],
+        see: Semantics,
+    ) -> None:
+        self.rule, self.me, self.where = instance
+        r = self.rule
+        self.pools = [pools[k] for k in self.where]
+        self.order = [
+            table.inputs.index(k) for k in self.where
+        ]  # where each of its slots stands among the table's inputs
+        self.back = [self.where.index(k) for k in table.inputs]
+        self.is_plain = self.order == list(range(len(self.order)))
+        self.call = functools.partial(r.call, self.me) if r.takes_me else r.call
+        self.tail = (see.spec.scope,) if r.takes_scope else ()
+        self.labels = {label: numbering[name] for label, name in zip(r.labels, r.names)}
+        self.label = None if r.labels else numbering[r.name]
+        self.checks: list[Checks] = []
+        self.number = 0
+        self.guard: GuardValues | None = None
+        self.guard_at = r.slots.index(r.guard.slot) if r.guard else 0
+
+        self.shared: dict[tuple[int, ...], Sequence[int]] | None = (
+            None  # rows of rules that cannot know their index
+        )
+        self.is_uniform = self.is_trusted = False
+
+    def prepare(self, watched: int) -> None:
+        """Before a batch: what its pools hold by now, and whether the rule has been watched long
+        enough.
+        """
+        self.is_uniform = all(pool.is_uniform for pool in self.pools)
+        self.is_trusted = watched >= WATCHED and all(pool.is_frozen for pool in self.pools)
+
+
+class Checks:
+    """Step invariants over the same slots of a rule. Those that do not ask for the label look at
+    each (before, after) once for all rules.
+    """
+
+    def __init__(
+        self, promises: list[StepInvariant], slots: tuple[str, ...], good: set[int] | None
+    ) -> None:
+        self.promises = promises
+        self.at = [slots.index(name) for name in promises[0].slots]
+        self.good = good
+
+    def key(self, before: Numbers, after: Numbers) -> int:
+        key = 0
+        for k in self.at:
+            key = key << 64 | before[k] << 32 | after[k]
+        return key
+
+
+class Rows:
+    """Evaluates rows. `calls` counts calls of rules with different arguments (not those made only
+    to watch).
+
+    `origins` tells for every value, in order of discovery, where it came from, so that it can be
+    made again: the number of the rule instance, how many arguments, their numbers, which outcome,
+    which of its values.
+    """
+
+    def __init__(
+        self, tables: Tables, pools: Sequence[Pool], broken: Callable[[str, int], None]
+    ) -> None:
+        self.tables, self.see, self.broken = tables, tables.see, broken
+        self.calls = 0
+        self.origins = array("q")
+        numbering = {name: n for n, name in enumerate(tables.labels)}
+        self.members = [
+            [Member(instance, t, pools, numbering, tables.see) for instance in t.members]
+            for t in tables.rules
+        ]
+        instances = [(rule.name, me) for rule, me, _ in (*tables.see.ordinary, *tables.see.urgent)]
+        for member in (m for row in self.members for m in row):
+            member.number = instances.index((member.rule.name, member.me))
+        self._good: dict[Any, set[int]] = {}
+        for member in (m for row in self.members for m in row):
+            member.checks = list(self._checks(member))
+        self._watched = {r.name: 0 for r in tables.see.spec.rules}
+        # rows of rules that cannot know their index, by the numbers of their arguments
+        self.shared: dict[str, dict[tuple[int, ...], Sequence[int]]] = {}
+        for member in (m for row in self.members for m in row):
+            if not member.rule.takes_me and len(tables.see.spec.indexes(member.rule)) > 1:
+                member.shared = self.shared.setdefault(member.rule.name, {})
+        self.guards: dict[tuple[int, int, int], GuardValues] = {}
+        for member in (m for row in self.members for m in row if m.rule.guard):
+            assert member.rule.guard is not None
+            pool = member.pools[member.guard_at]
+            key = (
+                id(member.rule.guard.call),
+                member.me if member.rule.guard.takes_me else -1,
+                id(pool),
+            )
+            member.guard = self.guards.setdefault(
+                key, GuardValues(member.rule.guard, member.me, pool)
+            )
+
+    def _checks(self, member: Member) -> Iterator[Checks]:
+        """The step invariants of a rule by what they look at. What was found good is shared by all
+        rules with the same promises there.
+        """
+        groups: dict[tuple[tuple[str, ...], bool], list[StepInvariant]] = {}
+        for p in self.tables.see.checks[member.rule.name]:
+            groups.setdefault((p.slots, p.takes_label), []).append(p)
+        for (slots, labelled), promises in groups.items():
+            pools = tuple(id(member.pools[member.rule.slots.index(name)]) for name in slots)
+            shared = (pools, tuple(p.name for p in promises))
+            yield Checks(
+                promises,
+                member.rule.slots,
+                None if labelled else self._good.setdefault(shared, set()),
+            )
+
+    def extend_guards(self) -> None:
+        for guard in self.guards.values():
+            guard.extend()
+
+    def prepare(self, table: int) -> None:
+        """Before a batch of rows of one table."""
+        for member in self.members[table]:
+            member.prepare(self._watched[member.rule.name])
+
+    def row(self, table: int, ids: tuple[int, ...], place: int, tape: list[int]) -> int:
+        """Appends the row of a table for the numbers of its inputs; `place` is the state that asked
+        for it. Returns how many outcomes it has.
+        """
+        at = len(tape) + 1
+        tape.append(table)
+        tape.append(0)
+        tape.extend(ids)
+        count = 0
+        plain: list[Any] | None = (
+            None  # the arguments in the order of the inputs, which most rules share
+        )
+        for member in self.members[table]:
+            mine = ids if member.is_plain else tuple([ids[k] for k in member.order])
+            if member.guard is not None and not member.guard.open[mine[member.guard_at]]:
+                continue
+            flat = None if member.shared is None else member.shared.get(mine)
+            if flat is None:
+                if member.is_plain:
+                    args = plain = plain or [pool.values[i] for pool, i in zip(member.pools, mine)]
+                else:
+                    args = [pool.values[i] for pool, i in zip(member.pools, mine)]
+                flat = self._outcomes(member, mine, args, place)
+                if member.shared is not None:
+                    member.shared[mine] = flat
+            if not flat:
+                continue
+            width = len(mine) + 1
+            if member.is_plain:
+                tape.extend(flat)
+            else:
+                for o in range(0, len(flat), width):
+                    tape.append(flat[o])
+                    tape.extend([flat[o + 1 + k] for k in member.back])
+            count += len(flat) // width
+            if table >= self.tables.ordinary:
+                break
+        if count > MOST_OUTCOMES:
+            raise too_many(self.members[table][0].rule.name)
+        tape[at] = count
+        return count
+
+    def _outcomes(
+        self, member: Member, ids: tuple[int, ...], args: list[Any], place: int
+    ) -> Sequence[int]:
+        """Label and numbers of the new values for every outcome of one rule, side by side."""
+        r = member.rule
+        self.calls += 1
+        if not member.is_trusted or (
+            member.guard is not None and ids[member.guard_at] in member.guard.raised
+        ):
+            return self._watched_outcomes(member, ids, args, place)
+        try:
+            yielded = list(islice(outcomes(member.call(*args, *member.tail)), MOST_OUTCOMES + 1))
+        except UserError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise RuleError(r.name, fault(error), dict(zip(r.slots, args))) from error
+        if len(yielded) > MOST_OUTCOMES:
+            raise too_many(r.name)
+        return self._numbered(member, ids, args, yielded, place) if yielded else NONE
+
+    def _numbered(
+        self,
+        member: Member,
+        ids: tuple[int, ...],
+        args: list[Any],
+        yielded: Iterable[Any],
+        place: int,
+    ) -> list[int]:
+        """The numbers of outcomes; anything unusual is left to `Semantics.outcome`, which says what
+        is wrong with it.
+        """
+        r = member.rule
+        pools, labels, size, is_uniform = member.pools, member.labels, len(args), member.is_uniform
+        flat: list[int] = []
+        for outcome in yielded:
+            try:
+                if labels:
+                    flat.append(labels[outcome[0]])
+                    values = outcome[1:]
+                else:
+                    flat.append(member.label)  # type: ignore[arg-type]
+                    values = outcome if size > 1 else (outcome,)
+                ok = isinstance(values, tuple) and len(values) == size
+            except (TypeError, KeyError, IndexError):
+                ok = False
+            if not ok:
+                self.see.outcome(r, outcome, dict(zip(r.slots, args)))
+                raise AssertionError(f"an outcome of {r.name} that is right and wrong: {outcome!r}")
+            for value, arg, number, pool in zip(values, args, ids, pools):
+                if value is not arg:
+                    known = pool.by_id.get(id(value)) if is_uniform else None
+                    number = (
+                        self._new(member, ids, args, flat, outcome, value, arg, pool)
+                        if known is None
+                        else known
+                    )
+                flat.append(number)
+            for checks in member.checks:
+                key = checks.key(ids, flat[-size:]) if checks.good is not None else 0
+                if checks.good is not None and key in checks.good:
+                    continue
+                name = self.tables.labels[flat[-1 - size]]
+                sides = self.see.sides(checks.promises[0], r, args, values)
+                broken = [
+                    p.name
+                    for p in checks.promises
+                    if not self.see.promise_holds(p, r, name, args, sides)
+                ]
+                for promise in broken:
+                    self.broken(promise, place)
+                if checks.good is not None and not broken:
+                    checks.good.add(key)
+        return flat
+
+    def _new(
+        self,
+        member: Member,
+        ids: tuple[int, ...],
+        args: list[Any],
+        flat: list[int],
+        outcome: Any,
+        value: Any,
+        arg: Any,
+        pool: Pool,
+    ) -> int:
+        """The number of a value that is not itself in the pool (perhaps an equal one is). `flat`:
+        what came before it.
+        """
+        r = member.rule
+        if type(value) is not type(arg):
+            self.see.outcome(r, outcome, dict(zip(r.slots, args)))
+        next_one = len(pool.values)
+        try:
+            number = pool.number(value)
+        except Exception as error:  # its hash or its comparison
+            called = dict(zip(r.slots, args))
+            self.see.outcome(r, outcome, called)
+            raise RuleError(
+                r.name,
+                f"yielded a {type(value).__name__} that raises {type(error).__name__} when compared",
+                called,
+            ) from error
+        if number == next_one:
+            width = len(ids) + 1
+            self.origins.extend(
+                (member.number, len(ids), *ids, len(flat) // width, len(flat) % width - 1)
+            )
+        return number
+
+    def _watched_outcomes(
+        self, member: Member, ids: tuple[int, ...], args: list[Any], place: int
+    ) -> list[int]:
+        """One call through the plain semantics, twice, with the arguments compared before and
+        after.
+        """
+        r = member.rule
+        self._watched[r.name] += 1
+        member.prepare(self._watched[r.name])
+        shown = dict(zip(r.slots, args))
+        before = [pool.fingerprint(a) for pool, a in zip(member.pools, args)]
+        first = self.see.call(r, member.me, tuple(args))
+        if [pool.fingerprint(a) for pool, a in zip(member.pools, args)] != before:
+            raise RuleError(
+                r.name, "changed the values that it was given (yield new ones, with `but`)", shown
+            )
+        again = self.see.call(r, member.me, tuple(args))
+        try:
+            differs = again != first
+        except Exception as error:
+            problem = f"yielded a value that raises {type(error).__name__} when it is compared"
+            raise RuleError(r.name, problem, shown) from error
+        if differs:
+            raise RuleError(
+                r.name,
+                "gave other outcomes when called again with the same values: it is not deterministic",
+                shown,
+            )
+        yielded: list[Any] = []
+        label_of = dict(zip(r.names, r.labels))
+        for name, values in first:
+            yielded.append(
+                (label_of[name], *values) if r.labels else values if len(values) > 1 else values[0]
+            )
+        return self._numbered(member, ids, args, yielded, place)

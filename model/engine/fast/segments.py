@@ -1,0 +1,232 @@
+"""The folder of a checkpoint: immutable segments of numbers, and a small manifest that lists them.
+
+Each save appends one segment with what is new and then replaces the manifest in one step. A run
+that is killed leaves the manifest before, and at most one segment that no manifest lists; the next
+run removes it. A lock that ends with its process keeps a second run out. Digests show files that
+are torn or mixed up; they are no protection against somebody who forges files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import re
+import socket
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from attrs import asdict, define, field, frozen
+from numpy.typing import NDArray
+
+from groupcheck.model.engine.errors import CheckpointError, what_helps
+from groupcheck.model.engine.fast.store import Words
+
+FILE = "groupcheck.checkpoint"
+FOLDER = "groupcheck.segments"
+LOCK = "groupcheck.lock"
+MAGIC = b"groupcheck.checkpoint/2\n"
+MOST_HEADER = 1 << 26
+PIECE = 1 << 20
+NAME = re.compile(r"\d{5}-[0-9a-f]{12}", re.ASCII)
+_locked: set[Path] = set()  # by this process: a lock of the system does not keep its owner out
+
+
+@frozen
+class Segment:
+    """A file of 64-bit words: `sizes` words of origins, rows and states, these in the layout that
+    `widths` give.
+    """
+
+    name: str
+    digest: str
+    sizes: list[int]
+    widths: list[int]
+
+
+@define
+class Folder:
+    """A folder that this process alone writes to. `segments`: those of its manifest."""
+
+    path: Path
+    segments: list[Segment] = field(factory=list)
+
+    def clear(self) -> None:
+        """Removes what killed runs left: segments that the manifest does not list, and halves of
+        manifests.
+        """
+        listed = {segment.name for segment in self.segments}
+        for file in (*(self.path / FOLDER).glob("*"), *self.path.glob(f"{FILE}*.new")):
+            if file.suffix == ".new" or (NAME.fullmatch(file.name) and file.name not in listed):
+                file.unlink(missing_ok=True)
+
+    def append(self, arrays: Sequence[NDArray[Any]], widths: list[int]) -> None:
+        """Writes a segment; the next manifest lists it. Raises `CheckpointError`."""
+        name = f"{len(self.segments):05}-{uuid.uuid4().hex[:12]}"
+        digest = hashlib.blake2b(digest_size=32)
+        with self._writing():
+            (self.path / FOLDER).mkdir(exist_ok=True)
+            with (self.path / FOLDER / name).open("xb") as file:
+                for array in arrays:
+                    digest.update(_bytes(array))
+                    file.write(_bytes(array))
+                _to_disk(file)
+        sizes = [len(array) for array in arrays]
+        self.segments.append(Segment(name, digest.hexdigest(), sizes, widths))
+
+    def keep(self, document: dict[str, Any]) -> None:
+        """Replaces the manifest by one that lists all segments. Raises `CheckpointError`."""
+        listed = [asdict(segment) for segment in self.segments]
+        text = MAGIC + json.dumps({**document, "segments": listed}).encode() + b"\n"
+        temporary = self.path / f"{FILE}.new"
+        with self._writing():
+            with temporary.open("wb") as file:
+                file.write(text + hashlib.blake2b(text).hexdigest().encode() + b"\n")
+                _to_disk(file)
+            temporary.replace(self.path / FILE)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> CheckpointError:
+    resume = f"--resume {path}" if (path / FILE).exists() else ""
+    text = f"cannot be written: {error.strerror or error}"
+    return CheckpointError(text, where=str(path), do=what_helps(error, resume))
+
+
+def _to_disk(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _bytes(array: NDArray[Any]) -> memoryview:
+    return np.ascontiguousarray(array).view(np.uint8).data
+
+
+@contextlib.contextmanager
+def held(path: Path, resumed: bool) -> Iterator[Folder]:
+    """The folder, for this process alone. `resumed`: does the search go on from what is there?
+    Raises `CheckpointError` where another run writes, or has written without being resumed.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = (path / LOCK).resolve()
+        if lock in _locked:
+            raise _is_in_use(path, lock)
+        file = lock.open("a+")
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+    with file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise _is_in_use(path, lock) from None
+        if (path / FILE).exists() and not resumed:
+            raise CheckpointError(
+                "holds a checkpoint already",
+                where=str(path),
+                do=f"go on with it (--resume {path}), or choose another folder",
+            )
+        _locked.add(lock)
+        try:
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()}")
+            file.flush()
+            yield Folder(path)
+        finally:
+            _locked.discard(lock)
+
+
+def _is_in_use(path: Path, lock: Path) -> CheckpointError:
+    try:
+        holder = lock.read_text(errors="replace")[:100] if lock not in _locked else "this process"
+    except OSError:
+        holder = "another process"
+    return CheckpointError(
+        f"another run keeps its checkpoints there ({holder})",
+        where=str(path),
+        do="wait until it ends, or choose another folder",
+    )
+
+
+def read_manifest(path: Path) -> tuple[dict[str, Any], list[Segment]]:
+    """The manifest in a folder and its segments. Raises `CheckpointError` where it is missing,
+    torn or of another version.
+    """
+    where = str(path / FILE)
+    try:
+        with (path / FILE).open("rb") as file:
+            magic, text, told = (
+                file.readline(len(MAGIC)),
+                file.readline(MOST_HEADER),
+                file.read(200),
+            )
+    except OSError as error:
+        raise CheckpointError(f"cannot be read: {error.strerror or error}", where=where) from error
+    if magic != MAGIC:
+        raise CheckpointError(
+            "is no checkpoint of this version of groupcheck", where=where, do="start anew"
+        )
+    if told != hashlib.blake2b(magic + text).hexdigest().encode() + b"\n":
+        raise _torn(where)
+    try:
+        document = dict(json.loads(text))
+        segments = [
+            Segment(
+                str(told["name"]),
+                str(told["digest"]),
+                [int(n) for n in told["sizes"]],
+                [int(n) for n in told["widths"]],
+            )
+            for told in document["segments"]
+        ]
+        assert all(NAME.fullmatch(s.name) for s in segments)
+        assert all(len(s.sizes) == 3 and min(s.sizes) >= 0 for s in segments)
+    except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
+        raise _torn(where) from None
+    return document, segments
+
+
+def read(path: Path, segment: Segment) -> list[Words]:
+    """Origins, rows and states of a segment. Raises `CheckpointError` where it is missing or
+    torn.
+    """
+    file = path / FOLDER / segment.name
+    digest = hashlib.blake2b(digest_size=32)
+    arrays = []
+    try:
+        with file.open("rb") as opened:
+            if os.fstat(opened.fileno()).st_size != 8 * sum(segment.sizes):
+                raise _torn(str(file))
+            for size in segment.sizes:
+                array = np.zeros(size, np.uint64)
+                view = _bytes(array)
+                for at in range(0, 8 * size, PIECE):
+                    piece = view[at : at + PIECE]
+                    if opened.readinto(piece) != len(piece):
+                        raise _torn(str(file))
+                    digest.update(piece)
+                arrays.append(array)
+    except OSError as error:
+        raise CheckpointError(
+            f"cannot be read: {error.strerror or error}", where=str(file)
+        ) from error
+    if digest.hexdigest() != segment.digest:
+        raise _torn(str(file))
+    return arrays
+
+
+def _torn(where: str) -> CheckpointError:
+    return CheckpointError(
+        "is torn or no checkpoint", where=where, do="use an older copy, or start anew"
+    )

@@ -1,0 +1,218 @@
+"""What the kernels need to know of a spec's tables: numbers alone, so that a process without the
+spec (on another machine) can run them.
+
+A kind of outcome is a table, a label and a set of changed inputs; it says what must be looked at
+afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from attrs import frozen
+
+from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.fast.rows import GuardValues, Member
+from groupcheck.model.engine.fast.tables import MOST_KINDS, Tables, group_of
+from groupcheck.model.engine.pools import Pool
+
+CHANGE_BITS = 6  # an outcome's kind says which inputs changed, input i at bit i % 6
+
+
+@frozen
+class Shape:
+    """`inputs`: of every table the places that it reads (from `places` on: views). Tables in the
+    order of `Tables.all`.
+
+    `kind_bases[table][label]` is the first kind of an outcome of that table and label;
+    `kind_labels`, `kind_needs` and `kind_urgent` say for each kind its label, which predicates must
+    be looked at and which urgent tables may have become possible, as bits.
+    `columns`: for each chunk of 64 ordinary tables, and last for the urgent ones, the places that
+    guards read; `unguarded` the tables without.
+    """
+
+    name: str
+    places: int
+    views: int
+    inputs: tuple[tuple[int, ...], ...]
+    to_ordinary: int
+    to_urgent: int
+    to_views: int
+    to_plain: int
+    labels: int
+    kind_bases: tuple[tuple[int, ...], ...]
+    kind_labels: tuple[int, ...]
+    kind_needs: tuple[int, ...]
+    kind_urgent: tuple[int, ...]
+    view_needs: tuple[int, ...]
+    unguarded: tuple[int, ...]
+    columns: tuple[tuple[int, ...], ...]
+    ends: tuple[int, ...]  # places that the declared ends read
+
+    @property
+    def rules(self) -> int:
+        """Tables of rules."""
+        return self.to_urgent
+
+    @property
+    def predicates(self) -> int:
+        return len(self.inputs) - self.to_views
+
+    @property
+    def has_urgent(self) -> bool:
+        return self.to_urgent > self.to_ordinary
+
+
+class Values(Protocol):
+    """What is known of the values of places and views: how many there are, and which guards they
+    let through.
+    """
+
+    def counts(self) -> list[int]:
+        """Values so far, of each place, then of each view."""
+
+    def refresh(self) -> None:
+        """Evaluates guards for values met since."""
+
+    def open_tables(self, column: int, first: int) -> Sequence[int]:
+        """For the values from number `first` on of a guarded place, the tables that are open, as
+        bits. Columns are counted over all chunks.
+        """
+
+
+def _concerned(
+    changed: int, inputs: tuple[int, ...], tables: Sequence[tuple[int, frozenset[int]]]
+) -> int:
+    """The bits of tables that read an input of which the kind says that it changed."""
+    places = {k for i, k in enumerate(inputs) if changed >> i % CHANGE_BITS & 1}
+    mask = 0
+    for bit, reads in tables:
+        if reads & places:
+            mask |= 1 << bit
+    return mask
+
+
+@frozen
+class Kinds:
+    """The four arrays of kinds."""
+
+    bases: tuple[tuple[int, ...], ...]
+    labels: tuple[int, ...]
+    needs: tuple[int, ...]
+    urgent: tuple[int, ...]
+
+
+def _kinds(t: Tables) -> Kinds:
+    predicates = [
+        (group_of(k, len(t.predicates)), t.read(table)) for k, table in enumerate(t.predicates)
+    ]
+    urgent = t.all[t.ordinary : t.urgent]
+    possible = [
+        (group_of(k, len(urgent)), frozenset(table.inputs)) for k, table in enumerate(urgent)
+    ]
+    numbering = {name: n for n, name in enumerate(t.labels)}
+    bases = [[0] * len(t.labels) for _ in t.rules]
+    needs: list[int] = []
+    chains: list[int] = []
+    labels: list[int] = []
+    for k, table in enumerate(t.rules):
+        subsets = 1 << min(CHANGE_BITS, len(table.inputs))
+        concerned = [_concerned(c, table.inputs, predicates) for c in range(subsets)]
+        after = [_concerned(c, table.inputs, possible) for c in range(subsets)]
+        for name in dict.fromkeys(n for rule, _, _ in table.members for n in rule.names):
+            bases[k][numbering[name]] = len(needs)
+            needs += concerned
+            chains += after
+            labels += [numbering[name]] * subsets
+    if len(needs) >= MOST_KINDS:
+        what = f"the rules have {len(needs):,} kinds of outcome, {MOST_KINDS:,} are possible"
+        raise UserError(what, where=t.see.spec.name, do="use fewer labels or indexes")
+    return Kinds(tuple(map(tuple, bases)), tuple(labels), tuple(needs), tuple(chains))
+
+
+Column = tuple[
+    int, list[tuple[int, GuardValues]]
+]  # a place, and the guards that read it with the bits of their tables
+
+
+@frozen
+class Guarded:
+    """For each chunk of 64 ordinary tables, and last for the urgent ones: the tables without a
+    guard as bits, and the columns of the others.
+    """
+
+    unguarded: tuple[int, ...]
+    columns: tuple[tuple[Column, ...], ...]
+
+
+def guarded_by(t: Tables, members: Sequence[Sequence[Member]]) -> Guarded:
+    """Which guards decide about which tables. `members`: the rules of each table."""
+    chunks = (t.ordinary + 63) // 64
+    unguarded = [0] * (chunks + 1)
+    columns: list[list[Column]] = [[] for _ in range(chunks + 1)]
+    for k, there in enumerate(members):
+        is_urgent = k >= t.ordinary
+        chunk = chunks if is_urgent else k // 64
+        bit = group_of(k - t.ordinary, t.urgent - t.ordinary) if is_urgent else k % 64
+        if any(m.guard is None for m in there):
+            unguarded[chunk] |= 1 << bit
+            continue
+        for m in there:
+            assert m.guard is not None
+            place = m.where[m.guard_at]
+            column = next((c for p, c in columns[chunk] if p == place), None)
+            if column is None:
+                column = []
+                columns[chunk].append((place, column))
+            column.append((bit, m.guard))
+    return Guarded(tuple(unguarded), tuple(map(tuple, columns)))
+
+
+def shape_of(t: Tables, guarded: Guarded) -> Shape:
+    """The shape of a spec's tables."""
+    kinds = _kinds(t)
+    n = len(t.see.places)
+    view_needs = [0] * 64
+    for k, table in enumerate(t.predicates):
+        for place in table.inputs:
+            if place >= n:
+                view_needs[group_of(k, len(t.predicates))] |= 1 << (place - n) % 64
+    ends = sorted({place for _, bindings in t.ends for _, read in bindings for place in read})
+    return Shape(
+        t.see.spec.name, n, len(t.instances), tuple(table.inputs for table in t.all), t.ordinary, t.urgent, t.views, t.plain, len(t.labels),
+        kinds.bases, kinds.labels, kinds.needs, kinds.urgent, tuple(view_needs), guarded.unguarded,
+        tuple(tuple(place for place, _ in chunk) for chunk in guarded.columns), tuple(ends),
+    )  # fmt: skip
+
+
+class Known:
+    """The values of a search's pools, and what guards say of them. `extend` evaluates guards for
+    new values.
+    """
+
+    def __init__(
+        self,
+        guarded: Guarded,
+        pools: Sequence[Pool],
+        views: Sequence[Pool],
+        extend: Callable[[], None],
+    ) -> None:
+        self.refresh = extend
+        self._pools = [*pools, *views]
+        self._columns = [guards for chunk in guarded.columns for _, guards in chunk]
+
+    def counts(self) -> list[int]:
+        """Values so far, of each place, then of each view."""
+        return [len(pool.values) for pool in self._pools]
+
+    def open_tables(self, column: int, first: int) -> Sequence[int]:
+        """For the values from number `first` on of a guarded place, the tables that are open, as
+        bits.
+        """
+        out = [0] * (len(self._columns[column][0][1].open) - first)
+        for bit, guard in self._columns[column]:
+            for n, is_open in enumerate(guard.open[first:]):
+                if is_open:
+                    out[n] |= 1 << bit
+        return out

@@ -1,0 +1,182 @@
+"""A distributed search: begun in the driver's own process, where small levels cost least, handed
+over when a level is wide enough, or resumed.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable
+
+from attrs import evolve
+
+from groupcheck.model.engine.errors import CheckpointError, UserError
+from groupcheck.model.engine.fast.checkpoint import MISFITS, numbers_of
+from groupcheck.model.engine.fast.exploration import Kept
+from groupcheck.model.engine.fast.explore import (
+    Run,
+    StoppedError,
+    interrupts,
+    verdict_of,
+    without_collection,
+)
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.memory import Watch, peak_bytes
+from groupcheck.model.engine.fast.relaying import widths_of
+from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.fast.shards import manifests
+from groupcheck.model.engine.fast.shards.addresses import again
+from groupcheck.model.engine.fast.shards.lease import must_be_free
+from groupcheck.model.engine.fast.shards.owned import Piece
+from groupcheck.model.engine.fast.shards.replica import dealt, scratch_log
+from groupcheck.model.engine.fast.shards.spread import Cluster, Spread
+from groupcheck.model.engine.fast.shards.store import Store
+from groupcheck.model.engine.fast.shards.telling import Telling, relearned
+from groupcheck.model.engine.fast.shards.working import write_shape
+from groupcheck.model.engine.spec import Spec
+from groupcheck.model.engine.verdict import Limits, Progress, Verdict
+
+HANDED = 16_384  # states that a shard hands to the driver at once
+WIDEST = 100_000  # a level of so many states is handed over (docs/spark.md has what was measured)
+
+
+def distribute(
+    spec: Spec,
+    cluster: Cluster,
+    store: str,
+    limits: Limits = Limits(),
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    shards: int | None = None,
+    widest: int = WIDEST,
+    most: int = HANDED,
+    resume: bool = False,
+    lasting: bool = True,
+) -> Verdict:
+    """Explores every state of a spec over a cluster, to the same counts, verdicts and depths as
+    `explore`.
+
+    `store`: a URI that every executor reaches. `shards`: parts of the states, as many as the
+    cluster has cores if not said. `widest`: the first level of so many states is handed over;
+    below, the search goes on in this process. `most`: states that a shard hands to the driver at
+    once. `resume`: go on with what the store holds, which has its shards. `lasting`: does the store
+    stay afterwards? Raises `StoreError`, `CheckpointError`, `RuleError`.
+    """
+    began = time.perf_counter()
+    with without_collection():
+        where = Store(store)
+        if resume:
+            spread = _resumed(spec, where, cluster, limits, progress, most, lasting)
+            if shards not in (None, spread.shards):
+                raise UserError(
+                    f"was begun with {spread.shards} shards",
+                    where=where.uri,
+                    do="leave out --shards",
+                )
+            return _finished(spread)
+        search = Search(spec)
+        search.kept = Kept()
+        watch = Watch(search, peak_bytes())
+        run = Run(search, limits, progress, None, began, numbers_of(search), watch)
+        run.begin()
+        with interrupts(run):
+            run.levels(widest)
+        if run.reason or search.findings.wrong or search.log.levels[-1] == search.log.states:
+            note = (
+                f"no level had {widest:,} states: this process did it alone, the executors had "
+                "nothing to do"
+            )
+            found = verdict_of(run)
+            return evolve(
+                found,
+                notes=(*found.notes, note),
+                distribution={"shards": 0, "handed_over_at_level": None, "levels": []},
+            )
+        parts = shards or cluster.shards
+        return _finished(_handed_over(run, where, cluster, parts, most, lasting))
+
+
+def _finished(spread: Spread) -> Verdict:
+    spread.search.pulse = spread.pulse
+    spread.search.key_to = spread.key_of
+    reason = ""
+    try:
+        spread.levels()
+    except StoppedError as stopped:
+        reason = str(stopped)
+    except KeyboardInterrupt:
+        reason = f"interrupted in level {spread.level}"
+    finally:
+        spread.lease.end()
+    if reason:
+        kept = f"the levels before it are in the store: {again(spread.store.address)} goes on"
+        lost = "nothing of it is kept, which --store URI would"
+        reason += f"; {kept if spread.lasting else lost}"
+    return spread.verdict(reason)
+
+
+def _handed_over(
+    run: Run, store: Store, cluster: Cluster, shards: int, most: int, lasting: bool
+) -> Spread:
+    """The search of one process, dealt to shards."""
+    s, name = run.search, manifests.new_run()
+    if manifests.runs_in(store):
+        raise UserError(
+            "holds a search already",
+            where=store.uri,
+            do="go on with it (--resume), or choose another --store",
+        )
+    write_shape(store, name, s.packed.shape)
+    pieces: list[list[Piece]] = [[] for _ in range(shards)]
+    ends = [*s.log.levels[1:], s.log.states]
+    widths = widths_of(s.packed)
+    for level, (first, end) in enumerate(zip(s.log.levels, ends)):
+        for shard, part in enumerate(dealt(s.packed, s.log.packed_states(first, end), shards)):
+            if len(part):
+                block = f"{name}/level-{level:05}/states-{shard:03}-{uuid.uuid4().hex[:12]}"
+                store.write(block, {"widths": widths}, [part.reshape(-1)])
+                pieces[shard].append(Piece(block, level, len(part)))
+    states, level = s.log.states, len(s.log.levels) - 1
+    s.log = scratch_log(s.packed)
+    spread = Spread(
+        s, store, cluster, Telling(s, store, name), name, set(), lasting, shards, most, run.limits,
+        run.progress, run.began, level, states, pieces,
+    )  # fmt: skip
+    spread.keep()
+    return spread
+
+
+def _resumed(
+    spec: Spec,
+    store: Store,
+    cluster: Cluster,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    most: int,
+    lasting: bool,
+) -> Spread:
+    """The search in a store, at the end of its last complete level, as a run of its own."""
+    must_be_free(store)
+    m, known = manifests.take_over(spec, store)
+    try:
+        search = Search(spec)
+        write_shape(store, m.run, search.packed.shape)
+        telling = relearned(search, store, m.run, m.updates)
+        search.log = scratch_log(search.packed)
+        f = search.findings
+        f.goals, f.wrong = {g.name: m.goals[g.name] for g in spec.goals}, m.wrong
+        f.depth, f.news = m.depth, True
+        search.predicates.refresh()
+        search.extra = {name: m.fired[name] for name in search.extra}
+        search.registers[r.TRANSITIONS] = m.transitions
+        search.rows.calls = m.calls
+    except MISFITS as error:
+        raise CheckpointError(
+            f"does not fit this model: {type(error).__name__}: {error}", where=store.uri
+        ) from error
+    store.is_resumable = lasting
+    return Spread(
+        search, store, cluster, telling, m.run, known, lasting, m.shards, most, limits, progress,
+        time.perf_counter() - m.seconds, m.level, m.states, m.pieces, m.incoming, m.witness, m.costs,
+        m.memory, finished=m.finished,
+    )  # fmt: skip

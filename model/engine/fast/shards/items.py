@@ -1,0 +1,96 @@
+"""What an executor could not finish because rows are missing: states of its frontier, and what is
+still to be done with each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import evolve, frozen
+
+from groupcheck.model.engine.fast.store import Words
+
+KINDS = ("states", "examinations", "firings", "rests")
+
+
+@frozen(eq=False)
+class Items:
+    """`states`: states x words, in the layout that `widths` say. `examinations`: (state, predicates
+    as bits) to be looked up; `firings`: (state, table) whose outcomes are missing; `rests`: states
+    that seem to have no successor. A state is its place in `states`.
+    """
+
+    states: Words
+    examinations: Words
+    firings: Words
+    rests: Words
+    widths: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    @property
+    def concerned(self) -> Words:
+        """Places of the states with something to do, each once."""
+        return np.unique(np.concatenate([self.examinations[:, 0], self.firings[:, 0], self.rests]))
+
+    def only(self, places: Words) -> Items:
+        """What is to be done with these states; places are numbered anew. `places`: ascending, each
+        once.
+        """
+        number = np.full(len(self.states), len(places), np.uint64)
+        number[places] = np.arange(len(places), dtype=np.uint64)
+
+        def chosen(rows: Words) -> Words:
+            kept = rows[number[rows[:, 0]] < len(places)]
+            return np.column_stack([number[kept[:, 0]], kept[:, 1]]) if len(kept) else pairs([])
+
+        rests = number[self.rests]
+        return Items(
+            self.states[places],
+            chosen(self.examinations),
+            chosen(self.firings),
+            rests[rests < len(places)],
+            self.widths,
+        )
+
+    def parted(self, first: Words, most: int) -> tuple[Items, Items]:
+        """(at most so many states, the rest). States whose places are in `first` are taken first."""
+        places = self.concerned
+        if len(places) <= most:
+            return self.only(places), self.only(places[:0])
+        ahead = np.isin(places, first)
+        order = np.argsort(~ahead, kind="stable")
+        return self.only(np.sort(places[order[:most]])), self.only(np.sort(places[order[most:]]))
+
+    def moved_to(self, states: Words, widths: Sequence[int]) -> Items:
+        """The same with the states in another layout."""
+        return evolve(self, states=states, widths=tuple(widths))
+
+    @property
+    def sections(self) -> list[Words]:
+        """As sections of a block."""
+        return [getattr(self, kind).reshape(-1) for kind in KINDS]
+
+    @staticmethod
+    def of(sections: Sequence[Words], words: int, widths: Sequence[int]) -> Items:
+        """From sections of a block."""
+        states, examinations, firings, rests = sections
+        return Items(
+            states.reshape(-1, words),
+            examinations.reshape(-1, 2),
+            firings.reshape(-1, 2),
+            rests,
+            tuple(widths),
+        )
+
+
+def pairs(rows: Sequence[Words]) -> Words:
+    """Queues of pairs, one after the other, as pairs x 2."""
+    return joined(rows).reshape(-1, 2)
+
+
+def joined(queues: Sequence[Words]) -> Words:
+    """Queues one after the other."""
+    return np.concatenate([np.zeros(0, np.uint64), *queues])

@@ -1,0 +1,178 @@
+"""Manifests: how far each driver of a search came, and how one driver takes over from another.
+
+Object stores cannot compare and swap, so safety rests on four rules:
+
+1. Every driver that begins or resumes is a run of its own. It writes only files whose names carry
+   its run, among them its manifest, so no driver ever overwrites another's file.
+2. A driver that resumes first registers: it copies the furthest manifest under its own run. Then it
+   reads that manifest again, and starts over if it has changed meanwhile.
+3. After each manifest a driver lists the runs. If there is one that it did not know when it
+   registered, it stops. Only if there is none does it delete files: its own successors of the level
+   before, which its new manifest does not need.
+4. Blocks of states and updates are never deleted. Successors of other runs are deleted only when
+   the search is finished, because a finished manifest needs none and is preferred to all others.
+
+By rules 2 and 3 either the older driver sees the registration and deletes nothing any more, or the
+newer one sees the older one's new manifest and goes on from that. So the furthest manifest in a
+store always has all its files. This needs a store that shows a file as soon as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+from attrs import asdict, evolve, frozen
+
+from groupcheck.model.engine.errors import CheckpointError, UserError
+from groupcheck.model.engine.fast.checkpoint import MISFITS, same_model
+from groupcheck.model.engine.fast.shards.owned import Piece
+from groupcheck.model.engine.fast.shards.store import Store, StoreError
+from groupcheck.model.engine.spec import Spec
+
+FORMAT = "groupcheck.shards/2"
+FOLDER = "manifests"
+RUN = re.compile(r"[0-9a-f]{12}", re.ASCII)
+SUCCESSORS = re.compile(r"[0-9a-f]{12}/level-\d{5}/(?:dealt|left)-[\w.-]+", re.ASCII)
+UNFINISHED = re.compile(r"(?:[0-9a-f]{12}|manifests|drivers)/[\w./-]+\.[0-9a-f]{12}\.new", re.ASCII)
+
+
+@frozen
+class LevelCost:
+    """What one level took. `skew`: the largest shard's new states over the mean; bytes that
+    executors read and wrote.
+    """
+
+    level: int
+    states: int
+    seconds: float
+    skew: float
+    read: int
+    written: int
+    rounds: int
+    rebuilt: int
+
+
+@frozen
+class Manifest:
+    """A search at the end of its last complete level, as it is kept: see `Spread`, `Findings` and
+    `Verdict` for what each field means.
+    """
+
+    format: str
+    identity: dict[str, str]
+    run: str
+    shards: int
+    level: int
+    states: int
+    transitions: int
+    fired: dict[str, int]
+    goals: dict[str, int | None]
+    wrong: dict[str, tuple[int, int, str]]
+    witness: dict[str, tuple[int, list[int]]]
+    depth: int
+    calls: int
+    pieces: list[list[Piece]]
+    incoming: list[str] | None
+    updates: list[str]
+    finished: bool
+    seconds: float
+    memory: int
+    costs: list[LevelCost]
+
+
+def new_run() -> str:
+    """A name for a driver's run."""
+    return uuid.uuid4().hex[:12]
+
+
+def name_of(run: str) -> str:
+    """The name of a run's manifest."""
+    return f"{FOLDER}/{run}.json"
+
+
+def runs_in(store: Store) -> set[str]:
+    """The runs that have a manifest."""
+    names = [name.removeprefix(f"{FOLDER}/").removesuffix(".json") for name in store.names(FOLDER)]
+    return {name for name in names if RUN.fullmatch(name)}
+
+
+def keep(store: Store, manifest: Manifest, known: set[str]) -> None:
+    """Writes a run's manifest. Raises `UserError` if a run that is not among the `known` ones has
+    registered meanwhile; then nothing may be deleted any more.
+    """
+    store.write_document(name_of(manifest.run), asdict(manifest))
+    runs = runs_in(store)
+    if manifest.run not in runs:
+        raise StoreError(
+            "does not show the manifest that was just written",
+            where=store.uri,
+            do="use a store that shows files as soon as they are written",
+        )
+    if runs - known - {manifest.run}:
+        raise UserError(
+            "another driver has taken over this search",
+            where=store.uri,
+            do="let that one end; if it has ended, --resume",
+        )
+
+
+def read(store: Store, run: str) -> Manifest:
+    """A run's manifest. Raises `StoreError` for one that is torn or missing, `CheckpointError` for
+    one that is forged or of another version.
+    """
+    from cattrs import BaseValidationError, structure
+
+    told = store.read_document(name_of(run))
+    if told.get("format") != FORMAT:
+        raise other_version(store)
+    try:
+        manifest = structure(told, Manifest)
+        assert manifest.run == run, "the run is not the one in the file's name"
+        assert len(manifest.pieces) == manifest.shards > 0, "shards"
+        return manifest
+    except (*MISFITS, BaseValidationError) as error:
+        raise CheckpointError(
+            f"does not fit this model: {type(error).__name__}: {error}", where=store.uri
+        ) from error
+
+
+def other_version(store: Store) -> CheckpointError:
+    """The error for a store that another version wrote."""
+    return CheckpointError(
+        "is of another version of groupcheck",
+        where=store.uri,
+        do="start anew with an empty --store",
+    )
+
+
+def take_over(spec: Spec, store: Store) -> tuple[Manifest, set[str]]:
+    """Registers a new run that goes on from the furthest manifest of this spec: its own manifest,
+    and the runs that were there before it.
+    """
+    known, run = runs_in(store), new_run()
+    if not known:
+        if "manifest.json" in store.names():
+            raise other_version(store)
+        raise StoreError("holds no search", where=store.uri, do="start anew, without --resume")
+    is_settled = False
+    while not is_settled:
+        furthest = _furthest(spec, store, known)
+        ours = evolve(furthest, run=run)
+        keep(store, ours, known)
+        is_settled = read(store, furthest.run) == furthest
+    store.delete([name for name in store.names() if UNFINISHED.fullmatch(name)])
+    return ours, known
+
+
+def _furthest(spec: Spec, store: Store, runs: set[str]) -> Manifest:
+    fitting, misfit = [], None
+    for manifest in [read(store, run) for run in sorted(runs)]:
+        try:
+            same_model(manifest.identity, spec, store.uri)
+            fitting.append(manifest)
+        except CheckpointError as error:
+            misfit = error
+    if misfit and not fitting:
+        raise misfit
+    return max(fitting, key=lambda m: (m.finished, m.level))

@@ -1,0 +1,116 @@
+"""What the driver tells executors: everything that its search learned since it told them last."""
+
+from __future__ import annotations
+
+import uuid
+
+import numpy as np
+from attrs import define, field
+
+from groupcheck.model.engine.fast.checkpoint import rows_again, values_again
+from groupcheck.model.engine.fast.exploration import Kept
+from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.fast.shards.replica import Update
+from groupcheck.model.engine.fast.shards.store import Store
+from groupcheck.model.engine.fast.store import Words
+
+
+@define
+class Telling:
+    """Updates of one search, by one run. `names`: the blocks written so far."""
+
+    search: Search
+    store: Store
+    run: str
+    names: list[str] = field(factory=list)
+    _origins: int = 0
+    _guards: list[int] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self._guards = [0] * sum(len(chunk) for chunk in self.search.packed.shape.columns)
+        if self.search.kept is None:
+            self.search.kept = Kept()
+
+    def tell(self) -> None:
+        """Writes what is new, if anything is."""
+        s = self.search
+        assert s.kept is not None
+        if (
+            self.names
+            and not s.kept.rules
+            and not s.kept.looks
+            and self._origins == len(s.rows.origins)
+        ):
+            return
+        update = Update(
+            s.packed.values.counts(), self._opened(), list(s.packed.filled), list(s.packed.most),
+            np.array(s.rows.origins[self._origins :], np.int64).view(np.uint64), _tape(s.kept.rules), _tape(s.kept.looks), s.kept.rows,
+        )  # fmt: skip
+        name = f"{self.run}/updates/{len(self.names):05}-{uuid.uuid4().hex[:12]}"
+        update.write(self.store, name)
+        self.told(name)
+
+    def told(self, name: str) -> None:
+        """Everything so far is in this block and those before it."""
+        self.names.append(name)
+        self.search.kept = Kept()
+        self._origins = len(self.search.rows.origins)
+
+    def _opened(self) -> list[Words]:
+        """Guards for values that are new since the last update."""
+        values = self.search.packed.values
+        values.refresh()
+        opened = [
+            np.array(values.open_tables(n, first), np.uint64)
+            for n, first in enumerate(self._guards)
+        ]
+        self._guards = [first + len(bits) for first, bits in zip(self._guards, opened)]
+        return opened
+
+
+def _tape(parts: list[Words]) -> Words:
+    return np.concatenate([np.zeros(0, np.uint64), *parts])
+
+
+def relearned(search: Search, store: Store, run: str, names: list[str]) -> Telling:
+    """A search that knows again what it told in these updates: values by calling rules, views by
+    evaluating them, rows as they were.
+    """
+    updates = [Update.read(store.read(name)) for name in names]
+    for update in updates:
+        values_again(search, update.origins.view(np.int64).tolist())
+    search.packed.fit(None)
+    search.resize()
+    looks = [look for update in updates for look in _looks(search, update.looks.tolist())]
+    for table, ids in looks:
+        _view_again(search, table, ids)
+    rows_again(search, _tape([update.rules for update in updates]).tolist())
+    search.packed.filled = list(updates[-1].filled)
+    search.packed.fit(None)
+    search.packed.write(_tape([update.looks for update in updates]), len(looks))
+    telling = Telling(search, store, run)
+    telling._opened()
+    for name in names:
+        telling.told(name)
+    return telling
+
+
+def _view_again(search: Search, number: int, ids: tuple[int, ...]) -> None:
+    """Numbers the value of a view as it was numbered before."""
+    table = search.tables.all[number]
+    if table.view is not None:
+        at = dict(zip(table.inputs, ids))
+        state = tuple(pool.values[at.get(place, 0)] for place, pool in enumerate(search.pools))
+        search.predicates.state_of = lambda _: state  # what a view of views reads
+        search.predicates.row(number, ids, 0, [])
+        search.predicates.state_of = search.state
+
+
+def _looks(search: Search, tape: list[int]) -> list[tuple[int, tuple[int, ...]]]:
+    """(table, numbers of its inputs) of the rows of predicates on a tape."""
+    found, at = [], 0
+    while at < len(tape):
+        end = at + 2 + len(search.tables.all[tape[at]].inputs)
+        found.append((tape[at], tuple(tape[at + 2 : end])))
+        at = end
+    return found

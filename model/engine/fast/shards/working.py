@@ -1,0 +1,375 @@
+"""What an executor does for one shard at one level: take in the states that others found for it,
+expand those that are new, deal out what it finds. Whatever lacks rows is handed to the driver, the
+only one that knows rules. Doing it twice, or on another machine, changes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from attrs import asdict, define, field, frozen
+
+from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.kernels.compiled import PACKING, Unit, is_ready, load
+from groupcheck.model.engine.fast.layout import arrange
+from groupcheck.model.engine.fast.loop import BLOCK, STRETCH
+from groupcheck.model.engine.fast.relaying import in_layout
+from groupcheck.model.engine.fast.shape import Shape
+from groupcheck.model.engine.fast.shards.items import Items, joined, pairs
+from groupcheck.model.engine.fast.shards.owned import Owned, Piece, owned, states_in
+from groupcheck.model.engine.fast.shards.replica import (
+    EndlessError,
+    Replica,
+    Update,
+    dealt,
+    found,
+    found_in,
+)
+from groupcheck.model.engine.fast.shards.store import Store
+from groupcheck.model.engine.fast.store import Words, address
+
+ALL = (1 << 64) - 1
+EXAMINED = 8192  # states at once, so that what they lack fits the queues
+_replicas: dict[str, Replica] = {}  # of this process; one run at a time
+
+
+@frozen
+class Work:
+    """One shard's part of a level. `updates`: all so far. `pieces`: blocks of the shard's states up
+    to the level before, or up to this one where `incoming` (blocks with successors, a section a
+    shard) is None. `left`: the block of items of an earlier round. `most`: states handed back.
+    `is_resumable`: does --resume go on with the store?
+    """
+
+    run: str
+    store: str
+    shard: int
+    shards: int
+    level: int
+    round: int
+    updates: tuple[str, ...]
+    live: int
+    pieces: tuple[Piece, ...]
+    incoming: tuple[str, ...] | None
+    left: str | None
+    most: int
+    is_resumable: bool
+
+
+@frozen(eq=False)
+class Handed:
+    """Items for the driver; `left`: the block with those that would be too many at once."""
+
+    items: Items
+    left: str | None
+
+
+@frozen(eq=False)
+class Report:
+    """What came of it: new states, predicates to be looked up and firings to be completed by the
+    driver.
+
+    `dealt`: a block of successors, a section a shard; `fired`: (kind, how often); `quiet`: states
+    without successors; `bytes`: read, written.
+    """
+
+    shard: int
+    piece: Piece | None
+    examinations: Handed
+    firings: Handed
+    dealt: str | None
+    transitions: int
+    fired: tuple[tuple[int, int], ...]
+    quiet: Words
+    rebuilt: bool
+    bytes: tuple[int, int]
+    memory: int
+
+
+def replica_for(run: str, store: Store, updates: Sequence[str]) -> Replica:
+    """This process's tables of a run, up to date."""
+    replica = _replicas.pop(run, None)
+    if replica is None or replica.applied != list(updates[: len(replica.applied)]):
+        _replicas.clear()
+        replica = Replica(shape_from(store, run))
+    replica.forget()
+    for name in updates[len(replica.applied) :]:
+        replica.apply(name, Update.read(store.read(name)))
+    _replicas[run] = replica  # only now: one that was half updated is of no use
+    return replica
+
+
+def warm() -> None:
+    """Loads the kernels that most models run on, as far as they are compiled already; other ones
+    are loaded, or compiled, by the first task.
+    """
+    for unit in (
+        PACKING,
+        *(Unit(words, urgent) for words in (1, 2, 3) for urgent in (False, True)),
+    ):
+        if is_ready(unit):
+            load(unit)
+
+
+def write_shape(store: Store, run: str, shape: Shape) -> None:
+    """Keeps what a run's executors need to know of the tables."""
+    store.write_document(f"{run}/shape.json", asdict(shape))
+
+
+def shape_from(store: Store, run: str) -> Shape:
+    """What `write_shape` kept."""
+    from cattrs import structure
+
+    return structure(store.read_document(f"{run}/shape.json"), Shape)
+
+
+@define
+class _Shift:
+    """One task under way."""
+
+    work: Work
+    store: Store
+    replica: Replica
+    frontier: Words  # states x words
+    examinations: list[Words] = field(
+        factory=list
+    )  # of what could not be finished; places are those of the frontier
+    firings: list[Words] = field(factory=list)
+    rests: list[Words] = field(factory=list)
+    quiet: list[Words] = field(factory=list)
+    askers: list[Words] = field(factory=list)
+    piece: Piece | None = None
+    rebuilt: bool = False
+    read: int = 0
+    written: int = 0
+    memory: int = 0
+
+    def name(self, what: str) -> str:
+        """A name for a block that no other attempt uses."""
+        w = self.work
+        return f"{w.run}/level-{w.level:05}/{what}-{w.shard:03}-{w.round}-{uuid.uuid4().hex[:12]}"
+
+    # -- arriving
+
+    def arrive(self, there: Owned) -> None:
+        """Takes in what was found for this shard, and writes what is new."""
+        for name in self.work.incoming or ():
+            block = self.store.read(name, [self.work.shard])
+            self.read += block.sections[0].nbytes
+            self._take_in(there, *found_in(block, 0, self.replica.packed))
+        log = self.replica.log
+        self.frontier = log.packed_states(there.states, log.states).copy()
+        if len(self.frontier):
+            self.piece = Piece(self.name("states"), self.work.level, len(self.frontier))
+            self.written += self.store.write(
+                self.piece.name, {"widths": self.replica.widths}, [self.frontier.reshape(-1)]
+            )
+            there.keep(self.replica, [*self.work.pieces, self.piece], log.states)
+        else:
+            there.keep(self.replica, self.work.pieces, log.states)
+        self.memory = log.bytes + 4 * log.size
+
+    def _take_in(self, there: Owned, states: Words, needs: Words) -> None:
+        registers, states = self.replica.registers, np.ascontiguousarray(states)
+        registers[r.LIVE], registers[r.SOURCE] = self.work.live, address(needs)
+        first = 0
+        while first < len(states):
+            self.replica.run(r.TAKE_IN, first, min(len(states), first + EXAMINED), states)
+            if int(registers[r.FROM]) == first:
+                raise UserError(
+                    f"shard {self.work.shard} cannot hold more than {self.replica.log.states:,} states",
+                    do="use more --shards",
+                )
+            first = int(registers[r.FROM])
+            self._note_examinations(there.states)
+
+    def _note_examinations(self, first: int) -> None:
+        """Predicates that were put off, or whose rows were asked for. `first`: the place of the
+        frontier in the log.
+        """
+        put_off = self.replica.taken(r.PUT_OFF, r.PUT_OFF_COUNT, 2).reshape(-1, 2)
+        asked = self.replica.asked()
+        asking = np.column_stack([asked, np.full(len(asked), ALL, np.uint64)])
+        both = np.concatenate([put_off, asking])
+        both[:, 0] -= np.uint64(first)
+        self.examinations.append(both.reshape(-1))
+        self.askers.append(asked - np.uint64(first))
+
+    # -- expanding, in the scratch log: the frontier first, then what it leads to
+
+    def expand(self) -> None:
+        """All successors of the frontier, as far as rows are there."""
+        replica = self.replica
+        replica.scratch_with(self.frontier)
+        replica.registers[r.LIVE] = 0
+        first = 0
+        while first < len(self.frontier):
+            replica.run(r.EXPAND, first, min(len(self.frontier), first + STRETCH))
+            first = int(replica.registers[r.FROM])
+            self._note_firings()
+
+    def _note_firings(self) -> None:
+        replica = self.replica
+        self.firings.append(replica.taken(r.DEFERRED, r.DEFERRED_COUNT, 2))
+        self.quiet.append(replica.taken(r.QUIET, r.QUIET_COUNT))
+        self.rests.append(replica.taken(r.UNSURE, r.UNSURE_COUNT))
+        self.askers.append(replica.asked())
+        if int(replica.registers[r.OVERFLOW]):
+            replica.more_chain_memory()
+
+    def retry(self, items: Items) -> None:
+        """What an earlier round left, with the rows that are there now."""
+        replica = self.replica
+        self.frontier = items.states
+        replica.scratch_with(items.states)
+        replica.registers[r.LIVE] = self.work.live
+        for first in range(0, len(items.examinations), EXAMINED):
+            some = np.ascontiguousarray(items.examinations[first : first + EXAMINED])
+            replica.run(r.RECHECK, 0, len(some), some)
+            self._note_examinations(0)
+        replica.registers[r.LIVE] = 0
+        done, firings = 0, np.ascontiguousarray(items.firings)
+        while done < len(firings):
+            replica.run(r.RETRY, done, len(firings), firings)
+            done = int(replica.registers[r.FROM])
+            self._note_firings()
+        waiting = pairs(self.firings)[:, 0]
+        self.rests.append(items.rests[np.isin(items.rests, waiting)])
+        self._check(np.ascontiguousarray(items.rests[~np.isin(items.rests, waiting)]))
+
+    @contextlib.contextmanager
+    def noting_endless(self) -> Iterator[None]:
+        """A step that never comes to rest ends the task; the driver says which rules are at fault."""
+        try:
+            yield
+        except EndlessError as error:
+            self.rests.append(np.array([error.place], np.uint64))
+
+    def _check(self, places: Words) -> None:
+        """Which of these states, whose rows are all there, have no successor but themselves."""
+        if len(places):
+            self.quiet.append(self.replica.without_successors(places))
+
+    # -- handing over
+
+    def deal(self) -> str | None:
+        """Writes the successors, a section for each shard: the name of the block, if there are any."""
+        log = self.replica.log
+        successors = found(log, len(self.frontier))
+        if not len(successors):
+            return None
+        name = self.name("dealt")
+        sections = [
+            part.reshape(-1) for part in dealt(self.replica.packed, successors, self.work.shards)
+        ]
+        self.written += self.store.write(name, {"widths": self.replica.widths}, sections)
+        return name
+
+    def hand_over(
+        self, examinations: list[Words], firings: list[Words], rests: list[Words]
+    ) -> Handed:
+        """What could not be finished, to the driver."""
+        items = Items(
+            self.frontier,
+            pairs(examinations),
+            pairs(firings),
+            joined(rests),
+            tuple(self.replica.widths),
+        )
+        handed, rest = items.parted(joined(self.askers), self.work.most)
+        if not len(rest):
+            return Handed(handed, None)
+        name = self.name("left")
+        self.written += self.store.write(name, {"widths": self.replica.widths}, rest.sections)
+        return Handed(handed, name)
+
+    def quiet_states(self) -> Words:
+        """States without successors: one for each combination of what the declared ends read."""
+        states = self.frontier[joined(self.quiet)]
+        if not len(states):
+            return states
+        mask = np.zeros(self.replica.packed.words, np.uint64)
+        for place in self.replica.packed.shape.ends:
+            f = self.replica.packed.fields[place]
+            mask[f.word] |= np.uint64(f.mask << f.shift)
+        _, firsts = np.unique(states & mask, axis=0, return_index=True)
+        chosen: Words = states[np.sort(firsts)]
+        return chosen
+
+
+def advance(work: Work) -> Report:
+    """Does one shard's part of a level. Raises `StoreError` where blocks cannot be read or written."""
+    store = Store(work.store, work.is_resumable)
+    replica = replica_for(work.run, store, work.updates)
+    registers, p = replica.registers, replica.packed
+    shift = _Shift(work, store, replica, np.zeros((0, p.words), np.uint64))
+    if work.left is not None:
+        block = store.read(work.left)
+        items = Items.of(block.sections, arrange(block.header["widths"])[0], block.header["widths"])
+        with shift.noting_endless():
+            shift.retry(
+                items.moved_to(
+                    in_layout(items.states, block.header["widths"], replica.packed), replica.widths
+                )
+            )
+    else:
+        if work.incoming is None:
+            shift.frontier = np.concatenate(
+                [
+                    np.zeros((0, p.words), np.uint64),
+                    *(states_in(store, x, replica) for x in work.pieces if x.level == work.level),
+                ]
+            )
+        else:
+            with owned(replica, store, work.run, work.shard, work.pieces) as there:
+                shift.rebuilt = there.rebuilt
+                shift.arrive(there)
+        with shift.noting_endless():
+            shift.expand()
+    dealt_to = shift.deal()
+    examinations = shift.hand_over(shift.examinations, [], [])
+    firings = shift.hand_over([], shift.firings, shift.rests)
+    fired = p.arrays[r.FIRED]
+    kinds = np.flatnonzero(fired)
+    return Report(
+        work.shard, shift.piece, examinations, firings, dealt_to, int(registers[r.TRANSITIONS]),
+        tuple(zip(kinds.tolist(), fired[kinds].tolist())), shift.quiet_states(), shift.rebuilt, (shift.read, shift.written),
+        shift.memory,
+    )  # fmt: skip
+
+
+def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> list[int]:
+    """A state of the shard at the work's level that has the target (one state's words, in the
+    layout of `widths`) as successor: the numbers of its values; empty if there is none.
+    """
+    store = Store(work.store, work.is_resumable)
+    replica = replica_for(work.run, store, work.updates)
+    p, registers = replica.packed, replica.registers
+    none = np.zeros((0, p.words), np.uint64)
+    states = np.concatenate(
+        [none, *(states_in(store, x, replica) for x in work.pieces if x.level == work.level)]
+    )
+    n = len(states)
+    replica.scratch_with(np.concatenate([states, in_layout(target, widths, p)]))
+    registers[r.TARGET], registers[r.BLOCK] = n, 1
+    try:
+        first = 0
+        while first < n:
+            replica.run(r.BACKWARD, first, n)
+            place = int(registers[r.FOUND_AT])
+            if place != r.HASHED:
+                return replica.log.ids(place)
+            registers[r.DEFERRED_COUNT] = 0
+            replica.asked()
+            if int(registers[r.OVERFLOW]):
+                # and the same states again: what did not fit was not looked at
+                replica.more_chain_memory()
+            else:
+                first = int(registers[r.FROM])
+    finally:
+        registers[r.BLOCK] = BLOCK
+    return []

@@ -1,0 +1,394 @@
+"""The member: the classic consumer with its poll thread and its heartbeat thread (protocol.md 2;
+Kafka: AbstractCoordinator, ConsumerCoordinator).
+
+What is left out because nobody could tell: backoffs; a heartbeat while the connection is busy, or
+once the member knows that it must re-join (its answer would change nothing); that a request is
+retried (not sending it yet is the same). A crashed process is one that has not started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+
+from attrs import frozen
+
+from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
+    NONE,
+    NOT_COORDINATOR,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
+from groupcheck.model.protocol.link import Link, send
+from groupcheck.model.protocol.messages import (
+    NO_GENERATION,
+    NO_ID,
+    Answer,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Store,
+    SyncGroup,
+)
+
+
+class Member(IntEnum):
+    """AbstractCoordinator.MemberState."""
+
+    UNJOINED = 0
+    PREPARING = 1
+    COMPLETING = 2
+    STABLE = 3
+
+    __hash__ = int.__hash__
+
+    def __str__(self) -> str:
+        return ("UNJOINED", "PREPARING_REBALANCE", "COMPLETING_REBALANCE", "STABLE")[self]
+
+
+class Prepare(IntEnum):
+    """How far the poll thread is on its way to JoinGroup: onJoinPrepare needed, its commit
+    answered, done; or a SyncGroup to send.
+    """
+
+    NEEDED = 0
+    COMMITTED = 1
+    DONE = 2
+    SYNC = 3
+
+    __hash__ = int.__hash__
+
+
+NOTHING = -1
+RETRIABLE = (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)
+
+
+@frozen
+class Client:
+    """`owned`: partitions that it would fetch, as a bit mask. `rejoin`: told to re-join (meaningful
+    in STABLE). `failed`: it stopped with this code.
+
+    `granted`: the share of a SyncGroup answer whose onJoinComplete has not run yet, or NOTHING.
+    `position`: the next record of the watched partition (-1: not owned, or not fetched yet);
+    `dirty`: it is not committed. `closing`: its last LeaveGroup stands behind a parked request.
+    """
+
+    state: Member = Member.UNJOINED
+    generation: int = NO_GENERATION
+    id: int = NO_ID
+    prepare: Prepare = Prepare.NEEDED
+    rejoin: bool = False
+    owned: int = 0
+    granted: int = NOTHING
+    position: int = -1
+    dirty: bool = False
+    failed: int = NONE
+    closing: bool = False
+
+
+def reset(client: Client, everything: bool) -> Client:
+    """resetStateAndGeneration: the generation is forgotten, with `everything` the member id too;
+    what is owned stays until the next poll.
+    """
+    everything = everything or client.granted != NOTHING
+    return but(
+        client,
+        state=Member.UNJOINED,
+        generation=NO_GENERATION,
+        id=NO_ID if everything else client.id,
+        prepare=Prepare.NEEDED,
+        rejoin=False,
+        granted=NOTHING,
+    )
+
+
+def give_up(client: Client) -> Client:
+    """onPartitionsRevoked (or onPartitionsLost, if the generation is gone) of everything."""
+    return but(client, owned=0, position=-1, dirty=False)
+
+
+def install(client: Client) -> Client:
+    """onJoinComplete: the share is the member's own now, the committed offset is still to be
+    fetched.
+    """
+    return but(
+        client,
+        owned=client.granted,
+        granted=NOTHING,
+        prepare=Prepare.NEEDED,
+        position=-1,
+        dirty=False,
+    )
+
+
+def wants_to_join(client: Client) -> bool:
+    """rejoinNeededOrPending, in a poll that may send JoinGroup."""
+    return (
+        not client.failed
+        and not client.closing
+        and client.prepare != Prepare.SYNC
+        and client.granted == NOTHING
+        and (client.state != Member.STABLE or client.rejoin)
+    )
+
+
+def must_commit_first(client: Client, scope: Scope) -> bool:
+    """onJoinPrepare commits what was processed, as long as the member is STABLE."""
+    stable = client.state == Member.STABLE and client.prepare == Prepare.NEEDED
+    return scope.autocommit and stable and client.position >= 0 and client.dirty
+
+
+def joining(client: Client) -> tuple[Client, JoinGroup]:
+    """The member with its JoinGroup; unless onJoinPrepare has run for this round, everything is
+    given up first.
+    """
+    if client.prepare != Prepare.DONE:
+        client = give_up(client)
+    request = JoinGroup(client.id, client.generation)
+    return but(client, state=Member.PREPARING, prepare=Prepare.DONE, rejoin=False), request
+
+
+def committing(client: Client) -> tuple[Client, OffsetCommit]:
+    return but(client, dirty=False), OffsetCommit(client.id, client.generation, client.position)
+
+
+def can_commit(client: Client) -> bool:
+    """maybeAutoCommitOffsetsAsync in poll, or the application's own commit: only while STABLE."""
+    return (
+        client.state == Member.STABLE
+        and client.granted == NOTHING
+        and client.dirty
+        and client.position >= 0
+        and client.prepare == Prepare.NEEDED
+    )
+
+
+# -- the poll thread
+
+
+@rule("committed_first", "sent")
+def send_join(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+    """The member polls and must (re-)join: it commits, gives up its partitions, and sends
+    JoinGroup.
+    """
+    if wants_to_join(client) and link.idle:
+        if must_commit_first(client, scope):
+            after, commit = committing(client)
+            yield "committed_first", but(after, prepare=Prepare.COMMITTED), send(link, commit)
+        else:
+            after, request = joining(client)
+            yield "sent", after, send(link, request)
+
+
+@rule(when=lambda client: client.prepare == Prepare.SYNC)
+def send_sync(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
+    """The member has its generation and asks for its share; the leader would send the plan too."""
+    if link.parked is None:
+        yield but(client, prepare=Prepare.DONE), send(link, SyncGroup(client.id, client.generation))
+
+
+@rule(when=lambda client: client.granted != NOTHING)
+def join_complete(client: Client) -> Iterator[Client]:
+    """The poll thread runs onJoinComplete: the partitions of the SyncGroup answer become the
+    member's.
+    """
+    yield install(client)
+
+
+@rule(when=lambda client: client.dirty)
+def send_commit(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
+    """The member commits what it has processed."""
+    if can_commit(client) and link.idle:
+        after, request = committing(client)
+        yield after, send(link, request)
+
+
+# -- the heartbeat thread
+
+
+@rule
+def send_heartbeat(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
+    """The heartbeat thread asks whether all is well."""
+    enabled = client.state in (Member.COMPLETING, Member.STABLE) and client.prepare != Prepare.SYNC
+    if enabled and not client.rejoin and link.idle:
+        yield client, send(link, Heartbeat(client.id, client.generation))
+
+
+@rule(when=lambda link: link.orphaned)
+def request_timeout(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
+    """The coordinator never answers this request: the member gives up waiting, connects anew and
+    tries again.
+    """
+    yield client, Link(late=link.late)
+
+
+# -- answers
+
+
+@urgent(
+    "joined",
+    "id_given",
+    "refused",
+    "retry",
+    "fatal",
+    "ignored",
+    when=lambda link: link.answer is not None and isinstance(link.answer.request, JoinGroup),
+)
+def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
+    """JoinGroupResponseHandler."""
+    answer, link = _take(link)
+    request = answer.request
+    assert isinstance(request, JoinGroup)
+    same = (
+        client.id in (request.id, NO_ID) and client.generation == request.claimed
+    )  # joining in one step, it does not know its id yet
+    if answer.code == NONE and client.state != Member.PREPARING:
+        yield "ignored", client, link
+    elif answer.code == NONE:
+        yield (
+            "joined",
+            but(
+                client,
+                state=Member.COMPLETING,
+                generation=answer.generation,
+                id=answer.id,
+                prepare=Prepare.SYNC,
+            ),
+            link,
+        )
+    elif answer.code == MEMBER_ID_REQUIRED:
+        yield "id_given", but(client, id=answer.id, generation=NO_GENERATION), link
+    elif answer.code == UNKNOWN_MEMBER_ID:
+        yield ("refused", reset(client, True), link) if same else ("ignored", client, link)
+    elif answer.code in (*RETRIABLE, REBALANCE_IN_PROGRESS):
+        yield "retry", client, link
+    else:
+        yield "fatal", but(give_up(reset(client, True)), failed=answer.code), link
+
+
+@urgent(
+    "assigned",
+    "refused",
+    "retry",
+    "fatal",
+    "ignored",
+    when=lambda link: link.answer is not None and isinstance(link.answer.request, SyncGroup),
+)
+def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
+    """SyncGroupResponseHandler. Code 14 has no branch there and is fatal to the caller of poll."""
+    answer, link = _take(link)
+    request = answer.request
+    assert isinstance(request, SyncGroup)
+    same = (client.id, client.generation) == (request.id, request.generation)
+    if answer.code == NONE:
+        if client.state == Member.COMPLETING and same:
+            client = but(client, state=Member.STABLE, rejoin=False, granted=answer.share)
+            yield "assigned", install(client) if scope.atomic_complete else client, link
+        else:
+            yield "ignored", client, link
+    elif answer.code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
+        yield (
+            ("refused", reset(client, answer.code == UNKNOWN_MEMBER_ID), link)
+            if same
+            else ("ignored", client, link)
+        )
+    elif answer.code in (COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS):
+        yield "retry", client, link
+    else:
+        yield "fatal", but(give_up(reset(client, True)), failed=answer.code), link
+
+
+@urgent(
+    "well",
+    "told_to_rejoin",
+    "refused",
+    "ignored",
+    when=lambda link: link.answer is not None and isinstance(link.answer.request, Heartbeat),
+)
+def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
+    """HeartbeatResponseHandler: 27 counts as a good heartbeat and asks a STABLE member to re-join;
+    other errors reset if nothing changed meanwhile.
+    """
+    answer, link = _take(link)
+    request = answer.request
+    assert isinstance(request, Heartbeat)
+    same = (client.id, client.generation) == (request.id, request.generation)
+    if answer.code == NONE:
+        yield "well", client, link
+    elif answer.code == REBALANCE_IN_PROGRESS:
+        if client.state == Member.STABLE:
+            yield "told_to_rejoin", but(client, rejoin=True), link
+        else:
+            yield "ignored", client, link
+    elif same and answer.code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
+        yield "refused", reset(client, answer.code == UNKNOWN_MEMBER_ID), link
+    else:
+        yield "ignored", client, link
+
+
+@urgent(
+    "done",
+    "rebalancing",
+    "refused",
+    "retry",
+    "ignored",
+    when=lambda link: (
+        link.answer is not None and isinstance(link.answer.request, OffsetCommit | Store)
+    ),
+)
+def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
+    """OffsetCommitResponseHandler: a refusal of an old generation is harmless only while the member
+    waits for its JoinGroup; later it resets the new one.
+    """
+    answer, link = _take(link)
+    request = answer.request.commit if isinstance(answer.request, Store) else answer.request
+    assert isinstance(request, OffsetCommit)
+    same = (client.id, client.generation) == (request.id, request.generation)
+    held = but(client, dirty=client.position >= 0)
+    if answer.code == NONE:
+        yield "done", client, link
+    elif answer.code == REBALANCE_IN_PROGRESS:
+        yield "rebalancing", but(held, rejoin=held.rejoin or held.state == Member.STABLE), link
+    elif answer.code not in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
+        yield (
+            "retry",
+            but(
+                held, prepare=Prepare.NEEDED if held.prepare == Prepare.COMMITTED else held.prepare
+            ),
+            link,
+        )
+    elif not same and client.state == Member.PREPARING:
+        yield "ignored", client, link
+    else:
+        yield "refused", reset(held, answer.code == UNKNOWN_MEMBER_ID), link
+
+
+@urgent(when=lambda link: link.answer is not None and isinstance(link.answer.request, LeaveGroup))
+def leave_answer(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
+    """LeaveGroup is one shot: whatever the answer is, the member has reset itself before."""
+    yield client, _take(link)[1]
+
+
+@urgent(when=lambda client: client.closing)
+def closed(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
+    """Nothing that it has sent is unanswered any more: the process ends, another may start in its
+    place.
+    """
+    if link.idle and link.request is None:
+        yield Client(), link
+
+
+def _take(link: Link) -> tuple[Answer, Link]:
+    assert link.answer is not None
+    return link.answer, but(link, answer=None)
+
+
+POLL_RULES = (send_join, send_sync, join_complete, send_commit, send_heartbeat, request_timeout)
+ANSWER_RULES = (join_answer, sync_answer, heartbeat_answer, commit_answer, leave_answer, closed)

@@ -1,0 +1,193 @@
+"""What can happen to a member and to its connection, each for one unit of the budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.engine import but, rule
+from groupcheck.model.protocol.classic.client import (
+    Client,
+    Member,
+    Prepare,
+    can_commit,
+    committing,
+    joining,
+    must_commit_first,
+    reset,
+    wants_to_join,
+)
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.link import Link, send, send_into_the_void
+from groupcheck.model.protocol.messages import NO_ID, LeaveGroup, OffsetCommit, Request, SyncGroup
+
+Outcome = tuple[Client, Link, Budget]
+Labelled = tuple[str, Client, Link, Budget]
+
+
+def sends(client: Client, scope: Scope) -> Iterator[tuple[Client, Request]]:
+    """What the member may send next over an idle connection and (heartbeats apart, whose answer
+    changes nothing) how it then stands.
+    """
+    if wants_to_join(client):
+        if must_commit_first(client, scope):
+            after, commit = committing(client)
+            yield but(after, prepare=Prepare.COMMITTED), commit
+        else:
+            yield joining(client)
+    if client.prepare == Prepare.SYNC:
+        yield but(client, prepare=Prepare.DONE), SyncGroup(client.id, client.generation)
+    if can_commit(client):
+        yield committing(client)
+
+
+def _unanswered(before: Client, after: Client, request: Request) -> Client:
+    """Sent, and the connection is gone before the answer: a commit is tried again, a join starts
+    over with the ids it has.
+    """
+    return but(before, prepare=Prepare.NEEDED) if isinstance(request, OffsetCommit) else after
+
+
+def stopped(client: Client) -> bool:
+    """A process that has not started (or was started anew): there is nothing to break."""
+    return client == Client()
+
+
+@rule(when=lambda budget: budget.allows("crash"))
+def crash(client: Client, link: Link, budget: Budget) -> Iterator[Outcome]:
+    """The process dies; another may start in its place."""
+    if not stopped(client):
+        yield Client(), Link(late=link.late), budget.spend("crash")
+
+
+@rule("heard", "behind", "unheard", when=lambda budget: budget.allows("close"))
+def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
+    """The member closes. Behind a parked request its LeaveGroup is read when that is answered, or
+    the member does not wait so long.
+    """
+    if (
+        client.id == NO_ID
+        or client.prepare == Prepare.SYNC
+        or client.failed
+        or (link.queue and link.parked is None)
+    ):
+        return  # what has been sent is read first
+    spent = budget.spend("close")
+    if link.idle:
+        yield "heard", Client(), send_into_the_void(link, LeaveGroup(client.id)), spent
+    else:
+        yield "behind", Client(closing=True), send(link, LeaveGroup(client.id)), spent
+        yield "unheard", Client(), Link(late=link.late), spent
+    if link.idle and spent.allows("lose_request"):
+        yield "unheard", Client(), Link(late=link.late), spent.spend("lose_request")
+
+
+@rule("heard", "unheard", when=lambda budget: budget.allows("poll_timeout"))
+def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
+    """The application did not poll in time: the heartbeat thread leaves the group; the application
+    holds its partitions until it polls again.
+    """
+    if client.state not in (Member.COMPLETING, Member.STABLE):
+        return
+    spent = budget.spend("poll_timeout")
+    if client.prepare != Prepare.SYNC:  # nothing overtakes the SyncGroup, but both may be lost
+        yield "heard", reset(client, True), send(link, LeaveGroup(client.id)), spent
+    if spent.allows("lose_request"):
+        yield "unheard", reset(client, True), Link(late=link.late), spent.spend("lose_request")
+
+
+@rule("commit", "sync", when=lambda budget: budget.allows("lose_request"))
+def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Labelled]:
+    """The commit before revoking never arrives, and the member goes on without it; or the
+    SyncGroup, and it joins again.
+
+    A lost JoinGroup, Heartbeat or other OffsetCommit is the same as one not sent yet.
+    """
+    if client.prepare == Prepare.SYNC and link.parked is None:
+        yield (
+            "sync",
+            but(client, prepare=Prepare.DONE),
+            Link(late=link.late),
+            budget.spend("lose_request"),
+        )
+    if link.idle and wants_to_join(client) and must_commit_first(client, scope):
+        after, _ = committing(client)
+        yield (
+            "commit",
+            but(after, prepare=Prepare.COMMITTED),
+            Link(late=link.late),
+            budget.spend("lose_request"),
+        )
+
+
+@rule(when=lambda budget: budget.allows("lose_response"))
+def lose_response(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
+    """A request is handled, its answer lost with the connection; so is what stands unread behind
+    one that was parked.
+    """
+    if link.idle:
+        for after, request in sends(client, scope):
+            yield (
+                _unanswered(client, after, request),
+                send_into_the_void(link, request),
+                budget.spend("lose_response"),
+            )
+    elif link.parked is None:
+        yield client, Link(late=link.late), budget.spend("lose_response")
+
+
+@rule(when=lambda budget: budget.allows("disconnect"))
+def disconnect(client: Client, link: Link, budget: Budget) -> Iterator[Outcome]:
+    """The connection breaks under a parked request, which stays parked at the coordinator."""
+    if link.parked is not None:
+        yield client, Link(late=link.late), budget.spend("disconnect")
+
+
+@rule(when=lambda budget: budget.allows("delay_request"))
+def delay_request(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
+    """A request is held up on a connection that the member then gives up. (A late heartbeat or
+    fetch changes nothing.)
+    """
+    if link.idle and link.late is None:
+        for after, request in sends(client, scope):
+            yield (
+                _unanswered(client, after, request),
+                Link(late=request),
+                budget.spend("delay_request"),
+            )
+        if (
+            client.id != NO_ID
+            and client.prepare != Prepare.SYNC
+            and budget.spend("delay_request").allows("close")
+        ):
+            spent = budget.spend("delay_request").spend("close")
+            yield Client(), Link(late=LeaveGroup(client.id)), spent
+
+
+@rule(when=lambda budget: budget.allows("late_commit"))
+def late_commit(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
+    """The application commits once more after JoinGroup was sent (some clients do): the commit
+    stands behind the parked request.
+    """
+    if (
+        link.idle
+        and wants_to_join(client)
+        and client.state == Member.STABLE
+        and client.dirty
+        and client.prepare == Prepare.NEEDED
+    ):
+        _, commit = committing(client)
+        after, request = joining(client)
+        yield after, but(send(link, request), queue=(commit,)), budget.spend("late_commit")
+
+
+FAULT_RULES = (
+    crash,
+    close,
+    poll_timeout,
+    lose_request,
+    lose_response,
+    disconnect,
+    delay_request,
+    late_commit,
+)

@@ -1,0 +1,326 @@
+"""The classic coordinator's answers to requests (protocol.md 1.4 to 1.10): one rule an API, each
+over (core, seats[i], link[i]).
+
+Kafka: GroupMetadataManager (classicGroupJoin, classicGroupSync, classicGroupHeartbeat,
+classicGroupLeave) and OffsetMetadataManager; the old GroupCoordinator.scala behaves the same unless
+a rule says otherwise. Assumed: the group exists, sizes and timeouts are in range, no ACLs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.model.engine import but, urgent
+from groupcheck.model.protocol.classic.group import (
+    Core,
+    Phase,
+    Seat,
+    Seats,
+    is_member,
+    remove,
+    supported,
+)
+from groupcheck.model.protocol.classic.rounds import (
+    after_removal,
+    attempt,
+    prepare,
+    succeed,
+    write_record,
+)
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.codes import (
+    GROUP_MAX_SIZE_REACHED,
+    ILLEGAL_GENERATION,
+    INCONSISTENT_GROUP_PROTOCOL,
+    MEMBER_ID_REQUIRED,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
+from groupcheck.model.protocol.link import Link, deliver, mentions, orphan, park, reply
+from groupcheck.model.protocol.messages import (
+    NO_ID,
+    Answer,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Store,
+    SyncGroup,
+)
+
+Outcome = tuple[str, Core, Seats, Link]
+NEVER_TOLD = 100
+
+
+def _new_id(seats: Seats, link: Link) -> int:
+    """The smallest number that no seat, no message on its way and no record still carries.
+
+    An id that goes to a dead connection nobody will ever use: it is taken from numbers of its own,
+    for the member at the other end may hold one of the small numbers that the coordinator has
+    already forgotten.
+    """
+    id = 0 if link.live else NEVER_TOLD
+    while (
+        seats[id] is not None
+        or mentions(link, id)
+        or any(known == id for known, _, _ in seats.durable)
+    ):
+        id += 1
+    return id
+
+
+def accepts(core: Core, seat: Seat | None, scope: Scope) -> bool:
+    """The size rule of KIP-389 (acceptJoiningMember): pending ids are not counted, known members
+    may come back.
+    """
+    if scope.max_size is None or core.phase == Phase.EMPTY:
+        return True
+    if core.phase == Phase.PREPARING:
+        return (seat is not None and seat.member and seat.join) or core.parked < scope.max_size
+    return is_member(seat) or core.members < scope.max_size
+
+
+@urgent(
+    "too_many",
+    "inconsistent",
+    "id_required",
+    "added",
+    "unknown",
+    "parked",
+    "unchanged",
+    "restarted",
+    when=lambda link: isinstance(link.request, JoinGroup),
+)
+def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    """A member wants to be in the group. First without an id: it is given one and must come again
+    (KIP-394). Then it waits for the round.
+    """
+    request = link.request
+    assert isinstance(request, JoinGroup)
+    seat = seats[request.id]
+    if not accepts(core, seat, scope):
+        yield from _too_many(core, seats, link, scope)
+    elif not agrees(core, seats, scope):
+        yield "inconsistent", core, seats, reply(link, Answer(request, INCONSISTENT_GROUP_PROTOCOL))
+    elif request.id == NO_ID:
+        id = _new_id(seats, link)
+        if scope.two_step:
+            seats = seats.put(id, Seat())
+            yield (
+                "id_required",
+                but(core, pending=core.pending + 1),
+                seats,
+                reply(link, Answer(request, MEMBER_ID_REQUIRED, id)),
+            )
+        else:
+            yield _add(core, seats, link, id, JoinGroup(id, request.claimed), scope)
+    elif seat is None or (seat.member and core.phase == Phase.EMPTY):
+        yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
+    elif not seat.member:
+        yield _add(but(core, pending=core.pending - 1), seats, link, request.id, request, scope)
+    else:
+        yield from _join_again(core, seats, link, seat, scope)
+
+
+def agrees(core: Core, seats: Seats, scope: Scope) -> bool:
+    """The protocol rule (supportsProtocols): some assignor of the joiner's list is supported by all
+    members; an Empty group takes any.
+    """
+    if not core.support or core.phase == Phase.EMPTY:
+        return True
+    return any(
+        n == core.members and name in seats.listed
+        for n, name in zip(core.support, scope.assignors_listed, strict=True)
+    )
+
+
+def _too_many(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    request = link.request
+    assert isinstance(request, JoinGroup)
+    if seats[request.id] is not None:
+        core, seats = remove(core, seats, request.id, scope)
+        core = succeed(core)
+    yield "too_many", core, seats, reply(link, Answer(request, GROUP_MAX_SIZE_REACHED))
+
+
+def _add(
+    core: Core, seats: Seats, link: Link, id: int, request: JoinGroup, scope: Scope
+) -> Outcome:
+    """addMemberAndRebalance: the newcomer is parked with the five-minute timer; the round starts,
+    or may now complete. The first one leads.
+    """
+    if not core.members:
+        core, seats = but(core, led=True, leader_parked=True), but(seats, leader=id)
+    seat = Seat(True, new="new_member_timeout" in core.keeps, join=True, claimed=request.claimed)
+    core = but(
+        core,
+        members=core.members + 1,
+        parked=core.parked + 1,
+        support=supported(core.support, seats, 1, scope),
+    )
+    core = (
+        attempt(but(core, extended=core.initial), scope)
+        if core.phase == Phase.PREPARING
+        else prepare(core)
+    )
+    return "added", core, seats.put(id, seat), park(link, request)
+
+
+def _join_again(
+    core: Core, seats: Seats, link: Link, seat: Seat, scope: Scope
+) -> Iterator[Outcome]:
+    """A known member: parked in a running round; answered at once if nothing changed; otherwise (or
+    if it leads a Stable group) a new round.
+    """
+    request = link.request
+    assert isinstance(request, JoinGroup)
+    leads = seats.leader == request.id
+    same = seat.claimed == request.claimed and not (seat.loaded and len(seats.listed) > 1)
+    unchanged = same and (core.phase == Phase.COMPLETING or not leads)
+    if core.phase != Phase.PREPARING and unchanged:
+        yield (
+            "unchanged",
+            core,
+            seats,
+            reply(link, Answer(request, NONE, request.id, core.generation)),
+        )
+        return
+    if seat.loaded:
+        core = but(
+            core,
+            support=supported(
+                supported(core.support, seats, -1, scope, core.assignor), seats, 1, scope
+            ),
+        )
+    core = but(
+        core, parked=core.parked + (not seat.join), leader_parked=core.leader_parked or leads
+    )
+    seats = seats.put(request.id, but(seat, join=True, claimed=request.claimed, loaded=False))
+    if core.phase == Phase.PREPARING:
+        yield "parked", attempt(core, scope), seats, park(link, request)
+        return
+    yield "restarted", prepare(core), seats, park(link, request)
+
+
+@urgent(
+    "unknown",
+    "illegal_generation",
+    "rebalancing",
+    "stable",
+    "led",
+    "parked",
+    when=lambda link: isinstance(link.request, SyncGroup),
+)
+def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    """A member asks for its share: it waits until the leader's plan is written, or has it at once
+    in a Stable group.
+    """
+    request = link.request
+    assert isinstance(request, SyncGroup)
+    seat = seats[request.id]
+    if seat is None or not seat.member or core.phase == Phase.EMPTY:
+        yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
+    elif request.generation != core.generation:
+        yield "illegal_generation", core, seats, reply(link, Answer(request, ILLEGAL_GENERATION))
+    elif core.phase == Phase.PREPARING:
+        yield "rebalancing", core, seats, reply(link, Answer(request, REBALANCE_IN_PROGRESS))
+    else:
+        due = core.due - seat.due
+        core = but(core, due=due, deadline=core.deadline and due > 0)
+        if core.phase == Phase.STABLE:
+            seats = seats.put(request.id, but(seat, due=False))
+            yield (
+                "stable",
+                core,
+                seats,
+                reply(link, Answer(request, NONE, request.id, request.generation, seat.share)),
+            )
+        else:
+            leads = seats.leader == request.id and not core.appending
+            seats = seats.put(request.id, but(seat, sync=True, due=False))
+            core = but(core, appending=core.appending or leads)
+            yield "led" if leads else "parked", core, seats, park(link, request)
+            if leads and "fail_over" in core.keeps:
+                yield "led", write_record(core, scope), seats, park(link, request)
+
+
+@urgent(
+    "unknown",
+    "illegal_generation",
+    "rebalancing",
+    "accepted",
+    when=lambda link: isinstance(link.request, Heartbeat),
+)
+def heartbeat(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
+    """A member says that it lives, and hears whether a round is running or whether it is still
+    known.
+    """
+    request = link.request
+    assert isinstance(request, Heartbeat)
+    if not is_member(seats[request.id]) or (
+        request.generation == core.generation and core.phase == Phase.EMPTY
+    ):
+        yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
+    elif request.generation != core.generation:
+        yield "illegal_generation", core, seats, reply(link, Answer(request, ILLEGAL_GENERATION))
+    elif core.phase == Phase.PREPARING:
+        yield "rebalancing", core, seats, reply(link, Answer(request, REBALANCE_IN_PROGRESS))
+    else:
+        yield "accepted", core, seats, reply(link, Answer(request))
+
+
+@urgent("unknown", "pending", "left", when=lambda link: isinstance(link.request, LeaveGroup))
+def leave_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
+    """A member leaves. In the new coordinator the leaving of an id that never joined counts as well
+    and starts a round in a Stable group.
+    """
+    request = link.request
+    assert isinstance(request, LeaveGroup)
+    seat = seats[request.id]
+    if seat is None:
+        yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
+        return
+    core, seats = remove(core, seats, request.id, scope)
+    link = _forget(link, seat, request.id)
+    yield (
+        "left" if seat.member else "pending",
+        after_removal(core, scope),
+        seats,
+        reply(link, Answer(request)),
+    )
+
+
+def _forget(link: Link, seat: Seat, id: int) -> Link:
+    """A removed member's parked JoinGroup is answered, its parked SyncGroup never is (seen on the
+    real coordinator).
+    """
+    if seat.join and isinstance(link.parked, JoinGroup):
+        link = deliver(link, JoinGroup, id, Answer(link.parked, UNKNOWN_MEMBER_ID))
+    return orphan(link, SyncGroup, id) if seat.sync else link
+
+
+@urgent(
+    "unknown",
+    "illegal_generation",
+    "rebalancing",
+    "accepted",
+    when=lambda link: isinstance(link.request, OffsetCommit),
+)
+def offset_commit(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
+    """A member commits: refused unless it is a member and of the current generation. That it owns
+    the partition is never checked.
+    """
+    request = link.request
+    assert isinstance(request, OffsetCommit)
+    if not is_member(seats[request.id]) or core.phase == Phase.EMPTY:
+        yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
+    elif request.generation != core.generation:
+        yield "illegal_generation", core, seats, reply(link, Answer(request, ILLEGAL_GENERATION))
+    elif core.phase == Phase.COMPLETING:
+        yield "rebalancing", core, seats, reply(link, Answer(request, REBALANCE_IN_PROGRESS))
+    else:
+        yield "accepted", core, seats, but(link, request=Store(request))
+
+
+REQUEST_RULES = (join_group, sync_group, heartbeat, leave_group, offset_commit)

@@ -1,0 +1,213 @@
+"""A path of the classic protocol as a `Story`: members and coordinator as lanes, messages,
+ownership, generations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from groupcheck.model.engine.verdict import Firing, Path, Step
+from groupcheck.model.protocol.classic.group import is_member
+from groupcheck.model.protocol.classic.telling import (
+    CODES,
+    COORDINATOR,
+    REQUESTS,
+    TO_MEMBER,
+    member,
+    sent,
+    subject,
+    tell,
+)
+from groupcheck.model.protocol.codes import name_of
+from groupcheck.model.protocol.story import Era, Lane, Line, Message, Note, Span, Story
+
+ROUTINE = {"send_heartbeat": "heartbeat_answer:well", "fetch_offset": None}
+TIMERS = (
+    "initial_delay",
+    "rebalance_timeout",
+    "sync_timeout",
+    "session_timeout",
+    "new_member_timeout",
+    "request_timeout",
+)
+FAULTS = (
+    "crash",
+    "close",
+    "poll_timeout",
+    "disconnect",
+    "append_failed",
+    "fail_over",
+    "lose_request",
+    "lose_response",
+    "delay_request",
+    "late_commit",
+)
+LOST = {  # what is sent and never read
+    "lose_request:commit": "OffsetCommit",
+    "lose_request:sync": "SyncGroup",
+    "close:unheard": "LeaveGroup",
+    "poll_timeout:unheard": "LeaveGroup",
+}
+ANSWERS = {
+    "join_answer": "JoinGroup",
+    "sync_answer": "SyncGroup",
+    "heartbeat_answer": "Heartbeat",
+    "commit_answer": "OffsetCommit",
+}
+
+
+def story(path: Path) -> Story:
+    """The story of a path; it knows nothing of what breaks at its end."""
+    states = [_named(path, s) for s in path.states]
+    members = range(len(states[0]["client"]))
+    lanes = (Lane(COORDINATOR, "coordinator"), *(Lane(member(i), member(i), i) for i in members))
+    lines, events, eras = [], [], []
+    for number, step in enumerate(path.steps, 1):
+        before, after = states[number - 1], states[number]
+        lines.append(_line(number, step, before, after))
+        events += list(_events(number, step, path, after))
+        if after["core"].generation > before["core"].generation:
+            eras.append(Era(number, f"generation {after['core'].generation}"))
+    spans = [*_phases(states), *(span for i in members for span in _owned(states, i))]
+    return Story("classic group", lanes, lines, events, spans, eras)
+
+
+def _named(path: Path, state: tuple[Any, ...]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for (name, index), value in zip(path.places, state, strict=True):
+        out[name] = value if index is None else (*out.get(name, ()), value)
+    return out
+
+
+def _line(number: int, step: Step, before: dict[str, Any], after: dict[str, Any]) -> Line:
+    who = subject(step.firing)
+    lane = COORDINATOR if who == "the coordinator" else who
+    rule = step.firing.name.partition(":")[0]
+    dull = rule in ROUTINE and (
+        ROUTINE[rule] is None or ROUTINE[rule] in [u.name for u in step.urgent]
+    )
+    return Line(number, lane, tell(step, before, after), tuple(_changes(before, after)), not dull)
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
+    old, new = before["core"], after["core"]
+    if old.phase != new.phase:
+        yield f"group {old.phase} -> {new.phase}"
+    if old.generation != new.generation:
+        yield f"generation {old.generation} -> {new.generation}"
+    for i, (a, b) in enumerate(zip(before["client"], after["client"], strict=True)):
+        if a.state != b.state:
+            yield f"{member(i)} {a.state} -> {b.state}"
+        if a.owned != b.owned:
+            yield f"{member(i)} owns {_set(a.owned)} -> {_set(b.owned)}"
+    for name in ("committed", "processed"):
+        if getattr(before["offsets"], name) != getattr(after["offsets"], name):
+            yield f"{name} {getattr(before['offsets'], name)} -> {getattr(after['offsets'], name)}"
+
+
+def _set(mask: int) -> str:
+    return "{" + ", ".join(f"p{k}" for k in range(mask.bit_length()) if mask >> k & 1) + "}"
+
+
+def _events(number: int, step: Step, path: Path, after: dict[str, Any]) -> Iterator[Message | Note]:
+    rule = step.firing.name.partition(":")[0]
+    lane = COORDINATOR if subject(step.firing) == "the coordinator" else subject(step.firing)
+    if rule in TIMERS:
+        whom = f" of {member(step.firing.me)}" if step.firing.name in TO_MEMBER else ""
+        yield Note(number, lane, rule.replace("_", " ") + whom, "timer")
+    elif rule in FAULTS:
+        yield Note(number, lane, rule.replace("_", " "), "fault")
+    elif rule in ("process_record", "fetch_offset", "join_complete", "append_committed"):
+        yield Note(number, lane, rule.replace("_", " "))
+    if rule == "delay_request":
+        yield Message(
+            number, lane, COORDINATOR, sent(step, after), _arrival(path, number, step.firing.me)
+        )
+    if step.firing.name in LOST:
+        yield Message(number, lane, COORDINATOR, LOST[step.firing.name], lost=True)
+    code: int | None = 15 if rule == "append_failed" else 27
+    for firing in step.urgent:
+        yield from _messages(number, step, firing, code, after)
+        code = CODES.get(firing.name, code)
+
+
+def _messages(
+    number: int, step: Step, firing: Firing, code: int | None, after: dict[str, Any]
+) -> Iterator[Message]:
+    """The arrows of one urgent outcome; `code`: what the coordinator has answered last in this
+    step.
+    """
+    handler, _, label = firing.name.partition(":")
+    if handler not in REQUESTS and handler not in ANSWERS:
+        return
+    who = member(firing.me)
+    if handler in REQUESTS:
+        if step.firing.name != "late_request":
+            yield Message(number, who, COORDINATOR, REQUESTS[handler])
+        answer = CODES[firing.name]
+        if answer is not None and step.firing.name in ("lose_response", "close:heard"):
+            yield Message(
+                number, COORDINATOR, who, f"{REQUESTS[handler]}: {name_of(answer)}", lost=True
+            )
+    else:
+        text = f"{ANSWERS[handler]}: {name_of(code if code is not None else 0)}"
+        if label == "joined":
+            text = f"JoinGroup: generation {after['client'][firing.me].generation}"
+        elif label == "assigned":
+            text = f"SyncGroup: {_set(after['client'][firing.me].owned)}"
+        yield Message(number, COORDINATOR, who, text)
+
+
+def _arrival(path: Path, number: int, me: int | None) -> int | None:
+    """The step in which a request that was held up arrives, if it does."""
+    later = enumerate(path.steps[number:], number + 1)
+    return next(
+        (
+            k
+            for k, step in later
+            if step.firing == Firing("late_request", step.firing.me, 0) and step.firing.me == me
+        ),
+        None,
+    )
+
+
+def _phases(states: list[dict[str, Any]]) -> Iterator[Span]:
+    yield from _spans(COORDINATOR, [str(s["core"].phase) for s in states], "phase")
+
+
+def _owned(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
+    """For each partition: from when to when member i owns it, and from when to when it only
+    believes so.
+    """
+    bits = max(s["client"][i].owned for s in states).bit_length()
+    for p in range(bits):
+        kinds = [
+            "" if not s["client"][i].owned >> p & 1 else "owns" if _current(s, i) else "stale"
+            for s in states
+        ]
+        for span in _spans(member(i), kinds, "owns"):
+            if span.text:
+                yield Span(
+                    span.lane,
+                    span.since,
+                    span.until,
+                    f"p{p}",
+                    "stale" if span.text == "stale" else "owns",
+                )
+
+
+def _current(state: dict[str, Any], i: int) -> bool:
+    client = state["client"][i]
+    return bool(
+        is_member(state["seats"][i][client.id]) and client.generation == state["core"].generation
+    )
+
+
+def _spans(lane: str, values: list[str], kind: Any) -> Iterator[Span]:
+    """Runs of equal values; a value that begins in state k begins in step k."""
+    since = 0
+    for k in range(1, len(values) + 1):
+        if k == len(values) or values[k] != values[since]:
+            yield Span(lane, since, None if k == len(values) else k, values[since], kind)
+            since = k

@@ -1,0 +1,176 @@
+"""`groupcheck conform assignors` at the terminal: progress, the table, the smallest examples."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.conform_inputs import MEMBERS
+from groupcheck.oracles.assignment.conformance import (
+    RANDOM,
+    AssignorConformance,
+    Progress,
+    all_inputs,
+    compare,
+    example_shown,
+    findings_shown,
+)
+from groupcheck.oracles.explain.subject import one_of
+from groupcheck.oracles.kafka.assignors import ASSIGNORS
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.printable import as_json
+from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.text import as_plain
+
+LONGEST = 500  # characters of an example at the terminal
+NOT_HERE = {
+    "generations": "--generations",
+    "faults": "--fault",
+    "settings": "--set",
+    "mutation": "--mutation",
+    "max_rows": "--max-rows",
+}
+
+
+def run(
+    *,
+    kafka: str,
+    as_json: bool,
+    assignors: Sequence[str] = (),
+    members: int | None = None,
+    seed: int = 0,
+    diff: tuple[str, str] | None = None,
+    findings: bool = False,
+    random: int = RANDOM,
+    **others: Any,
+) -> int:
+    """Compares, prints what became of it, and gives the exit code: 0 all agree, 1 some differ."""
+    _fit(others, assignors, members)
+    most = MEMBERS if members is None else members
+    with ExitStack() as open_drivers:
+        new = open_drivers.enter_context(Driver(known(diff[1] if diff else kafka), long_run=True))
+        old = open_drivers.enter_context(Driver(known(diff[0]), long_run=True)) if diff else None
+        with _meter() as progress:
+            result = compare(
+                new,
+                assignors or ASSIGNORS,
+                inputs=lambda assignor: all_inputs(assignor, most, random, seed),
+                older=old,
+                seed=seed,
+                findings=findings,
+                progress=progress,
+            )
+    if as_json:
+        sys.stdout.write(as_text(result.document()))
+    elif sys.stdout.isatty():
+        Console(highlight=False).print(view(result))
+    else:
+        sys.stdout.write(as_plain(view(result)))
+    return result.exit_code
+
+
+def _fit(others: dict[str, Any], assignors: Sequence[str], members: int | None) -> None:
+    """Raises `UserError` for what the comparison of assignors does not have."""
+    for name in NOT_HERE:
+        if others.get(name):
+            raise UserError(
+                "the assignors have no such thing", where=NOT_HERE[name], do="leave it out"
+            )
+    for name in assignors:
+        if name not in ASSIGNORS:
+            raise one_of("assignor of Kafka's", name, ASSIGNORS)
+    if members is not None and not 1 <= members <= MEMBERS:
+        raise UserError(
+            f"everything there is for {members} members is too much",
+            where="--members",
+            do=f"take 1 to {MEMBERS}",
+        )
+
+
+@contextmanager
+def _meter() -> Iterator[Progress | None]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.live import Live
+
+    began = time.perf_counter()
+
+    def line(assignor: str, inputs: int, differing: int) -> Text:
+        seconds = time.perf_counter() - began
+        return Text(
+            f"{assignor}: {inputs:,} inputs, {differing:,} differ  {seconds:.0f} s",
+            overflow="ellipsis",
+            no_wrap=True,
+        )
+
+    with Live(
+        Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True
+    ) as live:
+        yield lambda *seen: live.update(line(*seen))
+
+
+def view(result: AssignorConformance) -> RenderableType:
+    """The table, then the smallest input of each kind of difference."""
+    real, other = result.sides
+    said, colour = ("differs", "bold red") if result.differing else ("agrees", "bold green")
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("assignor", no_wrap=True)
+    for name in ("inputs", "agreeing", "differing", "throws", "inputs/s"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for t in result.tallies:
+        rate = f"{t.inputs / t.seconds:,.0f}" if t.seconds else ""
+        table.add_row(
+            t.assignor,
+            *(f"{n:,}" for n in (t.inputs, t.inputs - t.differing, t.differing, t.threw)),
+            rate,
+        )
+    out: list[RenderableType] = [
+        Text.assemble((said, colour), f"  the assignors of {other} and of {real}"),
+        Padding(table, (0, 0, 0, 2)),
+    ]
+    for t in result.tallies:
+        out += [
+            Text(f"\n{t.assignor}", "bold"),
+            *(Text(f"  {number:>9,}  {bound}", "dim") for bound, number in t.bounds),
+        ]
+        for kind, (number, example) in sorted(t.differences.items()):
+            told = example_shown(example, result.sides)
+            out.append(Text(f"\n  {kind}, {number:,} times; the smallest input:", "bold red"))
+            out += [Text(f"    {name}: {_short(value)}") for name, value in told.items()]
+        if t.asked is not None:
+            out += _findings(t.asked.answers, findings_shown(t.asked))
+    return Group(*out)
+
+
+def _findings(asked: int, findings: Sequence[dict[str, Any]]) -> list[Text]:
+    """The promises that Kafka's own answers break."""
+    if not findings:
+        return [Text(f"  its promises were asked of {asked:,} answers and never broken")]
+    out = [Text(f"  its promises were asked of {asked:,} answers:")]
+    for found in findings:
+        why = "; ".join(found["circumstances"]) or "nothing unusual"
+        out.append(
+            Text(
+                f"\n  {found['promise']} is broken by {found['answers']:,} where {why}:"
+                f" {found['words']}",
+                "bold red",
+            )
+        )
+        out += [Text(f"    {name}: {_short(found[name])}") for name in ("input", "answer")]
+    return out
+
+
+def _short(value: Any) -> str:
+    text = as_json(value)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... (--json has it all)"

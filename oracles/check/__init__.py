@@ -1,0 +1,1 @@
+"""`groupcheck check`: a question explored, and its answer explained."""

@@ -1,0 +1,348 @@
+"""One question, one answer: explore a variant at a scope, or a spec of your own, and keep what is
+needed to explain the verdict.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral, Real
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from groupcheck.model.engine import Limits, Spec, UserError
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.verdict import (
+    Progress,
+    Verdict,
+    Violation,
+)
+from groupcheck.oracles.explain.answer import Answer, Walked
+from groupcheck.oracles.explain.subject import Subject, one_of, subject
+from groupcheck.oracles.explain.zeros import judged
+
+if TYPE_CHECKING:
+    from groupcheck.oracles.show.report import Report
+
+__all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk"]
+
+ENGINES = ("fast", "reference")
+
+
+@attrs.frozen
+class Spreading:
+    """Where a search is spread: a master of Spark (None: this process alone), a store's URI, how
+    many shards, from which width of a level on.
+    """
+
+    master: str | None = None
+    store: str | None = None
+    shards: int | None = None
+    hand_over: int | None = None
+
+
+@attrs.frozen(slots=False, repr=False)
+class CheckResult(Answer):
+    """A verdict and what it is about. Prints as text, shows itself in a notebook, and is true only
+    if the verdict is `holds`.
+    """
+
+    def __repr__(self) -> str:
+        v = self.verdict
+        broken = "".join(f", {x.invariant} breaks at depth {x.depth}" for x in v.violations[:1])
+        return f"<CheckResult {self.subject.title}: {v.verdict}, {v.states:,} states{broken}>"
+
+    def explain(self) -> str:
+        """The counterexamples as text: a paragraph and a table of steps each; empty where there is
+        none.
+        """
+        from groupcheck.oracles.show.text import explanations_text
+
+        return explanations_text(self.explanations)
+
+    def report(self) -> Report:
+        """Headline, numbers and explanations, ready to be shown."""
+        from groupcheck.oracles.show.report import report
+
+        return report(self)
+
+    def document(self) -> dict[str, Any]:
+        """The verdict as plain JSON, schema groupcheck.verdict/2."""
+        from groupcheck.oracles.show.document import verdict_document
+
+        return verdict_document(self)
+
+    def html(self) -> str:
+        """A page of its own with the verdict and a swim-lane picture of each counterexample."""
+        from groupcheck.oracles.show.html import page
+
+        return page(self.report())
+
+    def svg(self) -> str:
+        """The swim-lane of the first counterexample alone. Raises `UserError` where there is none."""
+        from groupcheck.oracles.show.html import image
+
+        self._first("SVG")
+        return image(self.explanations[0])
+
+    def itf(self) -> dict[str, Any]:
+        """The first counterexample in the Informal Trace Format. Raises `UserError` where there is
+        none.
+        """
+        from groupcheck.oracles.show.itf import trace
+
+        return trace(self.subject, self._first("ITF"))
+
+    def pytest(self) -> str:
+        """The text of a test file that reproduces the counterexamples. Raises `UserError` where
+        there is none.
+        """
+        from groupcheck.oracles.show.pytest_export import test_file
+
+        self._first("pytest")
+        return test_file(self)
+
+    def save(self, path: str | FilePath) -> None:
+        """Writes the page of `html` to a file."""
+        from groupcheck.oracles.show.files import write
+
+        write(FilePath(path), self.html())
+
+    def __str__(self) -> str:
+        from groupcheck.oracles.show.text import report_text
+
+        return report_text(self.report())
+
+    def _repr_html_(self) -> str:
+        from groupcheck.oracles.show.html import fragment
+
+        return fragment(self.report())
+
+    def _first(self, what: str) -> Violation:
+        if not self.verdict.violations:
+            raise UserError(
+                f"there is no counterexample to write as {what}: {self.subject.title} is {self.verdict.verdict}"
+            )
+        return self.verdict.violations[0]
+
+
+@attrs.frozen(slots=False, repr=False)
+class Followed(Walked):
+    """Where a key leads. Prints as text and shows itself in a notebook."""
+
+    def __repr__(self) -> str:
+        broken = ", ".join(self.broken) or "nothing"
+        steps = len(self.path.steps)
+        return f"<Followed {self.subject.title}: {steps} steps, breaks {broken}>"
+
+    def report(self) -> Report:
+        """Headline and explanations, ready to be shown."""
+        from groupcheck.oracles.show.report import Report, scope_words
+
+        return Report(
+            "",
+            self.subject.title,
+            f"key {self.key}",
+            (("scope", scope_words(self.subject)),),
+            self.explanations,
+        )
+
+    def document(self) -> dict[str, Any]:
+        """The path as plain JSON, schema groupcheck.path/1."""
+        from groupcheck.oracles.show.document import path_document
+
+        return path_document(self)
+
+    def __str__(self) -> str:
+        from groupcheck.oracles.show.text import report_text
+
+        return report_text(self.report())
+
+    def _repr_html_(self) -> str:
+        from groupcheck.oracles.show.html import fragment
+
+        return fragment(self.report())
+
+
+def check(
+    what: str | Spec,
+    *,
+    engine: str = "fast",
+    workers: int = 1,
+    max_states: int | None = None,
+    max_seconds: float | None = None,
+    max_memory: int | None = None,
+    checkpoint: str | FilePath | None = None,
+    resume: str | FilePath | None = None,
+    spark: str | None = None,
+    store: str | None = None,
+    shards: int | None = None,
+    hand_over: int | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    mutation: str | None = None,
+    invariants: Sequence[str] = (),
+    goals: Sequence[str] = (),
+    faults: Mapping[str, int] | None = None,
+    **scope: Any,
+) -> CheckResult:
+    """Explores a variant (`check("classic", members=3, faults={"crash": 1})`) or a spec of your
+    own, and answers with the verdict.
+
+    `scope`: fields of the variant's scope. `max_memory`: bytes that this process may hold resident
+    (with `spark`: it and all that it starts). `invariants`: names of those to check (all, if none).
+    `faults`, each with its budget, and `goals`: where one of them never happens, the verdict is
+    `unknown`. `checkpoint` and `resume` are directories. `spark`: a master of Spark, over whose
+    executors the search is spread; `store` the URI where it keeps its states (then `resume` is such
+    a URI, too), `shards` how many parts, `hand_over` how wide a level is that goes to them. Raises
+    `UserError` (`groupcheck.UserError`) for whatever does not exist or fit.
+    """
+    about = subject(
+        what, mutation=mutation, invariants=invariants, goals=goals, faults=faults, **scope
+    )
+    limits = Limits(max_states, max_seconds, max_memory)
+    spread = Spreading(spark, store, shards, hand_over)
+    return run(
+        about,
+        limits,
+        progress,
+        engine=engine,
+        workers=workers,
+        checkpoint=checkpoint,
+        resume=resume,
+        spread=spread,
+    )
+
+
+def run(
+    about: Subject,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    engine: str = "fast",
+    workers: int = 1,
+    checkpoint: str | FilePath | None = None,
+    resume: str | FilePath | None = None,
+    spread: Spreading = Spreading(),
+) -> CheckResult:
+    """Explores a subject with one of the two engines, in this process or over a cluster."""
+    if engine not in ENGINES:
+        raise one_of("engine", engine, ENGINES)
+    _must_fit(limits, workers, spread, {"checkpoint": checkpoint, "resume": resume})
+    if spread.master is not None:
+        verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
+        return CheckResult(about, judged(about, verdict))
+    for name, given in (
+        ("--store", spread.store),
+        ("--shards", spread.shards),
+        ("--hand-over", spread.hand_over),
+    ):
+        if given is not None:
+            raise UserError(
+                "is for a search over a cluster", where=name, do="give --spark MASTER too"
+            )
+    for name, place in (("--resume", resume), ("--checkpoint", checkpoint)):
+        if place is not None and re.match(r"[\w+.-]{2,}:/", str(place)):
+            raise UserError(
+                "is the address of a store, not a directory here",
+                where=name,
+                do="a store is for a search over a cluster: give --spark MASTER too",
+            )
+    if engine == "reference":
+        if checkpoint or resume or workers != 1 or limits.memory is not None:
+            raise UserError(
+                "the reference engine knows no workers, memory limit or checkpoints",
+                do="leave out --engine reference",
+            )
+        from groupcheck.model.engine.reference import explore
+
+        return CheckResult(about, judged(about, explore(about.spec, limits, progress)), engine)
+    from groupcheck.model.engine.fast.explore import explore as explore_fast
+
+    verdict = explore_fast(
+        about.spec, limits, progress, workers=workers, checkpoint=checkpoint, resume=resume
+    )
+    return CheckResult(about, judged(about, verdict), engine)
+
+
+def _must_fit(
+    limits: Limits, workers: object, spread: Spreading, places: Mapping[str, object]
+) -> None:
+    """Raises `UserError` for a number that is none or too small, and for a place that is none."""
+    if workers is None:
+        raise UserError("workers is None, not 1 or more")
+    for name, value, least, most in (
+        ("workers", workers, 1, math.inf),
+        ("max states", limits.states, 1, math.inf),
+        ("max memory", limits.memory, 1, math.inf),
+        ("shards", spread.shards, 1, 1 << 30),
+        ("hand over", spread.hand_over, 0, 1 << 30),
+    ):
+        if value is not None and not (
+            isinstance(value, Integral)
+            and not isinstance(value, bool)
+            and least <= int(value) < most
+        ):
+            raise UserError(f"{name} is {value!r}, not {least} or more")
+    seconds: object = limits.seconds
+    if seconds is not None and not (
+        isinstance(seconds, Real) and not isinstance(seconds, bool) and float(seconds) > 0
+    ):
+        raise UserError(f"max seconds is {seconds!r}, not more than 0")
+    for name, place in {**places, "spark": spread.master, "store": spread.store}.items():
+        if place is not None and (not isinstance(place, str | os.PathLike) or not os.fspath(place)):
+            raise UserError(f"{name} is {place!r}, neither a path nor an address")
+
+
+def _spread(
+    about: Subject,
+    limits: Limits,
+    progress: Callable[[Progress], None] | None,
+    spread: Spreading,
+    engine: str,
+    workers: int,
+    checkpoint: str | FilePath | None,
+    resume: str | FilePath | None,
+) -> Verdict:
+    if engine != "fast" or checkpoint or workers != 1:
+        raise UserError(
+            "the store keeps a search over a cluster",
+            where="--spark",
+            do="leave out --engine, --workers and --checkpoint",
+        )
+    from groupcheck.model.engine.fast.shards.distribute import WIDEST
+    from groupcheck.oracles.spark.check import explore
+
+    assert spread.master is not None
+    widest = WIDEST if spread.hand_over is None else spread.hand_over
+    return explore(
+        about.spec, spread.master, limits, progress,
+        store=spread.store, resume=None if resume is None else str(resume), shards=spread.shards, hand_over=widest,
+    )  # fmt: skip
+
+
+def follow(
+    what: str | Spec,
+    key: str,
+    *,
+    mutation: str | None = None,
+    faults: Mapping[str, int] | None = None,
+    **scope: Any,
+) -> Followed:
+    """Replays a key of a counterexample. Raises `UserError` where the key does not fit the variant,
+    scope and mutation.
+    """
+    return walk(subject(what, mutation=mutation, faults=faults, **scope), key)
+
+
+def walk(about: Subject, key: str) -> Followed:
+    """Replays a key in a subject."""
+    from groupcheck.oracles.explain.explanation import broken_along
+
+    if not isinstance(key, str):
+        raise UserError(f"{key!r} is no key", do="a key looks like gc1-0.3.12")
+    path = Semantics(about.spec).follow(key)
+    return Followed(about, key, path, broken_along(about.spec, path))

@@ -1,0 +1,195 @@
+"""A replay as one JSON document, schema groupcheck.replay/1: what scripts depend on.
+
+Times are text, `2024-10-25 17:25:16.582`, of the clock that wrote the line (a broker's log does not
+print its zone); durations are milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import indent
+from typing import Any
+
+from groupcheck.oracles.printable import as_json
+from groupcheck.oracles.replay.facts import facts_document
+from groupcheck.traces.anomalies import HOUR_MS, busiest, period, unstable_share
+from groupcheck.traces.moments import Moment, Round, elapsed
+from groupcheck.traces.report import Anomaly, FileReport, GroupReport, worst_of
+from groupcheck.traces.timeline import Member, Timeline, client_of
+from groupcheck.traces.timestamps import show_time
+
+SCHEMA = "groupcheck.replay/1"
+
+
+def replay_document(reports: Sequence[FileReport]) -> dict[str, Any]:
+    """All that `groupcheck replay --json` prints: sums over all files, each file, and every group
+    of every file.
+    """
+    return {**_head(reports), "groups": [group_document(g, r) for r in reports for g in r.groups]}
+
+
+def replay_text(reports: Sequence[FileReport]) -> Iterator[str]:
+    """The document as text, group by group: a log may name thousands, and each may have thousands
+    of rebalances.
+    """
+    head = as_json({**_head(reports), "groups": []}, indent=2)
+    assert head.endswith("[]\n}")
+    yield head.removesuffix("]\n}")
+    between = "\n"
+    for r in reports:
+        for g in r.groups:
+            yield between + indent(as_json(group_document(g, r), indent=2), "    ")
+            between = ",\n"
+    yield ("]" if between == "\n" else "\n  ]") + "\n}\n"
+
+
+def _head(reports: Sequence[FileReport]) -> dict[str, Any]:
+    formats = sorted({r.format for r in reports})
+    verdict, reason = worst_of(reports)
+    return {
+        "schema": SCHEMA,
+        "format": formats[0] if len(formats) == 1 else "mixed",
+        "verdict": verdict,
+        "reason": reason,
+        "lines": sum(r.lines for r in reports),
+        "lines_understood": sum(r.understood for r in reports),
+        "lines_of_others": sum(r.foreign for r in reports),
+        "lines_not_understood": sum(r.strange for r in reports),
+        **_facts([g for r in reports for g in r.groups]),
+        "files": [file_document(r) for r in reports],
+    }
+
+
+def file_document(r: FileReport) -> dict[str, Any]:
+    return {
+        "file": r.path,
+        "format": r.format,
+        "verdict": r.verdict,
+        "reason": r.reason,
+        "lines": r.lines,
+        "lines_understood": r.understood,
+        "lines_of_others": r.foreign,
+        "lines_not_understood": r.strange,
+        "not_understood": [{"line": line, "text": text} for line, text in r.samples],
+        "versions": list(r.versions),
+        "notes": list(r.notes),
+        "anomalies": [anomaly_document(a) for a in r.anomalies],
+    }
+
+
+def group_document(g: GroupReport, r: FileReport) -> dict[str, Any]:
+    t = g.timeline
+    return {
+        "group": g.group,
+        "file": r.path,
+        "coordinator": g.coordinator,
+        "protocol": g.protocol,
+        "verdict": g.verdict,
+        "reason": g.reason,
+        "begins": g.begins,
+        "lines": g.lines,
+        "unexplained": g.unexplained_count,
+        "assumed_missing": g.assumed_count,
+        "generations": {"lowest": t.lowest, "highest": t.highest},
+        "causes": dict(sorted(t.causes.items(), key=lambda c: (-c[1], c[0]))),
+        "counts": dict(t.counts),
+        "time": time_document(t),
+        "rebalances": [round_document(x) for x in t.rounds],
+        "rebalances_not_listed": t.rounds_dropped,
+        "members": [member_document(m) for m in t.members.values()],
+        "members_not_listed": t.members_dropped,
+        "epochs": [
+            {"epoch": epoch, "what": what, "time": _time(at), "line": at.line}
+            for epoch, at, what in t.epochs
+        ],
+        "anomalies": [anomaly_document(a) for a in g.anomalies],
+        **_facts([g]),
+    }
+
+
+def _facts(groups: Sequence[GroupReport]) -> dict[str, Any]:
+    """What only a request log tells; nothing for other logs."""
+    facts = facts_document(groups)
+    return (
+        {}
+        if facts is None
+        else {
+            "answers_judged": sum(g.requests.judged for g in groups if g.requests),
+            "facts": facts,
+        }
+    )
+
+
+def time_document(t: Timeline) -> dict[str, Any]:
+    """`preparing_ms`: in join phases; `unstable_ms`: until the assignment; `median_period_ms`: from
+    one rebalance's beginning to the next's.
+    """
+    starts = sorted(t.starts)
+    share = unstable_share(t)
+    return {
+        "first": _time(t.first),
+        "last": _time(t.last),
+        "observed_ms": elapsed(t.first, t.last),
+        "preparing_ms": t.preparing_ms,
+        "unstable_ms": t.unstable_ms,
+        "unstable_share": None if share is None else round(share, 4),
+        "median_period_ms": period(starts),
+        "most_in_an_hour": busiest(starts, HOUR_MS)[0],
+    }
+
+
+def round_document(x: Round) -> dict[str, Any]:
+    return {
+        "from_generation": x.from_generation,
+        "to_generation": x.to_generation,
+        "cause": x.cause.value,
+        "member": x.causers[0] if x.causers else None,
+        "members": list(x.causers),
+        "reason": x.reason,
+        "client_reason": x.client_reason,
+        "started": _time(x.started),
+        "started_line": x.started.line if x.started else None,
+        "joined": _time(x.joined_at),
+        "ended": _time(x.ended),
+        "ended_line": x.ended.line if x.ended else None,
+        "join_ms": elapsed(x.started, x.joined_at),
+        "duration_ms": elapsed(x.started, x.ended),
+        "outcome": x.outcome,
+        "size": x.size,
+        "leader": x.leader,
+        "held_up_by": list(x.held_up_by),
+        "waited_for": x.waited_for,
+        "members_joined": list(x.joined),
+        "members_left": list(x.left),
+        "members_expired": list(x.expired),
+        "members_not_rejoined": list(x.not_rejoined),
+    }
+
+
+def member_document(m: Member) -> dict[str, Any]:
+    """`gone`: left, expired, not_rejoined, not_synced, never_joined, replaced (a static member's
+    old id), or empty while it is there.
+    """
+    return {
+        "member": m.id,
+        "client": client_of(m.id),
+        "instance": m.instance,
+        "first_seen": _time(m.first_seen),
+        "first_line": m.first_seen.line if m.first_seen else None,
+        "id_handed_out": _time(m.handed_out),
+        "joined": _time(m.joined),
+        "gone": m.gone or None,
+        "ended": _time(m.ended),
+        "ended_line": m.ended.line if m.ended else None,
+        "client_reason": m.client_reason,
+        "led_generations": m.led,
+        "rebalances_caused": m.caused,
+    }
+
+
+def anomaly_document(a: Anomaly) -> dict[str, Any]:
+    return {"kind": a.kind, "line": a.line, "text": a.text, "evidence": list(a.evidence)}
+
+
+def _time(moment: Moment | None) -> str | None:
+    return None if moment is None or moment.time is None else show_time(moment.time)

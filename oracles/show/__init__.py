@@ -1,0 +1,1 @@
+"""Answers as text, pages, pictures, documents and files for other tools."""

@@ -1,0 +1,114 @@
+"""The verdict as one JSON document, schema groupcheck.verdict/2: what scripts depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from groupcheck.model.engine.verdict import Firing, Path
+from groupcheck.oracles.explain.zeros import zeros
+from groupcheck.oracles.printable import as_json, place, plain
+
+if TYPE_CHECKING:
+    from groupcheck.oracles.explain.answer import Answer, Walked
+    from groupcheck.oracles.explain.explanation import Explanation
+
+SCHEMA = "groupcheck.verdict/2"
+PATH_SCHEMA = "groupcheck.path/1"
+
+
+def as_text(document: Any) -> str:
+    """A JSON document as text: one value, keys in their own order, a line end."""
+    return as_json(document, indent=2) + "\n"
+
+
+def verdict_document(result: Answer) -> dict[str, Any]:
+    """All that `groupcheck check --json` prints. Times (`seconds`) apart, the same question gives
+    the same document.
+    """
+    v, about = result.verdict, result.subject
+    return {
+        "schema": SCHEMA,
+        "variant": about.spec.name,
+        "scope": about.scope(),
+        "mutation": about.mutation.id if about.mutation else None,
+        "engine": result.engine,
+        "verdict": v.verdict,
+        "reason": v.reason,
+        "states": v.states,
+        "transitions": v.transitions,
+        "depth": v.depth,
+        "seconds": round(v.seconds, 3),
+        "rule_calls": v.rule_calls,
+        "bytes_per_state": round(v.bytes_per_state, 2),
+        "rules": dict(v.rules),
+        "goals": dict(v.goals),
+        "never_fired": [attrs.asdict(zero) for zero in zeros(about.variant, v.never_fired)],
+        "goals_not_met": [attrs.asdict(zero) for zero in zeros(about.variant, v.goals_not_met)],
+        "invariants": [p.name for p in about.spec.invariants],
+        "violations": [violation_document(e) for e in result.explanations],
+        "notes": list(v.notes),
+        **({"distribution": dict(v.distribution)} if v.distribution is not None else {}),
+    }
+
+
+def path_document(followed: Walked) -> dict[str, Any]:
+    """All that `groupcheck explain --json` prints, schema groupcheck.path/1."""
+    about = followed.subject
+    return {
+        "schema": PATH_SCHEMA,
+        "variant": about.spec.name,
+        "scope": about.scope(),
+        "mutation": about.mutation.id if about.mutation else None,
+        "key": followed.key,
+        "broken": dict(followed.broken),
+        "path": list(steps_document(followed.path)),
+        "violations": [violation_document(e) for e in followed.explanations if e.invariant],
+    }
+
+
+def violation_document(told: Explanation) -> dict[str, Any]:
+    """One violation with its path: each step with the rule, the index it stood for, and the slots
+    that it changed.
+    """
+    words = {line.step: line.words for line in told.story.lines}
+    return {
+        "invariant": told.invariant,
+        "statement": told.statement,
+        "source": told.source,
+        "depth": told.depth,
+        "key": told.key,
+        "prose": told.prose,
+        "evidence": list(told.evidence),
+        "initial": {
+            place(*where): plain(value) for where, value in zip(told.path.places, told.path.initial)
+        },
+        "path": [
+            {**step, "words": words.get(step["step"], "")} for step in steps_document(told.path)
+        ],
+    }
+
+
+def steps_document(path: Path) -> Iterator[dict[str, Any]]:
+    """The steps of a path: `rule` (with its label), `me`, the `urgent` firings inside the step, and
+    `changes` of whole slots.
+    """
+    before = path.initial
+    for number, step in enumerate(path.steps, 1):
+        yield {
+            "step": number,
+            **_firing(step.firing),
+            "urgent": [_firing(f) for f in step.urgent],
+            "changes": [
+                {"slot": place(*where), "before": plain(old), "after": plain(new)}
+                for where, old, new in zip(path.places, before, step.state)
+                if old != new
+            ],
+        }
+        before = step.state
+
+
+def _firing(firing: Firing) -> dict[str, Any]:
+    return {"rule": firing.name, "me": firing.me}

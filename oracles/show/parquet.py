@@ -1,0 +1,63 @@
+"""Results as ordinary Parquet tables, for whoever asks them with pandas, DuckDB or Spark.
+docs/tables.md documents the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.show.files import whole
+
+if TYPE_CHECKING:
+    import pyarrow
+
+# Column -> Arrow type.
+BUGS = {
+    "id": "string", "ticket": "string", "variant": "string", "rule": "string", "invariant": "string", "title": "string", "scope": "string",
+    "found": "bool", "verdict": "string", "broken": "list", "states": "int64", "depth": "int32", "key": "string", "prose": "string",
+}  # fmt: skip
+CONFORMANCE = {
+    "row": "int64", "variant": "string", "kafka": "string", "mutation": "string", "memory": "string", "generation": "int32",
+    "input": "string", "outcomes": "int32", "executed": "bool", "agrees": "bool",
+}  # fmt: skip
+
+
+def needed(where: str, extra: str = "parquet") -> None:
+    """Raises `UserError` where pyarrow, which writes tables, is missing. `extra`: the one of
+    groupcheck's extras that brings it for the task at hand.
+    """
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise UserError(
+            "pyarrow is not installed", where=where, do=f"pip install 'groupcheck[{extra}]'"
+        ) from None
+
+
+def schema(columns: Mapping[str, str]) -> pyarrow.Schema:
+    """A schema in Arrow's types."""
+    import pyarrow as pa
+
+    special = {
+        "map": pa.map_(pa.string(), pa.int32()),
+        "list": pa.list_(pa.string()),
+        "bool": pa.bool_(),
+    }
+    return pa.schema(
+        [(name, special.get(kind) or pa.type_for_alias(kind)) for name, kind in columns.items()]
+    )
+
+
+def write_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], path: Path) -> None:
+    """Writes a table whole or not at all. Raises `UserError` where it cannot."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with whole(path) as new:
+            parquet.write_table(pa.Table.from_pylist(list(rows), schema=schema(columns)), new)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from None

@@ -1,0 +1,134 @@
+"""An answer as data for every way of showing it: headline, numbers as (name, text), explained
+paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine.verdict import VIOLATED
+from groupcheck.oracles.explain.zeros import Zero, zeros
+from groupcheck.oracles.printable import brief
+
+if TYPE_CHECKING:
+    from groupcheck.oracles.explain.answer import Answer
+    from groupcheck.oracles.explain.explanation import Explanation
+    from groupcheck.oracles.explain.subject import Subject
+
+MOST_GOALS = 12  # more are folded into one line
+FEW = 4
+MEANINGFUL = 100_000  # states; below that bytes a state measure the tables
+
+
+@frozen
+class Report:
+    """What is shown: `verdict` (holds, violated, unknown; empty for a path that was only followed),
+    `title` of the subject, `reason`. `zeros`: what did not happen although every state was explored.
+    """
+
+    verdict: str
+    title: str
+    reason: str
+    facts: tuple[tuple[str, str], ...]
+    explanations: tuple[Explanation, ...]
+    zeros: tuple[Zero, ...] = ()
+
+
+def report(result: Answer) -> Report:
+    """The report of a check."""
+    v = result.verdict
+    reason = (
+        v.reason
+        if v.verdict != VIOLATED
+        else ", ".join(violation.invariant for violation in v.violations)
+    )
+    variant, absent = result.subject.variant, (*v.never_fired, *v.goals_not_met)
+    return Report(
+        v.verdict,
+        result.subject.title,
+        reason,
+        tuple(facts(result)),
+        result.explanations,
+        zeros(variant, absent) if v.complete else (),
+    )
+
+
+def scope_words(about: Subject) -> str:
+    """`members 3, partitions 3, faults crash=1 session_timeout=1`; fields that are off are left
+    out.
+    """
+    if not attrs.has(type(about.spec.scope)):
+        return brief(about.spec.scope) if about.spec.scope is not None else ""
+    told = []
+    for name, value in about.scope().items():
+        if value in (None, "", {}, []):
+            continue
+        shown = (
+            " ".join(f"{k}={n}" for k, n in value.items())
+            if isinstance(value, dict)
+            else _shown(value)
+        )
+        told.append(f"{name.replace('_', ' ')} {shown}")
+    return ", ".join(told)
+
+
+def _shown(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def facts(result: Answer) -> Iterator[tuple[str, str]]:
+    """The numbers of a check as (name, text)."""
+    v, spec = result.verdict, result.subject.spec
+    if scope := scope_words(result.subject):
+        yield "scope", scope
+    yield "states", f"{v.states:,} ({v.transitions:,} transitions, {v.depth} levels)"
+    rate = f", {v.states / v.seconds:,.0f} states/s" if v.seconds >= 0.1 else ""
+    calls = f", {v.rule_calls:,} rule calls" if v.rule_calls else ""
+    memory = (
+        f", {v.bytes_per_state:.1f} bytes a state"
+        if v.bytes_per_state and v.states >= MEANINGFUL
+        else ""
+    )
+    yield "run", f"{v.seconds:.2f} s{rate}{calls}{memory}"
+    if spec.invariants:
+        fallen = {violation.invariant for violation in v.violations}
+        kept = sum(p.name not in fallen for p in spec.invariants)
+        state = (
+            "unbroken" if v.verdict == VIOLATED else "unbroken so far" if not v.complete else "hold"
+        )
+        yield "invariants", f"{kept} of {len(spec.invariants)} {state}"
+    fired = sum(1 for count in v.rules.values() if count)
+    yield "rules", f"{fired} of {len(v.rules)} fired"
+    yield from _goals(v.goals)
+    if v.complete:
+        about = result.subject
+        if never := zeros(about.variant, v.never_fired):
+            yield "never fired", _absent("outcomes", never)
+        if unmet := zeros(about.variant, v.goals_not_met):
+            yield "goals not met", _absent("goals", unmet)
+    for note in v.notes:
+        yield "note", note
+
+
+def _goals(goals: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:
+    met = {name: at for name, at in goals.items() if at is not None}
+    if 0 < len(met) <= MOST_GOALS:
+        yield "goals met", ", ".join(f"{name} at {at}" for name, at in met.items())
+    elif met:
+        yield "goals met", f"{len(met)} of {len(goals)}, the deepest at {max(met.values())}"
+
+
+def _absent(what: str, absent: Sequence[Zero]) -> str:
+    """The names, each with its cover scope, where they are few; otherwise how many there are."""
+    if len(absent) <= FEW:
+        return "; ".join(f"{z.name} ({z.cover})" if z.cover else z.name for z in absent)
+    covered = sum(zero.cover is not None for zero in absent)
+    scopes = {
+        0: "list them",
+        len(absent): "list them, each with a small scope in which it happens",
+    }.get(covered, f"list them, {covered} with a small scope in which they happen")
+    return f"{len(absent)} {what} (--json and --html {scopes})"

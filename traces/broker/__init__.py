@@ -1,0 +1,1 @@
+"""The coordinator's log: its lines as events, and the worlds of the group that explain them."""

@@ -1,0 +1,153 @@
+"""Follows one group on one coordinator through the model, line by line, and keeps every world that
+fits.
+
+Each event is an observation of one coordinator step: it keeps the worlds in which that step can
+happen and takes it there. What no world explains is refused with what was possible instead; then
+the replay goes on as if the lines that would explain it had been lost, or else as if the log began
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from attrs import Factory, define, frozen
+
+from groupcheck.traces.broker.belief import GOING, Misfit
+from groupcheck.traces.broker.gaps import shortest_gap
+from groupcheck.traces.broker.member_lines import MEMBER_LINES
+from groupcheck.traces.broker.round_lines import ROUND_LINES
+from groupcheck.traces.broker.worlds import NOT_PRINTED, GroupWorlds, Worlds, starts_in
+from groupcheck.traces.events import (
+    Event,
+    GroupDied,
+    GroupEmptied,
+    GroupLoaded,
+    GroupUnloaded,
+    MemberLeft,
+    NotSynced,
+    RebalanceStarted,
+    RoundSkipped,
+    RoundStuck,
+    Stabilized,
+)
+
+_LINES = ROUND_LINES | MEMBER_LINES
+
+
+@frozen
+class Refusal:
+    """A line that no world explains: why, and what was possible instead.
+
+    `skips`: the generation runs ahead, as if lines were missing. `lost`: kinds of lines that would
+    explain it, were they missing.
+    """
+
+    why: str
+    possible: str
+    skips: bool = False
+    lost: tuple[str, ...] = ()
+
+
+@define
+class Follower:
+    """Reads the events of one group in their order."""
+
+    group: GroupWorlds = Factory(GroupWorlds)
+
+    def observe(self, event: Event, seen: Set[str] = frozenset()) -> Refusal | None:
+        """Takes the step that the event shows, or says why no world has it. `seen`: kinds of lines
+        that this log has; they are lost last.
+        """
+        group = self.group
+        group.time_goes_on(event.time)
+        worlds, base = group.worlds, group.base
+        why = self._due(event) or self._take(event)
+        refusal = None
+        if why is not None:
+            possible = group.told(worlds, base)
+            ahead = getattr(event, "generation", None)
+            step = 1 if isinstance(event, Stabilized | GroupEmptied) else 0
+            skips = base is not None and ahead is not None and ahead > base + step
+            refusal = Refusal(
+                why.text, possible, skips, self._recover(event, why, worlds, base, seen)
+            )
+        group.just_ended = _ended_with(event)
+        return refusal
+
+    def _take(self, event: Event) -> Misfit | None:
+        line = _LINES.get(type(event))
+        return None if line is None else line(self.group, event)
+
+    def _due(self, event: Event) -> Misfit | None:
+        """What the last line made necessary and this one does not bring."""
+        group = self.group
+        if (
+            group.debt
+            and not (isinstance(event, MemberLeft) and event.late)
+            and not _capped_instead(group)
+        ):
+            return Misfit(
+                f"the group had {group.belief.size()} members, and no line says who left", GOING
+            )
+        if group.owed and not isinstance(
+            event, RebalanceStarted | MemberLeft | NotSynced | GroupUnloaded | GroupLoaded
+        ):
+            return Misfit(f"a rebalance had to begin: {group.owed}")
+        if group.closing and not isinstance(
+            event, Stabilized | GroupEmptied | RoundStuck | RoundSkipped | GroupUnloaded | GroupDied
+        ):
+            return Misfit(
+                "members that had not rejoined were removed, and the join phase did not end"
+            )
+        return None
+
+    def _recover(
+        self, event: Event, why: Misfit, worlds: Worlds, base: int | None, seen: Set[str]
+    ) -> tuple[str, ...]:
+        """Finds lost lines that explain the event and goes on from there; none found: starts over
+        from it.
+        """
+        gap = shortest_gap(worlds, base, event, starts_in(event), seen)
+        if gap is not None:
+            lost, place = gap
+            if (
+                not lost and why.lost
+            ):  # the group is where it should be, so it is the members that do not fit
+                lost = next(((kind,) for kind in why.lost if kind not in seen), ())
+            if lost:
+                self.group.go_on_from(
+                    frozenset({place.world}),
+                    None if base is None else base + place.ahead,
+                    emptied="GroupEmptied" in lost,
+                )
+                if self._take(event) is None:
+                    return lost
+        self.group.forget()
+        self._take(event)  # what contradicts itself stays refused
+        return ()
+
+
+def _capped_instead(group: GroupWorlds) -> bool:
+    """No leave is printed after all: was it the size cap that made the generation smaller?"""
+    size = group.just_ended
+    if (
+        size is None
+        or size < 1
+        or not group.belief.capped(size)
+        or group.belief.sized(size) is not None
+    ):
+        return False
+    group.debt = False
+    group.assume(
+        "size_cap",
+        f"a generation has only {size} members: it fits only if group.max.size is {size}",
+    )
+    return True
+
+
+def _ended_with(event: Event) -> int | None:
+    """The size that a round ended with in this line; None if none ended."""
+    if isinstance(event, Stabilized):
+        return NOT_PRINTED if event.members is None else event.members
+    return 0 if isinstance(event, GroupEmptied) else None

@@ -1,0 +1,268 @@
+"""Tables of log lines as data: a row says which sentence means which event, and in which versions
+of Kafka it is printed.
+
+The tables themselves are in `grammar_scala`, `grammar_java` and `grammar_other`; they were derived
+from the log calls of the release tags 0.9.0 to 3.9 and the release branches 4.0 to 4.4. Reasons of
+rebalances are sentences inside a sentence and have a table of their own here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import field, frozen
+
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.traces.broker.template import Template, compile_template
+from groupcheck.traces.events import Cause, Event, Reason, Timeouts
+
+Version = tuple[int, int]
+"""Minor line of a release: (2, 8), (0, 11)."""
+FIRST: Version = (0, 9)
+LAST: Version = (9, 99)
+
+
+def version(text: str) -> Version:
+    """`"2.8.1"` -> `(2, 8)`. Raises ValueError if it does not begin with two numbers."""
+    major, minor = text.split(".")[:2]
+    return int(major), int(re.match(r"\d+", minor)[0])  # type: ignore[index]
+
+
+@frozen
+class Row:
+    """A sentence and what it means.
+
+    `since`, `until`: first and last minor line that prints it; `source`: the class that does;
+    `fixed`: fields that it implies.
+    """
+
+    event: type[Event]
+    template: Template
+    since: Version
+    until: Version
+    source: str
+    fixed: Mapping[str, Any] = field(factory=dict)
+
+
+PHASES = {str(phase): phase for phase in Phase} | {"AwaitingSync": Phase.COMPLETING}
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\Z")
+_COLLECTION = re.compile(r"(?:[A-Za-z.]{0,40}\(|\[)")
+
+
+def member_ids(text: str) -> tuple[str, ...]:
+    """`Set(a, b)`, `[a, b]` or `a, b` -> `("a", "b")`.
+
+    An id ends with a UUID, and what stands before it is the client's own text and may hold commas:
+    pieces are joined until one ends so.
+    """
+    opening = _COLLECTION.match(text)
+    if opening and text[-1:] in ")]":
+        text = text[opening.end() : -1]
+    pieces = text.split(", ") if text else []
+    if not any(_UUID.search(p[-36:]) for p in pieces):
+        return tuple(pieces)
+    found: list[str] = []
+    waiting: list[str] = []
+    for piece in pieces:
+        waiting.append(piece)
+        if _UUID.search(piece[-36:]):
+            found.append(", ".join(waiting))
+            waiting = []
+    return (*found, ", ".join(waiting)) if waiting else tuple(found)
+
+
+def option(text: str) -> str | None:
+    """Scala's `Some(x)` and `None`, Java's `Optional[x]`, `Optional.empty` and `null`."""
+    for before, after in (("Some(", ")"), ("Optional[", "]")):
+        if text.startswith(before) and text.endswith(after):
+            text = text[len(before) : -1]
+    return None if text in ("None", "null", "Optional.empty") else text
+
+
+def _reason(text: str) -> Reason:
+    return parse_reason(text)
+
+
+_CONVERT: Mapping[str, Any] = {
+    "int": int,
+    "state": lambda s: PHASES.get(s),
+    "ids": member_ids,
+    "option": option,
+    "reason": _reason,
+    "names": lambda s: tuple(s.split(", ")),
+}
+
+
+def convert(kinds: Mapping[str, str], found: Mapping[str, str]) -> dict[str, Any]:
+    """The fields of a matched template as values of their kinds; those whose name begins with `_`
+    are dropped.
+    """
+    return {
+        name: _CONVERT[kinds[name]](text) if kinds[name] in _CONVERT else text
+        for name, text in found.items()
+        if name[0] != "_"
+    }  # fmt: skip
+
+
+def build(row: Row, found: Mapping[str, str], place: Mapping[str, Any]) -> Event:
+    """The event of a matched row; `place`: line, time, broker."""
+    values = convert(row.template.kinds, found)
+    if "session" in values:
+        values["timeouts"] = Timeouts(values.pop("session"), values.pop("rebalance"))
+    return row.event(**{**place, **row.fixed, **values})
+
+
+def rows(source: str, entries: Iterable[tuple[Any, ...]]) -> tuple[Row, ...]:
+    """Rows from (event, since, until, sentence[, fixed fields])."""
+    made = []
+    for event, since, until, sentence, *rest in entries:
+        last = LAST if until == "now" else version(until)
+        made.append(
+            Row(
+                event,
+                compile_template(sentence),
+                version(since),
+                last,
+                source,
+                rest[0] if rest else {},
+            )
+        )
+    return tuple(made)
+
+
+_OPENING = re.compile(r"[^ =]*")
+
+
+class Table:
+    """Rows found by the first word of their sentence, in the order in which they were given."""
+
+    def __init__(self, given: Iterable[Row]) -> None:
+        self.rows = tuple(given)
+        self._by_word: dict[str, list[Row]] = {}
+        for row in self.rows:
+            self._by_word.setdefault(_first_word(row.template.opening), []).append(row)
+
+    def find(self, sentence: str) -> tuple[Row, dict[str, str]] | None:
+        """The first row that the whole sentence fits, with the text of its fields."""
+        for row in self._by_word.get(_first_word(sentence), ()):
+            if sentence.startswith(row.template.opening):
+                found = row.template.match(sentence)
+                if found is not None:
+                    return row, found
+        return None
+
+
+def _first_word(text: str) -> str:
+    return _OPENING.match(text)[0]  # type: ignore[index]
+
+
+_REASONS = [
+    (
+        Cause.JOIN,
+        (
+            "Adding new member {member} with group instance id {instance:option}; client reason:"
+            " {client}"
+        ),
+    ),
+    (Cause.JOIN, "Adding new member {member} with group instance id {instance:option}"),
+    (Cause.JOIN, "Adding new member {member} with group instanceid {instance:option}"),
+    (Cause.JOIN, "Adding new member {member}"),
+    (
+        Cause.LEADER_REJOIN,
+        "Leader {member} re-joining group during {phase:state}; client reason: {client}",
+    ),
+    (Cause.LEADER_REJOIN, "Leader {member} re-joining group during {phase:state}"),
+    (Cause.LEADER_REJOIN, "leader {member} re-joining group during {phase:state}"),
+    (
+        Cause.METADATA_CHANGE,
+        "Updating metadata for member {member} during {phase:state}; client reason: {client}",
+    ),
+    (Cause.METADATA_CHANGE, "Updating metadata for member {member} during {phase:state}"),
+    (
+        Cause.STATIC_REPLACED,
+        (
+            "Updating metadata for static member {member} with instance id {instance:option};"
+            " client reason: {client}"
+        ),
+    ),
+    (
+        Cause.STATIC_REPLACED,
+        "Updating metadata for static member {member} with instance id {instance:option}",
+    ),
+    (Cause.METADATA_CHANGE, "Updating metadata for member {member}"),
+    (
+        Cause.MEMBER_REJOIN,
+        "Member {member} joining group during {phase:state}; client reason: {client}",
+    ),
+    (Cause.MEMBER_REJOIN, "Member {member} joining group during {phase:state}"),
+    (
+        Cause.MEMBER_REJOIN,
+        "Member {member} is joining group during {phase:state}; client reason: {client}",
+    ),
+    (
+        Cause.PROTOCOL_CHANGE,
+        (
+            "Group's selectedProtocol will change because static member {member} with instance id"
+            " {instance:option} joined with change of protocol; client reason: {client}"
+        ),
+    ),
+    (
+        Cause.PROTOCOL_CHANGE,
+        (
+            "Group's selectedProtocol will change because static member {member} with instance id"
+            " {instance:option} joined with change of protocol"
+        ),
+    ),
+    (Cause.SESSION_EXPIRED, "removing member {member} on heartbeat expiration."),
+    (Cause.SESSION_EXPIRED, "removing member {member} on heartbeat expiration"),
+    (Cause.LEAVE, "Removing member {member} on LeaveGroup; client reason: {client}"),
+    (Cause.LEAVE, "Removing member {member} on LeaveGroup"),
+    (Cause.LEAVE, "removing member {member} on LeaveGroup"),
+    (Cause.LEAVE, "removing member  on LeaveGroup"),
+    (Cause.LEAVE, "explicit `LeaveGroup` request for () members."),
+    (Cause.LEAVE, "explicit `LeaveGroup` request for ({members:ids}) members."),
+    (Cause.SYNC_TIMEOUT, "Removing {members:ids} on pending sync request expiration"),
+    (
+        Cause.APPEND_FAILED,
+        "Error {client} when storing group assignment during SyncGroup (member: {member}).",
+    ),
+    (
+        Cause.APPEND_FAILED,
+        "Error {client} when storing group assignment during SyncGroup (member: {member})",
+    ),
+    (
+        Cause.APPEND_FAILED,
+        "Error when storing group assignment during SyncGroup (member: {member})",
+    ),
+    (
+        Cause.APPEND_FAILED,
+        "error when storing group assignment during SyncGroup (member: {member})",
+    ),
+    (Cause.OVER_CAPACITY, "Freshly-loaded group {_rest}"),
+    (Cause.DOWNGRADE, "Downgrade group {_rest}"),
+]
+_REASON_TABLE = [(cause, compile_template(sentence)) for cause, sentence in _REASONS]
+
+
+def parse_reason(text: str) -> Reason:
+    """The text inside `(reason: ...)`. A text that no version prints is kept, with the cause
+    `not_told`.
+    """
+    for cause, template in _REASON_TABLE:
+        if not text.startswith(template.opening):
+            continue
+        found = template.match(text)
+        if found is not None:
+            values = convert(template.kinds, found)
+            members = values.get("members") or ((values["member"],) if "member" in values else ())
+            return Reason(
+                text,
+                cause,
+                tuple(m for m in members if m),
+                values.get("instance"),
+                values.get("phase"),
+                values.get("client"),
+            )
+    return Reason(text, Cause.NOT_TOLD)

@@ -1,0 +1,185 @@
+"""The coordinator's log as events: one parser for both coordinators, all versions, any wrapping.
+
+`BrokerLog` reads one file and keeps the tallies: lines seen and understood, the range of versions
+that can have printed what was seen (per broker), timestamps that run backwards, lines printed
+twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from attrs import Factory, define, frozen
+
+from groupcheck.traces.broker.grammar import FIRST, LAST, Row, Version, build
+from groupcheck.traces.broker.grammar_java import JAVA
+from groupcheck.traces.broker.grammar_scala import SCALA
+from groupcheck.traces.broker.worlds import Printing
+from groupcheck.traces.envelope import coordinator_sentence
+from groupcheck.traces.events import Event, MemberAdded, Noted
+from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
+from groupcheck.traces.reading import Notes, open_log, read_lines
+from groupcheck.traces.repeated import Line, Once
+
+_NEEDLES = (
+    b"[GroupCoordinator ",
+    b"[GroupMetadataManager ",
+    b"[Group Metadata Manager on",
+    b"MemberMetadata(",
+    b"Group leader [",
+    b"given member.id",
+    b"Static member ",
+    b"Request memberId=",
+)
+SAMPLES = 20
+JITTER_MS = 1000
+"""Lines of several threads may stand a little out of order; more than this is reported."""
+SAMPLE_CHARS = 500
+
+
+@define
+class Broker:
+    """What the lines of one broker tell about the program that wrote them. `kinds`: names of the
+    events that its log has.
+    """
+
+    since: Version = FIRST
+    until: Version = LAST
+    java: bool = False
+    shows_joins: bool = False
+    last_time: int | None = None
+    kinds: set[str] = Factory(set)
+    printing: Printing = Factory(Printing)
+
+    def saw(self, row: Row, event: Event, java: bool) -> None:
+        """Narrows the range of versions by what this line is known from; a line from another range
+        begins anew (an upgrade).
+        """
+        self.kinds.add(type(event).__name__)
+        since, until = max(self.since, row.since), min(self.until, row.until)
+        if since > until or java != self.java:
+            since, until = row.since, row.until
+            self.java, self.shows_joins = java, False
+        showed = (
+            self.shows_joins
+            or (isinstance(event, MemberAdded) and not event.fresh)
+            or (java and since >= (4, 0))
+        )
+        if (since, until, showed) == (
+            self.since,
+            self.until,
+            self.shows_joins,
+        ) and self.printing.ids == (java or since >= (3, 0)):
+            return
+        self.since, self.until, self.shows_joins = since, until, showed
+        self.printing = Printing(
+            ids=java or since >= (3, 0),
+            joins=showed,
+            removals=java or since >= (2, 7),
+            late_leaves=not java and until >= (3, 0),
+            silent_deletion=java,
+        )
+
+    @property
+    def versions(self) -> str:
+        """`3.2 to 3.9`, `4.0 or newer`, `before 2.8`."""
+
+        def name(v: Version) -> str:
+            return f"{v[0]}.{v[1]}"
+
+        if self.until == LAST:
+            return f"{name(self.since)} or newer"
+        return (
+            name(self.since)
+            if self.since == self.until
+            else f"{name(self.since)} to {name(self.until)}"
+        )
+
+
+@frozen
+class _Read:
+    """A line that was understood."""
+
+    row: Row
+    event: Event
+    text: str
+    java: bool
+
+
+@define
+class BrokerLog:
+    """One file's stream of events, and its tallies (complete when the stream has ended)."""
+
+    path: str
+    stream: BinaryIO | None = None
+    notes: Notes = Factory(Notes)
+    understood: int = 0
+    strange: int = 0
+    samples: list[tuple[int, str]] = Factory(list)
+    scala_lines: int = 0
+    java_lines: int = 0
+    backwards: int = 0
+    first_backwards: int = 0
+    brokers: dict[int | None, Broker] = Factory(dict)
+    once: Once[_Read] = Factory(Once)
+
+    def events(self) -> Iterator[tuple[Event, str]]:
+        """Every event with the sentence that it was read from. Raises `TraceError` if the file
+        cannot be read.
+        """
+        with self.stream or open_log(self.path) as stream:
+            for read in self.once.of(self._understood(stream)):
+                self._tally(read.row, read.event, read.java)
+                yield read.event, read.text
+
+    def _understood(self, stream: BinaryIO) -> Iterator[Line[_Read]]:
+        broker: int | None = None
+        for number, line in read_lines(stream, self.notes, _NEEDLES):
+            sentence = coordinator_sentence(line)
+            if sentence is None:
+                continue
+            found = (JAVA if sentence.java else SCALA).find(sentence.text)
+            if found is None:
+                if sentence.broker is not None:
+                    self._strange(number, sentence.text)
+                continue
+            broker = sentence.broker if sentence.broker is not None else broker
+            row, fields = found
+            event = build(row, fields, {"line": number, "time": sentence.time, "broker": broker})
+            self.understood += 1
+            said = (sentence.text, sentence.time, sentence.broker, sentence.partition)
+            yield Line(
+                _Read(row, event, sentence.text, sentence.java),
+                said,
+                row.event.__name__,
+                len(sentence.text),
+            )
+
+    def _strange(self, number: int, text: str) -> None:
+        self.strange += 1
+        if len(self.samples) < SAMPLES:
+            self.samples.append((number, text[:SAMPLE_CHARS]))
+
+    def _tally(self, row: Row, event: Event, java: bool) -> None:
+        if java:
+            self.java_lines += 1
+        else:
+            self.scala_lines += 1
+        broker = self.brokers.get(event.broker)
+        if broker is None:
+            broker = self.brokers[event.broker] = Broker(java=java)
+        if not isinstance(event, Noted):
+            broker.saw(row, event, java)
+        if event.time is not None:
+            if broker.last_time is not None and event.time < broker.last_time - JITTER_MS:
+                self.backwards += 1
+                self.first_backwards = self.first_backwards or event.line
+            broker.last_time = event.time
+
+    @property
+    def format(self) -> str | None:
+        """The coordinator that wrote most of it, None if none did."""
+        if not self.scala_lines and not self.java_lines:
+            return None
+        return BROKER_JAVA if self.java_lines > self.scala_lines else BROKER_SCALA

@@ -1,0 +1,316 @@
+"""One group of a log under replay: its lines followed through the model, its timeline, its
+verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+
+from attrs import Factory, define, evolve
+
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
+from groupcheck.traces.anomalies import find_anomalies
+from groupcheck.traces.broker.follow import Follower, Refusal
+from groupcheck.traces.broker.gaps import SENTENCES
+from groupcheck.traces.broker.log import Broker
+from groupcheck.traces.events import (
+    AssignmentReceived,
+    Converted,
+    Event,
+    GroupDied,
+    GroupEmptied,
+    GroupLoaded,
+    GroupUnloaded,
+    MemberLeft,
+    OtherProtocol,
+    RebalanceStarted,
+    Stabilized,
+)
+from groupcheck.traces.report import Anomaly, GroupReport, Unexplained
+from groupcheck.traces.timeline import Timeline
+
+UNEXPLAINED_KEPT = 200
+NOTES_KEPT = 200
+TEXTS_KEPT = 10_000
+TEXT_CHARS = 500
+_STEPS = (RebalanceStarted, Stabilized, GroupEmptied, AssignmentReceived)
+_ONCE = (RebalanceStarted, Stabilized, GroupEmptied)
+
+
+@define
+class Room:
+    """How many texts may still be kept, of all groups of a file together."""
+
+    left: int = TEXTS_KEPT
+
+    def take(self) -> bool:
+        self.left -= 1
+        return self.left >= 0
+
+
+@define
+class Trail:
+    """One group on one coordinator while the file is read."""
+
+    group: str
+    broker: int | None
+    follower: Follower = Factory(Follower)
+    timeline: Timeline = Factory(Timeline)
+    unexplained: list[Unexplained] = Factory(list)
+    refused: dict[tuple[bool, tuple[str, ...]], int] = Factory(dict)
+    anomalies: list[Anomaly] = Factory(list)
+    lines: int = 0
+    steps: int = 0
+    protocols: dict[str, int] = Factory(dict)
+    last_text: str = ""
+    last_time: int | None = None
+    duplicates: int = 0
+    repeats: int = 0
+    backwards: int = 0
+    reset: str = ""
+    generation: int | None = None
+    begins: str = ""
+    room: Room = Factory(Room)
+
+    def note(self, kind: str, line: int, text: str, *evidence: str) -> None:
+        if len(self.anomalies) < NOTES_KEPT and self.room.take():
+            self.anomalies.append(Anomaly(kind, line, text, evidence))
+
+    def observe(self, event: Event, text: str, broker: Broker) -> None:
+        """One line about this group."""
+        self.lines += 1
+        repeats = text == self.last_text and event.time == self.last_time and event.time is not None
+        if isinstance(event, _ONCE) and repeats:
+            self.duplicates += 1
+            if self.duplicates == 1:
+                self.note(
+                    "duplicate_line",
+                    event.line,
+                    "a line stands twice, with the same millisecond: it is taken once",
+                    text[:TEXT_CHARS],
+                )
+            return
+        if isinstance(event, MemberLeft) and repeats:
+            self._repeated(event, text, "a member leaves once")
+            return
+        if self.last_time is not None and event.time is not None and event.time < self.last_time:
+            self.backwards += 1
+        if event.time is not None:
+            self.last_time = event.time
+        self.last_text = text
+        if isinstance(event, OtherProtocol | Converted):
+            self._other(event)
+        else:
+            self._classic(event, text, broker, repeats)
+        self.timeline.observe(event)
+
+    def _other(self, event: OtherProtocol | Converted) -> None:
+        name = event.protocol or "consumer"
+        if name != "classic":
+            self.protocols[name] = self.protocols.get(name, 0) + (1 if event.protocol else 0)
+        if isinstance(event, Converted):
+            self.note("protocol_changed", event.line, f"the group became a {event.protocol} group")
+            self.follower.group.forget(loaded=True)
+
+    def _classic(self, event: Event, text: str, broker: Broker, repeats: bool) -> None:
+        if isinstance(event, GroupLoaded | GroupUnloaded) and event.protocol not in (
+            "classic",
+            "other",
+        ):
+            self.protocols[event.protocol] = self.protocols.get(event.protocol, 0) + 1
+            return
+        if isinstance(event, GroupUnloaded) and event.protocol == "other":
+            return
+        if not self.begins:
+            self.begins = _beginning(event)
+        self.steps += isinstance(event, _STEPS)
+        self._look_back(event)
+        self.follower.group.printing = broker.printing
+        if isinstance(event, Stabilized):
+            self.timeline.still_awaited = self.follower.group.belief.not_parked() or ()
+        refusal = self.follower.observe(event, broker.kinds)
+        for kind, said in self.follower.group.notes:
+            self.note(kind, event.line, said)
+        self.follower.group.notes.clear()
+        if refusal is not None and repeats:
+            self._repeated(event, text, refusal.why)
+        elif refusal is not None:
+            self._refused(event, text, refusal)
+        if self.follower.group.base is not None:
+            self.generation = self.follower.group.base
+
+    def _repeated(self, event: Event, text: str, why: str) -> None:
+        """A line that says what the one before it says, and does not fit as a second event: it is
+        no evidence against the coordinator, nor for it.
+        """
+        self.repeats = self.repeats or event.line
+        self.note(
+            "duplicate_line",
+            event.line,
+            "a line stands twice, with the same millisecond: as a second event it does not fit:"
+            f" {why}",
+            text[:TEXT_CHARS],
+        )
+
+    def _refused(self, event: Event, text: str, refusal: Refusal) -> None:
+        self.refused[refusal.skips, refusal.lost] = (
+            self.refused.get((refusal.skips, refusal.lost), 0) + 1
+        )
+        if not self.unexplained or (len(self.unexplained) < UNEXPLAINED_KEPT and self.room.take()):
+            self.unexplained.append(
+                Unexplained(
+                    event.line,
+                    text[:TEXT_CHARS],
+                    refusal.why,
+                    refusal.possible,
+                    refusal.skips,
+                    refusal.lost,
+                )
+            )
+
+    def _look_back(self, event: Event) -> None:
+        """Life of the coordinator: loads, moves, and generations that begin again after them."""
+        if isinstance(event, GroupUnloaded):
+            self.note(
+                "group_unloaded",
+                event.line,
+                f"this coordinator gave the group up in generation {event.generation}",
+            )
+            self.reset = self.reset or "the group was unloaded"
+        elif isinstance(event, GroupLoaded):
+            members = "" if event.members is None else f" with {event.members} members"
+            generation = "" if event.generation is None else f" in generation {event.generation}"
+            self.note(
+                "group_loaded",
+                event.line,
+                f"the group was loaded from __consumer_offsets{generation}{members}",
+            )
+            self.reset = "the group was loaded from __consumer_offsets"
+        elif isinstance(event, GroupDied):
+            self.note("group_deleted", event.line, "the group was removed")
+            self.reset = "the group was removed"
+        elif isinstance(event, RebalanceStarted) and self.reset:
+            if self.generation is not None and event.generation < self.generation:
+                why = (
+                    f"generation {self.generation} is followed by {event.generation}: {self.reset}"
+                )
+                if "loaded from" not in self.reset and event.generation == 0:
+                    why += (
+                        ", and its state was not found again (its log was lost, or the group had"
+                        " been deleted)"
+                    )
+                self.note("generation_reset", event.line, why)
+            self.reset = ""
+
+    def coordinator_gone(self, event: Event, why: str) -> None:
+        """The broker stopped or started: memory is lost."""
+        self.follower.group.forget(loaded=True)
+        self.timeline.interrupted(event)
+        self.reset = why
+
+    def report(self, doubts: str, kinds: Set[str]) -> GroupReport:
+        """The group's report; `doubts`: what makes the file as a whole doubtful (empty: nothing);
+        `kinds`: of lines that its broker's log has.
+        """
+        judged = tuple(evolve(u, assumed=_filtered(u.lost, kinds)) for u in self.unexplained)
+        assumed = sum(n for (_, lost), n in self.refused.items() if _filtered(lost, kinds))
+        unexplained = sum(self.refused.values()) - assumed
+        verdict, reason = self._verdict(
+            doubts, [u for u in judged if not u.assumed], unexplained, assumed
+        )
+        protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
+        found = find_anomalies(self.timeline) if protocol == "classic" else ()
+        anomalies = (*_of_refusals(judged), *self.anomalies, *found)
+        return GroupReport(
+            self.group,
+            self.broker,
+            protocol,
+            verdict,
+            reason,
+            self.timeline,
+            anomalies,
+            judged,
+            unexplained,
+            assumed,
+            self.lines,
+            self.begins,
+        )
+
+    def _verdict(
+        self, doubts: str, unexplained: list[Unexplained], count: int, assumed: int
+    ) -> tuple[Kind, str]:
+        if unexplained:
+            first = unexplained[0]
+            if self.backwards or doubts:
+                why = (
+                    "its lines are not in the order of their timestamps"
+                    if self.backwards
+                    else doubts
+                )
+                return UNKNOWN, f"line {first.line} is not explained, but {why}"
+            worst = next((u for u in unexplained if not u.skips), None)
+            if worst is None:
+                return UNKNOWN, f"lines are missing before line {first.line}: {first.why}"
+            more = f" (and {count - 1} more)" if count > 1 else ""
+            return VIOLATED, f"line {worst.line}: {worst.why}{more}"
+        if self.repeats:
+            return (
+                UNKNOWN,
+                (
+                    f"line {self.repeats} repeats the one before it to the millisecond, and is not"
+                    " explained as a second event"
+                ),
+            )
+        if self.protocols:
+            name = max(self.protocols, key=lambda p: (self.protocols[p], p))
+            return UNKNOWN, f"the {name} protocol is not modelled yet; this is its timeline only"
+        if assumed:
+            return (
+                UNKNOWN,
+                (
+                    "lines have been filtered out of this log; every line is explained if they are"
+                    " assumed"
+                ),
+            )
+        if not self.steps:
+            return UNKNOWN, "no line tells a step of this group's rebalances"
+        return HOLDS, "every line is explained"
+
+
+def _filtered(lost: tuple[str, ...], kinds: Set[str]) -> bool:
+    """Would lines explain it of which the log has none at all?"""
+    return bool(lost) and not any(kind in kinds for kind in lost)
+
+
+def _of_refusals(unexplained: tuple[Unexplained, ...]) -> Iterator[Anomaly]:
+    """Lines that are not explained, one by one; lines that were filtered out, one for each kind."""
+    filtered: dict[str, list[Unexplained]] = {}
+    for u in unexplained:
+        if u.assumed:
+            for kind in dict.fromkeys(u.lost):
+                filtered.setdefault(kind, []).append(u)
+            continue
+        evidence = [u.text, f"possible was: {u.possible}"]
+        if u.lost:
+            evidence.append(
+                "it fits if these lines are missing before it: "
+                + ", then ".join(f"'{SENTENCES[kind]}'" for kind in u.lost)
+            )
+        yield Anomaly("gap" if u.skips else "unexplained_line", u.line, u.why, tuple(evidence))
+    for kind, found in filtered.items():
+        text = f"the log has no line '{SENTENCES[kind]}', but {len(found)} must have been printed"
+        yield Anomaly(
+            "missing_lines", found[0].line, text, (f"first before: {found[0].text}", found[0].why)
+        )
+
+
+def _beginning(event: Event) -> str:
+    """What the first line leaves open."""
+    if isinstance(event, GroupLoaded):
+        return "the log shows the group being loaded"
+    phase = getattr(event, "phase", None)
+    if phase is not None and str(phase) == "Empty":
+        return "the log begins while the group is Empty"
+    return (
+        "the log begins in the middle: members and ids from before are unknown until they are named"
+    )

@@ -1,0 +1,181 @@
+"""The worlds of one group that fit what its log has said so far.
+
+A world is a value of the model's `core` (phase, initial delay, append in flight), by number; all
+worlds of a group share the generation and what is known of the members (`belief`). What each line
+does to them is in `round_lines` and `member_lines`; `follow` reads the lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import Factory, define, frozen
+
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.traces.broker import steps
+from groupcheck.traces.broker.belief import Belief, Misfit
+from groupcheck.traces.events import Cause, Event, RebalanceStarted
+
+Worlds = frozenset[steps.World]
+NOT_PRINTED = -1
+"""A size that the line does not tell."""
+LONGEST_SESSION_MS = 1_800_000
+"""group.max.session.timeout.ms, by default."""
+
+
+@frozen
+class Printing:
+    """What a coordinator's log shows.
+
+    `ids`: every id that is handed out or made; `joins`: also the second step of a join; `removals`:
+    members that did not rejoin;
+    `late_leaves`: the line of a leave stands behind what it caused; `silent_deletion`: an expired
+    group vanishes without its name.
+    """
+
+    ids: bool = False
+    joins: bool = False
+    removals: bool = False
+    late_leaves: bool = True
+    silent_deletion: bool = False
+
+
+ANYWHERE = frozenset({Phase.EMPTY, Phase.COMPLETING, Phase.STABLE})
+IN_A_GENERATION = frozenset({Phase.COMPLETING, Phase.STABLE})
+_STARTS_IN = {
+    Cause.JOIN: ANYWHERE,
+    Cause.NOT_TOLD: ANYWHERE,
+    Cause.OVER_CAPACITY: frozenset({Phase.STABLE}),
+    Cause.STATIC_REPLACED: frozenset({Phase.COMPLETING}),
+    Cause.PROTOCOL_CHANGE: frozenset({Phase.STABLE}),
+    Cause.APPEND_FAILED: frozenset({Phase.COMPLETING}),
+}
+
+
+def starts_in(event: Event) -> frozenset[Phase]:
+    """The phases in which a round may begin for the reason that the line gives."""
+    reason = event.reason if isinstance(event, RebalanceStarted) else None
+    if reason is None:
+        return ANYWHERE
+    return (
+        frozenset({reason.phase})
+        if reason.phase is not None
+        else _STARTS_IN.get(reason.cause, IN_A_GENERATION)
+    )
+
+
+def or_words(phases: frozenset[Phase]) -> str:
+    """`CompletingRebalance or Stable`."""
+    return " or ".join(map(str, sorted(phases)))
+
+
+@define
+class GroupWorlds:
+    """`base`: the current generation, None while no line has told it. `owed`: a rebalance must
+    begin now, for this reason.
+
+    `departed`: who is gone by the lines before, `confirm`: leaves whose own line is still to come.
+    `debt`: the last completion fits only if such a line comes next. `just_ended`: the last line
+    ended a round, with so many members (`NOT_PRINTED`: perhaps, nobody knows). `begun`: the time of
+    the first line. `closing`: the join phase is ending in this very step. `notes`: what had to be
+    assumed, for the report.
+    """
+
+    printing: Printing = Factory(Printing)
+    worlds: Worlds = steps.EVERY_WORLD
+    base: int | None = None
+    belief: Belief = Factory(Belief)
+    owed: str = ""
+    departed: dict[str, None] = Factory(dict)
+    confirm: dict[str, None] = Factory(dict)
+    debt: bool = False
+    just_ended: int | None = NOT_PRINTED
+    begun: int | None = None
+    closing: bool = False
+    notes: list[tuple[str, str]] = Factory(list)
+
+    @property
+    def phases(self) -> frozenset[Phase]:
+        return frozenset(steps.PHASE[w] for w in self.worlds)
+
+    def forget(self, *, loaded: bool = False) -> None:
+        """Everything is possible again (`loaded`: but ids handed out before are void)."""
+        self.worlds, self.base = steps.EVERY_WORLD, None
+        self.belief, self.just_ended, self.begun = Belief(strangers=not loaded), NOT_PRINTED, None
+        self.owed, self.departed, self.confirm, self.debt, self.closing = "", {}, {}, False, False
+
+    def forget_members(self) -> None:
+        """Who the members are is open again, the state of the group is not."""
+        self.belief = Belief(strangers=self.belief.strangers)
+
+    def go_on_from(self, worlds: Worlds, base: int | None, *, emptied: bool) -> None:
+        """Goes on from here. Who the members are is open, unless the group has become empty."""
+        strangers = self.belief.strangers
+        self.forget()
+        self.worlds, self.base = worlds, base
+        if emptied and self.phases == {Phase.EMPTY}:
+            self.belief.emptied()
+            self.belief.strangers = strangers
+
+    def time_goes_on(self, time: int | None) -> None:
+        """What happens without a line: appends commit, ids that were handed out join a running
+        round, those from before the log expire.
+        """
+        self.worlds = steps.silent_steps(self.worlds)
+        if Phase.PREPARING in self.phases:
+            if not self.printing.joins:
+                self.belief.silent_joins()
+            self.belief.note_peak()
+        if time is not None and self.belief.strangers:
+            self.begun = time if self.begun is None else self.begun
+            if time - self.begun > LONGEST_SESSION_MS:
+                self.belief.strangers = False
+
+    def told(self, worlds: Worlds, base: int | None) -> str:
+        """Worlds in words."""
+        if base is None and len(worlds) == len(steps.EVERY_WORLD):
+            return "anything: the log has not told the group's state yet"
+        generation = "an unknown generation" if base is None else f"generation {base}"
+        text = (
+            f"{or_words(frozenset(steps.PHASE[w] for w in worlds))} in {generation} with"
+            f" {self.belief.size()} members"
+        )
+        if self.owed:
+            text += f"; a rebalance had to begin ({self.owed})"
+        if self.closing:
+            text += "; the join phase had to end"
+        return text
+
+    # --- pieces of a step: each keeps the worlds that fit, or says why none does
+
+    def keep(self, phases: frozenset[Phase]) -> Misfit | None:
+        """The worlds in one of these phases."""
+        kept = frozenset(w for w in self.worlds if steps.PHASE[w] in phases)
+        if not kept:
+            return Misfit(f"the group was {or_words(self.phases)}, not {or_words(phases)}")
+        self.worlds = kept
+        return None
+
+    def within(self, phase: Phase | None) -> Misfit | None:
+        """The worlds in the phase that a line names (None: it names none)."""
+        return None if phase is None else self.keep(frozenset({phase}))
+
+    def step(self, move: Callable[[steps.World], steps.World | None]) -> Misfit | None:
+        """The worlds after a step of the coordinator, where it can take it."""
+        moved = frozenset(after for after in map(move, self.worlds) if after is not None)
+        if not moved:
+            return Misfit(f"the group was {or_words(self.phases)}")
+        self.worlds = moved
+        return None
+
+    def in_generation(self, expected: int) -> Misfit | None:
+        """The current generation is this one."""
+        if self.base is not None and self.base != expected:
+            return Misfit(
+                f"generation {expected} is printed, but the group was in generation {self.base}"
+            )
+        self.base = expected
+        return None
+
+    def assume(self, kind: str, text: str) -> None:
+        self.notes.append((kind, text))

@@ -1,0 +1,513 @@
+"""Follows the request log of one group through the model's coordinator, in the order in which the
+broker took the requests up.
+
+Every world that fits is carried. A request is handled when it arrives; where it could also have
+been handled a little later (something else was under way at the same moment, and the order makes a
+difference) that is another world. Before each request, and when an answer is due, the coordinator
+may do by itself what the time allows: end a wait, commit an append, let a session expire.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+
+from attrs import Factory, define, evolve, field
+
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS
+from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.requests.moves import (
+    JUDGED,
+    SOON_MS,
+    Degree,
+    Moves,
+    TooMany,
+    answered_within,
+    members_of,
+    put,
+)
+from groupcheck.traces.requests.seats import Full, Seating
+from groupcheck.traces.requests.steps import MOST_MEMBERS, SIZES, Ask, Coordinator
+from groupcheck.traces.requests.story import Entry, Story
+from groupcheck.traces.requests.worlds import AWAY, LATENESS_MS, SLACK_MS, Judged, Rules, World
+
+HANDLED_WITHIN_MS = 25.0
+"""A request that could be handled at once is handled at most so much later."""
+MOST_REFUSALS_IN_A_ROW = 3
+IDS_KEPT = 10_000
+RECENT_KEPT = 200
+TROUBLES_KEPT = 10
+MOVES_KEPT = 10_000
+RESTART_MS = 60_000.0
+STORY_KEPT = 500
+PLANS_KEPT = 64
+_SHOWS_LIFE = frozenset({NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED})
+
+
+@define
+class Refused:
+    """An answer that no world gives. `allowed`: the codes that it could have been at once, None: it
+    had to wait. `due`: it waited, and no world answers it now. `generations` that fit.
+    """
+
+    e: Judged
+    possible: str
+    due: bool
+    allowed: frozenset[int | None] = frozenset()
+    generations: frozenset[int] = frozenset()
+
+
+class Lost(Exception):
+    """The group cannot be followed from here; the text says why."""
+
+
+@define
+class Follower:
+    """One group. `lost`: why nothing is judged until a round shows everybody again (empty: it is
+    followed).
+
+    `tell` takes what happened, `refuse` an answer that cannot be. `judged` and `unjudged` count
+    answers; `synced`: rounds from which it could go on;
+    `moves`: when a member's connection was seen to have changed.
+    """
+
+    tell: Callable[[Entry], None]
+    refuse: Callable[[Refused], None]
+    rules: Rules = Factory(lambda: Rules(Coordinator(SIZES[0]), Seating(SIZES[0])))
+    worlds: list[World] = Factory(list)
+    lost: str = ""
+    begins: str = ""
+    judged: int = 0
+    unjudged: int = 0
+    synced: int = 0
+    generation: int | None = None
+    rounds: int = 0
+    in_a_row: int = 0
+    blind: bool = False
+    troubles: list[str] = Factory(list)
+    moves: deque[float] = field(factory=lambda: deque(maxlen=MOVES_KEPT))
+    _connection_of: dict[str, str] = Factory(dict)
+    _recent: deque[Judged] = field(factory=lambda: deque(maxlen=RECENT_KEPT))
+    _due: list[tuple[float, int, Exchange]] = Factory(list)
+    _told: Story | None = None
+    _last_of: dict[str, int] = Factory(dict)
+    _strangers: bool = False
+    _synced_at: int = 0
+    _handed_out: set[str] = Factory(set)
+    _given_ids: set[str] = Factory(set)
+
+    # -- what arrives
+
+    def observe(self, e: Judged) -> None:
+        """The next request of the group, in order of `began`."""
+        if not self.begins:
+            self._begin(e)
+        self._answers_due(e.began)
+        self._signs(e)
+        if self.lost:
+            self.unjudged += 1
+            self._recent.append(e)
+        else:
+            self._judge(e)
+        heappush(self._due, (e.given + SLACK_MS, e.line, e))
+        self._hand_on()
+
+    def finish(self) -> None:
+        """The log ends."""
+        self._answers_due(float("inf"))
+        if self.worlds and self.worlds[0].story is not None:
+            self._hand_on(at_the_end=True)
+
+    def _begin(self, e: Judged) -> None:
+        if isinstance(e, JoinExchange) and not e.member:
+            self.begins = "the log begins with a member that has no id yet"
+            self.worlds = [World(self.rules.coordinator.start())]
+        else:
+            self.begins = (
+                "the log begins in the middle: the group is followed from the first round that it"
+                " shows whole"
+            )
+            self.lost = "the log begins in the middle"
+
+    def _signs(self, e: Judged) -> None:
+        """What the request tells of timers and ids, whatever comes of it."""
+        try:
+            taken: set[int] = set()
+            for member in members_of(e):
+                taken.add(self._seat(member, taken))
+        except Lost as why:
+            self._trouble(str(why))
+            return
+        name = e.told if isinstance(e, JoinExchange) and not e.member else e.member
+        if isinstance(e, JoinExchange) and not e.member and len(self._given_ids) < IDS_KEPT:
+            self._given_ids.add(name)
+        life = self.rules.seating.lives.get(name)
+        if life is None:
+            return
+        if isinstance(e, JoinExchange):
+            life.session_ms, life.rebalance_ms = float(e.session_ms), float(e.rebalance_ms)
+            life.parked_since = (
+                min(life.parked_since, e.began) if e.code != MEMBER_ID_REQUIRED else float("inf")
+            )
+        if e.code in _SHOWS_LIFE and not isinstance(e, LeaveExchange):
+            life.sign = max(life.sign, e.began)
+            self._strangers = self._strangers or (self.rounds < 2 and name not in self._given_ids)
+        if e.code in AWAY:
+            self.rules.interrupted = e.began
+        self._moves(e)
+        if isinstance(e, SyncExchange) and e.assignments:
+            self._keep_plan(e)
+
+    def _moves(self, e: Judged) -> None:
+        """A member that goes on over another connection, and not because the broker went away, may
+        have left a request behind that no line shows.
+        """
+        if not e.member or isinstance(e, LeaveExchange):
+            return
+        known = self._connection_of.get(e.member)
+        if (
+            known is not None
+            and known != e.connection
+            and e.began > self.rules.interrupted + RESTART_MS
+        ):
+            self.moves.append(e.began)
+        if len(self._connection_of) >= IDS_KEPT:
+            del self._connection_of[next(iter(self._connection_of))]
+        self._connection_of[e.member] = e.connection
+
+    def _seat(self, member: str, taken: Iterable[int] = ()) -> int:
+        """The index of a member, who need not have been seen before; `taken`: indexes that no world
+        knows yet.
+        """
+        used = {*taken} | {i for w in self.worlds for i in w.memory.used}
+        for e in self.rules.open.values():
+            used |= {
+                self.rules.seating.index(m) for m in members_of(e) if self.rules.seating.knows(m)
+            }
+        try:
+            return self.rules.seating.seat(member, used)
+        except Full:
+            larger = next((size for size in SIZES if size > self.rules.seating.size), None)
+            if larger is None:
+                raise Lost(f"more than {MOST_MEMBERS} member ids are known at a time") from None
+            self.rules.coordinator, self.rules.seating.size = Coordinator(larger), larger
+            self.worlds = [
+                evolve(w, memory=self.rules.coordinator.grown(w.memory)) for w in self.worlds
+            ]
+            return self._seat(member, taken)
+
+    def _keep_plan(self, e: SyncExchange) -> None:
+        plans = self.rules.plans
+        if len(plans) >= PLANS_KEPT:
+            needed = (
+                {w.plan for w in self.worlds}
+                | {w.kept_plan for w in self.worlds}
+                | set(self.rules.open)
+            )
+            for line in [line for line in plans if line not in needed]:
+                del plans[line]
+        plans[e.line] = dict(e.assignments)
+
+    # -- judging
+
+    def _judge(self, e: Judged) -> None:
+        self.judged += 1
+        before = self._last_of.get(e.connection)
+        self._last_of[e.connection] = e.line
+        if len(self._last_of) > 10_000:
+            self._last_of.clear()
+        self.rules.open[e.line] = e
+        ready: list[World] = []
+        for degree in Degree:
+            try:
+                ready = [
+                    w
+                    for w in self._moved(e.began, e, degree)
+                    if before is None or not w.is_open(before)
+                ]
+                after = self._handled(ready, e)
+            except TooMany as why:
+                self._trouble(str(why))
+                return
+            if after:
+                self.worlds = after
+                self.in_a_row = 0
+                if not any(w.is_open(e.line) for w in after):
+                    del self.rules.open[e.line]
+                return
+        blocked = self.rules.open.get(before) if before is not None and not ready else None
+        if blocked is None:
+            self._refused(e, ready)
+            return
+        # The request before it on this connection should not have been answered yet, or not so:
+        # that one is refused.
+        assert isinstance(blocked, JUDGED)
+        parked = all(any(r == blocked.line for _, r in w.parked) for w in self.worlds)
+        self._refused(blocked, self.worlds, parked)
+        if not self.lost:
+            self.judged -= 1
+            self._last_of.pop(e.connection, None)
+            self._judge(e)
+
+    def _moved(self, now: float, e: Exchange, degree: Degree) -> list[World]:
+        moves = Moves(self.rules, self.synced > 0)
+        found = moves.closure(self.worlds, now, e, degree)
+        self.blind = self.blind or moves.blind
+        return found
+
+    def _handled(self, worlds: list[World], e: Judged) -> list[World]:
+        """The worlds in which the request has been handled, and those in which it will be in a
+        moment.
+        """
+        found: dict[World, World] = {}
+        for w in worlds:
+            turned, fits = False, False
+            for after in self.rules.handle(w, e, e.began):
+                fits = True
+                turned = (
+                    turned
+                    or _turned(self.rules, w, after, e.began)
+                    or (e.code != NONE and after.is_open(e.line))
+                )
+                put(found, after)
+            if turned or not fits:
+                until = e.given + SLACK_MS
+                put(
+                    found,
+                    evolve(
+                        w,
+                        waiting=(
+                            *w.waiting,
+                            (e.line, min(until, e.began + HANDLED_WITHIN_MS) if fits else until),
+                        ),
+                    ),
+                )
+        return list(found.values())
+
+    # -- answers that are due
+
+    def _answers_due(self, now: float) -> None:
+        while self._due and self._due[0][0] <= now:
+            due, _, e = heappop(self._due)
+            life = self.rules.seating.lives.get(
+                e.told if isinstance(e, JoinExchange) and not e.member else e.member
+            )
+            if life is not None and e.code in _SHOWS_LIFE and not isinstance(e, LeaveExchange):
+                life.sign = max(
+                    life.sign, e.given if isinstance(e, JoinExchange | SyncExchange) else e.began
+                )
+                life.parked_since = float("inf")
+            whole = (
+                isinstance(e, JoinExchange)
+                and e.code == NONE
+                and e.to_generation != self.generation
+            )
+            if isinstance(e, JoinExchange):
+                self._handed(e)
+            if isinstance(e, JoinExchange) and e.code == NONE:
+                self.generation = e.to_generation
+                self.rounds += whole
+            if self.lost:
+                if whole:
+                    self._perhaps_synced(e)
+            elif e.line in self.rules.open:
+                self._must_be_answered(e, due)
+                self._hand_on()
+
+    def _handed(self, e: JoinExchange) -> None:
+        """Which ids have been handed out and not used, as far as answers tell."""
+        if e.code == MEMBER_ID_REQUIRED and len(self._handed_out) < IDS_KEPT:
+            self._handed_out.add(e.told)
+        else:
+            self._handed_out.discard(e.member)
+
+    def _must_be_answered(self, e: Exchange, now: float) -> None:
+        for degree in Degree:
+            try:
+                found = [w for w in self._moved(now, e, degree) if not w.is_open(e.line)]
+            except TooMany as why:
+                self._trouble(str(why))
+                return
+            if found:
+                self.worlds = found
+                del self.rules.open[e.line]
+                return
+        assert isinstance(e, JUDGED)
+        self._refused(e, self.worlds, parked=True)
+
+    def _refused(self, e: Judged, worlds: list[World], parked: bool = False) -> None:
+        """No world gives this answer: it is reported, and the group followed on as if it had been
+        another one, or from the next whole round.
+        """
+        self.rules.open.pop(e.line, None)
+        if self.blind:
+            self.blind = False
+            self._trouble(
+                "the coordinator was interrupted before a whole round had shown what its log holds"
+            )
+            return
+        if self.synced and self.rounds == self._synced_at:
+            self._trouble("who else was in the group when it was found again is not known")
+            return
+        if self._from_before(e):
+            self.begins = "the log begins in the middle: members from before take part"
+            self._lose("members from before the log take part")
+            return
+        self.in_a_row += 1
+        worlds = [evolve(w, waiting=tuple(x for x in w.waiting if x[0] != e.line)) for w in worlds]
+        possible = (
+            "; or ".join(dict.fromkeys(w.told() for w in worlds[:3]))
+            or "nothing: the request before it on this connection was not answered"
+        )
+        allowed = (
+            frozenset(code for w in worlds for code in self.rules.allowed(w, e))
+            if not parked
+            else frozenset()
+        )
+        generations = frozenset(
+            n for w in worlds if w.base is not None for n in (w.base, w.base + 1)
+        )
+        self.refuse(Refused(e, possible, parked, allowed, generations))
+        still = [w for w in worlds if not w.is_open(e.line)]
+        if not still or self.in_a_row >= MOST_REFUSALS_IN_A_ROW:
+            self._lose("an answer before it cannot be explained")
+            return
+        found: dict[World, World] = {}
+        for w in still:
+            put(found, w)
+            for after in self.rules.despite(w, e):
+                put(found, after)
+        self.worlds = list(found.values())
+
+    def _from_before(self, e: Judged) -> bool:
+        """Before the second round: has the log shown members that it did not see coming?"""
+        if self.rounds > 1 or self.synced:
+            return False
+        return self._strangers or (
+            isinstance(e, JoinExchange) and not {id for id, _ in e.members} <= self._given_ids
+        )
+
+    # -- lost, and found again
+
+    def _trouble(self, why: str) -> None:
+        """The group cannot be followed, which is nobody's fault: from now on its verdict is at best
+        unknown.
+        """
+        if len(self.troubles) < TROUBLES_KEPT:
+            self.troubles.append(why)
+        self._lose(why)
+
+    def _lose(self, why: str) -> None:
+        self.lost = why
+        self.worlds = []
+        self.rules.open.clear()
+        self._last_of.clear()
+        self.in_a_row = 0
+
+    def _perhaps_synced(self, e: Exchange) -> None:
+        """The first answers of a new generation are due: if the leader's is among them, it names
+        everybody, and the group is known again.
+        """
+        alike = [
+            x
+            for _, _, x in self._due
+            if isinstance(x, JoinExchange)
+            and x.code == NONE
+            and abs(x.given - e.given) <= LATENESS_MS
+        ]
+        for x in (e, *alike):
+            if (
+                isinstance(x, JoinExchange)
+                and x.leader == x.told
+                and x.members
+                and x.to_generation == self.generation
+            ):
+                self._go_on_from(x)
+                self._judge_again(e.given)
+                return
+
+    def _judge_again(self, since: float) -> None:
+        """What came since the round was complete is judged after all."""
+        recent = [x for x in self._recent if x.began >= since]
+        self._recent.clear()
+        for x in recent:
+            if self.lost:
+                return
+            self._answers_due(x.began)
+            self.unjudged -= 1
+            self._signs(x)
+            self._judge(x)
+            heappush(self._due, (x.given + SLACK_MS, x.line, x))
+
+    def _go_on_from(self, e: JoinExchange) -> None:
+        """A group whose members all have just been told the new generation, made by the model's own
+        rules.
+        """
+        members = [e.told, *(id for id, _ in e.members if id != e.told)]
+        try:
+            seating = self.rules.seating
+            taken = {
+                seating.index(m)
+                for m, life in seating.lives.items()
+                if m in self._handed_out and life.expires > e.given
+            }
+            for member in members:
+                taken.add(self._seat(member, taken))
+        except Lost as why:
+            self._trouble(str(why))
+            return
+        coordinator, seating = self.rules.coordinator, self.rules.seating
+        memory = coordinator.start()
+        subscribed = {id: ((e.chosen or "", metadata),) for id, metadata in e.members}
+        for member in members:
+            index = seating.index(member)
+            claimed = self.rules.claims.setdefault(
+                subscribed.get(member, ()), len(self.rules.claims)
+            )
+            for ask in (Ask("join", index, fresh=True), Ask("join", index, claimed=claimed)):
+                memory = coordinator.ask(memory, ask)[0].after
+        memory = coordinator.fire(memory, "initial_delay")[0].after
+        for member, life in seating.lives.items():
+            if member in self._handed_out and member not in members and life.expires > e.given:
+                memory = coordinator.ask(memory, Ask("join", seating.index(member), fresh=True))[
+                    0
+                ].after
+        self.worlds = [World(memory, e.to_generation, since=e.given)]
+        self.lost, self.synced, self._synced_at = "", self.synced + 1, self.rounds
+
+    # -- what is handed on
+
+    def _hand_on(self, at_the_end: bool = False) -> None:
+        """Tells what all worlds tell."""
+        if not self.worlds:
+            return
+        story = self.worlds[0].story
+        known = self._told.length if self._told else 0
+        if (
+            len(self.worlds) > 1
+            and not at_the_end
+            and (story is None or story.length < known + STORY_KEPT)
+        ):
+            return
+        if story is None or story is self._told:
+            return
+        for entry in story.since(self._told):
+            self.tell(entry)
+        self._told = story = Story(None, (), story.length)
+        self.worlds = [evolve(w, story=story) for w in self.worlds]
+
+
+def _turned(rules: Rules, before: World, after: World, now: float) -> bool:
+    """Would others be answered otherwise now? (An id that was handed out is waited for when a round
+    could end.)
+    """
+    memory, then = before.memory, after.memory
+    if memory.phase != then.phase or before.base != after.base:
+        return True
+    return (
+        memory.pending != then.pending
+        and memory.phase == Phase.PREPARING
+        and answered_within(rules, before, now + SOON_MS)
+    )

@@ -1,0 +1,128 @@
+"""The request log as a stream of exchanges in the order in which the broker took the requests up.
+
+Lines stand in the order of the answers, so a parked JoinGroup appears when its round ends, long
+after the heartbeats that it caused to be refused. Exchanges are therefore held back for as long as
+a request can be parked, then given in order of `began`. What is held is bounded in number and in
+bytes; where that is not enough, an exchange may come too late, which is counted and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from heapq import heappop, heappush
+from typing import BinaryIO
+
+from attrs import Factory, define, evolve
+
+from groupcheck.traces.exchanges import Exchange, JoinExchange
+from groupcheck.traces.reading import Notes, open_log, read_lines
+from groupcheck.traces.repeated import WINDOW
+from groupcheck.traces.requests.line import MARK, NotUnderstood, exchanges
+
+LEAST_HELD_MS = 900_000.0
+MOST_HELD_MS = 1_800_000.0
+MOST_HELD = 50_000
+MOST_HELD_CHARS = 64_000_000
+SAMPLES, SAMPLE_CHARS = 20, 500
+JITTER_MS = 1000
+"""Lines of several network threads may stand a little out of order; more than this is reported."""
+
+
+@define
+class RequestLog:
+    """One file's exchanges, and its tallies (complete when the stream has ended). `late`: exchanges
+    that came after their turn.
+    """
+
+    path: str
+    stream: BinaryIO | None = None
+    notes: Notes = Factory(Notes)
+    understood: int = 0
+    foreign: int = 0
+    strange: int = 0
+    late: int = 0
+    backwards: int = 0
+    first_backwards: int = 0
+    samples: list[tuple[int, str]] = Factory(list)
+    requests: dict[str, int] = Factory(dict)
+    left_out: int = 0
+    _last: dict[Hashable, None] = Factory(dict)
+    _held: list[tuple[float, int, int, Exchange]] = Factory(list)
+    _chars: int = 0
+    _latest: float = float("-inf")
+    _given_up_to: float = float("-inf")
+    _hold_ms: float = LEAST_HELD_MS
+
+    def exchanges(self) -> Iterator[Exchange]:
+        """Every exchange of a group API. Raises `TraceError` if the file cannot be read."""
+        with self.stream or open_log(self.path) as stream:
+            for number, line in read_lines(stream, self.notes, (MARK.encode(),)):
+                self._take(number, line)
+                while self._held and (
+                    self._held[0][0] < self._latest - self._hold_ms
+                    or len(self._held) > MOST_HELD
+                    or self._chars > MOST_HELD_CHARS
+                ):
+                    yield self._next()
+        while self._held:
+            yield self._next()
+
+    def _take(self, number: int, line: str) -> None:
+        try:
+            found = exchanges(number, line)
+        except NotUnderstood as why:
+            self.strange += 1
+            if len(self.samples) < SAMPLES:
+                self.samples.append((number, f"{why}: {line[:SAMPLE_CHARS]}"))
+            return
+        if found is None:
+            self.foreign += 1
+            return
+        self.understood += 1
+        if found and self._repeats(found):
+            self.left_out += 1
+            return
+        for k, e in enumerate(found):
+            if not k:
+                self._tally(e)
+            if e.began < self._given_up_to:
+                self.late += 1
+            heappush(self._held, (e.began, e.line, k, e))
+            self._chars += e.size
+
+    def _repeats(self, found: tuple[Exchange, ...]) -> bool:
+        """Stood this line here a few lines before, as where two appenders write to one file?
+
+        It is the same request then, and no second one: with its number on its connection, it took
+        as long in every part, to the microsecond.
+        """
+        first = found[0]
+        said = (
+            first.connection,
+            first.correlation,
+            first.began,
+            hash(tuple(evolve(e, line=0) for e in found)),
+        )
+        if said in self._last:
+            return True
+        self._last[said] = None
+        if len(self._last) > WINDOW:
+            del self._last[next(iter(self._last))]
+        return False
+
+    def _tally(self, e: Exchange) -> None:
+        self.requests[e.api] = self.requests.get(e.api, 0) + 1
+        if e.answered < self._latest - JITTER_MS:
+            self.backwards += 1
+            self.first_backwards = self.first_backwards or e.line
+        self._latest = max(self._latest, float(e.answered))
+        if isinstance(e, JoinExchange):
+            self._hold_ms = min(
+                max(self._hold_ms, 2.0 * max(e.rebalance_ms, e.session_ms)), MOST_HELD_MS
+            )
+
+    def _next(self) -> Exchange:
+        began, _, _, e = heappop(self._held)
+        self._chars -= e.size
+        self._given_up_to = max(self._given_up_to, began)
+        return e

@@ -1,0 +1,218 @@
+"""What the coordinator of a group may have done by itself before a moment of its request log: which
+timers may have fired, which appends ended.
+
+Three degrees of imagination, tried one after the other, each only where the one before it explains
+nothing: steps that an answer shows which is just being given; sessions that ended unseen; and a
+broker that stood still, or requests that no line shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from math import isinf
+
+from attrs import define, evolve
+
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
+from groupcheck.traces.exchanges import (
+    CommitExchange,
+    Exchange,
+    HeartbeatExchange,
+    JoinExchange,
+    LeaveExchange,
+    SyncExchange,
+)
+from groupcheck.traces.requests.worlds import GONE, LATENESS_MS, PATIENT_MS, SLACK_MS, Rules, World
+
+JUDGED = (JoinExchange, SyncExchange, HeartbeatExchange, LeaveExchange, CommitExchange)
+MOST_WORLDS = 2000
+NEW_MEMBER_MS = 300_000.0
+SOON_MS = 25.0
+
+
+class Degree(IntEnum):
+    """How much is imagined."""
+
+    LIKELY = 0
+    EXPIRIES = 1
+    ANYTHING = 2
+
+
+class TooMany(Exception):
+    """More worlds fit than can be carried."""
+
+
+def members_of(e: Exchange) -> tuple[str, ...]:
+    """The members that an exchange concerns; of a JoinGroup without an id, the one whose id the
+    answer tells.
+    """
+    if isinstance(e, LeaveExchange):
+        return tuple(x.member for x in e.leavers)
+    return (e.told if isinstance(e, JoinExchange) and not e.member else e.member,)
+
+
+@define
+class Moves:
+    """The steps without a request. `unknown_record`: what a fail-over would load may have been
+    written before the log begins; `blind`: it was needed.
+    """
+
+    rules: Rules
+    unknown_record: bool = False
+    blind: bool = False
+
+    def closure(
+        self, worlds: Iterable[World], now: float, e: Exchange, degree: Degree
+    ) -> list[World]:
+        """The worlds with all that may have happened by now. `e`: what the log shows next. Raises
+        `TooMany`.
+        """
+        self.rules.lateness = PATIENT_MS if degree == Degree.ANYTHING else LATENESS_MS
+        found: dict[World, World] = {}
+        stack = [new for w in worlds if (new := put(found, self._caught_up(w, now))) is not None]
+        while stack:
+            w = stack.pop()
+            for after in self._next(w, now, e, degree):
+                new = put(found, self._caught_up(after, now))
+                if new is not None:
+                    stack.append(new)
+            if len(found) > MOST_WORLDS:
+                raise TooMany(f"more than {MOST_WORLDS:,} possibilities fit")
+        return [w for w in found.values() if all(until >= now for _, until in w.waiting)]
+
+    def _caught_up(self, w: World, now: float) -> World:
+        """While a round collects JoinGroups and nobody is about to be answered, it makes no
+        difference when one more is handled: now.
+        """
+        k = 0
+        while (
+            w.memory.phase == Phase.PREPARING
+            and k < len(w.waiting)
+            and not answered_within(self.rules, w, now + SOON_MS)
+        ):
+            waiting = self.rules.open[w.waiting[k][0]]
+            assert isinstance(waiting, JUDGED)
+            without = evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :]))
+            handled = (
+                list(self.rules.handle(without, waiting, now))
+                if isinstance(waiting, JoinExchange)
+                else []
+            )
+            if (
+                len(handled) == 1
+                and handled[0].memory.phase == Phase.PREPARING
+                and handled[0].base == w.base
+            ):
+                w, k = handled[0], 0
+            else:
+                k += 1
+        return w
+
+    def _next(self, w: World, now: float, e: Exchange, degree: Degree) -> Iterator[World]:
+        rules, memory = self.rules, w.memory
+        for k, (request, _) in enumerate(w.waiting):
+            waiting = rules.open[request]
+            if waiting is not e or now > e.began:
+                assert isinstance(waiting, JUDGED)
+                yield from rules.handle(
+                    evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :])), waiting, now
+                )
+        if memory.appending:
+            yield from rules.fire(w, "append_committed", None, now, e)
+            yield from rules.fire(w, "append_failed", None, now, e)
+        ends = w.since + self._shortest(w)
+        overdue = now >= ends - SLACK_MS
+        if memory.phase == Phase.PREPARING:
+            if memory.initial:
+                yield from rules.fire(w, "initial_delay", None, now, e)
+            elif overdue or memory.members <= memory.joining:
+                yield from rules.fire(w, "rebalance_timeout", None, now, e)
+        if memory.due and overdue and (memory.phase != Phase.STABLE or degree > Degree.LIKELY):
+            yield from rules.fire(
+                w, "sync_timeout", None, now if isinf(ends) else min(now, ends), e
+            )
+        yield from self._expiries(w, now, e, degree)
+        yield from self._fail_over(w, now)
+        if degree == Degree.ANYTHING and not w.unseen:
+            for i in (memory.members | memory.pending) - memory.joining - memory.syncing:
+                yield from rules.unseen_join(w, i, now, e)
+
+    def _shortest(self, w: World) -> float:
+        """The rebalance timeout, at the least."""
+        return min((self.rules.seating.life(i).rebalance_ms for i in w.memory.members), default=0.0)
+
+    def _expiries(self, w: World, now: float, e: Exchange, degree: Degree) -> Iterator[World]:
+        """Sessions that have ended. A member that is gone shows in its own requests, in others'
+        heartbeats, and when a round can go on.
+        """
+        memory, seating = w.memory, self.rules.seating
+        silent = (memory.members | memory.pending) - memory.joining - memory.syncing
+        over = sorted((at, i) for i in silent if (at := seating.life(i).expires) <= now + SLACK_MS)
+        if over and memory.phase == Phase.PREPARING:
+            own = self._own(over, w, now, e)
+            if memory.joining and not self._answered_soon(w, now):
+                over = own
+            elif degree < Degree.ANYTHING:
+                over = [
+                    x for x in over if x[0] <= over[0][0] + 2 * SLACK_MS or x in own
+                ]  # the others follow; their order makes no difference
+        elif over:
+            own = self._own(over, w, now, e)
+            over = [
+                x for x in over if x in own or (x[1] in memory.members and degree > Degree.LIKELY)
+            ]
+        for at, i in over:
+            ended = max(at, w.since)
+            yield from self.rules.fire(
+                w, "session_timeout", i, now if isinf(ended) else min(now, ended), e
+            )
+        for i in memory.new & memory.joining:
+            if seating.life(i).parked_since + NEW_MEMBER_MS <= now + SLACK_MS:
+                yield from self.rules.fire(w, "new_member_timeout", i, now, e)
+
+    def _answered_soon(self, w: World, now: float) -> bool:
+        return answered_within(self.rules, w, now + self.rules.lateness)
+
+    def _own(
+        self, over: list[tuple[float, int]], w: World, now: float, e: Exchange
+    ) -> list[tuple[float, int]]:
+        """Those of members that are told so by the request at hand, or by one that still waits."""
+        told = [e, *(self.rules.open[r] for r, _ in w.waiting)]
+        gone = {m for x in told if _tells(x) for m in members_of(x)}
+        return [x for x in over if self.rules.seating.name(x[1]) in gone]
+
+    def _fail_over(self, w: World, now: float) -> Iterator[World]:
+        sent_away = any(self.rules.open[r].code in GONE for _, r in w.parked)
+        if not sent_away and not w.reloaded < self.rules.interrupted <= now + SLACK_MS:
+            return
+        if self.unknown_record and w.kept_plan is None:
+            self.blind = True  # what the log of the group holds was written before this log begins
+            return
+        yield from self.rules.fail_over(w, now)
+
+
+def answered_within(rules: Rules, w: World, until: float) -> bool:
+    """Is somebody who waits answered by then?"""
+    return any(rules.open[r].given <= until for _, r in w.parked)
+
+
+def _tells(e: Exchange) -> bool:
+    return e.code == UNKNOWN_MEMBER_ID or (
+        isinstance(e, LeaveExchange) and any(x.code == UNKNOWN_MEMBER_ID for x in e.leavers)
+    )
+
+
+def put(found: dict[World, World], w: World) -> World | None:
+    """Adds a world; of two equal ones, what is more permissive is kept. Gives what is new to
+    `found`, None if nothing is.
+    """
+    known = found.get(w)
+    if known is not None:
+        if w.since >= known.since and w.reloaded <= known.reloaded:
+            return None
+        w = evolve(known, since=min(w.since, known.since), reloaded=max(w.reloaded, known.reloaded))
+        del found[known]
+    found[w] = w
+    return w

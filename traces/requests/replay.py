@@ -1,0 +1,420 @@
+"""Replays a broker's request log: every answer of the group APIs followed through the model, the
+groups' timelines and facts told.
+
+Each group is followed by itself. A group whose protocol is not modelled yet is read in full, and
+its verdict is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from attrs import Factory, define
+
+from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
+from groupcheck.traces import formats
+from groupcheck.traces.anomalies import find_anomalies, plural, seconds
+from groupcheck.traces.events import Stabilized
+from groupcheck.traces.exchanges import (
+    CommitExchange,
+    EpochExchange,
+    Exchange,
+    HeartbeatExchange,
+    JoinExchange,
+    LeaveExchange,
+    SyncExchange,
+)
+from groupcheck.traces.facts import RequestFacts
+from groupcheck.traces.moments import Moment
+from groupcheck.traces.owners import Owners, Zombie
+from groupcheck.traces.reading import ALTERED
+from groupcheck.traces.repeated import left_out_note
+from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport, Requests, Unexplained
+from groupcheck.traces.requests.follow import Follower, Refused
+from groupcheck.traces.requests.log import RequestLog
+from groupcheck.traces.requests.story import Entry
+from groupcheck.traces.requests.words import exchange_text, why_not
+from groupcheck.traces.timeline import Timeline
+
+GROUPS_KEPT = 2000
+UNEXPLAINED_KEPT = 200
+SHOWN = 20
+MOVED_MS = 300_000.0
+"""How long a request that no line shows can have an effect: a round waits for its members for
+max.poll.interval.ms, by default five minutes.
+"""
+_JUDGED = (JoinExchange, SyncExchange, HeartbeatExchange, LeaveExchange, CommitExchange)
+AWAY_CODES = frozenset({14, 15, 16})
+MOVED_AWAY = frozenset({14, 16})
+
+
+@define
+class RequestTrail:
+    """One group while the file is read."""
+
+    group: str
+    facts: RequestFacts
+    owners: Owners
+    timeline: Timeline = Factory(Timeline)
+    unexplained: list[Unexplained] = Factory(list)
+    refused: int = 0
+    refused_at: list[float] = Factory(list)
+    protocols: dict[str, int] = Factory(dict)
+    away: list[Exchange] = Factory(list)
+    away_count: int = 0
+    moved_away: float = float("inf")
+    lines: int = 0
+    follower: Follower = Factory(lambda self: Follower(self.tell, self.refuse), takes_self=True)
+
+    @classmethod
+    def of(cls, group: str) -> RequestTrail:
+        return cls(group, RequestFacts(group), Owners(group))
+
+    def observe(self, e: Exchange) -> None:
+        """The next exchange of the group."""
+        self.lines += 1
+        if self.timeline.first is None:
+            self.timeline.first = Moment(e.line, e.answered)
+        self.timeline.last = Moment(
+            e.line, max(e.answered, (self.timeline.last and self.timeline.last.time) or 0)
+        )
+        self.facts.observe(e)
+        self.owners.observe(e)
+        self._kind(e)
+        if e.code in AWAY_CODES:
+            self.away_count += 1
+            self.away = [*self.away[:1], e]
+            if e.code in MOVED_AWAY:
+                self.moved_away = min(self.moved_away, e.given)
+        if isinstance(e, _JUDGED) and "static" not in self.protocols:
+            self.follower.observe(e)
+
+    def _kind(self, e: Exchange) -> None:
+        """What the exchange says of the group's protocol, if that is not the classic eager one."""
+        if isinstance(e, EpochExchange):
+            self._is(e.protocol)
+        elif e.instance is not None or (isinstance(e, JoinExchange) and e.static_members):
+            self._is("static")
+        if isinstance(e, JoinExchange):
+            if e.protocol_type not in ("consumer", ""):
+                self._is(e.protocol_type)
+            elif e.chosen is not None and "cooperative" in e.chosen:
+                self._is("cooperative")
+            elif e.chosen == "stream":
+                self._is("streams")
+        if self.owners.cooperative and "cooperative" not in self.protocols:
+            self._is("cooperative")
+
+    def _is(self, protocol: str) -> None:
+        if protocol in self.protocols or len(self.protocols) < SHOWN:
+            self.protocols[protocol] = self.protocols.get(protocol, 0) + 1
+
+    def tell(self, entry: Entry) -> None:
+        """Something that happened to the group, in every world that fits."""
+        first, last = self.timeline.first, self.timeline.last
+        self.timeline.observe(entry.event)
+        self.timeline.first, self.timeline.last = first, last
+        if entry.held_up_by and isinstance(entry.event, Stabilized):
+            done = self.timeline.rounds[-1]
+            done.held_up_by, done.waited_for = (entry.held_up_by,), "joined last"
+
+    def refuse(self, refused: Refused) -> None:
+        """An answer that no world gives."""
+        self.refused += 1
+        if len(self.refused_at) < UNEXPLAINED_KEPT:
+            self.refused_at.append(refused.e.given)
+        if len(self.unexplained) < UNEXPLAINED_KEPT:
+            e = refused.e
+            self.unexplained.append(
+                Unexplained(
+                    e.line,
+                    exchange_text(e)[:500],
+                    why_not(refused)[:500],
+                    refused.possible[:500],
+                    False,
+                )
+            )
+
+    # -- the report
+
+    def report(self, doubts: str) -> GroupReport:
+        """`doubts`: what makes the file as a whole doubtful (empty: nothing)."""
+        self.follower.finish()
+        verdict, reason = self._verdict(doubts)
+        protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
+        followed = protocol in ("classic", "cooperative")
+        anomalies = (
+            *(self._refusals() if followed else ()),
+            *self._found(),
+            *find_anomalies(self.timeline),
+        )
+        unexplained = tuple(self.unexplained) if followed else ()
+        requests = Requests(self.facts, self.owners, self.follower.judged if followed else 0)
+        return GroupReport(
+            group=self.group,
+            coordinator=None,
+            protocol=protocol,
+            verdict=verdict,
+            reason=reason,
+            timeline=self.timeline,
+            anomalies=anomalies,
+            unexplained=unexplained,
+            unexplained_count=self.refused if followed else 0,
+            assumed_count=0,
+            lines=self.lines,
+            begins=self.follower.begins if followed else "",
+            requests=requests,
+        )
+
+    def _verdict(self, doubts: str) -> tuple[Kind, str]:
+        follower = self.follower
+        if self.protocols:
+            name = max(self.protocols, key=lambda p: (self.protocols[p], p))
+            what = "static membership" if name == "static" else f"the {name} protocol"
+            said = f"{what} is not modelled yet: every request is read"
+            if name == "cooperative" and len(self.protocols) == 1 and follower.judged:
+                first = self.unexplained[0].line if self.unexplained else 0
+                coordinator = (
+                    f"line {first} is not explained by" if first else "every answer is one of"
+                )
+                return (
+                    UNKNOWN,
+                    (
+                        f"{said}, {coordinator} the classic coordinator, and its members' steps are"
+                        " not judged"
+                    ),
+                )
+            return UNKNOWN, f"{said}, the answers are not judged"
+        if self.unexplained:
+            first_one = self.unexplained[0]
+            if doubts:
+                return UNKNOWN, f"line {first_one.line} is not explained, but {doubts}"
+            if all(
+                any(abs(at - moved) <= MOVED_MS for moved in follower.moves)
+                for at in self.refused_at
+            ):
+                why = (
+                    "members changed their connection: a request that no line shows may explain it"
+                )
+                return UNKNOWN, f"line {first_one.line} is not explained, but {why}"
+            if all(at >= self.moved_away - 1000 for at in self.refused_at):
+                return (
+                    UNKNOWN,
+                    (
+                        f"line {first_one.line} is not explained, but the coordinator was away"
+                        " before it: what it found again is not shown"
+                    ),
+                )
+            more = f" (and {self.refused - 1} more)" if self.refused > 1 else ""
+            return VIOLATED, f"line {first_one.line}: {first_one.why}{more}"
+        if self.owners.overlaps:
+            twice = self.owners.overlaps[0]
+            said = (
+                f"line {twice.line}: the leader's plan gives {twice.partition} to two members"
+                " (one_owner)"
+            )
+            return (UNKNOWN, f"{said}, but {doubts}") if doubts == ALTERED else (VIOLATED, said)
+        if follower.troubles:
+            return UNKNOWN, f"the group could not be followed throughout: {follower.troubles[0]}"
+        if not follower.judged:
+            return (
+                UNKNOWN,
+                (
+                    "no round of this group is shown whole"
+                    if self.facts.generations
+                    else "no request tells of a round of this group"
+                ),
+            )
+        zombies = [z for z in self.owners.zombies if z.committed]
+        more = "".join(
+            f"; zombie: {z.client} tried to commit what was {' and '.join(z.others)}'s, and was"
+            " refused"
+            for z in zombies[:1]
+        )
+        return HOLDS, f"every answer is one that the model allows{more}"
+
+    def _refusals(self) -> Iterator[Anomaly]:
+        for u in self.unexplained:
+            yield Anomaly(
+                "unexplained_line", u.line, u.why, (u.text, f"possible was: {u.possible}")
+            )
+
+    def _found(self) -> Iterator[Anomaly]:
+        for twice in self.owners.overlaps[:SHOWN]:
+            text = (
+                f"the leader's plan for generation {twice.generation} gives {twice.partition} to"
+                " two members"
+            )
+            yield Anomaly("partition_assigned_twice", twice.line, text, twice.members)
+        for zombie in self.owners.zombies[:SHOWN]:
+            yield _zombie(zombie)
+        for foreign in self.owners.foreign[:SHOWN]:
+            text = (
+                f"{foreign.by} committed {foreign.partition}, which it had not been given, and was"
+                " not refused"
+            )
+            yield Anomaly(
+                "commit_from_non_owner", foreign.line, text, (f"offset {foreign.offset}",)
+            )
+        for rewind in self.facts.rewinds[:SHOWN]:
+            text = (
+                f"the committed offset of {rewind.partition} went back from {rewind.was} (by"
+                f" {rewind.was_by}) to {rewind.committed} (by {rewind.by})"
+            )
+            yield Anomaly("committed_offset_went_back", rewind.line, text)
+        if self.away:
+            first, last = self.away[0], self.away[-1]
+            span = f" in {seconds(last.answered - first.answered)}" if last is not first else ""
+            yield Anomaly(
+                "coordinator_away",
+                first.line,
+                f"{plural(self.away_count, 'request')} were answered that the coordinator is not"
+                f" here, or not yet{span}",
+                (exchange_text(first),),
+            )
+
+
+def _zombie(z: Zombie) -> Anomaly:
+    names = ", ".join(z.partitions[:SHOWN]) + (
+        f" and {len(z.partitions) - SHOWN} more" if len(z.partitions) > SHOWN else ""
+    )
+    others, since = " and ".join(z.others[:SHOWN]), seconds(max(z.until - z.since, 0))
+    how = "after it had left" if z.left else "after its session had ended"
+    if z.committed:
+        end = "and was not refused" if z.accepted else "and was refused"
+        text = (
+            f"{z.client} tried to commit {names} in generation {z.generation}, {since} after they"
+            f" had been given to {others}, {end}"
+        )
+    else:
+        text = (
+            f"{z.client} still sent heartbeats in generation {z.generation}, {since} after {names}"
+            f" had been given to {others}"
+        )
+    kind = "zombie_commit_accepted" if z.accepted else "zombie" if z.committed else "late_to_learn"
+    return Anomaly(
+        kind,
+        z.line,
+        text,
+        (
+            f"member {z.member}, {how}",
+            f"two owners of {names}: {z.client} and {others}, for {since}",
+        ),
+    )
+
+
+@define
+class RequestReplay:
+    """One file under replay."""
+
+    log: RequestLog
+    only: str | None = None
+    seen: Callable[[Exchange, str], None] | None = None
+    trails: dict[str, RequestTrail] = Factory(dict)
+    too_many: int = 0
+
+    def run(self) -> None:
+        """Reads the file to its end."""
+        for e in self.log.exchanges():
+            if self.seen is not None:
+                self.seen(e, "")
+            if self.only is not None and e.group != self.only:
+                continue
+            trail = self.trails.get(e.group)
+            if trail is None:
+                if len(self.trails) >= GROUPS_KEPT:
+                    self.too_many += 1
+                    continue
+                trail = self.trails[e.group] = RequestTrail.of(e.group)
+            trail.observe(e)
+
+    def report(self) -> FileReport:
+        """The whole answer."""
+        log = self.log
+        notes = [text for text in (log.notes.torn, log.notes.beyond, *self._notes()) if text]
+        doubts = self._doubts()
+        groups = tuple(self.trails[name].report(doubts) for name in sorted(self.trails))
+        verdict, reason = self._verdict(groups)
+        anomalies: tuple[Anomaly, ...] = ()
+        if log.backwards:
+            text = f"timestamps run backwards {log.backwards} times"
+            anomalies = (Anomaly("out_of_order", log.first_backwards, text),)
+        foreign = log.notes.lines - log.understood - log.strange
+        return FileReport(
+            path=log.path,
+            format=formats.REQUEST_LOG,
+            verdict=verdict,
+            reason=reason,
+            lines=log.notes.lines,
+            understood=log.understood,
+            foreign=foreign,
+            strange=log.strange,
+            samples=tuple(log.samples),
+            versions=(),
+            notes=tuple(notes),
+            groups=groups,
+            anomalies=anomalies,
+        )
+
+    def _verdict(self, groups: tuple[GroupReport, ...]) -> tuple[Kind, str]:
+        if not groups:
+            if self.only is not None:
+                return UNKNOWN, f"no request of the group {self.only!r}"
+            return (
+                UNKNOWN,
+                (
+                    "no request of a group API in it; the logger kafka.request.logger must be at"
+                    " DEBUG, on the group's coordinator"
+                ),
+            )
+        decisive = max(groups, key=lambda g: RANK[g.verdict])
+        if decisive.verdict != HOLDS:
+            return decisive.verdict, f"group {decisive.group}: {decisive.reason}"
+        if self.log.strange or self.too_many:
+            return (
+                UNKNOWN,
+                (
+                    f"{self.log.strange + self.too_many:,} requests were not followed; all other"
+                    " answers are explained"
+                ),
+            )
+        if self.log.notes.torn:
+            return UNKNOWN, f"{self.log.notes.torn}; every answer that was read is explained"
+        return HOLDS, decisive.reason
+
+    def _doubts(self) -> str:
+        log = self.log
+        if log.notes.altered:
+            return ALTERED
+        if log.strange:
+            return f"{log.strange} lines of the request log were not understood"
+        if log.late:
+            return f"{log.late} requests stand later in the log than could be waited for"
+        return "its lines are not in the order of their timestamps" if log.backwards else ""
+
+    def _notes(self) -> Iterator[str]:
+        log = self.log
+        if log.left_out:
+            yield left_out_note(log.left_out)
+        if log.notes.cut:
+            yield f"{log.notes.cut} lines are longer than a million characters and were cut"
+        if log.notes.undecodable:
+            yield f"{log.notes.undecodable} lines are not valid UTF-8"
+        if log.strange:
+            yield f"{log.strange} lines of the request log were not understood"
+        if self.too_many:
+            yield (
+                f"more than {GROUPS_KEPT} groups: {self.too_many} requests of further ones were"
+                " left out"
+            )
+
+
+def replay_requests(
+    log: RequestLog, group: str | None, seen: Callable[[Exchange, str], None] | None = None
+) -> FileReport:
+    """Replays one request log; `seen` is told of every exchange. Raises `TraceError` if the file
+    cannot be read.
+    """
+    replay = RequestReplay(log, group, seen)
+    replay.run()
+    return replay.report()

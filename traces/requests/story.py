@@ -1,0 +1,209 @@
+"""What happens to a group in one world, in the vocabulary of events that the coordinator's own log
+has: so that both logs have one timeline.
+
+Worlds share the beginning of their stories; only what all of them tell is handed on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from attrs import frozen
+
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.traces.events import (
+    AssignmentReceived,
+    Cause,
+    Event,
+    GroupEmptied,
+    GroupLoaded,
+    IdHandedOut,
+    MemberAdded,
+    MemberExpired,
+    MemberLeft,
+    NotRejoined,
+    NotSynced,
+    Reason,
+    RebalanceStarted,
+    Stabilized,
+)
+from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.requests.steps import Memory, Outcome
+
+Names = Callable[[Iterable[int]], tuple[str, ...]]
+
+
+@frozen
+class Entry:
+    """An event, and who held up the round that it ends, if that is known."""
+
+    event: Event
+    held_up_by: str = ""
+
+
+@frozen(eq=False)
+class Story:
+    """The last entries and the story before them."""
+
+    before: Story | None
+    entries: tuple[Entry, ...]
+    length: int
+
+    def since(self, known: Story | None) -> list[Entry]:
+        """The entries after `known`, in order."""
+        parts: list[tuple[Entry, ...]] = []
+        at: Story | None = self
+        while at is not None and at is not known:
+            parts.append(at.entries)
+            at = at.before
+        return [entry for part in reversed(parts) for entry in part]
+
+
+@frozen
+class Step:
+    """One outcome of the coordinator, with what is known beside it: the generation after it, its
+    time, the exchange that it belongs to (or that made it visible), who it concerns, and who led
+    before it.
+    """
+
+    before: Memory
+    outcome: Outcome
+    base: int | None
+    now: float
+    e: Exchange | None
+    who: str
+    leader: str
+
+    @property
+    def rule(self) -> str:
+        return self.outcome.rules[0].partition(":")[0]
+
+    @property
+    def label(self) -> str:
+        return self.outcome.rules[0].partition(":")[2]
+
+    @property
+    def cause(self) -> Cause:
+        """Why a round begins with this step, if one does."""
+        if self.rule == "join_group" and self.label == "restarted":
+            return (
+                Cause.LEADER_REJOIN
+                if self.who == self.leader and self.before.phase == Phase.STABLE
+                else Cause.METADATA_CHANGE
+            )
+        return _CAUSES.get(self.rule, Cause.NOT_TOLD)
+
+    @property
+    def client_reason(self) -> str | None:
+        """What the client gave as its reason."""
+        if self.rule == "join_group" and isinstance(self.e, JoinExchange):
+            return self.e.reason or None
+        if self.rule == "leave_group" and isinstance(self.e, LeaveExchange):
+            return next((x.reason for x in self.e.leavers if x.member == self.who), None)
+        return None
+
+
+_CAUSES = {
+    "join_group": Cause.JOIN,
+    "leave_group": Cause.LEAVE,
+    "session_timeout": Cause.SESSION_EXPIRED,
+    "new_member_timeout": Cause.SESSION_EXPIRED,
+    "sync_timeout": Cause.SYNC_TIMEOUT,
+    "append_failed": Cause.APPEND_FAILED,
+}
+_WORDS = {
+    Cause.JOIN: "a new member joined",
+    Cause.LEAVE: "a member left",
+    Cause.SESSION_EXPIRED: "a member's session ended",
+    Cause.SYNC_TIMEOUT: "members had not sent SyncGroup in time",
+    Cause.LEADER_REJOIN: "the leader joined again",
+    Cause.METADATA_CHANGE: "a member joined again with another subscription",
+    Cause.APPEND_FAILED: "the assignment could not be written",
+    Cause.NOT_TOLD: "",
+}
+
+
+def told_of(story: Story | None, step: Step, names: Names) -> Story | None:
+    """The story with what one step adds; the same story if it adds nothing."""
+    entries = tuple(_entries(step, names))
+    return Story(story, entries, 1 + (story.length if story else 0)) if entries else story
+
+
+def _entries(step: Step, names: Names) -> Iterator[Entry]:
+    before, after, on = step.before, step.outcome.after, step.outcome.on
+    line, time, group = (
+        (step.e.line, round(step.now), step.e.group) if step.e else (0, round(step.now), None)
+    )
+    generation = 0 if step.base is None else step.base
+    if step.rule == "fail_over":
+        yield Entry(
+            GroupLoaded(
+                line=line, time=time, group=group, generation=generation, members=len(after.members)
+            )
+        )
+        return
+    gone = names((before.members | before.pending) - (after.members | after.pending))
+    yield from map(Entry, _of_members(step, gone, line, time, group))
+    began = before.phase != Phase.PREPARING and (after.phase == Phase.PREPARING or on > 0)
+    if began:
+        by = gone if step.rule == "sync_timeout" else (step.who,) if step.who else ()
+        reason = Reason(_WORDS[step.cause], step.cause, by, client=step.client_reason)
+        yield Entry(
+            RebalanceStarted(
+                line=line, time=time, group=group, generation=generation - on, reason=reason
+            )
+        )
+    if on > 0:
+        if step.rule == "rebalance_timeout" and gone:
+            yield Entry(NotRejoined(line=line, time=time, group=group, members=gone))
+        if after.members:
+            held = step.who if step.rule == "join_group" and not began else ""
+            yield Entry(
+                Stabilized(
+                    line=line,
+                    time=time,
+                    group=group,
+                    generation=generation,
+                    members=len(after.members),
+                ),
+                held,
+            )
+        else:
+            yield Entry(GroupEmptied(line=line, time=time, group=group, generation=generation))
+    if (step.rule, step.label) == ("sync_group", "led"):
+        size = len(before.members)
+        yield Entry(
+            AssignmentReceived(
+                line=line,
+                time=time,
+                group=group,
+                generation=generation,
+                leader=step.who,
+                members=size,
+                static=0,
+            )
+        )
+
+
+def _of_members(
+    step: Step, gone: tuple[str, ...], line: int, time: int, group: str | None
+) -> Iterator[Event]:
+    phase, who, pending = step.before.phase, step.who, step.label == "pending"
+    if (step.rule, step.label) == ("join_group", "id_required"):
+        yield IdHandedOut(line=line, time=time, group=group, member=who, phase=phase)
+    elif (step.rule, step.label) == ("join_group", "added"):
+        fresh = isinstance(step.e, JoinExchange) and not step.e.member
+        yield MemberAdded(line=line, time=time, group=group, member=who, phase=phase, fresh=fresh)
+    elif step.rule == "leave_group" and gone:
+        yield MemberLeft(
+            line=line,
+            time=time,
+            group=group,
+            member=who,
+            pending=pending,
+            client_reason=step.client_reason,
+        )
+    elif step.rule in ("session_timeout", "new_member_timeout"):
+        yield MemberExpired(line=line, time=time, group=group, member=who, pending=pending)
+    elif step.rule == "sync_timeout":
+        yield NotSynced(line=line, time=time, group=group, members=gone)

@@ -1,0 +1,102 @@
+"""Words for exchanges: what a request was, what it was answered, and which promise of the model a
+wrong answer breaks.
+"""
+
+from __future__ import annotations
+
+from groupcheck.model.protocol.codes import (
+    ILLEGAL_GENERATION,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+    name_of,
+)
+from groupcheck.traces.exchanges import (
+    CommitExchange,
+    Exchange,
+    HeartbeatExchange,
+    JoinExchange,
+    LeaveExchange,
+    SyncExchange,
+)
+from groupcheck.traces.requests.follow import Refused
+
+_FENCED = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
+
+
+def asked(e: Exchange) -> str:
+    """`HEARTBEAT of a-5e59… in generation 2`."""
+    who = e.member or f"a new member (client {e.client})"
+    generation = (
+        f" in generation {e.generation}"
+        if isinstance(e, SyncExchange | HeartbeatExchange | CommitExchange)
+        else ""
+    )
+    return f"{e.api} of {who}{generation}"
+
+
+def answered(e: Exchange) -> str:
+    """`0 NONE, generation 3, leader a-5e59…`."""
+    code = (
+        next((x.code for x in e.leavers if x.code), e.code)
+        if isinstance(e, LeaveExchange)
+        else e.code
+    )
+    told = "nothing" if code is None else name_of(code)
+    if isinstance(e, JoinExchange) and e.code == NONE:
+        members = f", {len(e.members)} members" if e.members else ""
+        told += f", generation {e.to_generation}, leader {e.leader}{members}"
+    return told
+
+
+def exchange_text(e: Exchange) -> str:
+    """The exchange in one line, for evidence."""
+    return f"{asked(e)}, version {e.version}, on {e.connection}: answered {answered(e)}"
+
+
+def why_not(refused: Refused) -> str:
+    """Why the answer cannot be, with the promise that it breaks where it breaks one."""
+    e = refused.e
+    allowed = [code for code in refused.allowed if code is not None]
+    parked = None in refused.allowed
+    if refused.due:
+        instead = ", but in no world that fits was it time for that answer"
+    elif parked and not allowed:
+        instead = ", but the coordinator had to let it wait"
+    elif allowed and not (len(allowed) == 1 and allowed[0] == e.code):
+        instead = ", but could only be " + " or ".join(name_of(code) for code in sorted(allowed))
+        instead += " or wait" if parked else ""
+    else:
+        instead = ", which does not fit what it was told"
+    broken = promise(refused)
+    return f"{asked(e)} was answered {answered(e)}{instead}" + (f" ({broken})" if broken else "")
+
+
+def promise(refused: Refused) -> str:
+    """The invariant of the model that the answer breaks; empty if it is another rule of the
+    coordinator.
+    """
+    e, allowed = refused.e, refused.allowed - {None}
+    fenced = bool(allowed) and allowed <= _FENCED
+    if isinstance(e, HeartbeatExchange):
+        if fenced and e.code in (NONE, REBALANCE_IN_PROGRESS):
+            return "heartbeat_fenced"
+        return "round_announced" if e.code == NONE and allowed == {REBALANCE_IN_PROGRESS} else ""
+    if isinstance(e, CommitExchange) and e.code == NONE:
+        return (
+            "commit_fenced"
+            if fenced
+            else "commits_wait_for_sync"
+            if allowed == {REBALANCE_IN_PROGRESS}
+            else ""
+        )
+    if isinstance(e, SyncExchange) and e.code == NONE:
+        return "sync_fenced" if fenced else "views_agree" if allowed == {NONE} else ""
+    if (
+        isinstance(e, JoinExchange)
+        and e.code == NONE
+        and refused.generations
+        and e.to_generation not in refused.generations
+    ):
+        return "generation_only_grows"
+    return ""

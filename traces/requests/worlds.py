@@ -1,0 +1,400 @@
+"""The worlds of one group that fit what its request log has said so far.
+
+A world is a memory of the model's coordinator with what the log adds to it: the number of the
+running generation, which request of the log waits on which index, which ones are still to be
+handled, and whose plan the assignment is. A step is kept only if it answers as the log says, and at
+the time that the log says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import Factory, define, evolve, field, frozen
+
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    GROUP_MAX_SIZE_REACHED,
+    ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
+    NONE,
+    NOT_COORDINATOR,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+)
+from groupcheck.traces.exchanges import (
+    CommitExchange,
+    Exchange,
+    HeartbeatExchange,
+    JoinExchange,
+    LeaveExchange,
+    SyncExchange,
+)
+from groupcheck.traces.requests.seats import Seating
+from groupcheck.traces.requests.steps import Ask, Coordinator, Memory, Outcome, Told
+from groupcheck.traces.requests.story import Step, Story, told_of
+
+Judged = JoinExchange | SyncExchange | HeartbeatExchange | LeaveExchange | CommitExchange
+
+SLACK_MS = 10.0
+"""Two moments of the log this close together may have been the other way round."""
+LATENESS_MS = 100.0
+"""So long may an answer take from the step that gives it to the connection."""
+PATIENT_MS = 10_000.0
+"""The same, where nothing else explains the log (a broker that stood still)."""
+
+AWAY = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
+"""Answers of a broker that is not (yet) the group's coordinator: its memory is not asked."""
+OF_THE_GROUP = frozenset(
+    {
+        NONE,
+        ILLEGAL_GENERATION,
+        UNKNOWN_MEMBER_ID,
+        REBALANCE_IN_PROGRESS,
+        MEMBER_ID_REQUIRED,
+        GROUP_MAX_SIZE_REACHED,
+    }
+)
+"""Answers that depend on the group's memory. All others depend on the request alone (sizes, rights,
+versions) and change nothing.
+"""
+FAILED_APPEND = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, -1})
+_UNSEEN = -2  # the number of a subscription that no line shows
+GONE = frozenset({*AWAY, -1})
+
+
+@frozen(cache_hash=True)
+class World:
+    """`parked`: (index, request); `waiting`: requests that have arrived and are not handled yet,
+    each with the moment by which they must be.
+
+    `plan`: the leader's SyncGroup whose assignment is in force or being written, `kept_plan` the
+    one that a fail-over loads. `since`: when the phase began, at the earliest. `reloaded`: when the
+    group was loaded last. `unseen`: indexes whose parked JoinGroup no line shows.
+    """
+
+    memory: Memory
+    base: int | None = None
+    parked: tuple[tuple[int, int], ...] = ()
+    waiting: tuple[tuple[int, float], ...] = ()
+    plan: int | None = None
+    kept_plan: int | None = None
+    unseen: frozenset[int] = frozenset()
+    reloaded: float = field(default=float("-inf"), eq=False)
+    since: float = field(default=float("-inf"), eq=False)
+    story: Story | None = field(default=None, eq=False)
+
+    def is_open(self, request: int) -> bool:
+        """Has it arrived, and is not answered yet?"""
+        return any(r == request for _, r in self.parked) or any(
+            r == request for r, _ in self.waiting
+        )
+
+    def told(self) -> str:
+        """The world in words."""
+        generation = "" if self.base is None else f" in generation {self.base}"
+        return (
+            f"{self.memory.phase}{generation} with {len(self.memory.members)} members,"
+            f" {len(self.memory.joining)} of them parked"
+        )
+
+
+@define
+class Rules:
+    """The steps of a group's worlds. `open`: requests by number; `plans`: the leaders' plans by
+    request; `interrupted`: signs of a fail-over.
+    """
+
+    coordinator: Coordinator
+    seating: Seating
+    open: dict[int, Exchange] = Factory(dict)
+    plans: dict[int, dict[str, bytes]] = Factory(dict)
+    claims: dict[tuple[tuple[str, bytes], ...], int] = Factory(dict)
+    interrupted: float = float("-inf")
+    lateness: float = LATENESS_MS
+
+    # -- requests
+
+    def handle(self, world: World, e: Judged, now: float) -> Iterator[World]:
+        """The worlds after the coordinator has handled the request and answered (now, or later) as
+        the log says.
+        """
+        if e.code is None or e.code not in OF_THE_GROUP:
+            yield world
+            if e.code not in FAILED_APPEND | AWAY or not isinstance(e, JoinExchange | SyncExchange):
+                return
+        if isinstance(e, LeaveExchange):
+            yield from self._leave(world, e, now)
+            return
+        if isinstance(e, CommitExchange) and (
+            e.generation < 0 or (e.code == ILLEGAL_GENERATION and not world.memory.members)
+        ):
+            yield world  # from outside the group; or of a group that is not there any more
+            return
+        ask = self.ask(world, e)
+        for outcome in self.coordinator.ask(world.memory, ask):
+            after = self._after(world, outcome, now, e, ask.index)
+            if after is not None:
+                yield after
+
+    def ask(self, world: World, e: Judged) -> Ask:
+        """The request in the model's words."""
+        if isinstance(e, JoinExchange):
+            index = self.seating.index(e.member or e.told)
+            full = e.code == GROUP_MAX_SIZE_REACHED
+            return Ask(
+                "join",
+                index,
+                fresh=not e.member,
+                two_step=e.version >= 4,
+                claimed=self._claim(e),
+                full=full,
+            )
+        index = self.seating.index(e.member)
+        if isinstance(e, LeaveExchange):
+            return Ask("leave", index)
+        kind = (
+            "sync"
+            if isinstance(e, SyncExchange)
+            else "heartbeat"
+            if isinstance(e, HeartbeatExchange)
+            else "commit"
+        )
+        return Ask(kind, index, current=world.base is not None and e.generation == world.base)
+
+    def allowed(self, world: World, e: Judged) -> set[int | None]:
+        """The codes that the coordinator may answer at once; None: it parks the request."""
+        return {
+            o.own.code if o.own else None
+            for o in self.coordinator.ask(world.memory, self.ask(world, e))
+        }
+
+    def despite(self, world: World, e: Judged) -> Iterator[World]:
+        """The worlds after a request whatever it was answered: where to go on after an answer that
+        cannot be.
+        """
+        for outcome in self.coordinator.ask(world.memory, self.ask(world, e)):
+            if outcome.own is not None and not outcome.told:
+                yield self._moved(world, outcome, dict(world.parked), world.base, e.began, None)
+
+    def _claim(self, e: JoinExchange) -> int:
+        """A number for what the member says of itself; equal texts have equal numbers."""
+        if len(self.claims) > 10_000:
+            self.claims.clear()
+        return self.claims.setdefault(e.protocols, len(self.claims))
+
+    def _leave(self, world: World, e: LeaveExchange, now: float) -> Iterator[World]:
+        """The members of one LeaveGroup leave one after the other."""
+        worlds = [world]
+        for leaver in e.leavers:
+            following = []
+            for w in worlds:
+                for outcome in self.coordinator.ask(
+                    w.memory, Ask("leave", self.seating.index(leaver.member))
+                ):
+                    if outcome.own is not None and leaver.code in (outcome.own.code, None):
+                        after = self._told(w, outcome, now, dict(w.parked))
+                        if after is not None:
+                            parked, base = after
+                            following.append(
+                                self._moved(w, outcome, parked, base, now, e, leaver.member)
+                            )
+            worlds = following
+        yield from worlds
+
+    # -- what the coordinator does by itself
+
+    def fire(
+        self, world: World, rule: str, index: int | None, now: float, e: Exchange
+    ) -> Iterator[World]:
+        """The worlds after a timer has fired or an append has ended. `index`: whom it concerns;
+        `e`: what the log shows next.
+        """
+        for outcome in self.coordinator.fire(world.memory, rule, index or 0):
+            found = self._told(world, outcome, now, dict(world.parked))
+            if found is not None:
+                when = min(
+                    [
+                        now,
+                        *(
+                            self.open[r].given
+                            for i, r in world.parked
+                            if any(t.index == i for t in outcome.told)
+                        ),
+                    ]
+                )
+                yield self._moved(
+                    world,
+                    outcome,
+                    *found,
+                    when,
+                    e,
+                    "" if index is None else self.seating.name(index),
+                )
+
+    def fail_over(self, world: World, now: float) -> Iterator[World]:
+        """The group is unloaded, everybody who waits is sent away, and it is loaded again."""
+        for _, request in world.parked:
+            e = self.open[request]
+            if e.code not in GONE or not now - 2 * SLACK_MS <= e.given <= now + self.lateness:
+                return
+        for outcome in self.coordinator.fire(world.memory, "fail_over", 0):
+            base = None if world.base is None else world.base + outcome.on
+            moved = self._moved(world, outcome, {}, base, now, None)
+            plan = world.plan if not outcome.on else world.kept_plan
+            yield evolve(moved, plan=plan, kept_plan=plan, unseen=frozenset(), reloaded=now)
+
+    def unseen_join(self, world: World, index: int, now: float, e: Exchange) -> Iterator[World]:
+        """A JoinGroup over a connection that broke while it was parked: a later one takes its
+        place, and it is never answered.
+        """
+        for outcome in self.coordinator.unheard(world.memory, Ask("join", index, claimed=_UNSEEN)):
+            if index in outcome.after.joining and index not in world.memory.joining:
+                found = self._told(world, outcome, now, dict(world.parked))
+                if found is not None:
+                    moved = self._moved(world, outcome, *found, now, e, self.seating.name(index))
+                    yield evolve(moved, unseen=world.unseen | {index}, since=world.since)
+
+    # -- one outcome
+
+    def _after(
+        self, world: World, outcome: Outcome, now: float, e: Judged, index: int
+    ) -> World | None:
+        parked = dict(world.parked)
+        if outcome.own is None and index in parked:
+            return None  # the one that waits would never be answered, but the log shows its answer
+        refused = (
+            outcome.own is None and isinstance(e, JoinExchange) and e.code == UNKNOWN_MEMBER_ID
+        )
+        if refused and self.lateness < PATIENT_MS and e.given - e.began < 2 * SLACK_MS:
+            # parked, and its member removed in the same moment: only if nothing else explains it
+            return None
+        found = self._told(world, outcome, now, parked, e if outcome.own is None else None, index)
+        if found is None:
+            return None
+        parked, base = found
+        if outcome.own is not None:
+            if outcome.own.code != e.code:
+                return None
+            named = self._named(world, outcome, e, index, base)
+            if named is None:
+                return None
+            base = named[0]
+        after = self._moved(world, outcome, parked, base, now, e, self.seating.name(index))
+        if outcome.rules[0].startswith("sync_group:led"):
+            after = evolve(after, plan=e.line)
+        return evolve(after, unseen=after.unseen - {index})
+
+    def _told(
+        self,
+        world: World,
+        outcome: Outcome,
+        now: float,
+        parked: dict[int, int],
+        e: Judged | None = None,
+        index: int = -1,
+    ) -> tuple[dict[int, int], int | None] | None:
+        """Who still waits, and the generation, if every answer to a parked request is the one in
+        the log; None if not.
+
+        `e`: the request at hand on `index`, which is parked, or answered in this very step.
+        """
+        base = None if world.base is None else world.base + outcome.on
+        if e is not None:
+            parked[index] = e.line
+        for told in outcome.told:
+            request = parked.pop(told.index, None)
+            if request is None:
+                return None  # a request that no line shows would have been answered
+            x = e if e is not None and request == e.line else self.open[request]
+            if (
+                x.given < now - 2 * SLACK_MS
+                or x.given > now + self.lateness
+                or not _same_code(told, x, outcome)
+            ):
+                return None
+            named = self._named(world, outcome, x, told.index, base, anew=told is outcome.told[0])
+            if named is None:
+                return None
+            base = named[0]
+        waits = outcome.after.joining | outcome.after.syncing
+        return (parked, base) if all(i in waits for i in parked) else None
+
+    def _named(
+        self,
+        world: World,
+        outcome: Outcome,
+        e: Exchange,
+        index: int,
+        base: int | None,
+        anew: bool = False,
+    ) -> tuple[int | None] | None:
+        """The generation, if the answer names what the memory holds (generation, leader, members;
+        the member's share); None if it does not.
+        """
+        memory = outcome.after
+        if isinstance(e, JoinExchange) and e.code == NONE:
+            if base is None or (anew and e.to_generation == 1 and world.memory.initial):
+                base = (
+                    e.to_generation
+                )  # not known so far; or the group had been deleted and begins anew
+            names = self.seating.name
+            if (
+                memory.leader is None
+                or e.to_generation != base
+                or e.told != names(index)
+                or e.leader != names(memory.leader)
+            ):
+                return None
+            expected = {names(i) for i in memory.members} if index == memory.leader else set()
+            if {id for id, _ in e.members} != expected or (
+                e.chosen and all(e.chosen != name for name, _ in e.protocols)
+            ):
+                return None
+        if isinstance(e, SyncExchange) and e.code == NONE:
+            plan = self.plans.get(world.plan) if world.plan is not None else None
+            if plan is not None and e.share != plan.get(e.member, b""):
+                return None
+        return (base,)
+
+    def _moved(
+        self,
+        world: World,
+        outcome: Outcome,
+        parked: dict[int, int],
+        base: int | None,
+        now: float,
+        e: Exchange | None,
+        who: str = "",
+    ) -> World:
+        after = outcome.after
+        turned = outcome.on != 0 or (
+            after.phase != world.memory.phase and after.phase != Phase.STABLE
+        )
+        settled = after.phase == Phase.STABLE and world.memory.phase != Phase.STABLE
+        leader = "" if world.memory.leader is None else self.seating.name(world.memory.leader)
+        story = told_of(
+            world.story,
+            Step(world.memory, outcome, base, now, e, who, leader),
+            self.seating.names_of,
+        )
+        return World(
+            after,
+            base,
+            tuple(sorted(parked.items())),
+            world.waiting,
+            world.plan,
+            world.plan if settled else world.kept_plan,
+            world.unseen & after.joining,
+            world.reloaded,
+            now if turned else world.since,
+            story,
+        )
+
+
+def _same_code(told: Told, e: Exchange, outcome: Outcome) -> bool:
+    if outcome.rules[0] == "append_failed" and told.code == COORDINATOR_NOT_AVAILABLE:
+        return e.code in FAILED_APPEND
+    return told.code == e.code
