@@ -127,9 +127,8 @@ def command(debug: bool) -> None:
 @click.option(
     "--engine",
     type=click.Choice(["fast", "reference"]),
-    default="fast",
-    show_default=True,
-    help="`reference` is plain Python: slow, obvious.",
+    help="`reference` is plain Python, slow and obvious. Left out: `fast`, except for small scopes"
+    " where `fast` would have to be compiled first.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.verdict/2)."

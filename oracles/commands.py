@@ -5,17 +5,25 @@ command runs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import Limits, UserError
-from groupcheck.oracles.check.run import CheckResult, Followed, Spreading, run, walk
+from groupcheck.oracles.check.run import (
+    CheckResult,
+    Followed,
+    Spreading,
+    run,
+    walk,
+)
 from groupcheck.oracles.explain.subject import Subject, subject
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.files import not_read, writable, written
 
+# What asks for the fast engine: it alone keeps a search, or shares it.
+KEPT = ("checkpoint", "resume", "spark")
 ENGINE = "fast"  # of what gives no choice
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
 
@@ -26,21 +34,36 @@ def check(**options: Any) -> int:
     _may_write(wanted, **_checkpoints(options))
     about = _subject(options)
     from groupcheck.oracles.check.free_memory import bounded
-    from groupcheck.oracles.show.meter import meter
 
     limits = Limits(options["max_states"], options["max_seconds"], options["max_memory"])
-    if options["engine"] == "fast":
+    if options["engine"] != "reference":
         limits = bounded(limits)
 
-    with meter(limits) as progress:
-        result = run(
-            about, limits, progress,
-            engine=options["engine"], workers=options["workers"], checkpoint=options["checkpoint"], resume=options["resume"],
-            spread=Spreading(options["spark"], options["store"], options["shards"], options["hand_over"]),
-        )  # fmt: skip
+    from groupcheck.oracles.check.first_run import announce_compiling, first_answer
+
+    engine = options["engine"] or "fast"
+    result = None
+    if options["engine"] is None and not any(options[name] for name in KEPT):
+        result = first_answer(about, limits)
+    if result is None:
+        announce_compiling()
+        result = _explored(about, limits, engine, options)
     _show(result, options["as_json"])
     _save(result, wanted)
     return result.exit_code
+
+
+def _explored(
+    about: Subject, limits: Limits, engine: str, options: Mapping[str, Any]
+) -> CheckResult:
+    from groupcheck.oracles.show.meter import meter
+
+    with meter(limits) as progress:
+        return run(
+            about, limits, progress,
+            engine=engine, workers=options["workers"], checkpoint=options["checkpoint"], resume=options["resume"],
+            spread=Spreading(options["spark"], options["store"], options["shards"], options["hand_over"]),
+        )  # fmt: skip
 
 
 def explain(**options: Any) -> int:

@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path as FilePath
 from types import FrameType
 
-from attrs import define
+from attrs import define, field
 
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast import checkpoint as checkpoints
 from groupcheck.model.engine.fast import threads
 from groupcheck.model.engine.fast.backward import path_of, path_to
-from groupcheck.model.engine.fast.kernels.compiled import PACKING, is_ready
+from groupcheck.model.engine.fast.kernels.compiled import PACKING, compiling, is_ready
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.memory import Watch, peak_bytes, reached, resident_bytes
 from groupcheck.model.engine.fast.scarcity import Spare, no_room, ran_out
@@ -29,7 +29,7 @@ from groupcheck.model.engine.reference import conclude
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Path, Progress, Verdict, Violation
 
-__all__ = ["explore"]
+__all__ = ["explore", "hear_of_compiling", "is_compiled"]
 BETWEEN = 0.2  # seconds between two reports of progress inside a level
 # a checkpoint is written when the search has gone on for so many times as long as the last one took
 PATIENCE = 20
@@ -58,12 +58,14 @@ class Run:
     saved: float = 0.0  # when the last checkpoint was complete, and how long it took
     saving: float = 0.0
     left: int = 0  # states not expanded
+    compiled: float = field(factory=lambda: compiling.seconds)  # seconds of compiling before it
 
     @property
     def seconds(self) -> float:
-        return time.perf_counter() - self.began
+        """Of this search, without what was spent on compiling kernels meanwhile."""
+        return time.perf_counter() - self.began - (compiling.seconds - self.compiled)
 
-    def report(self, frontier: int, compiling: bool = False) -> None:
+    def report(self, frontier: int, is_compiling: bool = False) -> None:
         if self.progress:
             s = self.search
             self.progress(
@@ -74,7 +76,7 @@ class Run:
                     frontier,
                     self.seconds,
                     resident_bytes(),
-                    compiling,
+                    is_compiling,
                 )
             )
             self.reported = time.perf_counter()
@@ -227,6 +229,18 @@ def without_collection() -> Iterator[None]:
             gc.enable()
 
 
+def is_compiled() -> bool:
+    """Are there kernels that need not be compiled first?"""
+    return is_ready(PACKING)
+
+
+def hear_of_compiling(listener: Callable[[FilePath | None], None]) -> None:
+    """Has `listener` called once, before kernels are compiled, with the folder that will keep them
+    (None: there is no safe one).
+    """
+    compiling.listener = listener
+
+
 def explore(
     spec: Spec,
     limits: Limits = Limits(),
@@ -256,7 +270,7 @@ def explore(
         numbers = checkpoints.numbers_of(search)
         run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak))
         if not (is_ready(PACKING) and is_ready(search.packed.unit)):
-            run.report(0, compiling=True)
+            run.report(0, is_compiling=True)
         run.begin(resumed=resume is not None)
         run.boundary = checkpoints.numbers_of(search)  # with the goals that initial states meet
         with interrupts(run):

@@ -18,13 +18,14 @@ import os
 import pkgutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
-from attrs import frozen
+from attrs import define, frozen
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast.cache import cache_directory, refuse_exposed
@@ -189,6 +190,26 @@ def _callable(address: int) -> Kernel:
     return kernel
 
 
+@define
+class Compiling:
+    """What compiling costs this process, and who hears of it."""
+
+    # Seconds spent so far. No search counts them as its own.
+    seconds: float = 0.0
+    # Called once, before the first unit is compiled, with the folder in which object code will be
+    # kept; None if there is no safe folder.
+    listener: Callable[[Path | None], None] | None = None
+
+    def announce(self, folder: Path | None) -> None:
+        """Tells the listener, once."""
+        listener, self.listener = self.listener, None
+        if listener:
+            listener(folder)
+
+
+compiling = Compiling()
+
+
 def is_ready(unit: Unit) -> bool:
     """Can it be loaded without compiling?"""
     if unit.name in _loaded:
@@ -205,7 +226,10 @@ def load(unit: Unit) -> dict[str, Kernel]:
         file = _file(unit)
         objects = _read(file) if file else None
         if objects is None:
+            compiling.announce(file.parent if file else None)
+            began = time.perf_counter()
             objects = _compile(unit)
+            compiling.seconds += time.perf_counter() - began
             if file and _sources() == _SOURCES_AT_START:  # else this code is of neither version
                 _write(file, objects)
         _loaded[unit.name] = dict(

@@ -1,0 +1,84 @@
+"""The first run on a machine: a small scope is answered at once, compiling is announced, and no
+search counts it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from two_phase_commit import two_phase_commit
+
+from groupcheck.model.engine import Limits
+from groupcheck.model.engine.fast import explore as exploring
+from groupcheck.model.engine.fast.kernels import compiled
+from groupcheck.oracles.check import first_run
+from groupcheck.oracles.explain.subject import subject
+
+
+def test_a_small_scope_is_answered_without_compiling(tmp_path: Path):
+    shown = subprocess.run(
+        [sys.executable, "-m", "groupcheck", "check", "classic", "--members", "1", "--json"],
+        env={**os.environ, "GROUPCHECK_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    document = json.loads(shown.stdout)
+    assert shown.returncode == 0 and shown.stderr == ""
+    assert document["engine"] == "reference" and document["verdict"] == "holds"
+    assert "not compiled" in document["notes"][-1]
+    assert not list(tmp_path.rglob("*.o"))
+
+
+@pytest.fixture
+def not_compiled(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
+    """A process that has to compile every kernel, which takes 1,000 s of a clock that stands still
+    otherwise.
+    """
+    units = compiled.PACKING, compiled.Unit(1)
+    there = {unit: list(compiled.load(unit).values()) for unit in units}
+    now = SimpleNamespace(seconds=0.0)
+
+    def compile_slowly(unit: compiled.Unit) -> list[compiled.Kernel]:
+        now.seconds += 1000
+        return there[unit]
+
+    clock = SimpleNamespace(perf_counter=lambda: now.seconds)
+    for module in (exploring, compiled):
+        monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(compiled, "_loaded", {})
+    monkeypatch.setattr(compiled, "_read", lambda file: None)
+    monkeypatch.setattr(compiled, "_write", lambda file, objects: None)
+    monkeypatch.setattr(compiled, "_compile", compile_slowly)
+    monkeypatch.setattr(compiled, "_link", lambda kernels: kernels)
+    return now
+
+
+def test_compiling_counts_neither_as_search_nor_against_the_limit(not_compiled):
+    verdict = exploring.explore(two_phase_commit(3), Limits(seconds=5))
+    assert not_compiled.seconds >= 2000
+    assert verdict.verdict == "holds" and verdict.seconds == 0
+
+
+def test_compiling_is_announced_once_with_the_folder(not_compiled, capsys):
+    first_run.announce_compiling()
+    exploring.explore(two_phase_commit(3))
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 1 and told[0].startswith("groupcheck: compiling the search")
+    assert str(compiled.cache_directory()) in told[0]
+
+
+def test_what_is_too_large_for_plain_python_is_left_to_the_fast_engine(not_compiled, monkeypatch):
+    monkeypatch.setattr(first_run, "FIRST_S", 0.01)
+    assert first_run.first_answer(subject("classic", any_faults=2), Limits()) is None
+
+
+def test_plain_python_answers_nothing_once_kernels_are_there():
+    compiled.load(compiled.PACKING)
+    assert first_run.first_answer(subject("classic", members=1), Limits()) is None
