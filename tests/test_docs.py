@@ -16,6 +16,9 @@ import click
 import pytest
 
 from groupcheck.model.engine import Limits
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.variants import load
 from groupcheck.oracles import cli, commands
 from groupcheck.oracles.check.run import run
 from groupcheck.oracles.explain.subject import subject
@@ -174,3 +177,27 @@ def test_every_link_of_the_readme_leads_to_a_file():
     inside = [link for link in links if "://" not in link]
     assert inside
     assert [link for link in inside if not (ROOT / link).is_file()] == []
+
+
+def test_the_worked_step_of_the_architecture_is_one_that_the_model_takes():
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    table = text[text.index("## One step, rule by rule") : text.index("## One log line")]
+    told = re.findall(r"^\| `([a-z_:]+)`(?:, (\d))? \| `([^`]+)`", table, re.M)
+    steps = [(name, int(me) if me else None) for name, me, _ in told]
+    spec = load("classic").spec(Scope(members=2, generations=2, assignor="range"))
+    semantics = Semantics(spec)
+    assert any(steps == taken for taken in chains(semantics))
+    for name, _, file in told:
+        assert f"def {name.partition(':')[0]}(" in (ROOT / file).read_text("utf-8")
+
+
+def chains(semantics: Semantics) -> Iterator[list[tuple[str, int | None]]]:
+    """What fires in each step that the model can take: rule and index."""
+    frontier = [state for _, _, state in semantics.starts()]
+    seen = set(frontier)
+    for state in frontier:
+        for step, _ in semantics.steps(state):
+            yield [(f.name, f.me) for f in (step.firing, *step.urgent)]
+            if step.state not in seen:
+                seen.add(step.state)
+                frontier.append(step.state)
