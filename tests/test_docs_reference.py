@@ -93,7 +93,7 @@ def test_each_schema_of_the_code_is_listed_and_those_of_check_and_replay_have_th
 def kinds_in_the_code() -> set[str]:
     """Every text that is given as the kind of an anomaly, or chosen for it."""
     given: list[ast.AST] = []
-    for path in sorted((ROOT / "traces").glob("*.py")):
+    for path in sorted((ROOT / "traces").rglob("*.py")):
         source = path.read_text("utf-8")
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call) and node.args:

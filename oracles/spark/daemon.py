@@ -9,6 +9,7 @@ import gc
 import pyarrow.fs  # noqa: F401
 from pyspark.daemon import manager
 
+import groupcheck.model.engine.fast.explore  # noqa: F401 - what a sweep runs on executors
 from groupcheck.model.engine.fast.shards.working import warm
 
 if __name__ == "__main__":

@@ -246,5 +246,5 @@ def test_a_directory_that_cannot_be_written_is_a_clear_error(tmp_path):
 def test_a_checkpoint_holds_no_code(written):
     assert all(b"pickle" not in file.read_bytes() for file in written.rglob("*") if file.is_file())
     for name in ("checkpoint", "segments"):
-        code = Path(sys.modules[f"groupcheck.model.engine.{name}"].__file__).read_text()
+        code = Path(sys.modules[f"groupcheck.model.engine.fast.{name}"].__file__).read_text()
         assert "pickle" not in code

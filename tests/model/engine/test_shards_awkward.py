@@ -47,7 +47,7 @@ class Clock:
 def clock(monkeypatch):
     there = Clock()
     for module in ("explore", "shards.distribute", "shards.spread"):
-        monkeypatch.setattr(f"groupcheck.model.engine.{module}.time", there)
+        monkeypatch.setattr(f"groupcheck.model.engine.fast.{module}.time", there)
     return there
 
 

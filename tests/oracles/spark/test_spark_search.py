@@ -131,7 +131,7 @@ def test_a_store_that_vanishes_under_the_executors_is_one_clear_error(tmp_path: 
 
     def vanish(progress: Progress) -> None:
         if progress.level >= 12:
-            for block in store.glob("level-*/dealt-*"):
+            for block in store.glob("*/level-*/dealt-*"):
                 block.unlink()
 
     with pytest.raises(UserError, match=r"dealt-\S+ is missing"):
