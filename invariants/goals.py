@@ -120,7 +120,19 @@ def unheard_member(
 
 GOALS = {
     "classic": (
-        preparing, completing, stable, empty_again, together, ghost_id, zombie_owner, late_join_overlap, superseded, leave_behind_parked,
-        commit_behind_join, processed_twice, told_to_rejoin, unheard_member,
+        preparing,
+        completing,
+        stable,
+        empty_again,
+        together,
+        ghost_id,
+        zombie_owner,
+        late_join_overlap,
+        superseded,
+        leave_behind_parked,
+        commit_behind_join,
+        processed_twice,
+        told_to_rejoin,
+        unheard_member,
     )
-}  # fmt: skip
+}

@@ -109,6 +109,12 @@ def joined_with_identity(client: Client) -> bool:
 
 INVARIANTS = {
     "classic": (
-        leader_is_a_member, elected_is_a_member, generation_is_led, generation_only_grows, size_cap, id_before_membership, joined_with_identity,
+        leader_is_a_member,
+        elected_is_a_member,
+        generation_is_led,
+        generation_only_grows,
+        size_cap,
+        id_before_membership,
+        joined_with_identity,
     )
-}  # fmt: skip
+}

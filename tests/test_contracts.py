@@ -57,9 +57,18 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
         with (top / "groupcheck" / file).open("a") as f:
             f.write(f"\nimport {imported}\n")
     run = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--config", ROOT / "pyproject.toml", "--no-cache"],
-        cwd=top, env={**os.environ, "PYTHONPATH": str(top), "COLUMNS": "400"}, capture_output=True, text=True, timeout=60,
-    )  # fmt: skip
+        [
+            Path(sys.executable).with_name("lint-imports"),
+            "--config",
+            ROOT / "pyproject.toml",
+            "--no-cache",
+        ],
+        cwd=top,
+        env={**os.environ, "PYTHONPATH": str(top), "COLUMNS": "400"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert run.returncode == 1 and "\nContracts: " in run.stdout, run.stdout + run.stderr
     return run.stdout
 

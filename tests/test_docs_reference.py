@@ -1,5 +1,5 @@
-"""The site without building it: the reference has an entry for all that the code has, each page is in
-the navigation, and each link between pages leads to one.
+"""The site without building it: the reference has an entry for all that the code has, each page is
+in the navigation, and each link between pages leads to one.
 """
 
 from __future__ import annotations

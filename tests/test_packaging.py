@@ -101,7 +101,10 @@ def test_the_command_and_the_pytest_plugin_are_entry_points_that_load():
 
 def test_the_pytest_plugin_imports_nothing_heavy_at_the_start():
     heavy = ("numpy", "numba", "llvmlite", "rich", "jinja2", "groupcheck.model.engine.fast.explore")
-    asked = f"import sys, groupcheck.oracles.pytest_plugin; print([m for m in {heavy} if m in sys.modules])"
+    asked = (
+        f"import sys, groupcheck.oracles.pytest_plugin; print([m for m in {heavy} if m in"
+        " sys.modules])"
+    )
     said = subprocess.run(
         [sys.executable, "-c", asked], capture_output=True, text=True, check=True, timeout=60
     )

@@ -1,5 +1,5 @@
-"""The protocol in docs/your_own_protocol.md is the one that the tests pin, and the README's picture is
-what the command draws.
+"""The protocol in docs/your_own_protocol.md is the one that the tests pin, and the README's picture
+is what the command draws.
 """
 
 from __future__ import annotations

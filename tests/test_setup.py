@@ -1,4 +1,6 @@
-"""What a newcomer reads when something is missing: one line that names it and says what to install."""
+"""What a newcomer reads when something is missing: one line that names it and says what
+to install.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,8 @@ def test_all_missing_tools_are_named_in_one_line_with_what_to_install():
     code, (line,) = said(ROOT / ".ci/need", "make nothing", "sh", "no_such_tool", "no_such_other")
     assert code == 1
     assert (
-        line
-        == "error: make nothing needs no_such_tool no_such_other (on Debian: apt-get install no_such_tool no_such_other)"
+        line == "error: make nothing needs no_such_tool no_such_other (on Debian: apt-get install"
+        " no_such_tool no_such_other)"
     )
 
 

@@ -102,7 +102,8 @@ KINDS = (
     ),
     Kind(
         "zombie",
-        "A member that had been removed tried to commit what another member owned, and was refused.",
+        "A member that had been removed tried to commit what another member owned, and was"
+        " refused.",
         REQUESTS,
     ),
     Kind("zombie_commit_accepted", "The same, and the commit was accepted.", REQUESTS),

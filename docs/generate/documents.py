@@ -46,8 +46,8 @@ def kind(value: Any) -> str:
 
 
 def fields(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """(path, value) of each field, of every item of an array; of an object that maps names to values
-    the first one.
+    """(path, value) of each field, of every item of an array; of an object that maps names to
+    values the first one.
     """
     if isinstance(value, list):
         for item in value:

@@ -96,10 +96,7 @@ def explore(
                 break
             if not moved and not see.rests(state):
                 wrong.setdefault(DEADLOCK, (state, None, depth - 1))
-            if limits.states is not None and len(parent) > limits.states:
-                reason = f"stopped at the limit of {limits.states:,} states in level {depth + 1}"
-            elif limits.seconds is not None and time.perf_counter() - began > limits.seconds:
-                reason = f"stopped at the limit of {limits.seconds:g} seconds in level {depth + 1}"
+            reason = _reached(limits, len(parent), time.perf_counter() - began, depth)
             if reason:
                 break
         frontier = reached
@@ -112,6 +109,15 @@ def explore(
         spec.name, spec.scope, verdict, reason, len(parent), transitions, depth, time.perf_counter() - began, 0, 0.0,
         fired, goals, tuple(violations),
     )  # fmt: skip
+
+
+def _reached(limits: Limits, states: int, seconds: float, depth: int) -> str:
+    """The limit that is reached, in words; empty if none is."""
+    if limits.states is not None and states > limits.states:
+        return f"stopped at the limit of {limits.states:,} states in level {depth + 1}"
+    if limits.seconds is not None and seconds > limits.seconds:
+        return f"stopped at the limit of {limits.seconds:g} seconds in level {depth + 1}"
+    return ""
 
 
 def _violations(

@@ -71,7 +71,9 @@ class Rule:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names under which its outcomes are counted: `rule`, or `rule:label` for each label."""
+        """The names under which its outcomes are counted: `rule`, or `rule:label` for
+        each label.
+        """
         return tuple(f"{self.name}:{label}" for label in self.labels) or (self.name,)
 
 
@@ -97,7 +99,11 @@ def _rule(
     slots = tuple(name for name in names if name not in _CONSTANTS)
     if (
         names
-        != [*(["me"] if "me" in names else []), *slots, *(["scope"] if "scope" in names else [])]
+        != [
+            *(["me"] if "me" in names else []),
+            *slots,
+            *(["scope"] if "scope" in names else []),
+        ]
         or not slots
     ):
         raise SpecError(

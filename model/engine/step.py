@@ -71,7 +71,9 @@ class Semantics:
         return tuple(self.at[n, None if self.spec.slots[n].size is None else i] for n in r.slots)
 
     def state(self, values: dict[str, Any]) -> State:
-        """A state from a mapping of slot to value (arrays: tuples of values, or one value for all)."""
+        """A state from a mapping of slot to value (arrays: tuples of values, or one
+        value for all).
+        """
         full: dict[tuple[str, int | None], Any] = {}
         for name, slot in self.spec.slots.items():
             value = values.get(name, slot.initial)
@@ -123,7 +125,8 @@ class Semantics:
             if not isinstance(yielded, tuple) or not yielded or yielded[0] not in r.labels:
                 raise RuleError(
                     r.name,
-                    f"yielded {shown(yielded)}, which does not start with one of its labels {r.labels}",
+                    f"yielded {shown(yielded)}, which does not start with one of its labels"
+                    f" {r.labels}",
                     called,
                 )
             name, values = f"{r.name}:{yielded[0]}", yielded[1:]
@@ -139,13 +142,15 @@ class Semantics:
             if problem := flaw(value, called[slot]):
                 raise RuleError(
                     r.name,
-                    f"yielded a {type(value).__name__} for {slot}, which {problem} (use frozen values)",
+                    f"yielded a {type(value).__name__} for {slot}, which {problem} (use frozen"
+                    " values)",
                     called,
                 )
             if type(value) is not type(called[slot]):
                 raise RuleError(
                     r.name,
-                    f"yielded a {type(value).__name__} for {slot}, which holds {type(called[slot]).__name__}",
+                    f"yielded a {type(value).__name__} for {slot}, which holds"
+                    f" {type(called[slot]).__name__}",
                     called,
                 )
         return name, values

@@ -31,7 +31,8 @@ def _replacer(cls: type, changes: list[str]) -> Callable[..., Any]:
     unknown = [name for name in changes if name not in named]
     if unknown:
         raise TypeError(
-            f"{cls.__name__} has no field {unknown[0]!r} to change, only {', '.join(f.name for f in taken)}"
+            f"{cls.__name__} has no field {unknown[0]!r} to change, only"
+            f" {', '.join(f.name for f in taken)}"
         )
     new = {named[name].alias: name for name in changes}
     if len(new) < len(changes):

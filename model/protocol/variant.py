@@ -58,5 +58,7 @@ class Variant:
     unreached: Mapping[str, str] = field(factory=dict)
 
     def cover_of(self, name: str) -> Cover | None:
-        """The smallest cover scope that fires this outcome or meets this goal; None if none does."""
+        """The smallest cover scope that fires this outcome or meets this goal; None if
+        none does.
+        """
         return next((cover for cover in self.covers if name in cover.reaches), None)

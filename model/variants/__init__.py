@@ -1,4 +1,6 @@
-"""One file a protocol variant, each a function from a scope to a `Spec`, under the name `VARIANT`."""
+"""One file a protocol variant, each a function from a scope to a `Spec`, under the name
+`VARIANT`.
+"""
 
 from groupcheck.model.variants.registry import load, names
 

@@ -99,12 +99,18 @@ def view(found: Sequence[Found], told_whole: bool) -> Group:
             )
         )
         if one.told is None:
-            held = f"{m.invariant} did not fall: {one.result.verdict.verdict}, {one.result.verdict.reason}"
+            held = (
+                f"{m.invariant} did not fall: {one.result.verdict.verdict},"
+                f" {one.result.verdict.reason}"
+            )
             parts.append(Text(f"    {printable(held)}\n"))
         elif told_whole:
             parts.append(explanation_view(one.told))
         else:
-            where = f"{m.invariant} breaks at depth {one.told.depth}, {one.result.verdict.states:,} states"
+            where = (
+                f"{m.invariant} breaks at depth {one.told.depth}, {one.result.verdict.states:,}"
+                " states"
+            )
             parts += [Text(f"    {printable(where)}"), Text(f"    {printable(one.told.prose)}\n")]
     fell = sum(one.fell for one in found)
     parts.append(Text(f"{fell} of {len(found)} bugs found"))

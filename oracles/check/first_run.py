@@ -1,5 +1,5 @@
-"""The first run on a machine, before the fast engine is compiled: small scopes are answered by plain
-Python, and compiling is announced.
+"""The first run on a machine, before the fast engine is compiled: small scopes are answered by
+plain Python, and compiling is announced.
 """
 
 from __future__ import annotations

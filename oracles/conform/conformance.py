@@ -202,16 +202,10 @@ def conform(
     )
     began = time.perf_counter()
     own = driver or Driver(known(kafka))
+    options: dict[str, Any] = {"lists": True} if lists else {}
+    options |= {"max_rows": max_rows, "progress": progress, "asks": findings}
     try:
-        made = tour(
-            rows,
-            own,
-            seed=seed,
-            max_rows=max_rows,
-            progress=progress,
-            asks=findings,
-            **({"lists": True} if lists else {}),
-        )
+        made = tour(rows, own, seed=seed, **options)
         made.run()
     finally:
         if driver is None:

@@ -1,4 +1,6 @@
-"""What clients are answered, by request. `error` is Kafka's code; members carry the driver's names."""
+"""What clients are answered, by request. `error` is Kafka's code; members carry the
+driver's names.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ class JoinAnswer(Answer):
 
 @frozen
 class SyncAnswer(Answer):
-    """SyncGroup: None where no assignment came; a text where it is none of the consumer protocol's."""
+    """SyncGroup: None where no assignment came; a text where it is none of the consumer
+    protocol's.
+    """
 
     type: str | None = None
     protocol: str | None = None
@@ -91,7 +95,9 @@ class FetchAnswer(Answer):
 
 @frozen
 class ConsumerAnswer(Answer):
-    """ConsumerGroupHeartbeat: `assigned` is None where the answer leaves the assignment as it was."""
+    """ConsumerGroupHeartbeat: `assigned` is None where the answer leaves the assignment
+    as it was.
+    """
 
     member: str | None = None
     epoch: int = 0

@@ -140,7 +140,9 @@ class DeleteGroups(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class OffsetCommit(Request):
-    """OffsetCommit; `generation` is the member epoch in a KIP-848 group, -1 from outside any group."""
+    """OffsetCommit; `generation` is the member epoch in a KIP-848 group, -1 from
+    outside any group.
+    """
 
     member: str = ""
     generation: int = -1

@@ -39,7 +39,10 @@ QUICK = (
 )  # the first compiler only: twice as fast for the first half minute
 COMMON = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms64m", "-Xmx512m")
 MAIN = "groupcheck.kafka.Main"
-ELSEWHERE = "the driver is in the middle of another run: read that to its end, close it, or take another driver"
+ELSEWHERE = (
+    "the driver is in the middle of another run: read that to its end, close it, or take another"
+    " driver"
+)
 T = TypeVar("T")
 
 

@@ -90,9 +90,15 @@ def epoch_document(e: Epoch) -> dict[str, Any]:
 
 def owners_document(o: TwoOwners) -> dict[str, Any]:
     return {
-        "group": o.group, "partition": o.partition, "earlier_owner": o.earlier, "later_owner": o.later,
-        "t": o.since, "until": o.until, "ms": o.until - o.since, "shown_by": o.by,
-    }  # fmt: skip
+        "group": o.group,
+        "partition": o.partition,
+        "earlier_owner": o.earlier,
+        "later_owner": o.later,
+        "t": o.since,
+        "until": o.until,
+        "ms": o.until - o.since,
+        "shown_by": o.by,
+    }
 
 
 def foreign_document(f: Foreign) -> dict[str, Any]:

@@ -89,10 +89,21 @@ def page(reports: Sequence[FileReport]) -> str:
     """The whole page."""
     verdict, reason = worst_of(reports)
     return render(
-        "replay.html", reports=reports, verdict=verdict, reason=reason, width=WIDTH, must_see=MUST_SEE,
-        groups_shown=GROUPS_SHOWN, rounds_shown=ROUNDS_SHOWN, members_shown=MEMBERS_SHOWN,
-        bars=bars, file_facts=file_facts, group_facts=group_facts, cells=_cells, when=_when,
-    )  # fmt: skip
+        "replay.html",
+        reports=reports,
+        verdict=verdict,
+        reason=reason,
+        width=WIDTH,
+        must_see=MUST_SEE,
+        groups_shown=GROUPS_SHOWN,
+        rounds_shown=ROUNDS_SHOWN,
+        members_shown=MEMBERS_SHOWN,
+        bars=bars,
+        file_facts=file_facts,
+        group_facts=group_facts,
+        cells=_cells,
+        when=_when,
+    )
 
 
 def _cells(x: Round) -> tuple[str, ...]:

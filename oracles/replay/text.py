@@ -63,7 +63,8 @@ def _file(r: FileReport) -> Iterator[RenderableType]:
         )[:GROUPS_SHOWN]
         yield Padding(_overview(r), (1, 0, 0, 2))
         yield Text(
-            f"  {len(r.groups):,} groups; here are the {GROUPS_SHOWN} that stand out most (--group shows any one, --json has all)",
+            f"  {len(r.groups):,} groups; here are the {GROUPS_SHOWN} that stand out most (--group"
+            " shows any one, --json has all)",
             "dim",
         )
     for g in shown:
@@ -87,7 +88,10 @@ def file_facts(r: FileReport) -> Iterator[tuple[str, str]]:
     yield "format", r.format + versions
     yield (
         "lines",
-        f"{r.lines:,}: {r.understood:,} of {_writer(r)} understood, {r.strange:,} not, {r.foreign:,} of others",
+        (
+            f"{r.lines:,}: {r.understood:,} of {_writer(r)} understood, {r.strange:,} not,"
+            f" {r.foreign:,} of others"
+        ),
     )
     for line, text in r.samples[:3]:
         yield "not understood", f"line {line}: {text}"
@@ -135,7 +139,10 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
     if g.unexplained_count or g.assumed_count:
         yield (
             "unexplained",
-            f"{g.unexplained_count:,} lines, and {g.assumed_count:,} that fit if lines were filtered out",
+            (
+                f"{g.unexplained_count:,} lines, and {g.assumed_count:,} that fit if lines were"
+                " filtered out"
+            ),
         )
 
 

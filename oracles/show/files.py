@@ -1,4 +1,6 @@
-"""Writing answers to files: refused before a long run rather than after it, and never half written."""
+"""Writing answers to files: refused before a long run rather than after it, and never
+half written.
+"""
 
 from __future__ import annotations
 

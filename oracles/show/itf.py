@@ -31,7 +31,10 @@ def trace(about: Subject, violation: Violation) -> dict[str, Any]:
         "#meta": {
             "format": "ITF",
             "format-description": "https://apalache-mc.org/docs/adr/015adr-trace.html",
-            "description": f"{violation.invariant} is broken in the last state or by the last step (groupcheck {__version__}, key {violation.key})",
+            "description": (
+                f"{violation.invariant} is broken in the last state or by the last step (groupcheck"
+                f" {__version__}, key {violation.key})"
+            ),
             "source": about.title,
             "status": "violation",
         },

@@ -16,13 +16,33 @@ if TYPE_CHECKING:
 
 # Column -> Arrow type.
 BUGS = {
-    "id": "string", "ticket": "string", "variant": "string", "rule": "string", "invariant": "string", "title": "string", "scope": "string",
-    "found": "bool", "verdict": "string", "broken": "list", "states": "int64", "depth": "int32", "key": "string", "prose": "string",
-}  # fmt: skip
+    "id": "string",
+    "ticket": "string",
+    "variant": "string",
+    "rule": "string",
+    "invariant": "string",
+    "title": "string",
+    "scope": "string",
+    "found": "bool",
+    "verdict": "string",
+    "broken": "list",
+    "states": "int64",
+    "depth": "int32",
+    "key": "string",
+    "prose": "string",
+}
 CONFORMANCE = {
-    "row": "int64", "variant": "string", "kafka": "string", "mutation": "string", "memory": "string", "generation": "int32",
-    "input": "string", "outcomes": "int32", "executed": "bool", "agrees": "bool",
-}  # fmt: skip
+    "row": "int64",
+    "variant": "string",
+    "kafka": "string",
+    "mutation": "string",
+    "memory": "string",
+    "generation": "int32",
+    "input": "string",
+    "outcomes": "int32",
+    "executed": "bool",
+    "agrees": "bool",
+}
 
 
 def needed(where: str, extra: str = "parquet") -> None:

@@ -1,4 +1,6 @@
-"""A counterexample as a test file: it follows the key and says which promise breaks at which step."""
+"""A counterexample as a test file: it follows the key and says which promise breaks at
+which step.
+"""
 
 from __future__ import annotations
 

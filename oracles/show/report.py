@@ -27,7 +27,8 @@ MEANINGFUL = 100_000  # states; below that bytes a state measure the tables
 @frozen
 class Report:
     """What is shown: `verdict` (holds, violated, unknown; empty for a path that was only followed),
-    `title` of the subject, `reason`. `zeros`: what did not happen although every state was explored.
+    `title` of the subject, `reason`. `zeros`: what did not happen although every state was
+    explored.
     """
 
     verdict: str

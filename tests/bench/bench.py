@@ -42,7 +42,10 @@ class Scope:
 
     @property
     def title(self) -> str:
-        return f"small group {' '.join(map(str, self.arguments))}: {self.counts.states:,} states, {self.counts.transitions:,} transitions"
+        return (
+            f"small group {' '.join(map(str, self.arguments))}: {self.counts.states:,} states,"
+            f" {self.counts.transitions:,} transitions"
+        )
 
 
 SMALLER = Scope(
@@ -177,7 +180,8 @@ def own(rounds: int) -> Section:
         ),
     ]
     return Section(
-        f"two-phase commit, {managers} managers: {counts.states:,} states, {counts.transitions:,} transitions; {rounds} rounds",
+        f"two-phase commit, {managers} managers: {counts.states:,} states, {counts.transitions:,}"
+        f" transitions; {rounds} rounds",
         rows,
     )
 
@@ -219,7 +223,8 @@ def main() -> int:
     )  # like Ctrl-C: the program that runs is ended, the folder removed
     about = machine()
     print(
-        f"{about['cpu']}, {about['cores']} cores, load {about['load']}. Medians; ratios are between neighbouring runs.\n",
+        f"{about['cpu']}, {about['cores']} cores, load {about['load']}. Medians; ratios are between"
+        " neighbouring runs.\n",
         flush=True,
     )
     sections = []

@@ -102,7 +102,8 @@ def cost(scope: Scope, more: Sequence[str]) -> Cost:
         or scope.transitions not in (0, document["transitions"])
     ):
         raise Failed(
-            f"{scope}: exit code {code}, {document['states']:,} states, {document['transitions']:,} transitions"
+            f"{scope}: exit code {code}, {document['states']:,} states, {document['transitions']:,}"
+            " transitions"
         )
     levels = document.get("distribution", {}).get("levels", [])
     small = [level["seconds"] for level in levels[1:] if level["states"] < 5000]
@@ -130,8 +131,10 @@ def line(scope: Scope, alone: Cost, spread: Cost) -> str:
     million = spread.states / 1e6
     small = f"{spread.small:.2f}" if spread.small is not None else "-"
     return (
-        f"{spread.states:>12,} {alone.wall:>9.1f} {spread.wall:>9.1f} {alone.searched / million:>10.2f} {spread.searched / million:>10.2f} "
-        f"{alone.cpu / million:>11.2f} {spread.cpu / million:>11.2f} {spread.cpu / alone.cpu:>7.2f} {small:>8}   {' '.join(scope.arguments)}"
+        f"{spread.states:>12,} {alone.wall:>9.1f} {spread.wall:>9.1f}"
+        f" {alone.searched / million:>10.2f} {spread.searched / million:>10.2f}"
+        f" {alone.cpu / million:>11.2f} {spread.cpu / million:>11.2f}"
+        f" {spread.cpu / alone.cpu:>7.2f} {small:>8}   {' '.join(scope.arguments)}"
     )
 
 
@@ -146,13 +149,16 @@ def main() -> None:
     options = parser.parse_args()
     here = machine()
     print(
-        f"{here['cpu']}, {here['cores']} cores, load {here['load']}. One process and --spark {MASTER}, in turn.\n"
+        f"{here['cpu']}, {here['cores']} cores, load {here['load']}. One process and --spark"
+        f" {MASTER}, in turn.\n"
     )
     print(
-        f"{'':12} {'wall s':>19} {'search s/M states':>21} {'CPU s/M states':>23} {'CPU':>7} {'s/small':>8}"
+        f"{'':12} {'wall s':>19} {'search s/M states':>21} {'CPU s/M states':>23} {'CPU':>7}"
+        f" {'s/small':>8}"
     )
     print(
-        f"{'states':>12} {'alone':>9} {'spread':>9} {'alone':>10} {'spread':>10} {'alone':>11} {'spread':>11} {'ratio':>7} {'level':>8}"
+        f"{'states':>12} {'alone':>9} {'spread':>9} {'alone':>10} {'spread':>10} {'alone':>11}"
+        f" {'spread':>11} {'ratio':>7} {'level':>8}"
     )
     rows = []
     for scope in SCOPES:

@@ -33,7 +33,8 @@ def checked(one: Run, found: Counts, expected: Counts, who: str) -> Run:
     """The run, if it counted right."""
     if found != expected:
         raise Failed(
-            f"{who} counts {found.states:,} states and {found.transitions:,} transitions, pinned are {expected}"
+            f"{who} counts {found.states:,} states and {found.transitions:,} transitions, pinned"
+            f" are {expected}"
         )
     return one
 

@@ -216,7 +216,11 @@ class Group:
             (f"of_{i} != generation", self.link(i, "ILLEGAL")),
         ]
         share_out = "phase = STABLE; " + "; ".join(f"share_{j} = what_{i}_{j}" for j in self.all)
-        park = f"waiting_sync_{i} = 1; {choose((f'leader == {i} && kind_{i} == ASK_SYNC_LEADER', share_out))}; {self.link(i, 'IDLE')}"
+        park = (
+            f"waiting_sync_{i} = 1;"
+            f" {choose((f'leader == {i} && kind_{i} == ASK_SYNC_LEADER', share_out))};"
+            f" {self.link(i, 'IDLE')}"
+        )
         leave = f"{self.unseat(i)}; {self.prepared}; {self.deserted}; {self.link(i, 'OK')}"
         return [
             self.step(
@@ -260,7 +264,10 @@ class Group:
             (f"leader == {i}", self.link(i, "TO_JOIN_LEADER", "generation", roster)),
             otherwise=self.link(i, "TO_JOIN", "generation"),
         )
-        silent = f"known_{i} && !waiting_join_{i} && !waiting_sync_{i} && timeouts < {self.timeouts} && generation < {self.generations}"
+        silent = (
+            f"known_{i} && !waiting_join_{i} && !waiting_sync_{i} && timeouts < {self.timeouts} &&"
+            f" generation < {self.generations}"
+        )
         return [
             self.step(
                 f"(phase == COMPLETING || phase == STABLE) && waiting_join_{i} && kind_{i} == IDLE",

@@ -86,15 +86,17 @@ def main() -> None:
             double, double_cpu = time.perf_counter() - began, cpu_seconds() - cpu
             assert len(alone) == CELLS and alone == spread, "the cells differ"
             print(
-                f"one process {single:.1f} s ({single_cpu:.1f} s of CPU), {MASTER} {double:.1f} s ({double_cpu:.1f} s of CPU): "
-                f"{single / double:.2f} times as fast, at best {2 * single_cpu / double_cpu:.2f}; load {os.getloadavg()[0]:.1f}"
+                f"one process {single:.1f} s ({single_cpu:.1f} s of CPU), {MASTER} {double:.1f} s"
+                f" ({double_cpu:.1f} s of CPU): {single / double:.2f} times as fast, at best"
+                f" {2 * single_cpu / double_cpu:.2f}; load {os.getloadavg()[0]:.1f}"
                 + (" (first round: workers and JVM are cold)" if not number else ""),
                 flush=True,
             )
             walls.append(single / double)
             bounds.append(2 * single_cpu / double_cpu)
     print(
-        f"medians of {rounds} warm rounds: {statistics.median(walls[1:]):.2f} times as fast, at best {statistics.median(bounds[1:]):.2f}"
+        f"medians of {rounds} warm rounds: {statistics.median(walls[1:]):.2f} times as fast, at"
+        f" best {statistics.median(bounds[1:]):.2f}"
     )
 
 

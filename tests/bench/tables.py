@@ -54,7 +54,9 @@ class Record:
 
 
 class Layout:
-    """Numbers for the values of each slot, in the order met, and the place of each slot in a word."""
+    """Numbers for the values of each slot, in the order met, and the place of each slot
+    in a word.
+    """
 
     def __init__(self, spec: Spec, record: Record) -> None:
         self.spec = spec

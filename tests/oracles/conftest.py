@@ -87,8 +87,15 @@ PROMISES = Promises((consistent,), (committed,))
 
 
 HASTY = Mutation(
-    "hasty", "EXAMPLE-1", "commits too early", "twophase", "consistent", "", {"members": 3}, (evolve(decide_hastily, name="decide"),)
-)  # fmt: skip
+    "hasty",
+    "EXAMPLE-1",
+    "commits too early",
+    "twophase",
+    "consistent",
+    "",
+    {"members": 3},
+    (evolve(decide_hastily, name="decide"),),
+)
 HARMLESS = Mutation("harmless", "EXAMPLE-2", "nothing", "twophase", "consistent", "", {}, (decide,))
 
 

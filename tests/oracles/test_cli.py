@@ -166,7 +166,10 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         ),
         (
             ["check", "twophase", "--spark", "yarn"],
-            "--spark: executors of yarn need a store that they all reach (name one with --store URI)",
+            (
+                "--spark: executors of yarn need a store that they all reach (name one with --store"
+                " URI)"
+            ),
         ),
         (
             ["check", "twophase", "--spark", "local[2]", "--workers", "2"],

@@ -58,9 +58,22 @@ def test_a_shell_sees_verdict_exit_code_and_files(tmp_path):
     assert done.returncode == 1, done.stderr
     assert [v["invariant"] for v in json.loads(done.stdout)["violations"]] == ["size_cap"]
     rerun = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, exported],
-        cwd=tmp_path, capture_output=True, text=True, timeout=100,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--rootdir",
+            tmp_path,
+            exported,
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
     assert rerun.returncode == 0, rerun.stdout
     assert "1 passed" in rerun.stdout
 

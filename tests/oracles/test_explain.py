@@ -85,7 +85,8 @@ def test_the_first_sentence_of_a_rule_gives_the_words():
     assert told.story.lines[0].words == "walker 0: The walker takes a step"
     assert (
         told.prose
-        == "1 step is enough. Walker 0: The walker takes a step. Now nobody_moves is broken by walker 0: All stand still."
+        == "1 step is enough. Walker 0: The walker takes a step. Now nobody_moves is broken by"
+        " walker 0: All stand still."
     )
 
 

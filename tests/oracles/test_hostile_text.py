@@ -1,5 +1,6 @@
-"""Names that others chose (groups, members, topics, files) never steer the terminal of whoever reads
-about them, and never reorder or break the lines, in whatever form groupcheck prints or writes them.
+"""Names that others chose (groups, members, topics, files) never steer the terminal of whoever
+reads about them, and never reorder or break the lines, in whatever form groupcheck prints or writes
+them.
 """
 
 from __future__ import annotations

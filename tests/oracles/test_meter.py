@@ -1,4 +1,6 @@
-"""Progress: one line, an estimate only where the levels shrink, and silence where nobody watches."""
+"""Progress: one line, an estimate only where the levels shrink, and silence where
+nobody watches.
+"""
 
 from __future__ import annotations
 

@@ -48,7 +48,10 @@ def test_a_page_tells_the_browser_to_run_and_load_nothing():
 def test_jinja_is_imported_in_one_place_and_not_by_those_that_may_draw_a_page():
     importing = [path.name for path in ORACLES.rglob("*.py") if "jinja2" in path.read_text("utf-8")]
     assert importing == ["pages.py"]
-    doors = "groupcheck.oracles.check.run, groupcheck.oracles.replay.report, groupcheck.oracles.assignment.assign_command, groupcheck.oracles.sweep.folder"
+    doors = (
+        "groupcheck.oracles.check.run, groupcheck.oracles.replay.report,"
+        " groupcheck.oracles.assignment.assign_command, groupcheck.oracles.sweep.folder"
+    )
     said = subprocess.run(
         [sys.executable, "-c", f"import sys, {doors}; print('jinja2' in sys.modules)"],
         capture_output=True,

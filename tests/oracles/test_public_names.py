@@ -15,7 +15,10 @@ from groupcheck.oracles.show.files import write
 
 
 def test_the_import_costs_nothing():
-    code = "import sys, groupcheck; sys.exit(bool({'attrs', 'numpy', 'numba', 'rich', 'click', 'jinja2'} & set(sys.modules)))"
+    code = (
+        "import sys, groupcheck; sys.exit(bool({'attrs', 'numpy', 'numba', 'rich', 'click',"
+        " 'jinja2'} & set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", code], timeout=30).returncode == 0
 
 

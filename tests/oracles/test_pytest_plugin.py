@@ -1,4 +1,6 @@
-"""The fixture, as somebody's own test suite meets it: a pytest run of its own on a file of its own."""
+"""The fixture, as somebody's own test suite meets it: a pytest run of its own on a file
+of its own.
+"""
 
 from __future__ import annotations
 
@@ -104,10 +106,9 @@ def test_a_suite_passes_where_the_promises_hold_and_fails_with_the_story_where_n
 
 def test_pytest_starts_without_anything_heavy(tmp_path):
     (tmp_path / "test_light.py").write_text(
-        "import sys\n\n"
-        "HEAVY = {'numpy', 'numba', 'rich', 'jinja2', 'click', 'cattrs', 'groupcheck.model', 'groupcheck.oracles.check.run'}\n\n"
-        "def test_light(groupcheck):\n"
-        "    assert not HEAVY & set(sys.modules)\n"
+        "import sys\n\nHEAVY = {'numpy', 'numba', 'rich', 'jinja2', 'click', 'cattrs',"
+        " 'groupcheck.model', 'groupcheck.oracles.check.run'}\n\ndef test_light(groupcheck):\n   "
+        " assert not HEAVY & set(sys.modules)\n"
     )
     assert "1 passed" in run_pytest(tmp_path, "-p", "no:hypothesispytest")
 

@@ -66,7 +66,7 @@ def test_a_log_that_no_coordinator_wrote_exits_with_1(
     code, told = document(capsys, broken)
     assert (code, told["verdict"]) == (1, "violated")
     group = next(g for g in told["groups"] if g["verdict"] == "violated")
-    (line, *_) = [a for a in group["anomalies"] if a["kind"] == "unexplained_line"]
+    line, *_ = [a for a in group["anomalies"] if a["kind"] == "unexplained_line"]
     assert line["line"] > 0 and line["text"] and any("possible was" in e for e in line["evidence"])
     assert call("replay", broken) == 1
     assert "unexplained_line" in capsys.readouterr().out
@@ -200,10 +200,32 @@ def test_the_page_is_written_and_whole(capsys: pytest.CaptureFixture[str], tmp_p
 
 
 words = st.sampled_from(
-    ["[GroupCoordinator 1]: ", "[GroupCoordinator id=1] ", "Preparing to rebalance group ", "Stabilized group g generation ", " members.", "{", '"',
-     "Member ", " in group g has failed, removing it from the group", "Group g ", "(__consumer_offsets-1)", "-1", "99999999999999999999", "\x00", "\x1b[2J",
-     "explicit `LeaveGroup` request for (", "Static member ", "MemberMetadata(", "Set(", "2024-10-25 17:25:16,582", "\u202e", "\n", "\r"]
-)  # fmt: skip
+    [
+        "[GroupCoordinator 1]: ",
+        "[GroupCoordinator id=1] ",
+        "Preparing to rebalance group ",
+        "Stabilized group g generation ",
+        " members.",
+        "{",
+        '"',
+        "Member ",
+        " in group g has failed, removing it from the group",
+        "Group g ",
+        "(__consumer_offsets-1)",
+        "-1",
+        "99999999999999999999",
+        "\x00",
+        "\x1b[2J",
+        "explicit `LeaveGroup` request for (",
+        "Static member ",
+        "MemberMetadata(",
+        "Set(",
+        "2024-10-25 17:25:16,582",
+        "\u202e",
+        "\n",
+        "\r",
+    ]
+)
 
 
 @settings(

@@ -49,9 +49,14 @@ def test_the_document_names_the_zombie_and_tells_the_facts(
     assert found["facts"] == g["facts"] and found["facts"]["error_answers"]["OFFSET_COMMIT 25"] == {
         "a": 1
     }
-    assert [(x["from_generation"], x["cause"], x["held_up_by"][:1] and x["held_up_by"][0][0]) for x in g["rebalances"]][:3] == [
-        (0, "join", []), (1, "join", "a"), (2, "session_expired", "b"),
-    ]  # fmt: skip
+    assert [
+        (x["from_generation"], x["cause"], x["held_up_by"][:1] and x["held_up_by"][0][0])
+        for x in g["rebalances"]
+    ][:3] == [
+        (0, "join", []),
+        (1, "join", "a"),
+        (2, "session_expired", "b"),
+    ]
 
 
 def test_a_changed_answer_is_a_violation_that_names_line_and_promise(
@@ -77,8 +82,8 @@ def test_the_screen_shows_requests_and_the_zombie(capsys: pytest.CaptureFixture[
     shown = " ".join(out.split())
     assert code == 0 and "JOIN_GROUP 10" in shown and "72 answers" in shown
     assert (
-        "a tried to commit orders-0, orders-1, orders-2 in generation 2, 3.0 s after they had been given to b"
-        in shown
+        "a tried to commit orders-0, orders-1, orders-2 in generation 2, 3.0 s after they had been"
+        " given to b" in shown
     )
 
 

@@ -28,6 +28,7 @@ from groupcheck.traces.requests.moves import (
     members_of,
     put,
 )
+from groupcheck.traces.requests.refused import Lost, Refused
 from groupcheck.traces.requests.seats import Full, Seating
 from groupcheck.traces.requests.steps import MOST_MEMBERS, SIZES, Ask, Coordinator
 from groupcheck.traces.requests.story import Entry, Story
@@ -44,23 +45,6 @@ RESTART_MS = 60_000.0
 STORY_KEPT = 500
 PLANS_KEPT = 64
 _SHOWS_LIFE = frozenset({NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED})
-
-
-@define
-class Refused:
-    """An answer that no world gives. `allowed`: the codes that it could have been at once, None: it
-    had to wait. `due`: it waited, and no world answers it now. `generations` that fit.
-    """
-
-    e: Judged
-    possible: str
-    due: bool
-    allowed: frozenset[int | None] = frozenset()
-    generations: frozenset[int] = frozenset()
-
-
-class Lost(Exception):
-    """The group cannot be followed from here; the text says why."""
 
 
 @define

@@ -30,8 +30,9 @@ from groupcheck.traces.owners import Owners, Zombie
 from groupcheck.traces.reading import ALTERED
 from groupcheck.traces.repeated import left_out_note
 from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport, Requests, Unexplained
-from groupcheck.traces.requests.follow import Follower, Refused
+from groupcheck.traces.requests.follow import Follower
 from groupcheck.traces.requests.log import RequestLog
+from groupcheck.traces.requests.refused import Refused
 from groupcheck.traces.requests.story import Entry
 from groupcheck.traces.requests.words import exchange_text, why_not
 from groupcheck.traces.timeline import Timeline

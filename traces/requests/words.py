@@ -19,7 +19,7 @@ from groupcheck.traces.exchanges import (
     LeaveExchange,
     SyncExchange,
 )
-from groupcheck.traces.requests.follow import Refused
+from groupcheck.traces.requests.refused import Refused
 
 _FENCED = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
 

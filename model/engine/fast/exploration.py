@@ -233,7 +233,9 @@ class Exploration(Loop):
         self.peak = max(self.peak, self.bytes)
 
     def evaluate(self, work: Work, tape: list[int]) -> None:
-        """Appends rows to the tape. A rule at fault is reported with a key to the state that asked."""
+        """Appends rows to the tape. A rule at fault is reported with a key to the state
+        that asked.
+        """
         place = 0
         try:
             for number, rows, places in work:
@@ -289,7 +291,8 @@ class Exploration(Loop):
     @property
     def notes(self) -> list[str]:
         return [
-            f"{p.name} reads the whole state: it was evaluated in Python for every state, which is slow"
+            f"{p.name} reads the whole state: it was evaluated in Python for every state, which is"
+            " slow"
             for p in self.tables.constant
             if p.places
         ]

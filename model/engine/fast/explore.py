@@ -192,7 +192,10 @@ class Run:
                 f"{text}, and levels still grow {growth:.2f} times each: no estimate of the whole"
             )
         whole = s.log.states + int(left * growth / (1 - growth))
-        return f"{text}; levels shrink to {growth:.2f} each, which would make about {whole:,} states and {whole * 16 * s.packed.words:,} bytes"
+        return (
+            f"{text}; levels shrink to {growth:.2f} each, which would make about {whole:,} states"
+            f" and {whole * 16 * s.packed.words:,} bytes"
+        )
 
 
 @contextlib.contextmanager
@@ -219,7 +222,9 @@ def interrupts(run: Run) -> Iterator[None]:
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """No garbage collection: values hold no cycles, and a search makes millions of them that stay."""
+    """No garbage collection: values hold no cycles, and a search makes millions of them
+    that stay.
+    """
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -340,6 +345,18 @@ def answer(
     spec, fired, goals = search.spec, search.fired, search.findings.goals
     verdict, reason = conclude(bool(violations), reason)
     return Verdict(
-        spec.name, spec.scope, verdict, reason, states, search.transitions, search.findings.depth, seconds, search.rows.calls, per_state,
-        fired, goals, tuple(violations), tuple(notes),
-    )  # fmt: skip
+        spec.name,
+        spec.scope,
+        verdict,
+        reason,
+        states,
+        search.transitions,
+        search.findings.depth,
+        seconds,
+        search.rows.calls,
+        per_state,
+        fired,
+        goals,
+        tuple(violations),
+        tuple(notes),
+    )

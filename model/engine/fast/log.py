@@ -186,7 +186,12 @@ class Log:
                 self.registers[r.FROM],
                 self.registers[r.TO],
                 self.registers[r.LIVE],
-            ) = r.REINDEX, 0, self.states, 0
+            ) = (
+                r.REINDEX,
+                0,
+                self.states,
+                0,
+            )
             self.packed.run_search()
             is_complete = int(self.registers[r.FROM]) == self.states and not self.is_crowded
         for k, value in zip((r.MODE, r.FROM, r.TO, r.LIVE), kept):

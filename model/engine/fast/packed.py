@@ -136,7 +136,11 @@ class Packed:
             self.registers[r.VIEWED_FROM],
             self.registers[r.VIEW_FIRST],
             self.registers[r.VIEW_COUNT],
-        ) = s.to_plain, s.to_urgent, s.views
+        ) = (
+            s.to_plain,
+            s.to_urgent,
+            s.views,
+        )
         self.hold(r.INPUT_FIRST, u64(np.cumsum([0, *(len(inputs) for inputs in s.inputs)])))
         self.hold(r.PREDICATE_FIRST, self._group_starts(s.to_views, s.predicates))
         self.hold(r.URGENT_FIRST, self._group_starts(s.to_ordinary, s.to_urgent - s.to_ordinary))
@@ -406,7 +410,9 @@ class Packed:
         return tape[: self.get(r.TAPE_LENGTH)]
 
     def ids(self, words: Words) -> list[list[int]]:
-        """The numbers of all places for packed states, one list a place. `words`: states x words."""
+        """The numbers of all places for packed states, one list a place. `words`:
+        states x words.
+        """
         return [
             ((words[:, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist()
             for f in self.fields[: self.shape.places]

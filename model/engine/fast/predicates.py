@@ -108,7 +108,10 @@ class Predicates:
             try:
                 cell += self.view_pools[number - self.tables.urgent].number(value)
             except Exception as error:
-                what = f"gave a {type(value).__name__} that raises {type(error).__name__} when it is compared"
+                what = (
+                    f"gave a {type(value).__name__} that raises {type(error).__name__} when it is"
+                    " compared"
+                )
                 raise RuleError(table.view.view.name, what, {}, kind="view") from error
         for p, of in table.bound:
             if not self.findings.is_known(p) and bool(
@@ -180,7 +183,9 @@ class Predicates:
                     self.findings.note(p, place)
 
     def arrive_first(self, state: State, place: int) -> None:
-        """An initial state: everything, since there is no state before in which it was looked at."""
+        """An initial state: everything, since there is no state before in which it was
+        looked at.
+        """
         spec = self.findings.spec
         self.arrive(
             state,

@@ -320,7 +320,8 @@ class Rows:
             self.see.outcome(r, outcome, called)
             raise RuleError(
                 r.name,
-                f"yielded a {type(value).__name__} that raises {type(error).__name__} when compared",
+                f"yielded a {type(value).__name__} that raises {type(error).__name__} when"
+                " compared",
                 called,
             ) from error
         if number == next_one:
@@ -355,7 +356,8 @@ class Rows:
         if differs:
             raise RuleError(
                 r.name,
-                "gave other outcomes when called again with the same values: it is not deterministic",
+                "gave other outcomes when called again with the same values: it is not"
+                " deterministic",
                 shown,
             )
         yielded: list[Any] = []

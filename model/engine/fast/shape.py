@@ -180,10 +180,24 @@ def shape_of(t: Tables, guarded: Guarded) -> Shape:
                 view_needs[group_of(k, len(t.predicates))] |= 1 << (place - n) % 64
     ends = sorted({place for _, bindings in t.ends for _, read in bindings for place in read})
     return Shape(
-        t.see.spec.name, n, len(t.instances), tuple(table.inputs for table in t.all), t.ordinary, t.urgent, t.views, t.plain, len(t.labels),
-        kinds.bases, kinds.labels, kinds.needs, kinds.urgent, tuple(view_needs), guarded.unguarded,
-        tuple(tuple(place for place, _ in chunk) for chunk in guarded.columns), tuple(ends),
-    )  # fmt: skip
+        t.see.spec.name,
+        n,
+        len(t.instances),
+        tuple(table.inputs for table in t.all),
+        t.ordinary,
+        t.urgent,
+        t.views,
+        t.plain,
+        len(t.labels),
+        kinds.bases,
+        kinds.labels,
+        kinds.needs,
+        kinds.urgent,
+        tuple(view_needs),
+        guarded.unguarded,
+        tuple(tuple(place for place, _ in chunk) for chunk in guarded.columns),
+        tuple(ends),
+    )
 
 
 class Known:

@@ -96,7 +96,9 @@ class Reserved:
                 self._enlarge(max(count, now + now // 8))
 
     def _enlarge(self, count: int) -> None:
-        """Moves all to a longer stretch; the system does it without a copy if nobody holds a view."""
+        """Moves all to a longer stretch; the system does it without a copy if nobody
+        holds a view.
+        """
         held = len(self.words)
         del self.words
         try:

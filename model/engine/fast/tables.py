@@ -24,7 +24,9 @@ BITS = 64  # of the masks that say which urgent tables or predicates an outcome 
 
 @frozen
 class ViewInstance:
-    """A view at one index (None: a view of single slots), and the places that it reads in the end."""
+    """A view at one index (None: a view of single slots), and the places that it reads
+    in the end.
+    """
 
     view: Predicate
     index: int | None

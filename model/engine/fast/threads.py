@@ -26,12 +26,32 @@ from groupcheck.model.engine.fast.store import CHECKED, Words, address
 
 WORTH = 1 << 13  # states of a stretch below which one thread is as quick
 OWN = (
-    r.BUFFER, r.HASHES, r.NEEDS, r.DEFERRED, r.QUIET, r.UNSURE, r.PUT_OFF, r.FIRED, r.STACK, r.CURRENT, r.CHAIN, r.DONE, r.VIEW_VALUES,
+    r.BUFFER,
+    r.HASHES,
+    r.NEEDS,
+    r.DEFERRED,
+    r.QUIET,
+    r.UNSURE,
+    r.PUT_OFF,
+    r.FIRED,
+    r.STACK,
+    r.CURRENT,
+    r.CHAIN,
+    r.DONE,
+    r.VIEW_VALUES,
     r.SIEVE,
-)  # fmt: skip
+)
 COUNTS = (  # no room to ask: so nothing is asked for
-    r.TRANSITIONS, r.DEFERRED_COUNT, r.QUIET_COUNT, r.UNSURE_COUNT, r.PUT_OFF_COUNT, r.ASKED_COUNT, r.ASKED_SIZE, r.CROWDED, r.OVERFLOW,
-)  # fmt: skip
+    r.TRANSITIONS,
+    r.DEFERRED_COUNT,
+    r.QUIET_COUNT,
+    r.UNSURE_COUNT,
+    r.PUT_OFF_COUNT,
+    r.ASKED_COUNT,
+    r.ASKED_SIZE,
+    r.CROWDED,
+    r.OVERFLOW,
+)
 
 
 @define(eq=False)

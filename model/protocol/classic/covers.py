@@ -122,11 +122,21 @@ COVERS = (
 # The client's answers stand in its error matrix, which `test_client_matrix.py` tests cell by cell.
 UNREACHED: Mapping[str, str] = {
     "join_answer:retry": "The model's coordinator never answers JoinGroup with 14, 15, 16 or 27.",
-    "sync_answer:fatal": "The model's coordinator knows no errors for SyncGroup but 15, 22, 25 and 27.",
-    "commit_answer:retry": "The model's coordinator knows no errors for OffsetCommit but 22 and 25.",
-    "commit_answer:rebalancing": "The model's coordinator knows no errors for OffsetCommit but 22 and 25.",
-    "commit_answer:ignored": "A member hears the answer to its commit before it sends JoinGroup, or "
-    "after the answer to that.",
-    "offset_commit:rebalancing": "A member commits in a generation after its SyncGroup was "
-    "answered; the group is never in CompletingRebalance of that generation again.",
+    "sync_answer:fatal": (
+        "The model's coordinator knows no errors for SyncGroup but 15, 22, 25 and 27."
+    ),
+    "commit_answer:retry": (
+        "The model's coordinator knows no errors for OffsetCommit but 22 and 25."
+    ),
+    "commit_answer:rebalancing": (
+        "The model's coordinator knows no errors for OffsetCommit but 22 and 25."
+    ),
+    "commit_answer:ignored": (
+        "A member hears the answer to its commit before it sends JoinGroup, or "
+        "after the answer to that."
+    ),
+    "offset_commit:rebalancing": (
+        "A member commits in a generation after its SyncGroup was "
+        "answered; the group is never in CompletingRebalance of that generation again."
+    ),
 }

@@ -1,5 +1,5 @@
-"""An S3 server (moto) at two ports of this machine: at the first one request in twenty fails, before
-or after it has had its effect. Ends when its input does. It runs in the environment of
+"""An S3 server (moto) at two ports of this machine: at the first one request in twenty fails,
+before or after it has had its effect. Ends when its input does. It runs in the environment of
 requirements-nightly.txt.
 """
 

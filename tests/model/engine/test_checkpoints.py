@@ -52,7 +52,9 @@ def test_a_search_may_stop_and_continue_many_times(tmp_path, whole):
 def test_a_search_that_is_stopped_while_rules_are_called_continues(
     tmp_path, monkeypatch, whole, workers
 ):
-    """Also where the values of the batch that was given up need wider fields than the states have."""
+    """Also where the values of the batch that was given up need wider fields than the
+    states have.
+    """
     wider = []
     for batch in range(0, 60, 3):
         left, folder = [batch], tmp_path / str(batch)

@@ -1,4 +1,6 @@
-"""A model is told from another one by everything that its rules use, and is the same in every run."""
+"""A model is told from another one by everything that its rules use, and is the same in
+every run.
+"""
 
 from __future__ import annotations
 
@@ -95,7 +97,9 @@ spec = Spec("count", {{"c": single(Count())}}, [inc], invariants=[good, grows])
 
 
 def model(monkeypatch, before="", after="", flag=True):
-    """The spec of that module with one piece of text changed, and of a module beside it the flag."""
+    """The spec of that module with one piece of text changed, and of a module beside it
+    the flag.
+    """
     name = "settings_of_a_model"
     settings = types.ModuleType(name)
     settings.FLAG = flag
@@ -132,7 +136,7 @@ def model(monkeypatch, before="", after="", flag=True):
         ('rules=("inc",)', "rules=()"),
         ("class Wider(Limit)", "class Wider(Limit, dict)"),
     ],
-)  # fmt: skip
+)
 def test_a_change_anywhere_makes_another_model(monkeypatch, before, after):
     assert (
         identity(model(monkeypatch, before, after))["model"]

@@ -1,5 +1,5 @@
-"""What a rule does wrong after hundreds of good calls, when it is no longer watched, is still found;
-and a path names the index of each firing.
+"""What a rule does wrong after hundreds of good calls, when it is no longer watched, is still
+found; and a path names the index of each firing.
 """
 
 import pytest

@@ -1,4 +1,6 @@
-"""What may be secret in a store's URI appears in no output, error, document, manifest or progress."""
+"""What may be secret in a store's URI appears in no output, error, document, manifest
+or progress.
+"""
 
 from __future__ import annotations
 
@@ -127,8 +129,9 @@ def test_runs_that_fail_tell_no_secret(bucket):
 
 def test_an_error_of_the_file_system_is_told_without_the_secrets():
     error = OSError(f"Detail: when reading {URI}: AKIAKEY is not allowed, session t0kenvalue")
-    assert plainly(error, URI) == (
-        "when reading s3://***@bucket/runs/one?*** *** is not allowed, session ***"
+    assert (
+        plainly(error, URI)
+        == "when reading s3://***@bucket/runs/one?*** *** is not allowed, session ***"
     )
 
 

@@ -1,4 +1,6 @@
-"""Awkward moments of a distributed search: each of these gave another answer than one process once."""
+"""Awkward moments of a distributed search: each of these gave another answer than one
+process once.
+"""
 
 from __future__ import annotations
 

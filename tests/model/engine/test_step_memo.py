@@ -1,5 +1,5 @@
-"""A step invariant is asked about each pair of values before and after: an answer for one pair never
-stands for another.
+"""A step invariant is asked about each pair of values before and after: an answer for one pair
+never stands for another.
 """
 
 import itertools

@@ -322,9 +322,18 @@ def spec(scope: Scope) -> Spec:
         disconnect,
     )
     rules = (
-        *TIMER_RULES, fail_over, *sending, member.join_complete, *OFFSET_RULES[1:], *breaking, delay_request, late_commit, *QUEUE_RULES,
-        *(_receives(r) for r in member.ANSWER_RULES if r.name != "closed"), *urgents,
-    )  # fmt: skip
+        *TIMER_RULES,
+        fail_over,
+        *sending,
+        member.join_complete,
+        *OFFSET_RULES[1:],
+        *breaking,
+        delay_request,
+        late_commit,
+        *QUEUE_RULES,
+        *(_receives(r) for r in member.ANSWER_RULES if r.name != "closed"),
+        *urgents,
+    )
     return attrs.evolve(
         there,
         name="classic, queued",

@@ -78,8 +78,8 @@ def test_each_cover_scope_is_small_holds_and_is_the_smallest_that_reaches_what_i
 
 
 def with_sync_in_the_step_of_the_join_answer(scope: Any) -> Spec:
-    """A wrong merge: SyncGroup is sent in the step in which its JoinGroup is answered. A member that
-    lives is never late with it.
+    """A wrong merge: SyncGroup is sent in the step in which its JoinGroup is answered. A member
+    that lives is never late with it.
     """
     return rebuilt(CLASSIC.spec(scope), [attrs.evolve(send_sync, urgent=True)])
 

@@ -34,7 +34,9 @@ Outcomes = Iterator[Any]
 
 
 def with_ids_never_used_again(scope: Scope) -> Spec:
-    """Every id that a process is given has a number that it never had before: a slot counts them."""
+    """Every id that a process is given has a number that it never had before: a slot
+    counts them.
+    """
 
     def call(core: Core, seats: Seats, link: Link, issued: int, scope: Scope) -> Outcomes:
         usual, coordinator._new_id = coordinator._new_id, lambda seats, link: issued

@@ -90,7 +90,8 @@ def main() -> int:
             found, retries = search_with_kills(cluster, Path(folder, f"store-{run}"), levels, run)
             wrong += found != expected
             print(
-                f"run {run}: executors killed at levels {sorted(levels)}, {retries} calls repeated, {'same' if found == expected else 'OTHER'} answer"
+                f"run {run}: executors killed at levels {sorted(levels)}, {retries} calls repeated,"
+                f" {'same' if found == expected else 'OTHER'} answer"
             )
     print(f"{RUNS * KILLS} kills, {wrong} wrong answers")
     return 1 if wrong else 0

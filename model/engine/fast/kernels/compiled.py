@@ -101,7 +101,9 @@ def _dependencies() -> bytes:
 
 
 def _file(unit: Unit) -> Path | None:
-    """Where the unit's object code is kept; None if there is no folder that is safe to load from."""
+    """Where the unit's object code is kept; None if there is no folder that is safe to
+    load from.
+    """
     digest = hashlib.blake2b(unit.name.encode() + _dependencies(), digest_size=12).hexdigest()
     try:
         return cache_directory() / f"{unit.name}-{digest}.o"

@@ -56,7 +56,9 @@ def enabled(wide, ctx, cells, masks, shifts, bases, current, possible, place):
 
 @alone
 def chain(wide, ctx, cells, masks, shifts, bases, sp, k, done, place):
-    """Runs urgent rules from the states on the stack to rest: (successors, kinds noted, complete)."""
+    """Runs urgent rules from the states on the stack to rest: (successors, kinds noted,
+    complete).
+    """
     W = U(len(wide))
     stack, current, path, note = (
         words(ctx[r.STACK]),

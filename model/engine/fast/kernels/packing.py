@@ -156,7 +156,9 @@ def move_fields(source, at, target, to, fields, count, n_words, scratch):
 
 
 def repack_log(ctx):
-    """All states of the log, from the last to the first: a state may take more words than before."""
+    """All states of the log, from the last to the first: a state may take more words
+    than before.
+    """
     log, fields, scratch = words(ctx[r.LOG]), words(ctx[r.FIELDS]), words(ctx[r.SCRATCH])
     old, new, count = ctx[r.OLD_WORDS], ctx[r.WORDS], ctx[r.FIELD_COUNT]
     i = ctx[r.STATES]

@@ -225,7 +225,9 @@ def expand(wide, chained, ctx, log, cells, masks, shifts, bases, place, chunk, o
 
 @alone
 def rests(wide, ctx, mode, place, put_off):
-    """Notes a state without successors; for sure, or to be checked when its missing rows are there."""
+    """Notes a state without successors; for sure, or to be checked when its missing
+    rows are there.
+    """
     if put_off == ZERO:
         words(ctx[r.QUIET])[ctx[r.QUIET_COUNT]] = place
         ctx[r.QUIET_COUNT] += ONE

@@ -139,9 +139,22 @@ def _handed_over(
     states, level = s.log.states, len(s.log.levels) - 1
     s.log = scratch_log(s.packed)
     spread = Spread(
-        s, store, cluster, Telling(s, store, name), name, set(), lasting, shards, most, run.limits,
-        run.progress, run.began, level, states, pieces,
-    )  # fmt: skip
+        s,
+        store,
+        cluster,
+        Telling(s, store, name),
+        name,
+        set(),
+        lasting,
+        shards,
+        most,
+        run.limits,
+        run.progress,
+        run.began,
+        level,
+        states,
+        pieces,
+    )
     spread.keep()
     return spread
 
@@ -176,7 +189,24 @@ def _resumed(
         ) from error
     store.is_resumable = lasting
     return Spread(
-        search, store, cluster, telling, m.run, known, lasting, m.shards, most, limits, progress,
-        time.perf_counter() - m.seconds, m.level, m.states, m.pieces, m.incoming, m.witness, m.costs,
-        m.memory, finished=m.finished,
-    )  # fmt: skip
+        search,
+        store,
+        cluster,
+        telling,
+        m.run,
+        known,
+        lasting,
+        m.shards,
+        most,
+        limits,
+        progress,
+        time.perf_counter() - m.seconds,
+        m.level,
+        m.states,
+        m.pieces,
+        m.incoming,
+        m.witness,
+        m.costs,
+        m.memory,
+        finished=m.finished,
+    )

@@ -56,7 +56,9 @@ class Items:
         )
 
     def parted(self, first: Words, most: int) -> tuple[Items, Items]:
-        """(at most so many states, the rest). States whose places are in `first` are taken first."""
+        """(at most so many states, the rest). States whose places are in `first` are
+        taken first.
+        """
         places = self.concerned
         if len(places) <= most:
             return self.only(places), self.only(places[:0])

@@ -123,7 +123,9 @@ def scratch_log(packed: Packed) -> Log:
 
 
 def found(log: Log, first: int) -> Words:
-    """States x words + 1 of a log from a place on: the state, and the predicates to be looked at."""
+    """States x words + 1 of a log from a place on: the state, and the predicates to be
+    looked at.
+    """
     return np.column_stack([log.packed_states(first, log.states), log.needs(first, log.states)])
 
 
@@ -181,7 +183,9 @@ class Replica(Loop):
         ] = []  # rows of a tape that makes what was asked for unknown again
 
     def apply(self, name: str, update: Update) -> None:
-        """Takes an update into the tables. Between two tasks only: what lies in logs is not moved."""
+        """Takes an update into the tables. Between two tasks only: what lies in logs is
+        not moved.
+        """
         p = self.packed
         self.values.learn(update)
         p.filled, p.most = update.filled, update.most

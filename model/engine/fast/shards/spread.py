@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from attrs import asdict, define, evolve, field, frozen
+from attrs import define, evolve, field, frozen
 
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.backward import path_of, path_through
@@ -25,6 +25,7 @@ from groupcheck.model.engine.fast.memory import Family, reached
 from groupcheck.model.engine.fast.relaying import in_layout, widths_of
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.shards import manifests
+from groupcheck.model.engine.fast.shards.distribution import distribution, in_words
 from groupcheck.model.engine.fast.shards.items import Items
 from groupcheck.model.engine.fast.shards.lease import Lease
 from groupcheck.model.engine.fast.shards.owned import Piece
@@ -429,7 +430,8 @@ class Spread:
                     s, name, at, path_of(s.see, name, self.path_to(*self.witness[name]), kind)
                 )
             )
-        notes = [*s.notes, self.told()]
+        spread = self._distribution()
+        notes = [*s.notes, in_words(spread)]
         if self.states < WORTH:
             notes.append(
                 f"{self.states:,} states: below some {WORTH:,} one process is quicker than two cores over Spark (docs/spark.md)"
@@ -443,28 +445,11 @@ class Spread:
             self.memory / max(1, self.states),
             notes,
         )
-        return evolve(told, distribution=self.distribution())
+        return evolve(told, distribution=spread)
 
-    def told(self) -> str:
-        """How the work was spread, in words."""
-        d = self.distribution()
-        if not self.costs:
-            return f"{self.shards} shards, no level was completed over them"
-        seconds = sum(c.seconds for c in self.costs)
-        states = sum(c.states for c in self.costs)
-        return (
-            f"from level {self.costs[0].level} on over {self.shards} shards (skew {d['skew']:.2f}): {states / max(seconds, 1e-3):,.0f} states/s, "
-            f"{d['bytes_exchanged'] / 2**20:,.0f} MiB written, {d['retries']} calls repeated, longest level {max(c.seconds for c in self.costs):.1f} s"
-        )
-
-    def distribution(self) -> Mapping[str, Any]:
-        """How the work was spread, as plain JSON."""
+    def _distribution(self) -> Mapping[str, Any]:
         sizes = [sum(p.states for p in pieces) for pieces in self.pieces]
-        return {
-            "shards": self.shards, "store": self.store.uri, "handed_over_at_level": self.costs[0].level if self.costs else None,
-            "states_per_shard": sizes, "skew": max(sizes) * self.shards / max(1, sum(sizes)), "retries": self.cluster.retries,
-            "bytes_exchanged": sum(c.written for c in self.costs), "levels": [asdict(c) for c in self.costs],
-        }  # fmt: skip
+        return distribution(self.costs, sizes, self.store.uri, self.cluster.retries)
 
 
 @frozen(eq=False)

@@ -32,7 +32,9 @@ NAME = re.compile(r"(?:[\w-][\w.-]*/)*[\w-][\w.-]*", re.ASCII)
 
 
 class StoreError(UserError):
-    """The store cannot be read or written, or a block in it is missing, torn or of something else."""
+    """The store cannot be read or written, or a block in it is missing, torn or of
+    something else.
+    """
 
 
 @frozen(eq=False)

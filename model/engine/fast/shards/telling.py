@@ -43,9 +43,15 @@ class Telling:
         ):
             return
         update = Update(
-            s.packed.values.counts(), self._opened(), list(s.packed.filled), list(s.packed.most),
-            np.array(s.rows.origins[self._origins :], np.int64).view(np.uint64), _tape(s.kept.rules), _tape(s.kept.looks), s.kept.rows,
-        )  # fmt: skip
+            s.packed.values.counts(),
+            self._opened(),
+            list(s.packed.filled),
+            list(s.packed.most),
+            np.array(s.rows.origins[self._origins :], np.int64).view(np.uint64),
+            _tape(s.kept.rules),
+            _tape(s.kept.looks),
+            s.kept.rows,
+        )
         name = f"{self.run}/updates/{len(self.names):05}-{uuid.uuid4().hex[:12]}"
         update.write(self.store, name)
         self.told(name)

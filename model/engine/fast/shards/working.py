@@ -181,7 +181,8 @@ class _Shift:
             self.replica.run(r.TAKE_IN, first, min(len(states), first + EXAMINED), states)
             if int(registers[r.FROM]) == first:
                 raise UserError(
-                    f"shard {self.work.shard} cannot hold more than {self.replica.log.states:,} states",
+                    f"shard {self.work.shard} cannot hold more than {self.replica.log.states:,}"
+                    " states",
                     do="use more --shards",
                 )
             first = int(registers[r.FROM])
@@ -243,7 +244,9 @@ class _Shift:
 
     @contextlib.contextmanager
     def noting_endless(self) -> Iterator[None]:
-        """A step that never comes to rest ends the task; the driver says which rules are at fault."""
+        """A step that never comes to rest ends the task; the driver says which rules
+        are at fault.
+        """
         try:
             yield
         except EndlessError as error:
@@ -257,7 +260,9 @@ class _Shift:
     # -- handing over
 
     def deal(self) -> str | None:
-        """Writes the successors, a section for each shard: the name of the block, if there are any."""
+        """Writes the successors, a section for each shard: the name of the block, if
+        there are any.
+        """
         log = self.replica.log
         successors = found(log, len(self.frontier))
         if not len(successors):
@@ -302,7 +307,9 @@ class _Shift:
 
 
 def advance(work: Work) -> Report:
-    """Does one shard's part of a level. Raises `StoreError` where blocks cannot be read or written."""
+    """Does one shard's part of a level. Raises `StoreError` where blocks cannot be read
+    or written.
+    """
     store = Store(work.store, work.is_resumable)
     replica = replica_for(work.run, store, work.updates)
     registers, p = replica.registers, replica.packed
@@ -336,10 +343,18 @@ def advance(work: Work) -> Report:
     fired = p.arrays[r.FIRED]
     kinds = np.flatnonzero(fired)
     return Report(
-        work.shard, shift.piece, examinations, firings, dealt_to, int(registers[r.TRANSITIONS]),
-        tuple(zip(kinds.tolist(), fired[kinds].tolist())), shift.quiet_states(), shift.rebuilt, (shift.read, shift.written),
+        work.shard,
+        shift.piece,
+        examinations,
+        firings,
+        dealt_to,
+        int(registers[r.TRANSITIONS]),
+        tuple(zip(kinds.tolist(), fired[kinds].tolist())),
+        shift.quiet_states(),
+        shift.rebuilt,
+        (shift.read, shift.written),
         shift.memory,
-    )  # fmt: skip
+    )
 
 
 def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> list[int]:
