@@ -39,6 +39,9 @@ KINDS = (
     "formats",
     "mutations",
     "scenarios",
+    "scope",
+    "anomalies",
+    "schemas",
 )
 DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "scala-1.1", "requests")
 

@@ -1,5 +1,5 @@
 """What there is, by kind, as plain rows: variants, invariants, rules, goals, faults, assignors,
-formats, mutations, scenarios.
+formats, mutations, scenarios, fields of the scope, anomalies, JSON Schemas.
 """
 
 from __future__ import annotations
@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import attrs
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -15,11 +16,22 @@ from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.model.variants.registry import names
 from groupcheck.oracles.explain.subject import every_mutation, promises, variant_named
+from groupcheck.oracles.explain.zeros import OPTIONS
 from groupcheck.oracles.printable import printable, sentence
 from groupcheck.oracles.record.scenarios import SCENARIOS
+from groupcheck.oracles.show.json_schemas import described
+from groupcheck.traces.anomaly_kinds import KINDS
 from groupcheck.traces.formats import NAMED, REPLAYED
 
 Row = dict[str, Any]
+# Types of the fields of a scope, in words; any other is shown as it is annotated.
+TYPES = {
+    "int": "number",
+    "int | None": "number or none",
+    "bool": "yes or no",
+    "str": "text",
+    "tuple[tuple[str, int], ...]": "budgets",
+}
 
 
 def listing(kind: str, variant: str | None = None) -> list[Row]:
@@ -27,10 +39,8 @@ def listing(kind: str, variant: str | None = None) -> list[Row]:
     unknown variant.
     """
     chosen = [variant_named(name) for name in ([variant] if variant else names())]
-    if kind == "formats":
-        return list(_formats())
-    if kind == "scenarios":
-        return list(_scenarios())
+    if kind in _OF_NO_VARIANT:
+        return list(_OF_NO_VARIANT[kind]())
     if kind == "mutations":
         return [_mutation(m) for m in every_mutation() if m.variant in {v.name for v in chosen}]
     return [row for v in chosen for row in _ROWS[kind](v)]
@@ -98,7 +108,55 @@ def _scenarios() -> Iterator[Row]:
         yield {"name": scenario.name, "doc": scenario.doc}
 
 
-EXPLANATIONS = ("title", "statement", "doc")  # on a line of their own
+def _scope(v: Variant) -> Iterator[Row]:
+    for f in attrs.fields(v.scope_type):
+        yield {
+            "variant": v.name,
+            "name": f.name,
+            "option": _option(f.name),
+            "type": TYPES.get(str(f.type), str(f.type)),
+            "default": None if isinstance(f.default, attrs.Factory) else _given(f.default),  # type: ignore[arg-type]
+            "doc": f.metadata.get("doc", ""),
+        }
+
+
+def _option(field: str) -> str:
+    """The option of `check` that sets a field of the scope."""
+    if field == "faults":
+        return "--fault NAME=N"
+    known = field in OPTIONS
+    return f"--{field.replace('_', '-')}" if known else f"--set {field}=VALUE"
+
+
+def _given(value: Any) -> str:
+    """A default as the command line takes it."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "none" if value is None or value == () else str(value)
+
+
+def _anomalies() -> Iterator[Row]:
+    for kind in KINDS:
+        yield {
+            "name": kind.name,
+            "logs": kind.logs,
+            "threshold": kind.threshold,
+            "doc": kind.meaning,
+        }
+
+
+def _schemas() -> Iterator[Row]:
+    for one in described():
+        yield {
+            "name": one.name,
+            "version": one.version,
+            "schema": one.title,
+            "file": one.file,
+            "doc": one.schema["description"],
+        }
+
+
+EXPLANATIONS = ("title", "statement", "doc", "file")  # on a line of their own
 
 _ROWS: dict[str, Callable[[Variant], Iterator[Row]]] = {
     "variants": _variant,
@@ -107,6 +165,13 @@ _ROWS: dict[str, Callable[[Variant], Iterator[Row]]] = {
     "goals": _goals,
     "faults": _faults,
     "assignors": _assignors,
+    "scope": _scope,
+}
+_OF_NO_VARIANT: dict[str, Callable[[], Iterator[Row]]] = {
+    "formats": _formats,
+    "scenarios": _scenarios,
+    "anomalies": _anomalies,
+    "schemas": _schemas,
 }
 
 
@@ -123,7 +188,7 @@ def view(rows: Sequence[Row]) -> Group:
         for name, value in row.items():
             if (
                 name not in ("id", "name", *EXPLANATIONS)
-                and value not in ("", [], False)
+                and value not in ("", [], False, None)
                 and (several or name != "variant")
             ):
                 head.append(f"  {name}" if value is True else f"  {name} {_words(value)}", "dim")

@@ -9,13 +9,13 @@ import re
 from pathlib import Path
 
 import assemble
-import documents
 import pytest
 import yaml
 
 import groupcheck
 from groupcheck.oracles import cli
 from groupcheck.oracles.listing import listing
+from groupcheck.oracles.show.json_schemas import described
 from groupcheck.traces.anomaly_kinds import KINDS
 
 ROOT = Path(__file__).parent.parent
@@ -66,7 +66,7 @@ def test_each_mutation_has_its_entry_and_names_the_invariant_that_falls(site):
 
 @pytest.mark.parametrize(
     ("page", "kind"),
-    [("faults", "faults"), ("scope", "assignors"), ("formats", "formats")],
+    [("faults", "faults"), ("scope", "assignors"), ("scope", "scope"), ("formats", "formats")],
 )
 def test_each_row_of_a_list_is_in_its_table(site, page, kind):
     assert [
@@ -80,14 +80,12 @@ def test_each_public_name_has_its_entry(site):
     assert public - headings(text(site, "python")) == set()
 
 
-def test_each_schema_of_the_code_is_listed_and_those_of_check_and_replay_have_their_fields(site):
+def test_each_document_is_listed_with_its_fields(site):
     page = text(site, "documents")
-    assert {f"groupcheck.{name}/1" for name in ("assign", "replay", "conform")} <= set(
-        documents.schemas()
-    )
-    assert [schema for schema in documents.schemas() if schema not in page] == []
+    assert [one.title for one in described() if f"\n## {one.title}\n" not in page] == []
     for field in ("violations[].path[].changes[].slot", "groups[].rebalances[].cause"):
         assert f"| `{field}` |" in page
+    assert "| `replay` |" not in page and "| `[].replayed` |" in page
 
 
 def kinds_in_the_code() -> set[str]:

@@ -15,9 +15,8 @@ import groupcheck
 from groupcheck.model import engine
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
-from groupcheck.oracles.explain.subject import every_mutation, variant_named
+from groupcheck.oracles.explain.subject import every_mutation
 from groupcheck.oracles.listing import listing
-from groupcheck.traces.anomaly_kinds import KINDS
 
 
 def cell(value: Any) -> str:
@@ -149,33 +148,24 @@ def faults() -> str:
     )
 
 
-def option_of(field: str) -> str:
-    check = cli.command.commands["check"]
-    for p in check.params:
-        if p.name == field:
-            return code(p.opts[0])
-    return code(f"--set {field}=VALUE")
-
-
 def scope_table(variant: str) -> str:
-    rows = []
-    for f in attrs.fields(variant_named(variant).scope_type):
-        given = f.default
-        if isinstance(given, attrs.Factory):
-            shown = "depends on the other fields"
-        else:
-            shown = "" if given is attrs.NOTHING else code(repr(given))
-        rows.append([code(f.name), option_of(f.name), code(f.type), shown])
-    return table(["field", "option of `check`", "type", "default"], rows)
+    rows = (
+        [
+            code(row["name"]),
+            code(row["option"]),
+            row["type"],
+            "depends on the other fields" if row["default"] is None else code(row["default"]),
+            cell(row["doc"]),
+        ]
+        for row in listing("scope", variant)
+    )
+    return table(["field", "option of `check`", "type", "default", "meaning"], rows)
 
 
 def scope() -> str:
     parts = []
     for v in variants():
-        doc = inspect.getdoc(variant_named(v).scope_type) or ""
-        parts.append(
-            f"## {v}\n\n{doc}\n\n{scope_table(v)}\n### Assignors\n\n{pairs('assignors', v)}"
-        )
+        parts.append(f"## {v}\n\n{scope_table(v)}\n### Assignors\n\n{pairs('assignors', v)}")
     return page(
         "Scope",
         "For everybody who runs a check. The scope bounds what is explored; a verdict is about the"
@@ -227,7 +217,10 @@ def rules() -> str:
 
 
 def anomalies() -> str:
-    rows = ([code(k.name), cell(k.meaning), cell(k.threshold) or "one case", k.logs] for k in KINDS)
+    rows = (
+        [code(r["name"]), cell(r["doc"]), cell(r["threshold"]) or "one case", r["logs"]]
+        for r in listing("anomalies")
+    )
     return page(
         "Anomalies",
         "For everybody who reads a replay. An anomaly stands out, but is no proof that somebody is"

@@ -4,8 +4,12 @@ in place of what groupcheck has.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from attrs import evolve, frozen
+from jsonschema import Draft202012Validator
 from two_phase_commit import (
     Coordinator,
     Manager,
@@ -26,6 +30,7 @@ from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles import listing
 from groupcheck.oracles.check import bugs
 from groupcheck.oracles.explain import subject
+from groupcheck.oracles.show.json_schemas import described
 
 
 @frozen
@@ -115,3 +120,17 @@ def only_harmless(small_world: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """No mutation but one that changes nothing."""
     for module in (bugs, subject):
         monkeypatch.setattr(module, "every_mutation", lambda: (HARMLESS,))
+
+
+@pytest.fixture(scope="session")
+def misfits() -> Callable[[Any], list[str]]:
+    """What in a document is not as its JSON Schema says. A document without a field `schema` is
+    judged by the schema of that name: `misfits(document, "bugs")`.
+    """
+    judges = {one.title: Draft202012Validator(one.schema) for one in described()}
+
+    def found(document: Any, name: str = "") -> list[str]:
+        judge = judges[f"groupcheck.{name}" if name else document["schema"]]
+        return [f"{error.json_path}: {error.message}" for error in judge.iter_errors(document)]
+
+    return found

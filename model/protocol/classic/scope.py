@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import Any
 
 from attrs import Factory, field, frozen
 
@@ -28,38 +29,53 @@ def _faults(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple
     return tuple(sorted((name, count) for name, count in pairs))
 
 
+def _bound(default: Any, doc: str) -> Any:
+    """A field of the scope with its meaning, one sentence or two for `groupcheck list scope`."""
+    return field(default=default, metadata={"doc": doc})
+
+
 @frozen
 class Scope:
-    """What bounds a run. A round after the last of `generations` is not completed: the group waits
-    at the edge of the scope.
+    """What bounds a run. `groupcheck list scope` tells what each field means."""
 
-    `partitions`: of one topic; None: one under `any` (a promise about single partitions needs no
-    more there), as many as members under `range`.
-    `assignor`: unless it is given, `range` where `partitions` are given, otherwise `any`, which
-    proves more. `records` in each partition. `faults`: name -> how often. `any_faults`: any N of
-    all faults instead (the same one may repeat).
-    `max_size`: group.max.size (KIP-389). `two_step`: members first ask for an id (KIP-394,
-    JoinGroup version 4 and newer).
-    `protocols`: what each member lists in JoinGroup, in order of preference, if they differ:
-    "range,sticky|sticky" for two members.
-    `autocommit`: members commit in poll and before they revoke. `atomic_complete`: the SyncGroup
-    answer and onJoinComplete are one step.
-    """
-
-    members: int = 2
-    partitions: int | None = None
-    generations: int = 3
-    records: int = 1
-    faults: tuple[tuple[str, int], ...] = field(default=(), converter=_faults)
-    any_faults: int | None = None
-    assignor: str = field(
-        default=Factory(lambda self: "any" if self.partitions is None else "range", takes_self=True)
+    members: int = _bound(2, "Members that may join.")
+    partitions: int | None = _bound(
+        None,
+        "Partitions of the one topic. If not given: one with the assignor `any` (a promise about"
+        " single partitions needs no more), as many as members with `range`.",
     )
-    max_size: int | None = None
-    two_step: bool = True
-    protocols: str = ""
-    autocommit: bool = True
-    atomic_complete: bool = True
+    generations: int = _bound(
+        3,
+        "Generations that are completed. A round after the last one is not: the group waits at the"
+        " edge of the scope.",
+    )
+    records: int = _bound(1, "Records in each partition.")
+    faults: tuple[tuple[str, int], ...] = field(
+        default=(),
+        converter=_faults,
+        metadata={"doc": "Which faults may happen, and how often each."},
+    )
+    any_faults: int | None = _bound(
+        None, "Any N of all faults instead of named ones; the same one may repeat."
+    )
+    assignor: str = _bound(
+        Factory(lambda self: "any" if self.partitions is None else "range", takes_self=True),
+        "How the leader assigns partitions. If not given: `range` if partitions are given, otherwise"
+        " `any`, which proves more.",
+    )
+    max_size: int | None = _bound(None, "group.max.size (KIP-389).")
+    two_step: bool = _bound(
+        True, "Whether members first ask for an id (KIP-394, JoinGroup version 4 and newer)."
+    )
+    protocols: str = _bound(
+        "",
+        "What each member lists in JoinGroup, in order of preference, if they differ:"
+        " `range,sticky|sticky` for two members.",
+    )
+    autocommit: bool = _bound(True, "Whether members commit in poll and before they revoke.")
+    atomic_complete: bool = _bound(
+        True, "Whether the SyncGroup answer and onJoinComplete are one step."
+    )
 
     def __attrs_post_init__(self) -> None:
         for name in ("two_step", "autocommit", "atomic_complete"):

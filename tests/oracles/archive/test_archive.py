@@ -10,6 +10,7 @@ import random
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
@@ -59,13 +60,16 @@ def test_rows_are_those_of_the_one_process_replay(tmp_path: Path) -> None:
     }
 
 
-def test_a_second_run_adds_nothing_and_a_third_what_is_new(tmp_path: Path) -> None:
+def test_a_second_run_adds_nothing_and_a_third_what_is_new(
+    tmp_path: Path, misfits: Callable[[Any], list[str]]
+) -> None:
     archive, logs = tmp_path / "a", tmp_path / "logs"
     logs.mkdir()
     log(logs / "1.log", "one")
     first = run(archive, logs)
     held, names = tables(archive), sorted(archive.rglob("*.parquet"))
     second = run(archive, logs)
+    assert misfits(first.document()) == []
     assert (first.new, second.new, second.changed, second.rows) == (1, 0, 0, {})
     assert tables(archive) == held and sorted(archive.rglob("*.parquet")) == names
     assert second.worst() == first.worst()

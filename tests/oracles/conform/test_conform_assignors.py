@@ -57,6 +57,14 @@ def compared(coordinator: Driver) -> AssignorConformance:
     return compare(coordinator, ASSIGNORS, inputs=some_inputs, findings=True)
 
 
+def test_the_document_of_all_assignors_with_their_findings_is_as_its_schema_says(
+    compared: AssignorConformance, misfits
+):
+    document = compared.document()
+    assert any(assignor["findings"] for assignor in document["assignors"])
+    assert misfits(document) == []
+
+
 @pytest.mark.parametrize("number", range(len(ASSIGNORS)), ids=ASSIGNORS)
 def test_kafkas_class_and_groupchecks_function_give_the_same(
     compared: AssignorConformance, number: int
@@ -77,7 +85,7 @@ def test_assignors_without_memory_and_those_of_the_coordinator_break_no_promise(
     assert {name for name, broken in found.items() if broken} == {"sticky", "cooperative-sticky"}
 
 
-def test_a_function_that_is_wrong_is_told_with_its_smallest_input(coordinator: Driver):
+def test_a_function_that_is_wrong_is_told_with_its_smallest_input(coordinator: Driver, misfits):
     solvers = {
         **ours(coordinator.version),
         "sticky": lambda group: sticky(Group(group.topics, group.members[::-1])),
@@ -85,6 +93,7 @@ def test_a_function_that_is_wrong_is_told_with_its_smallest_input(coordinator: D
     result = compare(
         coordinator, ["sticky"], inputs=lambda name: first_inputs(name, 2_000), solvers=solvers
     )
+    assert misfits(result.document()) == []
     (tally,) = result.tallies
     assert result.exit_code == 1 and 0 < tally.differing < tally.inputs
     smallest = min(

@@ -65,8 +65,9 @@ def test_a_mistake_in_the_models_coordinator_is_told_apart(coordinator: Driver, 
     assert lengths[0] == min(lengths)
 
 
-def test_a_difference_is_told_with_the_schedule_that_shows_it(coordinator: Driver):
+def test_a_difference_is_told_with_the_schedule_that_shows_it(coordinator: Driver, misfits):
     found = ask(coordinator, **ONE, faults={"append_failure": 0}, mutation="commit_while_syncing")
+    assert misfits(found.document()) == []
     (first, *_) = found.document()["differences"]
     assert first["input"] == "member 0 sends OffsetCommit(id=0, generation=1, offset=1)"
     assert first["differs"][0] == "request 6: error is 27, in the model 0"
@@ -115,7 +116,7 @@ def test_a_strange_variant_is_named():
         conform("clasic", kafka="4.3.0")
 
 
-def test_json_is_one_document(capsys: pytest.CaptureFixture[str]):
+def test_json_is_one_document(capsys: pytest.CaptureFixture[str], misfits):
     code = run(
         ["conform", "classic", "--members", "1", "--generations", "1", "--max-rows", "10", "--json"]
     )
@@ -126,12 +127,14 @@ def test_json_is_one_document(capsys: pytest.CaptureFixture[str]):
         10,
         10,
     )
+    assert misfits(document) == []
 
 
 def test_promises_that_the_real_coordinator_breaks_are_found_with_their_shortest_schedule(
-    coordinator: Driver,
+    coordinator: Driver, misfits
 ):
     found = ask(coordinator, **ONE, findings=True)
+    assert misfits(found.document()) == []
     assert found.verdict == "agrees" and found.asked is not None and found.asked > found.counts.rows
     kinds = {(f.promise, f.kind) for f in found.findings}
     assert ("answered", "JoinGroup of a member that asks again") in kinds

@@ -56,7 +56,7 @@ def test_a_version_that_breaks_differs_from_one_that_does_not(coordinator: Drive
 
 
 def test_the_first_rounds_of_a_group_are_the_same_in_4_0_0_and_4_3_0(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], misfits
 ):
     code = run(
         [
@@ -80,6 +80,7 @@ def test_the_first_rounds_of_a_group_are_the_same_in_4_0_0_and_4_3_0(
         [],
         document["rows"],
     )
+    assert misfits(document) == []
 
 
 def test_a_late_join_completes_a_round_for_a_member_that_has_not_revoked(coordinator: Driver):

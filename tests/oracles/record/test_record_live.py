@@ -59,7 +59,7 @@ def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 def test_a_recorded_join_holds_the_requests_of_the_group_and_leaves_nothing_behind(
-    tmp_path: Path, environment: dict[str, str]
+    tmp_path: Path, environment: dict[str, str], misfits
 ):
     out = tmp_path / "out"
     done = subprocess.run(
@@ -68,6 +68,7 @@ def test_a_recorded_join_holds_the_requests_of_the_group_and_leaves_nothing_behi
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
+    assert misfits(told) == []
     assert (
         told["schema"] == "groupcheck.record/1"
         and told["exit_code"] == 0
