@@ -157,6 +157,12 @@ def command(debug: bool) -> None:
     metavar="FILE",
     help="Write the counterexample in the Informal Trace Format.",
 )
+@click.option(
+    "--junit",
+    type=FILE,
+    metavar="FILE",
+    help="Write a JUnit XML file: one test case for each invariant.",
+)
 def check(**options: Any) -> int:
     """Explore every state of VARIANT within the scope and check its invariants.
 
@@ -270,6 +276,12 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.sweep/1)."
+)
+@click.option(
+    "--junit",
+    type=FILE,
+    metavar="FILE",
+    help="Write a JUnit XML file: one test case for each cell.",
 )
 def sweep(**options: Any) -> int:
     """Run every check that FILE (TOML or YAML, docs/sweep.md) grows: variants, scopes, faults,

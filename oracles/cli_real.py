@@ -82,6 +82,12 @@ from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SETTING, Once
 @click.option(
     "--parquet", type=FILE, metavar="FILE", help="Write a table with every row (docs/tables.md)."
 )
+@click.option(
+    "--junit",
+    type=FILE,
+    metavar="FILE",
+    help="Write a JUnit XML file: one test case for each kind of row.",
+)
 def conform(**options: Any) -> int:
     """Execute every row of VARIANT's coordinator on the real one, in a JVM, and compare. Exits with
     1 where they differ.
@@ -134,6 +140,12 @@ def conform(**options: Any) -> int:
     type=FILE,
     metavar="FILE",
     help="Write a page: members by partitions, what is wrong marked, and beside it what is right.",
+)
+@click.option(
+    "--junit",
+    type=FILE,
+    metavar="FILE",
+    help="Write a JUnit XML file: one test case for each promise.",
 )
 def assign(**options: Any) -> int:
     """Judge the assignment, or the sequence of them, in FILE (- for standard input;

@@ -31,7 +31,8 @@ SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
 def check(**options: Any) -> int:
     """`groupcheck check`: explore, then show the verdict and write what was asked for."""
     wanted = {name: options[name] for name in ("html", "svg", "pytest", "itf") if options[name]}
-    _may_write(wanted, **_checkpoints(options))
+    junit = {"junit": options["junit"]} if options["junit"] else {}
+    _may_write(wanted | junit, **_checkpoints(options))
     about = _subject(options)
     from groupcheck.oracles.check.free_memory import bounded
 
@@ -50,6 +51,10 @@ def check(**options: Any) -> int:
         result = _explored(about, limits, engine, options)
     _show(result, options["as_json"])
     _save(result, wanted)
+    from groupcheck.oracles.show.suite import tell
+    from groupcheck.oracles.show.verdict_cases import verdict_suite
+
+    tell(lambda: verdict_suite(result), options["junit"])
     return result.exit_code
 
 
@@ -138,7 +143,8 @@ def conform(**options: Any) -> int:
         _once(options.pop("settings"), "--set"),
     )
     live, schedules = options.pop("live"), options.pop("schedules")
-    table = options["parquet"]
+    table, junit = options["parquet"], options["junit"]
+    _may_write({"junit": junit} if junit else {})
     if table and (live or options["diff"] or options["variant"] == "assignors"):
         raise UserError(
             "rows of a variant's coordinator have a table", where="--parquet", do="leave it out"
@@ -164,6 +170,7 @@ def assign(
     against: str | None,
     as_json: bool,
     html: Path | None,
+    junit: Path | None,
     **options: Any,
 ) -> int:
     """`groupcheck assign`: see `groupcheck.oracles.assignment`, `assign_command` for a file,
@@ -175,7 +182,9 @@ def assign(
         )
     if html is not None and file is None:
         raise UserError("a page shows an assignment", where="--html", do="give FILE too")
-    _may_write({"html": html} if html else {}, [file] if file else [])
+    wanted = {"html": html} if html else {}
+    wanted |= {"junit": junit} if junit else {}
+    _may_write(wanted, [file] if file else [])
     if against is None:
         for name, value in options.items():
             if value is not None:
@@ -185,14 +194,14 @@ def assign(
     else:
         from groupcheck.oracles.assignment.against_command import run as run_against
 
-        return run_against(against, as_json=as_json, **options)
+        return run_against(against, as_json=as_json, junit=junit, **options)
     if file is None:
         from groupcheck.oracles.assignment.proof_command import run as run_proofs
 
-        return run_proofs(as_json)
+        return run_proofs(as_json, junit)
     from groupcheck.oracles.assignment.assign_command import run
 
-    return run(file, as_json, html)
+    return run(file, as_json, html, junit)
 
 
 def record(**options: Any) -> int:
@@ -206,15 +215,16 @@ def record(**options: Any) -> int:
     return run(options.pop("command"), topics=topics, settings=settings, **options)
 
 
-def sweep(file: Path, out: Path | None, **options: Any) -> int:
+def sweep(file: Path, out: Path | None, junit: Path | None, **options: Any) -> int:
     """`groupcheck sweep`: see `groupcheck.oracles.sweep.command`."""
     from groupcheck.oracles.sweep.command import run
     from groupcheck.oracles.sweep.folder import PAGE, TABLE
 
+    _may_write({"junit": junit} if junit else {}, [file])
     for name in (TABLE, PAGE):
         if out is not None:
             not_read(out / name, "--out", [file])
-    return run(file, out=out, **options)
+    return run(file, out=out, junit=junit, **options)
 
 
 def generate(out: Path, dialects: Sequence[str], as_json: bool, **options: Any) -> int:

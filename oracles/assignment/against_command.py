@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against import EXAMPLES, Against, Finding, findings
+from groupcheck.oracles.assignment.cases import against_suite
 from groupcheck.oracles.assignment.offered import Library
 from groupcheck.oracles.assignment.promises import ASSIGNORS
 from groupcheck.oracles.explain.subject import one_of
 from groupcheck.oracles.kafka.versions import NEWEST
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.text import WIDTH
 
 LIBRARIES = ("kafka-python", "aiokafka", "apache")
@@ -22,7 +25,13 @@ MOST = 100_000  # examples
 
 
 def run(
-    name: str, *, like: str | None, examples: int | None, kafka: str | None, as_json: bool
+    name: str,
+    *,
+    like: str | None,
+    examples: int | None,
+    kafka: str | None,
+    as_json: bool,
+    junit: Path | None = None,
 ) -> int:
     """Searches, prints, and gives the exit code: 1 where there are findings, else 0. Raises
     `UserError` for what cannot be asked.
@@ -40,6 +49,7 @@ def run(
         sys.stdout.write(as_text(result.document()))
     else:
         sys.stdout.writelines(told(result))
+    tell(lambda: against_suite(result), junit)
     return result.exit_code
 
 

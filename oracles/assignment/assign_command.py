@@ -8,17 +8,19 @@ from pathlib import Path
 from rich.console import Console
 
 from groupcheck.oracles.assignment import assign_view, sequence_view
+from groupcheck.oracles.assignment.cases import judged_suite
 from groupcheck.oracles.assignment.judging import RIGHT, Judged, judge
 from groupcheck.oracles.assignment.question import question
 from groupcheck.oracles.assignment.sequence import JudgedSequence, judge_sequence, sequence
 from groupcheck.oracles.assignment.strict_json import read_json
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.files import written
+from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.text import as_plain
 
 
-def run(path: Path, as_json: bool, html: Path | None) -> int:
-    """Judges the file (-: standard input), prints the answer, writes the page if one is wanted, and
+def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None) -> int:
+    """Judges the file (-: standard input), prints the answer, writes what is wanted, and
     gives the exit code: 0 right, 1 wrong.
     """
     value = read_json(path)
@@ -39,4 +41,5 @@ def run(path: Path, as_json: bool, html: Path | None) -> int:
         Console(highlight=False).print(seen)
     else:
         sys.stdout.write(as_plain(seen))
+    tell(lambda: judged_suite(judged), junit)
     return 0 if judged.verdict == RIGHT else 1

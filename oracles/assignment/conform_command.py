@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -14,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.cases import assignors_suite
 from groupcheck.oracles.assignment.conform_inputs import MEMBERS
 from groupcheck.oracles.assignment.conformance import (
     RANDOM,
@@ -30,6 +32,7 @@ from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.text import as_plain
 
 LONGEST = 500  # characters of an example at the terminal
@@ -52,6 +55,7 @@ def run(
     diff: tuple[str, str] | None = None,
     findings: bool = False,
     random: int = RANDOM,
+    junit: Path | None = None,
     **others: Any,
 ) -> int:
     """Compares, prints what became of it, and gives the exit code: 0 all agree, 1 some differ."""
@@ -76,6 +80,7 @@ def run(
         Console(highlight=False).print(view(result))
     else:
         sys.stdout.write(as_plain(view(result)))
+    tell(lambda: assignors_suite(result), junit)
     return result.exit_code
 
 

@@ -53,6 +53,18 @@ class Judged:
         """`right` or `wrong`."""
         return WRONG if self.violations or self.right.core else RIGHT
 
+    @property
+    def not_judged(self) -> tuple[str, ...]:
+        """The promises that mean nothing here: nothing was assigned, or one that they need is
+        broken.
+        """
+        if self.assigned is None:
+            return self.promises
+        case = Case(self.question.group, self.assigned, self.question.weights)
+        needed = {need for name in self.promises for need in PROMISES[name].needs}
+        fallen = {need for need in needed if any(True for _ in PROMISES[need].broken(case))}
+        return tuple(name for name in self.promises if fallen.intersection(PROMISES[name].needs))
+
     def document(self) -> dict[str, Any]:
         """All that `groupcheck assign --json` prints."""
         sizes = self.best.sizes

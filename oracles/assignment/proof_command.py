@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from groupcheck.oracles.assignment.cases import proofs_suite
 from groupcheck.oracles.assignment.proofs import Proof, Values, document, exit_code, prove_all
 from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.text import as_plain
 
 
-def run(as_json: bool) -> int:
+def run(as_json: bool, junit: Path | None = None) -> int:
     """Proves, prints, and gives the exit code: 0 all proved and all mutants refuted, else 1. Raises
     `UserError` where z3 is not installed.
     """
@@ -26,6 +29,7 @@ def run(as_json: bool) -> int:
         Console(highlight=False).print(view(proofs))
     else:
         sys.stdout.write(as_plain(view(proofs)))
+    tell(lambda: proofs_suite(proofs), junit)
     return exit_code(proofs)
 
 

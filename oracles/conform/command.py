@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.conform.cases import conform_suite, versions_suite
 from groupcheck.oracles.conform.conformance import (
     Conformance,
     VersionDiff,
@@ -29,6 +30,7 @@ from groupcheck.oracles.conform.tour import Counts
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
+from groupcheck.oracles.show.suite import tell, wanted
 from groupcheck.oracles.show.text import as_plain, facts_table
 
 ASSIGNORS = "assignors"  # stands where a variant would
@@ -43,6 +45,7 @@ def run(
     as_json: bool,
     diff: tuple[str, str] | None = None,
     parquet: Path | None = None,
+    junit: Path | None = None,
     **options: Any,
 ) -> int:
     """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some
@@ -52,7 +55,9 @@ def run(
     if variant == ASSIGNORS:
         from groupcheck.oracles.assignment.conform_command import run
 
-        return run(kafka=kafka, as_json=as_json, diff=diff, assignors=assignors, **options)
+        return run(
+            kafka=kafka, as_json=as_json, diff=diff, assignors=assignors, junit=junit, **options
+        )
     if assignors:
         raise UserError(
             f"{variant} is compared with the coordinator",
@@ -61,28 +66,32 @@ def run(
         )
     if diff:
         with _meter() as progress:
-            return _show(
-                compared := versions_differ(variant, *diff, progress=progress, **options),
-                diff_view(compared),
-                as_json,
-            )
+            compared = versions_differ(variant, *diff, progress=progress, **options)
+        _show(compared, diff_view(compared), as_json)
+        tell(lambda: versions_suite(compared), junit)
+        return compared.exit_code
     with _meter() as progress:
         result = conform(
-            variant, kafka=known(kafka), progress=progress, lists=parquet is not None, **options
+            variant,
+            kafka=known(kafka),
+            progress=progress,
+            lists=parquet is not None or wanted(junit),
+            **options,
         )
     if parquet:
         write_table(table_rows(result), CONFORMANCE, parquet)
-    return _show(result, view(result), as_json)
+    _show(result, view(result), as_json)
+    tell(lambda: conform_suite(result), junit)
+    return result.exit_code
 
 
-def _show(result: Conformance | VersionDiff, shown: RenderableType, as_json: bool) -> int:
+def _show(result: Conformance | VersionDiff, shown: RenderableType, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(as_text(result.document()))
     elif sys.stdout.isatty():
         Console(highlight=False).print(shown)
     else:
         sys.stdout.write(as_plain(shown))
-    return result.exit_code
 
 
 def diff_view(result: VersionDiff) -> RenderableType:

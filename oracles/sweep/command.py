@@ -20,7 +20,9 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.files import write
+from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.sweep import rows as tables
+from groupcheck.oracles.sweep.cases import sweep_suite
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.folder import PAGE, TABLE, Done, Folder
 from groupcheck.oracles.sweep.forecast import Families, Forecast
@@ -59,7 +61,13 @@ class Progress:
 
 
 def run(
-    file: Path, spark: str | None, out: Path | None, resume: bool, workers: int, as_json: bool
+    file: Path,
+    spark: str | None,
+    out: Path | None,
+    resume: bool,
+    workers: int,
+    as_json: bool,
+    junit: Path | None = None,
 ) -> int:
     """Runs a sweep and gives the exit code. Raises `UserError` for bad input, `KeyboardInterrupt`
     where it was interrupted.
@@ -82,7 +90,7 @@ def run(
             f" --out {folder.path} --resume goes on"
         )
         return EXIT_CODES["unknown"]
-    return _answer(sweep, progress, as_json, time.monotonic() - began)
+    return _answer(sweep, progress, as_json, time.monotonic() - began, junit)
 
 
 def _must_fit(spark: str | None, out: Path | None, resume: bool, workers: int) -> None:
@@ -134,7 +142,9 @@ def _foretell(families: Families, cells: Sequence[Cell], progress: Progress) -> 
         _say(line)
 
 
-def _answer(sweep: Sweep, progress: Progress, as_json: bool, seconds: float) -> int:
+def _answer(
+    sweep: Sweep, progress: Progress, as_json: bool, seconds: float, junit: Path | None
+) -> int:
     rows = [
         tables.row(cell, progress.done[cell.id], sweep.grids[cell.grid]) for cell in sweep.cells
     ]
@@ -147,6 +157,7 @@ def _answer(sweep: Sweep, progress: Progress, as_json: bool, seconds: float) -> 
         sys.stdout.write(as_text(document(sweep, verdict, rows, folder, seconds)))
     else:
         _print(answer_view(sweep.title, verdict, sweep.cells, rows, seconds))
+    tell(lambda: sweep_suite(sweep.title, sweep.cells, rows), junit)
     return EXIT_CODES[verdict]
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite, tell
 from groupcheck.oracles.wire.live import SCHEDULES, Live, live
 
 # Options of `conform` that say how rows are executed one by one, which is not done here.
@@ -27,6 +29,7 @@ def run(
     mutation: str | None,
     seed: int,
     schedules: int | None,
+    junit: Path | None = None,
     **others: Any,
 ) -> int:
     """Runs the schedules, prints what came of them, and gives the exit code: 0 all agree, 1 one
@@ -61,7 +64,18 @@ def run(
         if as_json
         else "".join(f"{printable(line)}\n" for line in summary(result))
     )
+    tell(lambda: live_suite(result), junit)
     return result.exit_code
+
+
+def live_suite(result: Live) -> Suite:
+    """One case: all schedules."""
+    became = {"agrees": PASSED, "differs": FAILURE, "unknown": ERROR}[result.verdict]
+    d = result.disagreement
+    why = d.what[0] if d else f"unknown: {result.reason}" if result.reason else ""
+    text = "\n".join([*d.what, *d.transcript]) if d else ""
+    case = Case("schedules over the wire", became, why, text, result.seconds)
+    return Suite(f"conform --live, Kafka {result.kafka}", (case,))
 
 
 def _say(message: str) -> None:

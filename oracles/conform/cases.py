@@ -1,0 +1,73 @@
+"""The comparison of coordinators as test cases: one for each kind of row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from groupcheck.oracles.conform.conformance import (
+    Conformance,
+    VersionDiff,
+    difference_shown,
+    input_shown,
+)
+from groupcheck.oracles.conform.rows import Asks, Input
+from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
+
+
+def conform_suite(result: Conformance) -> Suite:
+    """One case for each kind of row: a request, or a timer or fault of the coordinator. A kind of
+    which not every row was executed is an error. `result` lists its rows.
+
+    One tour executes all rows, so its time is divided among the cases by their rows.
+    """
+    kinds: dict[str, list[tuple[bool, bool | None]]] = defaultdict(list)
+    for row, executed, agrees in result.listed:
+        kinds[kind_of(row.given)].append((executed, agrees))
+    each = result.seconds / max(1, len(result.listed))
+    cases = [_case(result, kind, rows, each * len(rows)) for kind, rows in sorted(kinds.items())]
+    if result.verdict == "unknown" and all(case.became == PASSED for case in cases):
+        cases.append(Case("every row is executed", ERROR, f"unknown: {result.why}"))
+    return Suite(f"conform {result.variant}, Kafka {result.kafka}", tuple(cases))
+
+
+def kind_of(given: Input) -> str:
+    """`SyncGroup` for a request, the rule's name for what the coordinator does by itself."""
+    return type(given.request).__name__ if isinstance(given, Asks) else given.rule
+
+
+def _case(
+    result: Conformance, kind: str, rows: list[tuple[bool, bool | None]], seconds: float
+) -> Case:
+    differing = sum(agrees is False for _, agrees in rows)
+    left = sum(not executed for executed, _ in rows)
+    if differing:
+        why = f"{differing:,} of {len(rows):,} rows differ"
+        first = next((d for d in result.differences if kind_of(d.row.given) == kind), None)
+        told = difference_shown(first) if first else {}
+        text = (
+            [input_shown(first.row.given), *told["differs"], *told["transcript"]] if first else []
+        )
+        return Case(kind, FAILURE, why, "\n".join(text), seconds)
+    if left:
+        reasons = "; ".join(result.unrealizable) or result.why
+        why = f"unknown: {left:,} of {len(rows):,} rows were not executed: {reasons}"
+        return Case(kind, ERROR, why, seconds=seconds)
+    return Case(kind, seconds=seconds)
+
+
+def versions_suite(result: VersionDiff) -> Suite:
+    """One case for each change between two versions; a single one that passes if there is none."""
+    cases = []
+    for number, change in enumerate(result.changes, 1):
+        told = change.shown(result.versions)
+        text = [
+            line
+            for version, transcript in told["transcripts"].items()
+            for line in (f"Kafka {version}", *transcript)
+        ]
+        name = f"{number} after {told['after']}"
+        cases.append(Case(name, FAILURE, ", ".join(told["differs"]), "\n".join(text)))
+    if result.tour.reason:
+        cases.append(Case("every row is executed", ERROR, f"unknown: {result.tour.reason}"))
+    same = Case("no difference", seconds=result.tour.seconds)
+    return Suite(f"conform --diff, Kafka {' and '.join(result.versions)}", tuple(cases) or (same,))

@@ -1,0 +1,102 @@
+"""The comparison with Kafka's coordinator and assignors as test cases: one for each kind of row."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import attrs
+import pytest
+
+from groupcheck.oracles import cli
+from groupcheck.oracles.assignment.cases import assignors_suite
+from groupcheck.oracles.assignment.conformance import AssignorConformance, Tally
+from groupcheck.oracles.conform.cases import conform_suite, versions_suite
+from groupcheck.oracles.conform.conformance import Conformance, VersionDiff, conform
+from groupcheck.oracles.conform.versions_differ import Change
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.show.suite import Suite
+from groupcheck.oracles.wire.command import live_suite
+from groupcheck.oracles.wire.live import Live
+from groupcheck.oracles.wire.walk import Disagreement, Seen
+
+ONE = {"members": 1, "generations": 1, "faults": {"append_failure": 0}}
+KINDS = {"JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit", "LeaveGroup", "append_committed"}
+
+
+@pytest.fixture(scope="module")
+def agreeing(coordinator: Driver) -> Conformance:
+    return conform("classic", kafka="4.3.0", driver=coordinator, lists=True, **ONE)
+
+
+def became(suite: Suite) -> dict[str, str]:
+    return {case.name: case.became for case in suite.cases}
+
+
+def test_each_kind_of_row_that_agrees_is_a_case_that_passes(agreeing: Conformance):
+    suite = conform_suite(agreeing)
+    assert set(became(suite)) >= KINDS and set(became(suite).values()) == {"passed"}
+    assert sum(case.seconds for case in suite.cases) == pytest.approx(agreeing.seconds)
+
+
+def test_a_kind_that_differs_fails_with_its_schedule_and_no_other_does(coordinator: Driver):
+    bug = "commit_while_syncing"
+    found = conform("classic", kafka="4.3.0", driver=coordinator, lists=True, mutation=bug, **ONE)
+    (case,) = [case for case in conform_suite(found).cases if case.became != "passed"]
+    assert (case.name, case.became) == ("OffsetCommit", "failure")
+    assert f"{found.differing:,} of " in case.why and "-> 27" in case.text
+
+
+def test_rows_that_were_not_executed_are_an_error(agreeing: Conformance):
+    left = tuple((row, n > 0, agrees) for n, (row, _, agrees) in enumerate(agreeing.listed))
+    part = attrs.evolve(agreeing, listed=left, unrealizable={"too long": 1})
+    wrong = [case for case in conform_suite(part).cases if case.became != "passed"]
+    assert [case.became for case in wrong] == ["error"]
+    assert "rows were not executed: too long" in wrong[0].why
+
+
+def test_a_tour_that_was_cut_short_is_an_error_although_all_its_rows_agree(tmp_path, monkeypatch):
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    out = tmp_path / "found.xml"
+    options = ["--members", "1", "--generations", "1", "--max-rows", "10"]
+    assert cli.run(["conform", *options, "--junit", str(out)]) == 3
+    root = ElementTree.parse(out).getroot()
+    (error,) = root.iter("error")
+    assert error.attrib["message"] == "unknown: stopped after 10 rows"
+    assert int(root.attrib["tests"]) > 1
+
+
+def test_changes_between_versions_are_failures_and_without_any_one_case_passes(
+    agreeing: Conformance, coordinator: Driver
+):
+    versions = ("4.0.0", "4.3.0")
+    same = versions_suite(VersionDiff(versions, agreeing, 0, ()))
+    assert became(same) == {"no difference": "passed"}
+    (difference, *_) = conform(
+        "classic", kafka="4.3.0", driver=coordinator, mutation="commit_while_syncing", **ONE
+    ).differences
+    change = Change("JoinGroup", ("answers",), difference.transcript, difference.transcript)
+    (case,) = versions_suite(VersionDiff(versions, agreeing, 1, (change,))).cases
+    assert (case.name, case.became, case.why) == ("1 after JoinGroup", "failure", "answers")
+    assert "Kafka 4.0.0\n" in case.text and "Kafka 4.3.0\n" in case.text
+
+
+def test_each_assignor_is_a_case():
+    tallies = (Tally("range", inputs=5), Tally("sticky", inputs=7, differing=2))
+    suite = assignors_suite(AssignorConformance(("Kafka 4.3.0", "groupcheck"), 0, tallies))
+    assert became(suite) == {"range": "passed", "sticky": "failure"}
+    assert suite.cases[1].why == "2 of 7 inputs differ"
+
+
+@pytest.mark.parametrize(
+    ("schedules", "disagreement", "expected"),
+    [
+        (10, None, ("passed", "")),
+        (4, None, ("error", "unknown: 4 of 10 schedules were run")),
+        (4, Disagreement(("error is 22",), ("-> Heartbeat",), False), ("failure", "error is 22")),
+    ],
+)
+def test_schedules_over_the_wire_are_one_case(agreeing, schedules, disagreement, expected):
+    seen = Seen(schedules=schedules)
+    found = Live("classic", agreeing.scope, "4.3.0", None, 0, 10, seen, disagreement, 1.0)
+    (case,) = live_suite(found).cases
+    assert (case.became, case.why) == expected
