@@ -144,7 +144,7 @@ def conform(**options: Any) -> int:
     )
     live, schedules = options.pop("live"), options.pop("schedules")
     table, junit = options["parquet"], options["junit"]
-    _may_write({"junit": junit} if junit else {})
+    _may_write({"junit": junit} if junit else {}, kept=[table] if table else [])
     if table and (live or options["diff"] or options["variant"] == "assignors"):
         raise UserError(
             "rows of a variant's coordinator have a table", where="--parquet", do="leave it out"

@@ -32,6 +32,7 @@ OF_TERMINALS = (
     "TTY_INTERACTIVE",
 )
 OF_PYTEST = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
+OF_CI = ("GITHUB_ACTIONS",)  # which makes commands print annotations
 
 
 def pytest_configure() -> None:
@@ -50,5 +51,5 @@ def pytest_sessionstart() -> None:
     """What somebody wants of pytest and of the terminal goes for this run, not for the programs
     that tests start and read.
     """
-    for name in (*OF_TERMINALS, *OF_PYTEST):
+    for name in (*OF_TERMINALS, *OF_PYTEST, *OF_CI):
         os.environ.pop(name, None)

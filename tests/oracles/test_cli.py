@@ -243,12 +243,17 @@ def test_the_paths_of_all_commands_are_known():
         "--svg",
         "--pytest",
         "--itf",
+        "--junit",
     }
     assert (set(every["replay"]), every["assign"]) == (
         {"files", "--html", "--spark", "--out"},
-        ["file", "--html"],
+        ["file", "--html", "--junit"],
     )
-    assert (every["sweep"], every["bugs"]) == (["file", "--spark", "--out"], ["--parquet"])
+    assert (every["sweep"], every["bugs"], every["conform"]) == (
+        ["file", "--spark", "--out", "--junit"],
+        ["--parquet"],
+        ["--parquet", "--junit"],
+    )
 
 
 @pytest.mark.parametrize(("command", "parameter"), path_options())
@@ -277,6 +282,8 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path, capsys):
         ["replay", log, "--html", log],
         ["replay", "nothing", log, "--html", link],
         ["assign", link, "--html", log],
+        ["assign", link, "--junit", log],
+        ["sweep", log, "--junit", link],
     ]
     for command in [*asked, ["sweep", log, "--out", folder]]:
         assert "is read, and would be written over" in complaint(capsys, *command)
