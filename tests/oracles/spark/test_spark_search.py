@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ def groupcheck(*arguments: str, **more: object) -> subprocess.CompletedProcess[s
 
 
 def test_a_driver_that_is_killed_goes_on_from_its_store(
-    expected: dict[str, Any], tmp_path: Path
+    expected: dict[str, Any], tmp_path: Path, misfits: Callable[[Any], list[str]]
 ) -> None:
     store = tmp_path / "store"
     command = [
@@ -73,7 +74,7 @@ def test_a_driver_that_is_killed_goes_on_from_its_store(
     )
     assert told.returncode == 0 and not told.stderr, told.stderr
     document = json.loads(told.stdout)
-    assert counted(document) == expected
+    assert counted(document) == expected and misfits(document) == []
     spread = document["distribution"]
     assert spread["levels"][0]["level"] < 12 < spread["levels"][-1]["level"] == expected["depth"]
     assert (
