@@ -42,6 +42,7 @@ KINDS = (
     "scope",
     "anomalies",
     "schemas",
+    "samples",
 )
 DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "scala-1.1", "requests")
 
@@ -364,6 +365,16 @@ def generate(**options: Any) -> int:
     from groupcheck.oracles.commands import generate
 
     return generate(**options)
+
+
+@command.command(short_help="A proof, a bug with its counterexample, a real log explained.")
+def demo() -> int:
+    """Run three commands as you would type them: a proof, a known bug with its shortest
+    counterexample, and a real broker's log explained.
+    """
+    from groupcheck.oracles.demo import demo
+
+    return demo(run)
 
 
 @command.command("list")

@@ -1,5 +1,5 @@
 """What there is, by kind, as plain rows: variants, invariants, rules, goals, faults, assignors,
-formats, mutations, scenarios, fields of the scope, anomalies, JSON Schemas.
+formats, mutations, scenarios, fields of the scope, anomalies, samples, JSON Schemas.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from groupcheck.oracles.record.scenarios import SCENARIOS
 from groupcheck.oracles.show.json_schemas import described
 from groupcheck.traces.anomaly_kinds import KINDS
 from groupcheck.traces.formats import NAMED, REPLAYED
+from groupcheck.traces.shipped import PREFIX, SAMPLES
 
 Row = dict[str, Any]
 # Types of the fields of a scope, in words; any other is shown as it is annotated.
@@ -156,6 +157,12 @@ def _schemas() -> Iterator[Row]:
         }
 
 
+def _samples() -> Iterator[Row]:
+    for name, sample in SAMPLES.items():
+        command = f"groupcheck {sample.command} {PREFIX}{name}"
+        yield {"name": name, "command": command, "doc": sample.doc}
+
+
 EXPLANATIONS = ("title", "statement", "doc", "file")  # on a line of their own
 
 _ROWS: dict[str, Callable[[Variant], Iterator[Row]]] = {
@@ -170,6 +177,7 @@ _ROWS: dict[str, Callable[[Variant], Iterator[Row]]] = {
 _OF_NO_VARIANT: dict[str, Callable[[], Iterator[Row]]] = {
     "formats": _formats,
     "scenarios": _scenarios,
+    "samples": _samples,
     "anomalies": _anomalies,
     "schemas": _schemas,
 }

@@ -4,6 +4,7 @@ light door for pytest.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,33 @@ def test_the_wheel_holds_every_module_and_template_and_nothing_else(wheel: zipfi
         PurePosixPath("groupcheck") / name for name in ("__init__.py", "__main__.py", "py.typed")
     }
     assert packed == outside | {"groupcheck" / name for name in sources()}
+
+
+def test_the_samples_are_read_from_the_installed_wheel_in_any_folder(
+    wheel: zipfile.ZipFile, tmp_path: Path
+):
+    wheel.extractall(tmp_path / "installed")
+    (tmp_path / "elsewhere").mkdir()
+    read = """
+import groupcheck
+from pathlib import Path
+from groupcheck.oracles import cli
+from groupcheck.oracles.sweep.reading import read_sweep
+assert cli.run(["replay", "sample:ghost-members"]) == 0
+assert cli.run(["replay", "sample:zombie"]) == 0
+assert cli.run(["assign", "sample:printed-range"]) == 1
+assert read_sweep(Path("sample:sweep"))["grid"]
+print(Path(groupcheck.__file__).parent.parent.name)
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", read],
+        cwd=tmp_path / "elsewhere",
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "installed")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (said.stderr, said.stdout.splitlines()[-1]) == ("", "installed")
 
 
 def test_the_wheel_is_for_every_platform_and_carries_the_license(wheel: zipfile.ZipFile):

@@ -25,6 +25,7 @@ from typing import Any, BinaryIO
 from attrs import define
 
 from groupcheck.model.engine.errors import UserError
+from groupcheck.traces.shipped import located
 
 LINE_CAP = 1 << 20
 _BLOCK = 1 << 16
@@ -99,9 +100,10 @@ class Notes:
 def open_log(path: str) -> BinaryIO:
     """Opens `path`, gzip or not. Raises `TraceError` if it cannot be read or is not text."""
     try:
-        if Path(path).is_dir():
+        file = located(path)
+        if file.is_dir():
             raise TraceError("is a directory", where=path, do="give log files")
-        raw = Path(path).open("rb")  # noqa: SIM115 - the reader closes it
+        raw = file.open("rb")  # noqa: SIM115 - the reader closes it
     except OSError as e:
         raise TraceError(f"cannot be read: {e.strerror or e}", where=path) from None
     except ValueError as e:

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from groupcheck.model.assignors import Partition, Partitions
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
+from groupcheck.traces.shipped import located
 
 LARGEST = 16 << 20  # bytes of a file; Python's values of so much JSON take some 400 MB at worst
 MOST_NUMBER = 2**31 - 1  # of a partition or a generation, as in Kafka
@@ -28,7 +29,9 @@ def read_json(path: Path) -> Any:
     """
     where = "standard input" if str(path) == "-" else printable(str(path))
     try:
-        with nullcontext(sys.stdin.buffer) if str(path) == "-" else path.open("rb") as file:
+        with (
+            nullcontext(sys.stdin.buffer) if str(path) == "-" else located(path).open("rb") as file
+        ):
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         raise UserError(

@@ -11,6 +11,7 @@ from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
+from groupcheck.traces.shipped import located
 
 LARGEST = 64 << 10  # bytes of a file; the time to read hostile ones grows with the square
 DEEPEST = 16  # levels of nesting
@@ -45,7 +46,7 @@ def read_sweep(path: Path) -> dict[str, Any]:
 
 def _text(path: Path, where: str) -> str:
     try:
-        with path.open("rb") as file:
+        with located(path).open("rb") as file:
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         raise UserError(
