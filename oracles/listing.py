@@ -22,7 +22,7 @@ from groupcheck.oracles.record.scenarios import SCENARIOS
 from groupcheck.oracles.show.json_schemas import described
 from groupcheck.traces.anomaly_kinds import KINDS
 from groupcheck.traces.formats import NAMED, REPLAYED
-from groupcheck.traces.shipped import PREFIX, SAMPLES
+from groupcheck.traces.shipped import FOLDER, PREFIX, SAMPLES
 
 Row = dict[str, Any]
 # Types of the fields of a scope, in words; any other is shown as it is annotated.
@@ -160,7 +160,12 @@ def _schemas() -> Iterator[Row]:
 def _samples() -> Iterator[Row]:
     for name, sample in SAMPLES.items():
         command = f"groupcheck {sample.command} {PREFIX}{name}"
-        yield {"name": name, "command": command, "doc": sample.doc}
+        yield {
+            "name": name,
+            "command": command,
+            "file": str(FOLDER / sample.file),
+            "doc": sample.doc,
+        }
 
 
 EXPLANATIONS = ("title", "statement", "doc", "file")  # on a line of their own
