@@ -20,9 +20,10 @@ from typing import Any, NoReturn
 import click
 
 from groupcheck import __version__
-from groupcheck.oracles import cli_real
+from groupcheck.oracles import cli_logs, cli_real
 from groupcheck.oracles.cli_scope import scope_options
-from groupcheck.oracles.quantities import COUNT, FILE, SECONDS, SIZE, TEXT, Once
+from groupcheck.oracles.help_page import Command, examples, names_of
+from groupcheck.oracles.quantities import COUNT, FILE, SECONDS, SIZE, TEXT
 
 UNKNOWN = 3
 # read when numpy is imported, which multiplies no matrices here: each thread of its library takes
@@ -44,11 +45,10 @@ KINDS = (
     "schemas",
     "samples",
 )
-DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "scala-1.1", "requests")
 
 
 class Commands(click.Group):
-    command_class = Once
+    command_class = Command
 
 
 @click.group(
@@ -63,31 +63,43 @@ def command(debug: bool) -> None:
 
     Exit codes: 0 holds, 1 violated, 2 bad usage or input, 3 unknown.
 
-    GROUPCHECK_CACHE_DIR: the folder for compiled code and jars, ~/.cache/groupcheck if not set.
+    GROUPCHECK_CACHE_DIR is the folder for compiled code and jars (default: ~/.cache/groupcheck).
     """
 
 
-@command.command(short_help="Explore every state of a variant and check its invariants.")
-@click.argument("variant")
+@command.command(
+    short_help="Explore every state of a variant and check its invariants.",
+    epilog=examples(
+        "groupcheck check classic --members 3 --fault crash=1",
+        "groupcheck check classic --mutation leader_forgotten --html story.html",
+    ),
+)
+@click.argument("variant", shell_complete=names_of("variants"))
 @scope_options
 @click.option(
     "--invariant",
     "invariants",
     multiple=True,
     metavar="NAME",
-    help="Check these alone; see `list invariants`.",
+    shell_complete=names_of("invariants"),
+    help="Check only this invariant; see `list invariants`. Repeatable.",
 )
 @click.option(
-    "--goal", "goals", multiple=True, metavar="NAME", help="A goal to be met; see `list goals`."
+    "--goal",
+    "goals",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=names_of("goals"),
+    help="Answer `unknown` unless this goal is met; see `list goals`. Repeatable.",
 )
-@click.option("--max-states", type=COUNT, metavar="N", help="Give up (unknown) above N states.")
-@click.option("--max-seconds", type=SECONDS, metavar="S", help="Give up (unknown) after S seconds.")
+@click.option("--max-states", type=COUNT, metavar="N", help="Stop (unknown) above N states.")
+@click.option("--max-seconds", type=SECONDS, metavar="S", help="Stop (unknown) after S seconds.")
 @click.option(
     "--max-memory",
     type=SIZE,
     metavar="SIZE",
-    help="Give up (unknown) before the process takes more than SIZE, e.g. 512M or 4G. "
-    "If left out: 4/5 of what the machine, its cgroups and ulimit leave.",
+    help="Stop (unknown) before the process takes more than SIZE, such as 512M or 4G. Default: 4/5"
+    " of the memory that the machine, its cgroups and ulimit leave.",
 )
 @click.option(
     "--workers",
@@ -95,14 +107,14 @@ def command(debug: bool) -> None:
     default=1,
     show_default=True,
     metavar="N",
-    help="Threads that explore, and processes that call rules.",
+    help="Threads for the search and processes for the rules.",
 )
-@click.option("--checkpoint", type=FILE, metavar="DIR", help="Keep the run in DIR, level by level.")
+@click.option("--checkpoint", type=FILE, metavar="DIR", help="Save the search to DIR as it goes.")
 @click.option(
     "--resume",
     type=TEXT,
     metavar="DIR",
-    help="Go on from a checkpoint; with --spark, from a store.",
+    help="Continue from a checkpoint, or with --spark from a store.",
 )
 @click.option(
     "--spark",
@@ -114,19 +126,19 @@ def command(debug: bool) -> None:
     "--store",
     type=TEXT,
     metavar="URI",
-    help="With --spark: where states are kept, for all executors to reach.",
+    help="Where states are kept; every executor must reach it.",
 )
 @click.option(
     "--shards",
     type=COUNT,
     metavar="N",
-    help="With --spark: parts of the states; one for each core if left out.",
+    help="How many parts to split the states into. Default: one for each core.",
 )
 @click.option(
     "--hand-over",
     type=COUNT,
     metavar="N",
-    help="With --spark: spread from the first level of N states on; 100000 if left out.",
+    help="Spread the search once a level has N states. Default: 100000.",
 )
 @click.option(
     "--engine",
@@ -141,13 +153,13 @@ def command(debug: bool) -> None:
     "--html",
     type=FILE,
     metavar="FILE",
-    help="Write a page with a swim-lane of each counterexample.",
+    help="Write a page with a swim-lane diagram of each counterexample.",
 )
 @click.option(
     "--svg",
     type=FILE,
     metavar="FILE",
-    help="Write the swim-lane of the first counterexample alone.",
+    help="Write the swim-lane diagram of the first counterexample.",
 )
 @click.option(
     "--pytest", type=FILE, metavar="FILE", help="Write a test that reproduces the counterexample."
@@ -167,105 +179,77 @@ def command(debug: bool) -> None:
 def check(**options: Any) -> int:
     """Explore every state of VARIANT within the scope and check its invariants.
 
-    Unknown (3) if a fault named by --fault, or a goal named by --goal, never happens.
+    The answer is unknown (exit code 3) if a fault named by --fault or a goal named by --goal never
+    happens.
     """
     from groupcheck.oracles.commands import check
 
     return check(**options)
 
 
-@command.command(short_help="Tell the story of a key that `check` gave.")
-@click.argument("variant")
+@command.command(
+    short_help="Explain the path behind a key that `check` printed.",
+    epilog=examples(
+        "groupcheck explain classic gc1-0.0.2.2.0.3.0.0.2.1.2.0.1.0"
+        " --mutation keeps_partitions_when_lost"
+    ),
+)
+@click.argument("variant", shell_complete=names_of("variants"))
 @click.argument("key")
 @scope_options
 @click.option("--json", "as_json", is_flag=True, help="Print the path as one JSON document.")
-@click.option("--html", type=FILE, metavar="FILE", help="Write a page with the swim-lane.")
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page with the swim-lane diagram.")
 def explain(**options: Any) -> int:
-    """Tell the story of a KEY that `check` gave, with the same variant, scope and mutation."""
+    """Explain the path behind a KEY that `check` printed. Give the same variant, scope and mutation
+    as you gave to `check`.
+    """
     from groupcheck.oracles.commands import explain
 
     return explain(**options)
 
 
-@command.command(short_help="Explain somebody's log: who rebalanced whom, and why.")
-@click.argument("files", nargs=-1, required=True, type=FILE, metavar="PATH...")
-@click.option(
-    "--format",
-    "format",
-    metavar="NAME",
-    help="See `list formats`; found out by itself if left out.",
+@command.command(
+    short_help="Find every known bug again, each with its shortest counterexample.",
+    epilog=examples("groupcheck bugs", "groupcheck bugs keeps_partitions_when_lost --json"),
 )
-@click.option("--group", metavar="ID", help="This group alone.")
-@click.option(
-    "--variant",
-    metavar="NAME",
-    help="The protocol that the group speaks; found out by itself if left out.",
-)
-@click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print one JSON document (groupcheck.replay/1; with --spark groupcheck.archive/1).",
-)
-@click.option("--html", type=FILE, metavar="FILE", help="Write a page with the timeline.")
-@click.option(
-    "--spark",
-    type=TEXT,
-    metavar="MASTER",
-    help="Replay whole archives by Spark (docs/archive.md): local[2], spark://host:7077, yarn, k8s://...",
-)
-@click.option(
-    "--out",
-    type=TEXT,
-    metavar="URI",
-    help="With --spark: the folder of the Parquet tables; what it holds already is not replayed again.",
-)
-def replay(files: Sequence[Path], spark: str | None, out: str | None, **options: Any) -> int:
-    """Explain somebody's log: why each rebalance began, who held it up, which promise was broken.
-
-    With --spark and --out, PATHs may be folders with thousands of logs, and the answer is a set of
-    Parquet tables.
-    """
-    from groupcheck.oracles.commands import replay, replay_archive
-
-    if spark is not None or out is not None:
-        return replay_archive(files, spark, out, **options)
-    return replay(files, **options)
-
-
-@command.command(short_help="Find every known bug again, each with its shortest story.")
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=names_of("mutations"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 @click.option(
     "--parquet", type=FILE, metavar="FILE", help="Write the table of bugs (docs/tables.md)."
 )
 def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
-    """Find every known bug again (or these), each with its shortest story. Exits with 1 if one does
-    not fall.
+    """Find every known bug again, or only those named by ID, each with its shortest counterexample.
+    Exits with 1 if a bug is not found.
     """
     from groupcheck.oracles.commands import bugs
 
     return bugs(ids, as_json, parquet)
 
 
-@command.command(short_help="Many checks from one file, here or on Spark.")
+@command.command(
+    short_help="Run many checks from one file, in this process or on Spark.",
+    epilog=examples(
+        "groupcheck sweep sample:sweep --out results",
+        "groupcheck sweep checks.toml --out results --resume",
+    ),
+)
 @click.argument("file", type=FILE)
 @click.option(
     "--spark",
     type=TEXT,
     metavar="MASTER",
-    help="Check the cells on Spark's executors: local[2], spark://host:7077, yarn, k8s://...",
+    help="Run the checks on Spark's executors: local[2], spark://HOST:PORT, yarn, k8s://...",
 )
 @click.option(
     "--out",
     type=FILE,
     metavar="DIR",
-    help="The folder for the results; a new one, named after the time, if left out.",
+    help="The folder for the results. Default: a new one, named after the time.",
 )
 @click.option(
     "--resume",
     is_flag=True,
-    help="Go on from the results in --out: cells that are done are not repeated.",
+    help="Continue from the results in --out; finished checks are not repeated.",
 )
 @click.option(
     "--workers",
@@ -273,7 +257,7 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     default=1,
     show_default=True,
     metavar="N",
-    help="Threads and rule-calling processes of each check.",
+    help="Threads for each search and processes for its rules.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.sweep/1)."
@@ -285,12 +269,13 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     help="Write a JUnit XML file: one test case for each cell.",
 )
 def sweep(**options: Any) -> int:
-    """Run every check that FILE (TOML or YAML, docs/sweep.md) grows: variants, scopes, faults,
-    mutations, invariants.
+    """Run every check that FILE describes: combinations of variants, scopes, faults, mutations and
+    invariants. FILE is TOML or YAML (docs/sweep.md), or sample:sweep. The results are sweep.parquet
+    and sweep.html in --out.
 
-    Exits with the worst of all cells: 1 (violated) before 3 (unknown) before 0 (holds). A cell
-    whose verdict is the one that FILE expects counts as 0; one that holds where a violation is
-    expected, as 1. Results: sweep.parquet and sweep.html in --out.
+    Exits with 1 if any check is violated, else with 3 if any is unknown, else with 0. A check whose
+    verdict is the one that FILE expects counts as 0. A check that holds although FILE expects a
+    violation counts as 1.
     """
     from groupcheck.oracles.commands import sweep
 
@@ -298,76 +283,9 @@ def sweep(**options: Any) -> int:
 
 
 @command.command(
-    short_help="Write logs of any size from runs of the model, with the truth, for trying and measuring."
+    short_help="Show a proof, a known bug with its counterexample, and a log explained.",
+    epilog=examples("groupcheck demo"),
 )
-@click.option(
-    "--out",
-    type=FILE,
-    required=True,
-    metavar="DIR",
-    help="A new folder: logs in DIR/logs, what really happened in DIR/truth.",
-)
-@click.option(
-    "--groups",
-    type=COUNT,
-    default=10,
-    show_default=True,
-    metavar="N",
-    help="Groups, dealt out to the files.",
-)
-@click.option(
-    "--size",
-    type=SIZE,
-    default="1M",
-    show_default=True,
-    metavar="SIZE",
-    help="Bytes of all logs together, about; 10M, 1G.",
-)
-@click.option(
-    "--files",
-    type=COUNT,
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Logs, each of one broker.",
-)
-@click.option(
-    "--dialect",
-    "dialects",
-    type=click.Choice(DIALECTS),
-    multiple=True,
-    help="How the brokers write, in turn; java-4 if left out.",
-)
-@click.option(
-    "--seed",
-    type=COUNT,
-    default=0,
-    show_default=True,
-    metavar="N",
-    help="The same seed gives the same bytes.",
-)
-@click.option(
-    "--runs",
-    type=COUNT,
-    default=30,
-    show_default=True,
-    metavar="N",
-    help="Different runs of the model for each dialect.",
-)
-@click.option("--gzip", "packed", is_flag=True, help="Write gzip files.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.generate/1)."
-)
-def generate(**options: Any) -> int:
-    """Write logs as brokers of Apache Kafka write them, from random runs of the classic model, and
-    the truth about every rebalance in them (docs/archive.md).
-    """
-    from groupcheck.oracles.commands import generate
-
-    return generate(**options)
-
-
-@command.command(short_help="A proof, a bug with its counterexample, a real log explained.")
 def demo() -> int:
     """Run three commands as you would type them: a proof, a known bug with its shortest
     counterexample, and a real broker's log explained.
@@ -377,19 +295,33 @@ def demo() -> int:
     return demo(run)
 
 
-@command.command("list")
+@command.command(
+    "list",
+    epilog=examples("groupcheck list mutations", "groupcheck list faults --variant classic --json"),
+)
 @click.argument("kind", type=click.Choice(KINDS))
-@click.option("--variant", metavar="NAME", help="Of this variant alone.")
+@click.option(
+    "--variant",
+    metavar="NAME",
+    shell_complete=names_of("variants"),
+    help="List only what belongs to this variant.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def list_(kind: str, variant: str | None, as_json: bool) -> int:
-    """Name and explain what there is."""
+    """List everything of a kind, with an explanation of each."""
     from groupcheck.oracles.commands import list_
 
     return list_(kind, variant, as_json)
 
 
-for real in (cli_real.conform, cli_real.assign, cli_real.record):
-    command.add_command(real)
+for other in (
+    cli_logs.replay,
+    cli_logs.generate,
+    cli_real.conform,
+    cli_real.assign,
+    cli_real.record,
+):
+    command.add_command(other)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -410,10 +342,9 @@ def run(arguments: Sequence[str]) -> int:
         return _complain(error.format_message(), 2)
     except (KeyboardInterrupt, click.Abort):
         return _complain("interrupted", UNKNOWN)
-    except (
-        BrokenPipeError,
-        SystemExit,
-    ):  # a closed pipe, which click answers with sys.exit(1): 1 would say "violated"
+    except SystemExit as end:  # 0 of shell completion; 1 of a closed pipe would say "violated"
+        return UNKNOWN if end.code else 0
+    except BrokenPipeError:
         return UNKNOWN
     except (OSError, ImportError) as error:
         if "shared object" in str(error):  # a library that found no address space

@@ -6,22 +6,30 @@ from typing import Any
 
 import click
 
-from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SETTING, Once
+from groupcheck.oracles.help_page import Command, examples, names_of
+from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SETTING
 
 
-@click.command(cls=Once, short_help="The model against Apache Kafka's own coordinator, row by row.")
-@click.argument("variant", default="classic")
-@click.option("--members", type=COUNT, metavar="N", help="Members at once.")
-@click.option(
-    "--generations", type=COUNT, metavar="N", help="Generations after which the scope ends."
+@click.command(
+    cls=Command,
+    short_help="Compare the model with Apache Kafka's own coordinator, row by row.",
+    epilog=examples(
+        "groupcheck conform classic --members 1 --generations 1",
+        "groupcheck conform classic --diff 4.0.0 4.3.0",
+        "groupcheck conform assignors --assignor sticky",
+    ),
 )
+@click.argument("variant", default="classic", shell_complete=names_of("variants"))
+@click.option("--members", type=COUNT, metavar="N", help="Members of the group at the same time.")
+@click.option("--generations", type=COUNT, metavar="N", help="Last generation to explore.")
 @click.option(
     "--fault",
     "faults",
     type=BUDGET,
     multiple=True,
     metavar="NAME",
-    help="A fault that may happen, any number of times; all, if none is given.",
+    shell_complete=names_of("faults"),
+    help="Let this fault happen any number of times. Repeatable. Default: all faults.",
 )
 @click.option(
     "--set",
@@ -29,52 +37,56 @@ from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SETTING, Once
     type=SETTING,
     multiple=True,
     metavar="NAME=VALUE",
-    help="max_size, two_step or protocols of the scope.",
+    help="Set max_size, two_step or protocols of the scope. Repeatable.",
 )
 @click.option(
     "--kafka",
     default="4.3.0",
     show_default=True,
     metavar="VERSION",
-    help="The Kafka version whose coordinator it is compared with.",
+    help="The version of Kafka to compare with.",
 )
 @click.option(
     "--mutation",
     metavar="ID",
-    help="A known bug of the coordinator to put into the model; see `list mutations`.",
+    shell_complete=names_of("mutations"),
+    help="Put a known bug of the coordinator into the model; see `list mutations`.",
 )
 @click.option(
     "--assignor",
     "assignors",
     multiple=True,
     metavar="NAME",
-    help="Of `assignors` this one; all, if none is given.",
+    shell_complete=names_of("assignors"),
+    help="With `assignors`: compare only this one. Repeatable. Default: all.",
 )
-@click.option("--max-rows", type=COUNT, metavar="N", help="Give up (unknown) after N rows.")
+@click.option("--max-rows", type=COUNT, metavar="N", help="Stop (unknown) after N rows.")
 @click.option(
     "--seed",
     type=COUNT,
     default=0,
     show_default=True,
     metavar="N",
-    help="Of the ids, and with them of every hash order.",
+    help="Seed of the member ids, and so of every hash order.",
 )
 @click.option(
     "--diff",
     nargs=2,
     metavar="OLD NEW",
-    help="Two Kafka versions instead: what differs between their coordinators.",
+    help="Compare the coordinators of two Kafka versions instead.",
 )
 @click.option(
     "--live",
     is_flag=True,
-    help="Schedules of raw requests to a real broker instead, over the socket.",
+    help="Send schedules of raw requests to a real broker instead.",
 )
 @click.option(
-    "--schedules", type=COUNT, metavar="N", help="How many, with --live; 300 if left out."
+    "--schedules", type=COUNT, metavar="N", help="With --live: how many schedules. Default: 300."
 )
 @click.option(
-    "--findings", is_flag=True, help="Also ask the real memory for what the coordinator promises."
+    "--findings",
+    is_flag=True,
+    help="Also check the promises of the coordinator on Kafka's own memory.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1)."
@@ -89,45 +101,54 @@ from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SETTING, Once
     help="Write a JUnit XML file: one test case for each kind of row.",
 )
 def conform(**options: Any) -> int:
-    """Execute every row of VARIANT's coordinator on the real one, in a JVM, and compare. Exits with
-    1 where they differ.
+    """Execute every row of VARIANT's coordinator on Apache Kafka's own, in a JVM, and compare them.
+    Exits with 1 if they differ. Needs a JDK 17 and Maven.
 
-    With `assignors` for VARIANT: the assignors against Kafka's classes, on all small inputs and
-    10,000 larger ones.
+    If VARIANT is `assignors`, compare the assignors with Kafka's classes instead, on all small
+    inputs and 10,000 larger ones.
     """
     from groupcheck.oracles.commands import conform
 
     return conform(**options)
 
 
-@click.command(cls=Once, short_help="Judge an assignment of partitions to members.")
+@click.command(
+    cls=Command,
+    short_help="Judge an assignment of partitions to members, or an assignor.",
+    epilog=examples(
+        "groupcheck assign sample:printed-range",
+        "groupcheck assign assignment.json --html page.html",
+        "groupcheck assign --against kafka-python",
+        "groupcheck assign --against my_module:assign --like sticky",
+    ),
+)
 @click.argument("file", type=FILE, required=False)
 @click.option(
     "--prove",
     is_flag=True,
-    help="Prove what holds for any number of members and partitions instead.",
+    help="Prove statements for any number of members and partitions, instead of judging FILE.",
 )
 @click.option(
     "--against",
     metavar="NAME",
-    help="Look for what is wrong with the assignors of kafka-python, aiokafka or apache, with"
-    ' module:function, module:Class or "program: COMMAND" instead.',
+    help="Test an assignor instead of judging FILE: those of kafka-python, aiokafka or apache, or"
+    ' your own as module:function, module:Class or "program: COMMAND".',
 )
 @click.option(
     "--like",
     metavar="ASSIGNOR",
-    help="With --against: the assignor of Kafka whose promises a function, class or program makes.",
+    help="With --against: the assignor of Kafka whose promises yours makes.",
 )
 @click.option(
     "--examples",
     type=COUNT,
     metavar="N",
-    help="With --against: groups of each kind that are drawn; 250 if left out.",
+    help="With --against: how many groups of each kind to try. Default: 250.",
 )
 @click.option(
     "--kafka",
     metavar="VERSION",
-    help="With --against apache: the Kafka version; the newest if left out.",
+    help="With --against apache: the version of Kafka. Default: the newest.",
 )
 @click.option(
     "--json",
@@ -139,7 +160,7 @@ def conform(**options: Any) -> int:
     "--html",
     type=FILE,
     metavar="FILE",
-    help="Write a page: members by partitions, what is wrong marked, and beside it what is right.",
+    help="Write a page that marks what is wrong and shows what is right beside it.",
 )
 @click.option(
     "--junit",
@@ -148,50 +169,60 @@ def conform(**options: Any) -> int:
     help="Write a JUnit XML file: one test case for each promise.",
 )
 def assign(**options: Any) -> int:
-    """Judge the assignment, or the sequence of them, in FILE (- for standard input;
-    docs/assignment.md): what is wrong with it, the fewest moves, and one that is right. Exits with
-    1 if it is wrong.
+    """Judge an assignment, or a sequence of assignments: what is wrong with it, how few moves are
+    enough, and an assignment that is right. FILE is JSON (docs/assignment.md), sample:NAME (`list
+    samples`), or - for standard input. Exits with 1 if the assignment is wrong.
 
-    --prove exits with 0 if every statement is proved and every mutant of it refuted. --against
-    exits with 1 if it finds an assignment that breaks a promise, and shows the smallest with code
-    that makes it again. A program reads one JSON object a line, {"topics": {"t": 2}, "members":
-    [{"id": "A", "topics": ["t"], "owned": {"t": [0]}, "generation": 1, "instance": null, "rack":
-    null}]}, and answers {"assignment": {"A": {"t": [0, 1]}}} or {"failed": "why"} in one line.
+    --prove exits with 0 if every statement is proved and every mutant of it is refuted.
+
+    --against exits with 1 if it finds an assignment that breaks a promise. It shows the smallest
+    one, with code that reproduces it. A program reads one JSON object per line, {"topics": {"t":
+    2}, "members": [{"id": "A", "topics": ["t"], "owned": {"t": [0]}, "generation": 1, "instance":
+    null, "rack": null}]}, and answers with one line, {"assignment": {"A": {"t": [0, 1]}}} or
+    {"failed": "why"}.
     """
     from groupcheck.oracles.commands import assign
 
     return assign(**options)
 
 
-@click.command(cls=Once, short_help="Record real clients on a real broker, for `replay`.")
+@click.command(
+    cls=Command,
+    short_help="Record real clients on a real broker, for `replay`.",
+    epilog=examples(
+        "groupcheck record --topic orders=6 --out here -- pytest tests/consumers",
+        "groupcheck record --scenario zombie --out here",
+    ),
+)
 @click.argument("command", nargs=-1, metavar="[-- COMMAND...]")
 @click.option(
     "--scenario",
     metavar="NAME",
-    help="A built-in scenario instead of a command; see `list scenarios`.",
+    shell_complete=names_of("scenarios"),
+    help="Play a built-in scenario instead of running COMMAND; see `list scenarios`.",
 )
 @click.option(
     "--client",
     metavar="NAME",
-    help="Of a scenario: kafka-python (the default), aiokafka, confluent-kafka or java.",
+    help="With --scenario: kafka-python (the default), aiokafka, confluent-kafka or java.",
 )
 @click.option(
     "--out",
     type=FILE,
     metavar="DIR",
-    help="The folder for the recording; a new one, named after the time, if left out.",
+    help="The folder for the recording. Default: a new one, named after the time.",
 )
 @click.option(
     "--name",
     metavar="NAME",
-    help="How its files begin; the scenario's or the program's name if left out.",
+    help="The first part of the file names. Default: the name of the scenario or program.",
 )
 @click.option(
     "--kafka",
     default="4.3.0",
     show_default=True,
     metavar="VERSION",
-    help="The Kafka version of the broker.",
+    help="The version of Kafka to run.",
 )
 @click.option(
     "--topic",
@@ -199,7 +230,7 @@ def assign(**options: Any) -> int:
     type=BUDGET,
     multiple=True,
     metavar="NAME=N",
-    help="A topic with N partitions, made before the command runs.",
+    help="Create a topic with N partitions before COMMAND runs. Repeatable.",
 )
 @click.option(
     "--set",
@@ -207,15 +238,15 @@ def assign(**options: Any) -> int:
     type=SETTING,
     multiple=True,
     metavar="NAME=VALUE",
-    help="A property of the broker.",
+    help="Set a property of the broker. Repeatable.",
 )
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.record/1)."
 )
 def record(**options: Any) -> int:
-    """Start a broker of Apache Kafka, run COMMAND (its address is in KAFKA_BOOTSTRAP_SERVERS and
-    GROUPCHECK_BOOTSTRAP) or a scenario, and keep what its groups did. Exits with COMMAND's exit
-    code.
+    """Start a broker of Apache Kafka, run COMMAND or a scenario, and record what its groups did. The
+    address of the broker is in KAFKA_BOOTSTRAP_SERVERS and GROUPCHECK_BOOTSTRAP. Exits with the exit
+    code of COMMAND. Needs a JDK 17 and Maven.
     """
     from groupcheck.oracles.commands import record
 

@@ -1,4 +1,4 @@
-"""The options of the command line that bound a run."""
+"""The options of the command line that choose what is explored."""
 
 from __future__ import annotations
 
@@ -7,39 +7,48 @@ from typing import Any
 
 import click
 
+from groupcheck.oracles.help_page import names_of
 from groupcheck.oracles.quantities import BUDGET, COUNT, SETTING
 
 
 def scope_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say which states there are: what bounds a run, and the mutation."""
+    """The options that choose the scope and the mutation."""
     options = [
         click.option("--members", type=COUNT, metavar="N", help="Members that may join."),
         click.option("--partitions", type=COUNT, metavar="N", help="Partitions of the topic."),
-        click.option(
-            "--generations", type=COUNT, metavar="N", help="Generations after which the scope ends."
-        ),
+        click.option("--generations", type=COUNT, metavar="N", help="Last generation to explore."),
         click.option(
             "--fault",
             "faults",
             type=BUDGET,
             multiple=True,
             metavar="NAME=N",
-            help="A fault that may happen N times; see `list faults`.",
+            shell_complete=names_of("faults"),
+            help="Let this fault happen up to N times; see `list faults`. Repeatable.",
         ),
-        click.option("--any-faults", type=COUNT, metavar="N", help="Any N of all faults instead."),
-        click.option("--assignor", metavar="NAME", help="See `list assignors`."),
+        click.option(
+            "--any-faults", type=COUNT, metavar="N", help="Let any N faults happen, of all kinds."
+        ),
+        click.option(
+            "--assignor",
+            metavar="NAME",
+            shell_complete=names_of("assignors"),
+            help="How partitions are assigned; see `list assignors`.",
+        ),
         click.option(
             "--set",
             "settings",
             type=SETTING,
             multiple=True,
             metavar="NAME=VALUE",
-            help="Any other field of the scope.",
+            help="Set any other field of the scope. Repeatable.",
         ),
         click.option(
             "--mutation",
             metavar="ID",
-            help="A known bug to put in; see `list mutations`. Its own scope is the default.",
+            shell_complete=names_of("mutations"),
+            help="Put in a known bug; see `list mutations`. The scope defaults to the smallest one"
+            " that shows it.",
         ),
     ]
     for option in reversed(options):

@@ -1,0 +1,142 @@
+"""The commands that read and write logs: `replay` and `generate`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from groupcheck.oracles.help_page import Command, examples, names_of
+from groupcheck.oracles.quantities import COUNT, FILE, SIZE, TEXT
+
+DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "scala-1.1", "requests")
+
+
+@click.command(
+    cls=Command,
+    short_help="Explain a broker's log: why each rebalance began, and who held it up.",
+    epilog=examples(
+        "groupcheck replay sample:ghost-members",
+        "groupcheck replay server.log --group orders --html timeline.html",
+    ),
+)
+@click.argument("files", nargs=-1, required=True, type=FILE, metavar="PATH...")
+@click.option(
+    "--format",
+    "format",
+    metavar="NAME",
+    shell_complete=names_of("formats"),
+    help="The log's format; see `list formats`. Default: detected from the file.",
+)
+@click.option("--group", metavar="ID", help="Replay only this group.")
+@click.option(
+    "--variant",
+    metavar="NAME",
+    help="The protocol that the group speaks; found out by itself if left out.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON document (groupcheck.replay/1; with --spark groupcheck.archive/1).",
+)
+@click.option("--html", type=FILE, metavar="FILE", help="Write a page with the timeline.")
+@click.option(
+    "--spark",
+    type=TEXT,
+    metavar="MASTER",
+    help="Replay whole archives with Spark (docs/archive.md): local[2], spark://HOST:PORT, yarn,"
+    " k8s://...",
+)
+@click.option(
+    "--out",
+    type=TEXT,
+    metavar="URI",
+    help="With --spark: the folder for the Parquet tables. Logs that it already holds are skipped.",
+)
+def replay(files: Sequence[Path], spark: str | None, out: str | None, **options: Any) -> int:
+    """Explain the log of a group coordinator, or a broker's request log: why each rebalance began,
+    who held it up, and which promise was broken. PATH is a file, or sample:NAME (`list samples`).
+
+    With --spark and --out, PATH can be a folder with thousands of logs, and the answer is a set of
+    Parquet tables.
+    """
+    from groupcheck.oracles.commands import replay, replay_archive
+
+    if spark is not None or out is not None:
+        return replay_archive(files, spark, out, **options)
+    return replay(files, **options)
+
+
+@click.command(
+    cls=Command,
+    short_help="Generate logs of any size from runs of the model, with the truth about them.",
+    epilog=examples("groupcheck generate --out logs --groups 100 --size 10M"),
+)
+@click.option(
+    "--out",
+    type=FILE,
+    required=True,
+    metavar="DIR",
+    help="A new folder: the logs go to DIR/logs, what really happened to DIR/truth.",
+)
+@click.option(
+    "--groups",
+    type=COUNT,
+    default=10,
+    show_default=True,
+    metavar="N",
+    help="Groups in all logs together.",
+)
+@click.option(
+    "--size",
+    type=SIZE,
+    default="1M",
+    show_default=True,
+    metavar="SIZE",
+    help="Approximate bytes of all logs together, such as 10M or 1G.",
+)
+@click.option(
+    "--files",
+    type=COUNT,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Logs, one for each broker.",
+)
+@click.option(
+    "--dialect",
+    "dialects",
+    type=click.Choice(DIALECTS),
+    multiple=True,
+    help="How the brokers write; given several times, they take turns. Default: java-4.",
+)
+@click.option(
+    "--seed",
+    type=COUNT,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="The same seed gives the same bytes.",
+)
+@click.option(
+    "--runs",
+    type=COUNT,
+    default=30,
+    show_default=True,
+    metavar="N",
+    help="Different runs of the model for each dialect.",
+)
+@click.option("--gzip", "packed", is_flag=True, help="Write gzip files.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.generate/1)."
+)
+def generate(**options: Any) -> int:
+    """Generate logs as brokers of Apache Kafka write them, from random runs of the classic model,
+    and the truth about every rebalance in them (docs/archive.md).
+    """
+    from groupcheck.oracles.commands import generate
+
+    return generate(**options)

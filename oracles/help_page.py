@@ -1,0 +1,61 @@
+"""What `--help` shows: options in groups, and examples at the end; and what the shell completes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import click
+from click.shell_completion import CompletionItem
+
+from groupcheck.oracles.quantities import Once
+
+SECTIONS = {  # a title, and the parameters below it; all others stand under "Options"
+    "Scope": (
+        "members partitions generations faults any_faults assignor settings mutation"
+        " invariants goals"
+    ).split(),
+    "Search and limits": (
+        "max_states max_seconds max_memory max_rows workers engine checkpoint resume"
+    ).split(),
+    "Spark": "spark store shards hand_over".split(),
+    "Output": "as_json html svg pytest itf parquet out".split(),
+}
+MANY = 12  # fewer options are one list
+
+
+class Command(Once):
+    """A command whose help groups its options, where it has many."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
+        titles = SECTIONS if len(options) >= MANY else {}
+        where = {name: title for title, names in titles.items() for name in names}
+        for title in (*titles, "Options"):
+            records = [
+                record
+                for option in options
+                if where.get(option.name or "", "Options") == title
+                and (record := option.get_help_record(ctx)) is not None
+            ]
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+def examples(*commands: str) -> str:
+    """The end of a command's help (click's `epilog`); `\\b` keeps its lines as they are."""
+    return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
+
+
+def names_of(
+    kind: str,
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Completes the names that `groupcheck list KIND` shows. They are read when the shell asks."""
+
+    def complete(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+        from groupcheck.oracles.listing import listing
+
+        names = (str(row.get("name") or row["id"]) for row in listing(kind))
+        return [CompletionItem(name) for name in names if name.startswith(typed)]
+
+    return complete
