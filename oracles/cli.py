@@ -2,7 +2,7 @@
 what it needs when it runs.
 
 Exit codes: 0 holds, 1 violated, 2 bad usage or input, 3 unknown (also: interrupted, out of memory,
-a mistake of groupcheck's own).
+a bug in groupcheck itself).
 """
 
 from __future__ import annotations
@@ -352,7 +352,7 @@ def run(arguments: Sequence[str]) -> int:
         if isinstance(error, ImportError):
             return _mistake(error, debug)
         return _complain(
-            f"the answer cannot be written or the system refuses: {error.strerror or error}",
+            f"the answer cannot be written, or the system refused a request: {error.strerror or error}",
             UNKNOWN,
             debug,
         )
@@ -369,13 +369,13 @@ def run(arguments: Sequence[str]) -> int:
 def _mistake(error: Exception, debug: bool, kind: str | None = None) -> int:
     kind = f"{type(error).__name__}: " if kind is None else kind
     return _complain(
-        f"a mistake of groupcheck itself, please report it with the command line (groupcheck --debug shows more): {kind}{error}",
+        f"a bug in groupcheck itself; please report it with the command line (groupcheck --debug shows more): {kind}{error}",
         UNKNOWN,
         debug,
     )
 
 
-OUT_OF_MEMORY = "out of memory: raise the limit on memory or address space (ulimit -v), or make the scope smaller"
+OUT_OF_MEMORY = "out of memory: raise the limit on memory or address space (ulimit -v) or choose a smaller scope"
 
 
 def _complain(text: str, code: int, debug: bool = False) -> int:

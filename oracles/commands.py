@@ -1,4 +1,4 @@
-"""What each command does: ask, show, write files, and give the exit code. Imported only when a
+"""What each command does: run, print, write files, and return the exit code. Imported only when a
 command runs.
 """
 
@@ -72,7 +72,7 @@ def _explored(
 
 
 def explain(**options: Any) -> int:
-    """`groupcheck explain`: follow a key and tell what happens along it."""
+    """`groupcheck explain`: follow a key and explain each step."""
     from groupcheck.oracles.show.html import page
 
     wanted = {"html": options["html"]} if options["html"] else {}
@@ -106,21 +106,19 @@ def replay_archive(
     for name, value in options.items():
         if value is not None:
             raise UserError(
-                "an archive holds every group of every log",
+                "cannot be combined with --spark or --out",
                 where=f"--{name}",
-                do="leave it out, and ask the tables",
+                do="an archive contains every group of every log; filter its tables instead",
             )
     if spark is None:
-        raise UserError(
-            "tables are written by Spark", where="--out", do="give --spark 'local[2]' too"
-        )
+        raise UserError("needs --spark", where="--out", do="add --spark 'local[2]'")
     from groupcheck.oracles.archive.command import run
 
     return run(paths, spark, out, as_json)
 
 
 def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
-    """`groupcheck bugs`: each mutation found again."""
+    """`groupcheck bugs`: find each mutation again."""
     from groupcheck.oracles.check.bugs import find_all, view, write_parquet
 
     _may_write_table(parquet)
@@ -147,7 +145,9 @@ def conform(**options: Any) -> int:
     _may_write({"junit": junit} if junit else {}, kept=[table] if table else [])
     if table and (live or options["diff"] or options["variant"] == "assignors"):
         raise UserError(
-            "rows of a variant's coordinator have a table", where="--parquet", do="leave it out"
+            "only the comparison with a variant's coordinator writes a table",
+            where="--parquet",
+            do="leave it out",
         )
     _may_write_table(table)
     if live:
@@ -156,9 +156,7 @@ def conform(**options: Any) -> int:
 
         return run_live(faults=faults, settings=settings, schedules=schedules, **options)
     if schedules is not None:
-        raise UserError(
-            "rows are executed, not schedules", where="--schedules", do="give --live too"
-        )
+        raise UserError("is only for --live", where="--schedules", do="add --live")
     from groupcheck.oracles.conform.command import run
 
     return run(faults=faults, settings=settings, **options)
@@ -177,20 +175,16 @@ def assign(
     `proof_command` and `against_command` for the options.
     """
     if (file is not None) + prove + (against is not None) != 1:
-        raise UserError(
-            "there is to be one of FILE, --prove and --against", where="groupcheck assign"
-        )
+        raise UserError("give exactly one of FILE, --prove or --against", where="groupcheck assign")
     if html is not None and file is None:
-        raise UserError("a page shows an assignment", where="--html", do="give FILE too")
+        raise UserError("needs an assignment to show", where="--html", do="add FILE")
     wanted = {"html": html} if html else {}
     wanted |= {"junit": junit} if junit else {}
     _may_write(wanted, [file] if file else [])
     if against is None:
         for name, value in options.items():
             if value is not None:
-                raise UserError(
-                    "nothing is searched", where=f"--{name}", do="give --against NAME too"
-                )
+                raise UserError("is only for --against", where=f"--{name}", do="add --against NAME")
     else:
         from groupcheck.oracles.assignment.against_command import run as run_against
 
@@ -235,7 +229,7 @@ def generate(out: Path, dialects: Sequence[str], as_json: bool, **options: Any) 
 
 
 def list_(kind: str, variant: str | None, as_json: bool) -> int:
-    """`groupcheck list`: what there is of a kind."""
+    """`groupcheck list`: everything of a kind."""
     from groupcheck.oracles.listing import listing, view
 
     rows = listing(kind, variant)
@@ -282,19 +276,19 @@ def _may_write_table(path: Path | None) -> None:
 def _may_write(
     wanted: dict[str, Path], read: Sequence[Path] = (), kept: Sequence[Path] = ()
 ) -> None:
-    """Raises `UserError` unless each option's file can be written, is none that is `read`, and
-    neither another's nor `kept` already.
+    """Raises `UserError` if an option's file cannot be written, is one of the inputs (`read`), or is
+    also the file of another option or of the checkpoint (`kept`).
     """
     for name, path in wanted.items():
         writable(path, f"--{name}", read=read)
     if len({path.resolve() for path in (*wanted.values(), *kept)}) < len(wanted) + len(kept):
         raise UserError(
-            "two outputs go to the same file", where=", ".join(f"--{name}" for name in wanted)
+            "two outputs would go to the same file", where=", ".join(f"--{name}" for name in wanted)
         )
 
 
 def _checkpoints(options: dict[str, Any]) -> dict[str, list[Path]]:
-    """The file of the checkpoint that is read, and of the one that is kept."""
+    """The checkpoint files that the search reads and writes."""
     if not (options["checkpoint"] or options["resume"]):
         return {}
     from groupcheck.model.engine.fast.segments import FILE
@@ -310,7 +304,7 @@ def _save(result: CheckResult, wanted: dict[str, Path]) -> None:
     for name, path in wanted.items():
         if name != "html" and not result.verdict.violations:
             print(
-                f"groupcheck: no counterexample, {printable(str(path))} is not written",
+                f"groupcheck: there is no counterexample, so {printable(str(path))} is not written",
                 file=sys.stderr,
             )
             continue

@@ -1,5 +1,5 @@
-"""What the command line's options take: counts, seconds, sizes, `NAME=N`, `NAME=VALUE`, addresses
-and paths, each with a clear refusal.
+"""The types of the command line's options: counts, seconds, sizes, `NAME=N`, `NAME=VALUE`, addresses
+and paths. Each says clearly why it refuses a value.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import click
 
 if TYPE_CHECKING:
     Option = click.ParamType[Any]
-else:  # older releases of click know it without the type argument
+else:  # older releases of click have no type argument
     Option = click.ParamType
 
-DIGITS = 15  # no number that means anything here has more
+DIGITS = 15  # more than any meaningful number has
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 
 class Count(Option):
-    """A whole number; what it may be is for the scope to say."""
+    """A whole number; the scope checks its range."""
 
     name = "number"
 
@@ -29,12 +29,12 @@ class Count(Option):
         if not re.fullmatch(r"-?[0-9]+", text):
             self.fail(f"{value!r} is not a whole number", param, ctx)
         if len(text) > DIGITS:
-            self.fail(f"{value[:40]!r} is too large a number", param, ctx)
+            self.fail(f"{value[:40]!r} is too large", param, ctx)
         return int(text)
 
 
 class Seconds(Option):
-    """Seconds, more than none."""
+    """A positive number of seconds."""
 
     name = "seconds"
 
@@ -60,7 +60,7 @@ class Size(Option):
         )
         size = int(float(match[1]) * UNITS[match[2]]) if match else 0
         if size < 1:
-            self.fail(f"{value!r} is no size such as 512M or 4G", param, ctx)
+            self.fail(f"{value!r} is not a size such as 512M or 4G", param, ctx)
         return size
 
 
@@ -88,27 +88,27 @@ class Budget(Option):
             return value
         name, equals, text = str(value).partition("=")
         if not name or (equals and not re.fullmatch(rf"-?[0-9]{{1,{DIGITS}}}", text)):
-            self.fail(f"{value!r} is not NAME=N with a whole number N", param, ctx)
+            self.fail(f"{value!r} is not NAME=N, where N is a whole number", param, ctx)
         return name, int(text) if equals else 1
 
 
 class Text(Option):
-    """An address: anything but nothing, which is what a shell makes of a variable that is not set."""
+    """An address. It must not be empty, as the shell makes it when a variable is not set."""
 
     name = "text"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if not value:
-            self.fail("it is empty", param, ctx)
+            self.fail("the value is empty", param, ctx)
         return str(value)
 
 
 class File(click.Path):
-    """A path; an empty one would be the current directory."""
+    """A path. An empty one is refused: it would mean the current directory."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not value:
-            self.fail("it is empty", param, ctx)
+            self.fail("the value is empty", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -124,8 +124,8 @@ COUNT, SECONDS, SIZE, SETTING, BUDGET, TEXT, FILE = (
 
 
 class Once(click.Command):
-    """A command that takes each option once, except those that are made to be given again: the last
-    of two would win unseen.
+    """A command that refuses an option given twice, unless the option is repeatable. Otherwise the
+    last value would win silently.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -22,7 +22,7 @@ FENCE = re.compile(r'^```(\w+)(?: title="([^"]*)")?\n(.*?)^```$', re.M | re.S)
 # A search takes another time in each run, and its speed is told only where it took some time;
 # pytest tells its seconds, too.
 SPEED = re.compile(r"(^ *run +|passed in )[\d.,]+ ?s\b(?:, [\d,]+ states/s)?", re.M)
-MISTAKES = ("Traceback (most recent call last)", "a mistake of groupcheck itself")
+MISTAKES = ("Traceback (most recent call last)", "a bug in groupcheck itself")
 PATIENCE_S = 300  # the first check on a machine compiles the search
 
 

@@ -370,7 +370,7 @@ class Semantics:
             or not rest
             or not all(part.isdecimal() and len(part) < 9 for part in rest.split("."))
         ):
-            raise UserError(f"{key[:60]!r} is no key", do="a key looks like gc1-0.3.12")
+            raise UserError(f"{key[:60]!r} is not a key", do="a key looks like gc1-0.3.12")
         start, *numbers = map(int, rest.split("."))
         starts = self.starts()
         if start >= len(starts):

@@ -109,9 +109,7 @@ def _replayed(source: Source, part: str, out: PartWriter, error: str | None) -> 
         except Exception as mistake:  # whatever it is, it concerns this file alone
             raise _Spoilt(
                 source.path,
-                f"a mistake of groupcheck itself: {type(mistake).__name__}: {mistake}"[
-                    :REASON_CHARS
-                ],
+                f"a bug in groupcheck itself: {type(mistake).__name__}: {mistake}"[:REASON_CHARS],
             ) from None
     if report is None:
         out.add(

@@ -1,6 +1,4 @@
-"""One question, one answer: explore a variant at a scope, or a spec of your own, and keep what is
-needed to explain the verdict.
-"""
+"""Explores a variant within a scope, or the user's own spec, and keeps what explains the verdict."""
 
 from __future__ import annotations
 
@@ -35,8 +33,8 @@ ENGINES = ("fast", "reference")
 
 @attrs.frozen
 class Spreading:
-    """Where a search is spread: a master of Spark (None: this process alone), a store's URI, how
-    many shards, from which width of a level on.
+    """How to spread a search: the Spark master (None: only this process), the URI of the store, the
+    number of shards, and the width of a level from which the search is spread.
     """
 
     master: str | None = None
@@ -47,8 +45,8 @@ class Spreading:
 
 @attrs.frozen(slots=False, repr=False)
 class CheckResult(Answer):
-    """A verdict and what it is about. Prints as text, shows itself in a notebook, and is true only
-    if the verdict is `holds`.
+    """A verdict and its subject. Prints as text, displays itself in a notebook, and is true only if
+    the verdict is `holds`.
     """
 
     def __repr__(self) -> str:
@@ -57,7 +55,7 @@ class CheckResult(Answer):
         return f"<CheckResult {self.subject.title}: {v.verdict}, {v.states:,} states{broken}>"
 
     def explain(self) -> str:
-        """The counterexamples as text: a paragraph and a table of steps each; empty where there is
+        """The counterexamples as text, each a paragraph and a table of steps; empty if there are
         none.
         """
         from groupcheck.oracles.show.text import explanations_text
@@ -65,7 +63,7 @@ class CheckResult(Answer):
         return explanations_text(self.explanations)
 
     def report(self) -> Report:
-        """Headline, numbers and explanations, ready to be shown."""
+        """Headline, numbers and explanations, ready to display."""
         from groupcheck.oracles.show.report import report
 
         return report(self)
@@ -77,20 +75,20 @@ class CheckResult(Answer):
         return verdict_document(self)
 
     def html(self) -> str:
-        """A page of its own with the verdict and a swim-lane picture of each counterexample."""
+        """A complete page with the verdict and a swim-lane diagram of each counterexample."""
         from groupcheck.oracles.show.html import page
 
         return page(self.report())
 
     def svg(self) -> str:
-        """The swim-lane of the first counterexample alone. Raises `UserError` where there is none."""
+        """The swim-lane diagram of the first counterexample. Raises `UserError` if there is none."""
         from groupcheck.oracles.show.html import image
 
         self._first("SVG")
         return image(self.explanations[0])
 
     def itf(self) -> dict[str, Any]:
-        """The first counterexample in the Informal Trace Format. Raises `UserError` where there is
+        """The first counterexample in the Informal Trace Format. Raises `UserError` if there is
         none.
         """
         from groupcheck.oracles.show.itf import trace
@@ -98,8 +96,8 @@ class CheckResult(Answer):
         return trace(self.subject, self._first("ITF"))
 
     def pytest(self) -> str:
-        """The text of a test file that reproduces the counterexamples. Raises `UserError` where
-        there is none.
+        """The text of a test file that reproduces the counterexamples. Raises `UserError` if there
+        is none.
         """
         from groupcheck.oracles.show.pytest_export import test_file
 
@@ -132,7 +130,7 @@ class CheckResult(Answer):
 
 @attrs.frozen(slots=False, repr=False)
 class Followed(Walked):
-    """Where a key leads. Prints as text and shows itself in a notebook."""
+    """The path behind a key. Prints as text and displays itself in a notebook."""
 
     def __repr__(self) -> str:
         broken = ", ".join(self.broken) or "nothing"
@@ -140,7 +138,7 @@ class Followed(Walked):
         return f"<Followed {self.subject.title}: {steps} steps, breaks {broken}>"
 
     def report(self) -> Report:
-        """Headline and explanations, ready to be shown."""
+        """Headline and explanations, ready to display."""
         from groupcheck.oracles.show.report import Report, scope_words
 
         return Report(
@@ -189,16 +187,19 @@ def check(
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> CheckResult:
-    """Explores a variant (`check("classic", members=3, faults={"crash": 1})`) or a spec of your
-    own, and answers with the verdict.
+    """Explores a variant (`check("classic", members=3, faults={"crash": 1})`) or your own spec, and
+    returns the verdict.
 
-    `scope`: fields of the variant's scope. `max_memory`: bytes that this process may hold resident
-    (with `spark`: it and all that it starts). `invariants`: names of those to check (all, if none).
-    `faults`, each with its budget, and `goals`: where one of them never happens, the verdict is
-    `unknown`. `checkpoint` and `resume` are directories. `spark`: a master of Spark, over whose
-    executors the search is spread; `store` the URI where it keeps its states (then `resume` is such
-    a URI, too), `shards` how many parts, `hand_over` how wide a level is that goes to them. Raises
-    `UserError` (`groupcheck.UserError`) for whatever does not exist or fit.
+    `scope`: fields of the variant's scope. `invariants`: the names of those to check (default: all).
+    `faults` (name -> budget) and `goals`: if one of them never happens, the verdict is `unknown`.
+    `max_memory`: bytes of resident memory that this process may use (with `spark`: together with the
+    processes that it starts). `checkpoint` and `resume`: directories.
+
+    `spark`: the Spark master on whose executors the search runs. `store`: the URI where it keeps its
+    states; `resume` is such a URI, too. `shards`: the number of parts. `hand_over`: the width of a
+    level from which the search is spread.
+
+    Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
     """
     about = subject(
         what, mutation=mutation, invariants=invariants, goals=goals, faults=faults, **scope
@@ -228,7 +229,7 @@ def run(
     resume: str | FilePath | None = None,
     spread: Spreading = Spreading(),
 ) -> CheckResult:
-    """Explores a subject with one of the two engines, in this process or over a cluster."""
+    """Explores a subject with one of the two engines, in this process or on a cluster."""
     if engine not in ENGINES:
         raise one_of("engine", engine, ENGINES)
     _must_fit(limits, workers, spread, {"checkpoint": checkpoint, "resume": resume})
@@ -242,19 +243,19 @@ def run(
     ):
         if given is not None:
             raise UserError(
-                "is for a search over a cluster", where=name, do="give --spark MASTER too"
+                "is only for a search on a cluster", where=name, do="add --spark MASTER"
             )
     for name, place in (("--resume", resume), ("--checkpoint", checkpoint)):
         if place is not None and re.match(r"[\w+.-]{2,}:/", str(place)):
             raise UserError(
-                "is the address of a store, not a directory here",
+                "is the address of a store, not a local directory",
                 where=name,
-                do="a store is for a search over a cluster: give --spark MASTER too",
+                do="a store is only for a search on a cluster: add --spark MASTER",
             )
     if engine == "reference":
         if checkpoint or resume or workers != 1 or limits.memory is not None:
             raise UserError(
-                "the reference engine knows no workers, memory limit or checkpoints",
+                "the reference engine has no workers, memory limit or checkpoints",
                 do="leave out --engine reference",
             )
         from groupcheck.model.engine.reference import explore
@@ -271,7 +272,7 @@ def run(
 def _must_fit(
     limits: Limits, workers: object, spread: Spreading, places: Mapping[str, object]
 ) -> None:
-    """Raises `UserError` for a number that is none or too small, and for a place that is none."""
+    """Raises `UserError` if a limit is not a positive number or a path is empty."""
     if workers is None:
         raise UserError("workers is None, not 1 or more")
     for name, value, least, most in (
@@ -294,7 +295,7 @@ def _must_fit(
         raise UserError(f"max seconds is {seconds!r}, not more than 0")
     for name, place in {**places, "spark": spread.master, "store": spread.store}.items():
         if place is not None and (not isinstance(place, str | os.PathLike) or not os.fspath(place)):
-            raise UserError(f"{name} is {place!r}, neither a path nor an address")
+            raise UserError(f"{name} is {place!r}, not a path or an address")
 
 
 def _spread(
@@ -309,9 +310,9 @@ def _spread(
 ) -> Verdict:
     if engine != "fast" or checkpoint or workers != 1:
         raise UserError(
-            "the store keeps a search over a cluster",
+            "cannot be combined with --engine, --workers or --checkpoint",
             where="--spark",
-            do="leave out --engine, --workers and --checkpoint",
+            do="leave those out; the store keeps the search",
         )
     from groupcheck.model.engine.fast.shards.distribute import WIDEST
     from groupcheck.oracles.spark.check import explore
@@ -332,7 +333,7 @@ def follow(
     faults: Mapping[str, int] | None = None,
     **scope: Any,
 ) -> Followed:
-    """Replays a key of a counterexample. Raises `UserError` where the key does not fit the variant,
+    """Replays the key of a counterexample. Raises `UserError` if the key does not fit the variant,
     scope and mutation.
     """
     return walk(subject(what, mutation=mutation, faults=faults, **scope), key)
@@ -343,6 +344,6 @@ def walk(about: Subject, key: str) -> Followed:
     from groupcheck.oracles.explain.explanation import broken_along
 
     if not isinstance(key, str):
-        raise UserError(f"{key!r} is no key", do="a key looks like gc1-0.3.12")
+        raise UserError(f"{key!r} is not a key", do="a key looks like gc1-0.3.12")
     path = Semantics(about.spec).follow(key)
     return Followed(about, key, path, broken_along(about.spec, path))

@@ -1,5 +1,5 @@
-"""What is checked: a variant at a scope, perhaps with a mutation, or a spec of the user's own; and
-how to name things that do not exist.
+"""What is checked: a variant with a scope and perhaps a mutation, or the user's own spec. Also the
+errors for names that do not exist.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = [
     "variant_named",
 ]
 
-FEW = 12  # more names are not counted up in an error
+FEW = 12  # an error lists up to this many names
 
 
 @attrs.frozen
 class Subject:
-    """A spec ready to be explored, with the variant and mutation that it came from (None for a spec
-    of the user's own).
+    """A spec ready to be explored, with the variant and mutation that it came from (None for the
+    user's own spec).
 
-    `faults` and `goals`: the names of those that the user asked for; if one of them never happens,
-    the verdict is `unknown`.
+    `faults` and `goals`: the names that the user asked for. If one of them never happens, the
+    verdict is `unknown`.
     """
 
     spec: Spec
@@ -52,14 +52,14 @@ class Subject:
 
     @property
     def title(self) -> str:
-        """The name that the answer is given under: `classic`, or `classic with <mutation>`."""
+        """The name shown in the answer: `classic`, or `classic with <mutation>`."""
         return self.spec.name + (f" with {self.mutation.id}" if self.mutation else "")
 
     def story(self, path: Path) -> tuple[Story, str]:
-        """The path told by the variant, or plainly where the variant has no story; and what went
-        wrong, if its story failed.
+        """The path as the variant explains it, or a plain account if the variant has no story; and
+        the error, if the story failed.
 
-        A story is the last thing that happens to a verdict: its mistake must not cost the verdict.
+        The story is made after the verdict, so a bug in it must not cost the verdict.
         """
         from groupcheck.oracles.explain.plain_story import plain_story
 
@@ -72,7 +72,7 @@ class Subject:
         except Exception as error:
             return plain_story(
                 self.spec, path
-            ), f"{self.variant.name} could not tell this path, please report it: {error!r}"
+            ), f"{self.variant.name} could not explain this path; please report it: {error!r}"
 
     def scope(self) -> dict[str, Any]:
         """The scope as plain JSON; faults as an object of name to budget."""
@@ -88,20 +88,20 @@ class Subject:
 
 
 def one_of(kind: str, name: str, known: Iterable[str]) -> UserError:
-    """The error for a name that does not exist: says what it might have been, or what there is."""
+    """The error for a name that does not exist: suggests the nearest name, or lists the names."""
     there, name = list(known), str(name)
     near = get_close_matches(name, there, 1)
     every = (
-        f"one of {', '.join(there)}"
+        f"choose one of {', '.join(there)}"
         if len(there) <= FEW
-        else f"there are {len(there)}; see groupcheck list {kind}s"
+        else f"groupcheck list {kind}s shows all {len(there)}"
     )
-    hint = f"did you mean {near[0]}?" if near else every if there else f"there is no {kind} yet"
+    hint = f"did you mean {near[0]}?" if near else every if there else f"there are no {kind}s yet"
     return UserError(f"unknown {kind} {printable(name)[:60]!r}", do=hint)
 
 
 def variant_named(name: str) -> Variant:
-    """The variant of this name. Raises `UserError`, with the nearest name, where there is none."""
+    """The variant with this name. Raises `UserError` with the nearest name if there is none."""
     if name not in names():
         raise one_of("variant", name, names())
     return load(name)
@@ -115,7 +115,7 @@ def every_mutation() -> tuple[Mutation, ...]:
 
 
 def mutation_named(name: str) -> Mutation:
-    """The mutation of this id. Raises `UserError`, with the nearest id, where there is none."""
+    """The mutation with this id. Raises `UserError` with the nearest id if there is none."""
     every = {m.id: m for m in every_mutation()}
     if name not in every:
         raise one_of("mutation", name, every)
@@ -123,7 +123,7 @@ def mutation_named(name: str) -> Mutation:
 
 
 def promises(variant: str) -> Promises:
-    """What must be true of a variant: `invariants`, `goals`, `ends` and `views`."""
+    """What a variant promises: `invariants`, `goals`, `ends` and `views`."""
     return for_variant(variant)
 
 
@@ -137,12 +137,12 @@ def subject(
     settings: Mapping[str, str] | None = None,
     **fields: Any,
 ) -> Subject:
-    """A variant by name at a scope, or a spec of the user's own (which has its scope already).
+    """A variant by name with a scope, or the user's own spec (which already has a scope).
 
-    `fields` are fields of the variant's scope; None stands for its default. `settings` are more of
-    them as text (`--set`). `goals`, and `faults` with a budget above 0, are asked for: they have to
-    happen. With a `mutation`, the scope starts from the smallest one that shows it.
-    Raises `UserError` for anything that does not exist.
+    `fields` are fields of the variant's scope; None means the default. `settings` are further fields
+    as text (`--set`). `goals`, and `faults` with a budget above 0, must happen, or the verdict is
+    `unknown`. A `mutation` changes the defaults to the smallest scope that shows it. Raises
+    `UserError` for any name that does not exist.
     """
     _must_fit(what, mutation, invariants, goals, faults, settings)
     given = {name: value for name, value in fields.items() if value is not None}
@@ -162,7 +162,7 @@ def subject(
         ]
         if extra:
             raise UserError(
-                f"a spec brings its own scope, {extra[0]!r} does not apply", where=what.name
+                f"a spec has its own scope: {extra[0]!r} cannot be changed here", where=what.name
             )
         return Subject(_only(what, invariants), goals=_known_goals(what, goals))
     variant = variant_named(what)
@@ -185,7 +185,7 @@ def _must_fit(
     faults: object,
     settings: object,
 ) -> None:
-    """Raises `UserError` for an argument of another kind than it is to be."""
+    """Raises `UserError` for an argument of the wrong type."""
     named = faults is None or (isinstance(faults, Mapping) and _texts(faults))
     told = settings is None or (
         isinstance(settings, Mapping) and _texts(settings) and _texts(settings.values())
@@ -240,7 +240,7 @@ def _scope(
 
 
 def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
-    """`--set NAME=VALUE`: the text as a value of the field's type."""
+    """`--set NAME=VALUE`: converts each text to the type of its field."""
     types = {f.name: str(f.type) for f in attrs.fields(variant.scope_type)}
     parsed: dict[str, Any] = {}
     for name, text in settings.items():
@@ -260,13 +260,13 @@ def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
             parsed[name] = text
         else:
             raise UserError(
-                f"{printable(text)[:40]!r} is no value for {name} ({kind})", where="--set"
+                f"{printable(text)[:40]!r} is not a valid value for {name} ({kind})", where="--set"
             )
     return parsed
 
 
 def _promised(variant: Variant, spec: Spec) -> Spec:
-    """The spec with what must be true of the variant."""
+    """The spec with the promises of the variant."""
     more = promises(variant.name)
     return attrs.evolve(
         spec,

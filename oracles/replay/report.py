@@ -33,12 +33,12 @@ def replay(
     """
     if variant is not None and variant not in SAME_COORDINATOR:
         raise UserError(
-            f"no replay for variant {variant!r} yet",
+            f"variant {variant!r} cannot be replayed yet",
             where="--variant",
             do=f"one of {', '.join(SAME_COORDINATOR)}, or leave it out",
         )
     if isinstance(paths, str | Path) or not isinstance(paths, Iterable):
-        raise UserError(f"{paths!r} is no list of files", do='as in ["broker.log"]')
+        raise UserError(f"{paths!r} is not a list of files", do='as in ["broker.log"]')
     return [replay_file(str(path), format=format, group=group) for path in paths]
 
 

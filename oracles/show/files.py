@@ -27,9 +27,9 @@ def writable(path: Path, option: str, *, read: Sequence[Path] = (), table: bool 
             raise UserError(f"{path} is a directory", where=option, do="name a file")
         if kind and not stat.S_ISREG(kind):
             if table or stat.S_ISSOCK(kind):
-                raise UserError(f"{path} is no ordinary file", where=option, do="name one")
+                raise UserError(f"{path} is not an ordinary file", where=option, do="name one")
             if not os.access(path, os.W_OK):
-                raise UserError(f"cannot write {path}: it may only be read", where=option)
+                raise UserError(f"cannot write {path}: it is read-only", where=option)
             return  # a pipe or device is opened once, when there is something to write
         not_read(path, option, read)
         if not path.parent.is_dir():
@@ -49,7 +49,9 @@ def not_read(path: Path, option: str, read: Sequence[Path]) -> None:
     """
     if any(path.exists() and one.exists() and one.samefile(path) for one in read):
         raise UserError(
-            f"{path} is read, and would be written over", where=option, do="name another file"
+            f"{path} is also an input and would be overwritten",
+            where=option,
+            do="name another file",
         )
 
 

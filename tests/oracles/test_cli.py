@@ -121,14 +121,17 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         ),
         (
             ["check", "twophase", "--fault", "crash=x"],
-            "Invalid value for '--fault': 'crash=x' is not NAME=N with a whole number N",
+            "Invalid value for '--fault': 'crash=x' is not NAME=N, where N is a whole number",
         ),
         (["check", "twophase", "--fault", "smash"], "unknown fault 'smash' (did you mean crash?)"),
         (
             ["check", "twophase", "--fault", "crash=1", "--fault", "crash=2"],
             "--fault: crash is given twice",
         ),
-        (["check", "twophase", "--assignor", "fair"], "unknown assignor 'fair' (one of range)"),
+        (
+            ["check", "twophase", "--assignor", "fair"],
+            "unknown assignor 'fair' (choose one of range)",
+        ),
         (
             ["check", "twophase", "--mutation", "nasty"],
             "unknown mutation 'nasty' (did you mean hasty?)",
@@ -139,16 +142,19 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         ),
         (
             ["check", "twophase", "--set", "polite=perhaps"],
-            "--set: 'perhaps' is no value for polite (bool)",
+            "--set: 'perhaps' is not a valid value for polite (bool)",
         ),
-        (["check", "twophase", "--set", "limit=--5"], "--set: '--5' is no value for limit"),
+        (
+            ["check", "twophase", "--set", "limit=--5"],
+            "--set: '--5' is not a valid value for limit",
+        ),
         (
             ["check", "twophase", "--set", "polite"],
             "Invalid value for '--set': 'polite' is not NAME=VALUE",
         ),
         (
             ["check", "twophase", "--max-memory", "4X"],
-            "Invalid value for '--max-memory': '4X' is no size such as 512M or 4G",
+            "Invalid value for '--max-memory': '4X' is not a size such as 512M or 4G",
         ),
         (
             ["check", "twophase", "--max-seconds", "0"],
@@ -158,7 +164,7 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         (["check", "twophase", "--workers", "0"], "workers is 0, not 1 or more"),
         (
             ["check", "twophase", "--store", "here"],
-            "--store: is for a search over a cluster (give --spark MASTER too)",
+            "--store: is only for a search on a cluster (add --spark MASTER)",
         ),
         (
             ["check", "twophase", "--spark", "nowhere"],
@@ -173,7 +179,7 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         ),
         (
             ["check", "twophase", "--spark", "local[2]", "--workers", "2"],
-            "--spark: the store keeps a search over a cluster",
+            "--spark: cannot be combined with --engine, --workers or --checkpoint",
         ),
         (
             ["check", "twophase", "--html", "no/such/place.html"],
@@ -182,9 +188,9 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         (["check", "twophase", "--html", "."], "--html: . is a directory (name a file)"),
         (
             ["check", "twophase", "--html", "a.x", "--itf", "./a.x"],
-            "--html, --itf: two outputs go to the same file",
+            "--html, --itf: two outputs would go to the same file",
         ),
-        (["check", "twophase", "--mutation", ""], "unknown mutation '' (one of hasty)"),
+        (["check", "twophase", "--mutation", ""], "unknown mutation '' (choose one of hasty)"),
         (["explain", "twophase", "gc1-0.0.0", "--mutation", ""], "unknown mutation ''"),
         (
             ["check", "twophase", "--members", "2", "--set", "members=1"],
@@ -197,7 +203,7 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         ),
         (
             ["check", "twophase", "--members", "1" + 15 * "0"],
-            "Invalid value for '--members': '1000000000000000' is too large a number",
+            "Invalid value for '--members': '1000000000000000' is too large",
         ),
         (
             ["check", "twophase", "--set", "members=10000000000"],
@@ -211,7 +217,7 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         (["chekc", "twophase"], "No such command 'chekc'. Did you mean 'check'?"),
         (["list", "fults"], "'fults' is not one of"),
         (["explain", "twophase", "gc1-0.9"], "twophase: the key does not fit at step 1"),
-        (["explain", "twophase", "\x1b[31mkey"], "is no key (a key looks like gc1-0.3.12)"),
+        (["explain", "twophase", "\x1b[31mkey"], "is not a key (a key looks like gc1-0.3.12)"),
         (["bugs", "hosty"], "unknown mutation 'hosty' (did you mean hasty?)"),
     ],
 )
@@ -266,7 +272,7 @@ def test_an_empty_path_is_not_the_current_directory(command, parameter, capsys):
         "replay": ["x"],
         "sweep": ["x"],
     }.get(command, [])
-    assert "it is empty" in complaint(
+    assert "the value is empty" in complaint(
         capsys, command, *(before if parameter.startswith("--") else []), *value
     )
 
@@ -286,7 +292,7 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path, capsys):
         ["sweep", log, "--junit", link],
     ]
     for command in [*asked, ["sweep", log, "--out", folder]]:
-        assert "is read, and would be written over" in complaint(capsys, *command)
+        assert "is also an input and would be overwritten" in complaint(capsys, *command)
     assert log.read_text() == "a log\n"
     assert [path.name for path in folder.iterdir()] == ["sweep.html"]
 
@@ -297,7 +303,9 @@ def test_a_checkpoint_is_not_written_over(tmp_path, capsys):
         capsys, "check", "twophase", "--checkpoint", tmp_path, "--html", file
     )
     file.write_text("kept")
-    assert "is read" in complaint(capsys, "check", "twophase", "--resume", tmp_path, "--html", file)
+    assert "is also an input" in complaint(
+        capsys, "check", "twophase", "--resume", tmp_path, "--html", file
+    )
     assert file.read_text() == "kept"
 
 

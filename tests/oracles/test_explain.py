@@ -241,6 +241,6 @@ def test_a_story_that_fails_does_not_cost_the_verdict(monkeypatch):
     monkeypatch.setattr("groupcheck.oracles.explain.subject.load", lambda name: variant)
     result = check("twophase", mutation="hasty", engine="reference")
     assert result.violated
-    assert "twophase could not tell this path, please report it: KeyError('lane')" in str(result)
-    assert "could not tell this path" in result.html()
+    assert "twophase could not explain this path; please report it: KeyError('lane')" in str(result)
+    assert "could not explain this path" in result.html()
     assert "manager 0: prepare" in result.explanations[0].prose

@@ -65,7 +65,7 @@ def test_a_pipe_is_opened_once_and_gets_everything(tmp_path: Path) -> None:
 
 def test_a_table_needs_a_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    refused(tmp_path / "pipe", "is no ordinary file", table=True)
+    refused(tmp_path / "pipe", "is not an ordinary file", table=True)
 
 
 def test_what_was_begun_is_taken_away_when_it_cannot_be_ended(

@@ -55,7 +55,7 @@ def test_only_holds_is_true():
     "options", [{"members": 2}, {"mutation": "x"}, {"mutation": ""}, {"faults": {"crash": 1}}]
 )
 def test_a_spec_brings_its_own_scope(options):
-    with pytest.raises(groupcheck.UserError, match="brings its own scope"):
+    with pytest.raises(groupcheck.UserError, match="has its own scope"):
         groupcheck.check(two_phase_commit(2), **options)
 
 
@@ -98,8 +98,8 @@ def test_an_unknown_engine_is_refused():
         ({"max_states": True}, "max states is True"),
         ({"max_seconds": "2"}, "max seconds is '2', not more than 0"),
         ({"max_memory": "1G"}, "max memory is '1G', not 1 or more"),
-        ({"checkpoint": ""}, "checkpoint is '', neither a path nor an address"),
-        ({"resume": 3}, "resume is 3, neither"),
+        ({"checkpoint": ""}, "checkpoint is '', not a path or an address"),
+        ({"resume": 3}, "resume is 3, not a path or an address"),
         ({"engine": ["fast"]}, "unknown engine"),
         ({"assignor": ["any"]}, "unknown assignor"),
         ({"protocols": [["a"]]}, "protocols is \\[\\['a'\\]\\], not a text"),
@@ -116,10 +116,10 @@ def test_what_is_no_variant_key_or_list_of_logs_is_refused():
     for wrong in (None, ["classic"], b"classic"):
         with pytest.raises(groupcheck.UserError, match="not the name of a variant or a Spec"):
             groupcheck.check(wrong)  # type: ignore[arg-type]
-    with pytest.raises(groupcheck.UserError, match="None is no key"):
+    with pytest.raises(groupcheck.UserError, match="None is not a key"):
         groupcheck.follow("classic", None)  # type: ignore[arg-type]
     for wrong in (None, "broker.log"):
-        with pytest.raises(groupcheck.UserError, match="is no list of files"):
+        with pytest.raises(groupcheck.UserError, match="is not a list of files"):
             groupcheck.replay(wrong)  # type: ignore[arg-type]
 
 

@@ -58,7 +58,7 @@ def test_a_full_disk_is_one_line_and_no_verdict():
     assert (
         "No space left" in ended.stderr
         and ended.stderr.count("\n") == 1
-        and "mistake of groupcheck" not in ended.stderr
+        and "bug in groupcheck" not in ended.stderr
     )
 
 

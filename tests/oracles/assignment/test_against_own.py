@@ -191,9 +191,9 @@ def test_a_program_that_has_no_answer_is_told_and_started_anew(tmp_path, monkeyp
         (["--against", "program: 'a"], "cannot be split"),
         (["--against", "program: /no/such/program"], "cannot start /no/such/program: No such file"),
         (["--against", "math:sqrt", "--examples", "100001"], "100,001 groups are too many"),
-        ([], "one of FILE, --prove and --against"),
-        (["--prove", "--against", "aiokafka"], "one of FILE, --prove and --against"),
-        (["--prove", "--examples", "3"], "--examples: nothing is searched"),
+        ([], "one of FILE, --prove or --against"),
+        (["--prove", "--against", "aiokafka"], "one of FILE, --prove or --against"),
+        (["--prove", "--examples", "3"], "--examples: is only for --against"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_in_one_line(arguments, told, capsys):

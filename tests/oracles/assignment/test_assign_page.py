@@ -119,7 +119,7 @@ def test_a_large_group_is_cut_to_what_is_wrong(drawn):
 
 def test_a_page_needs_a_file_and_somewhere_to_be_written(capsys, tmp_path):
     assert cli.run(["assign", "--prove", "--html", "x.html"]) == 2
-    assert "--html: a page shows an assignment (give FILE too)" in capsys.readouterr().err
+    assert "--html: needs an assignment to show (add FILE)" in capsys.readouterr().err
     assert (
         cli.run(["assign", str(DATA / "sticky.json"), "--html", str(tmp_path / "no" / "x.html")])
         == 2

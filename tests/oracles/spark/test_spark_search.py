@@ -99,8 +99,8 @@ def test_a_cluster_without_a_store_is_refused_at_once() -> None:
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        ({"workers": 2}, "the store keeps a search"),
-        ({"engine": "reference"}, "the store keeps a search"),
+        ({"workers": 2}, "cannot be combined with --engine"),
+        ({"engine": "reference"}, "cannot be combined with --engine"),
         ({"shards": 0}, "shards is 0"),
     ],
 )

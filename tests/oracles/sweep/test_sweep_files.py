@@ -216,7 +216,7 @@ def test_the_example_grows():
         ),
         (
             "[[grid]]\nvariant = 'classic'\nlimits = {max_memory = '4X'}",
-            "'4X' is no size such as 512M or 4G",
+            "'4X' is not a size such as 512M or 4G",
         ),
         ("[[grid]]\nvariant = 'classic'\nlimits = {max_seconds = nan}", "nan is no limit"),
         (
