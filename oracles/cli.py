@@ -297,9 +297,12 @@ def demo() -> int:
 
 @command.command(
     "list",
+    help="List everything of a kind, with an explanation of each.\n\nKIND is one of "
+    + ", ".join(KINDS)
+    + ".",
     epilog=examples("groupcheck list mutations", "groupcheck list faults --variant classic --json"),
 )
-@click.argument("kind", type=click.Choice(KINDS))
+@click.argument("kind", type=click.Choice(KINDS), metavar="KIND")
 @click.option(
     "--variant",
     metavar="NAME",
@@ -308,7 +311,6 @@ def demo() -> int:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 def list_(kind: str, variant: str | None, as_json: bool) -> int:
-    """List everything of a kind, with an explanation of each."""
     from groupcheck.oracles.commands import list_
 
     return list_(kind, variant, as_json)
