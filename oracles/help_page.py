@@ -18,7 +18,7 @@ SECTIONS = {  # a title, and the parameters below it; all others stand under "Op
         "max_states max_seconds max_memory max_rows workers engine checkpoint resume"
     ).split(),
     "Spark": "spark store shards hand_over".split(),
-    "Output": "as_json html svg pytest itf parquet out".split(),
+    "Output": "as_json html svg pytest itf junit parquet out".split(),
 }
 MANY = 12  # fewer options are one list
 

@@ -19,7 +19,6 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from attrs import define
@@ -103,7 +102,7 @@ def open_log(path: str) -> BinaryIO:
         file = located(path)
         if file.is_dir():
             raise TraceError("is a directory", where=path, do="give log files")
-        raw = file.open("rb")  # noqa: SIM115 - the reader closes it
+        raw = file.open("rb")
     except OSError as e:
         raise TraceError(f"cannot be read: {e.strerror or e}", where=path) from None
     except ValueError as e:

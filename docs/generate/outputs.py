@@ -108,5 +108,7 @@ def written(page: str) -> str:
 if __name__ == "__main__":
     if sys.argv[1:2] != ["--write"]:
         sys.exit("usage: outputs.py --write [PAGE...]")
-    for path in map(Path, sys.argv[2:] or [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]):
+    for path in map(
+        Path, sys.argv[2:] or [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]
+    ):
         path.write_text(written(path.read_text("utf-8")), "utf-8")
