@@ -2,12 +2,15 @@
 time than it took without a mutant ends the process by SIGXCPU: time on the processor, because other
 load changes little of it. A process that takes much memory ends with exit code `TOO_LARGE`.
 
-`MUTANTS_TIMES` names a file. It is written by the first run, and read by all later ones.
+`MUTANTS_TIMES` names a file with the time of each test. The first run writes it; all later ones
+read it and run the tests that take least first. `MUTANTS_UNTOUCHED` says how the names of compiled
+kernels begin that the mutant leaves as they are: they are not compiled again.
 """
 
 import json
 import math
 import os
+import re
 import resource
 import threading
 import time
@@ -18,7 +21,7 @@ import pytest
 TIMES = Path(os.environ["MUTANTS_TIMES"])
 USUAL = json.loads(TIMES.read_text()) if TIMES.exists() else None
 TAKEN: dict[str, float] = {}
-FACTOR, MORE_S = 2, int(os.environ.get("MUTANTS_MORE_S", "15"))
+FACTOR, MORE_S = 2, int(os.environ.get("MUTANTS_MORE_S", "20"))
 MOST_PAGES, TOO_LARGE = (4 << 30) // resource.getpagesize(), 99
 
 
@@ -28,8 +31,29 @@ def watch_memory() -> None:
     os._exit(TOO_LARGE)
 
 
+def keep_untouched(beginning: str) -> None:
+    """The name of a compiled kernel holds a digest of all their sources: gives what was compiled
+    before the names of today.
+    """
+    from groupcheck.model.engine.fast.cache import cache_directory
+    from groupcheck.model.engine.fast.kernels.compiled import Unit, _file
+
+    for old in [*cache_directory().glob(f"{beginning}*-*.o")]:
+        found = re.match(r"search(\d+)(u?)-", old.name)
+        new = _file(Unit(int(found[1]), bool(found[2])) if found else Unit(0))
+        assert new
+        if not new.exists():
+            os.link(old, new)
+
+
 def pytest_configure() -> None:
     threading.Thread(target=watch_memory, daemon=True).start()
+    if beginning := os.environ.get("MUTANTS_UNTOUCHED"):
+        keep_untouched(beginning)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: (USUAL or {}).get(item.nodeid, 0))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -20,6 +20,8 @@ from attrs import frozen
 from mutate import Mutant
 
 KILLED, SURVIVED, TIMED_OUT = "killed", "survived", "timed out"
+# in packing.py stand all kernels of its unit; the units of the search take nothing from it
+KERNELS, PACKING = "kernels", "packing"
 HERE, PLUGIN = Path(__file__).parent, "bounds_of_trials"
 LARGEST_FILE = 1 << 30  # bytes
 WALL_S = 3600  # of a whole trial: a judge that sleeps for ever
@@ -64,7 +66,10 @@ class Court:
         for stale in file.parent.glob(f"__pycache__/{file.stem}.*.pyc"):
             stale.unlink()  # one of the same size and second would be taken for this one's
         try:
-            return self._judged({"PYTHONDONTWRITEBYTECODE": "1"})
+            settings = {"PYTHONDONTWRITEBYTECODE": "1"}
+            if (changed := Path(mutant.file)).parent.name == KERNELS:
+                settings["MUTANTS_UNTOUCHED"] = "search" if changed.stem == PACKING else PACKING
+            return self._judged(settings)
         finally:
             file.write_text(good)
 

@@ -244,7 +244,7 @@ class Packed:
         self.registers[r.KEY_WORDS] = self.words + self.view_words
         most_inputs = max((len(inputs) for inputs in self.shape.inputs), default=0)
         self.hold(r.SCRATCH, np.zeros(self.words + self.view_words + most_inputs + 1, np.uint64))
-        self.hold(r.VIEW_VALUES, np.zeros(self.view_words + 1, np.uint64))
+        self.hold(r.VIEW_VALUES, np.zeros(self.view_words, np.uint64))
         self.hold(r.VIEW_PLACES, u64([x for f in view_fields for x in (f.word, f.shift)]))
         moved = old is not None and (old[0], old[1][:n]) != (self.words, fields)
         mapping = self._move(log, *old[:2]) if old is not None and moved else np.zeros(0, np.uint32)

@@ -426,6 +426,20 @@ def test_a_value_that_cannot_be_compared_with_itself_made_again_is_the_fault_of_
     )
 
 
+def test_a_view_whose_values_cannot_be_compared_is_at_fault():
+    @view
+    def twin_of(n):
+        return Twin(n % 2)
+
+    @invariant
+    def over_twin(twin_of):
+        return twin_of.n < 2
+
+    error = error_of(spec(invariants=[over_twin], views=[twin_of]))
+    assert (error.rule, error.kind) == ("twin_of", "view")
+    assert error.problem == "gave a Twin that raises AssertionError when it is compared"
+
+
 @pytest.mark.parametrize("engine", [explore, reference])
 def test_a_verdict_shows_what_has_no_text(engine):
     @rule
