@@ -156,6 +156,12 @@ def test_states_are_read_where_they_were_written():
     assert [log.level_of(place) for place in range(4)] == [0, 1, 1, 2]
 
 
+def test_what_must_be_looked_at_is_read_for_the_states_asked_for():
+    log = log_of(20, 20, keeps_needs=True)
+    log._needs.words[:4] = [9, 1, 2, 3]
+    assert log.needs(1, 3).tolist() == [1, 2]
+
+
 def test_a_new_log_is_empty_and_makes_an_index_of_its_own_where_none_is_given(monkeypatch):
     monkeypatch.setattr(logs, "MOST_WORDS", 1 << 12)
     log = Log(loop_of(20, 20).packed)

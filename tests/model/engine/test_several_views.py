@@ -82,3 +82,39 @@ def test_an_end_over_two_variables_is_asked_for_each_binding(engine):
     """It holds for i = 0, j = 1, which is asked first, and not for i = 1, j = 0."""
     spec = Spec("glasses", {"glass": array(2, 0)}, [fill], ends=[level])
     assert [v.invariant for v in engine.explore(spec).violations] == ["deadlock"]
+
+
+@rule
+def unlock(door):
+    if not door:
+        yield 1
+
+
+@invariant
+def never_three_open(a: "is_open[i]", b: "door[j]", c: "is_open[k]"):
+    return not (a and b and c)
+
+
+@invariant
+def never_rising(a: "door[i]", b: "door[j]", c: "door[k]"):
+    return not (a + b + c == 3 or (a == 0 and b == 1 and c == 2))
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("promise", [never_three_open, never_rising])
+def test_each_of_three_index_variables_has_its_own_element(engine, promise):
+    spec = Spec(
+        "doors",
+        {"door": array(4, 0)},
+        [unlock],
+        invariants=[promise],
+        views=[is_open] if promise is never_three_open else [],
+        ends=[all_open],
+    )
+    verdict = engine.explore(spec)
+    assert [(v.invariant, v.depth) for v in verdict.violations] == [(promise.name, 3)]
+
+
+@end
+def all_open(door):
+    return door == 1
