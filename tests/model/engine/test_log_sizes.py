@@ -142,8 +142,9 @@ def test_bytes_are_those_of_the_states_and_of_what_the_index_grows_by():
 
 
 def test_states_are_read_where_they_were_written():
-    log = log_of(40, 30)
-    ids = [[7, 5], [1 << 39, 1], [3, (1 << 30) - 1]]
+    log = log_of(40, 20, 30)
+    ids = [[7, 5, 1], [1 << 39, 1, 0], [3, 1 << 19, (1 << 30) - 1]]
+    assert log.packed.fields[1].shift
     for state in ids:
         log.append(state)
     assert [log.ids(place) for place in range(3)] == ids
