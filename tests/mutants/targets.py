@@ -50,6 +50,8 @@ TARGETS = {
             f"{ENGINE}/test_rule_calls.py",
             f"{ENGINE}/test_keys.py",
             f"{ENGINE}/test_dumped_rows.py",
+            f"{ENGINE}/test_log_sizes.py",
+            f"{ENGINE}/test_many_views.py",
             f"{ENGINE}/test_index.py",
         ),
         (

@@ -12,7 +12,7 @@ from groupcheck.model.engine.fast import log
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.fast.kernels import intrinsics
 from groupcheck.model.engine.fast.kernels import registers as r
-from groupcheck.model.engine.fast.log import BUCKET, CROWDED, FIRST_SLOTS, LOAD, Log
+from groupcheck.model.engine.fast.log import BUCKET, CROWDED, FIRST_SLOTS, Log
 from groupcheck.model.engine.fast.loop import Loop
 from groupcheck.model.engine.fast.packed import Packed
 from groupcheck.model.engine.fast.shape import Shape
@@ -178,23 +178,3 @@ def test_an_index_that_has_just_been_made_is_not_made_again(monkeypatch):
         take_in(loop, dice.integers(0, 1 << 40, 2_300, np.uint64))
     assert loop.log.states > 340_000
     assert len(made) <= 6
-
-
-@pytest.mark.parametrize(
-    ("bits", "slots"),
-    [(52, 1 << 23), (53, 1 << 24), (54, 1 << 25), (55, 1 << 23)],  # 55: 1 << 26 would be needed
-)
-def test_an_index_grows_at_once_to_where_it_holds_remainders_if_that_is_at_most_worth_slots(
-    bits, slots
-):
-    loop = loop_of(bits - 27, 27)
-    assert loop.packed.state_bits == bits
-    assert loop.log.slots_for(5_000_000) == slots
-    assert loop.log.holds_remainders(slots) == (bits < 55)
-
-
-def test_a_new_index_has_room_for_twice_the_states_that_crowd():
-    """Else it would have to be made again after every few of them."""
-    log, slots = loop_of(20, 20).log, FIRST_SLOTS
-    log.registers[r.CROWDED], log.registers[r.BUFFER_SIZE] = 100_000, 1_000
-    assert int((log.size_for(slots) - slots) * LOAD) == 2 * 100_000 + 4 * 1_000

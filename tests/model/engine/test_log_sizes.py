@@ -8,7 +8,7 @@ from test_index import loop_of
 
 from groupcheck.model.engine.fast import log as logs
 from groupcheck.model.engine.fast.kernels import registers as r
-from groupcheck.model.engine.fast.log import LOAD, MOST_STATES, Log
+from groupcheck.model.engine.fast.log import FIRST_SLOTS, LOAD, MOST_STATES, Log
 from groupcheck.model.engine.fast.store import Reserved
 
 BUFFER = 1_000
@@ -171,3 +171,23 @@ def test_a_new_log_is_empty_and_makes_an_index_of_its_own_where_none_is_given(mo
     assert log._needs is None
     log.reindex(1 << 15)
     assert len(log.packed.arrays[r.INDEX]) == log.size == log.size_for(1 << 15)
+
+
+@pytest.mark.parametrize(
+    ("bits", "slots"),
+    [(52, 1 << 23), (53, 1 << 24), (54, 1 << 25), (55, 1 << 23)],  # 55: 1 << 26 would be needed
+)
+def test_an_index_grows_at_once_to_where_it_holds_remainders_if_that_is_at_most_worth_slots(
+    bits, slots
+):
+    log = log_of(bits - 27, 27)
+    assert log.packed.state_bits == bits
+    assert log.slots_for(5_000_000) == slots
+    assert log.holds_remainders(slots) == (bits < 55)
+
+
+def test_a_new_index_has_room_for_twice_the_states_that_crowd():
+    """Else it would have to be made again after every few of them."""
+    log, slots = log_of(20, 20), FIRST_SLOTS
+    log.registers[r.CROWDED] = 100_000
+    assert int((log.size_for(slots) - slots) * LOAD) == 2 * 100_000 + 4 * BUFFER

@@ -1,0 +1,38 @@
+"""A view of more elements than a word has bits: each element has its own value."""
+
+import pytest
+
+from groupcheck.model.engine import Spec, array, end, invariant, reference, rule, single, view
+from groupcheck.model.engine.fast import explore
+
+
+@rule
+def light(me, lamp, fuse):
+    if fuse and lamp == 0 and me % 2 == 1:
+        yield 1, fuse - 1
+
+
+@view
+def brightness(lamp):
+    return 7 - lamp
+
+
+@invariant
+def not_two(a: "brightness[i]", fuse):
+    return a == 7 or fuse > 0
+
+
+@end
+def burnt(fuse):
+    return fuse == 0
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+@pytest.mark.parametrize("lamps", [63, 64, 65, 70])
+def test_a_view_of_many_elements_is_read_for_each_of_them(engine, lamps):
+    slots = {"lamp": array(lamps, 0), "fuse": single(2)}
+    spec = Spec("lamps", slots, [light], invariants=[not_two], views=[brightness], ends=[burnt])
+    verdict = engine.explore(spec)
+    n = lamps // 2
+    assert verdict.states == 1 + n + n * (n - 1) // 2
+    assert [(v.invariant, v.depth) for v in verdict.violations] == [("not_two", 2)]
