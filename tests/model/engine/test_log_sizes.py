@@ -191,3 +191,29 @@ def test_a_new_index_has_room_for_twice_the_states_that_crowd():
     log, slots = log_of(20, 20), FIRST_SLOTS
     log.registers[r.CROWDED] = 100_000
     assert int((log.size_for(slots) - slots) * LOAD) == 2 * 100_000 + 4 * BUFFER
+
+
+def test_a_kernel_is_shown_log_and_needs_and_an_index_that_is_made_only_where_it_must_be():
+    held, log = [], log_of(20, 20, keeps_needs=True)
+    make = log._new_index
+
+    def noted(size):
+        held.append(log.packed.arrays[r.INDEX].size)
+        return make(size)
+
+    log._new_index = noted
+    log.registers[r.LOG] = log.registers[r.NEED_LOG] = 0
+    log.make_room()
+    assert (log.registers[r.LOG], log.registers[r.NEED_LOG]) == (
+        log.memory.address,
+        log._needs.address,
+    )
+    assert log.registers[r.ROOM] == log.index_room == int(FIRST_SLOTS * LOAD)
+    log.registers[r.ROOM] = 0
+    log.make_room()
+    assert len(held) == 1
+    assert log.registers[r.ROOM] == log.index_room
+    log.registers[r.CROWDED] = log.registers[r.CROWDED_ROOM]
+    log.make_room()
+    log.make_room(states=FIRST_SLOTS)
+    assert held == [0, 0, 0]  # the old index was given back before the new one was made
