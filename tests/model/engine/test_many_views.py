@@ -36,3 +36,37 @@ def test_a_view_of_many_elements_is_read_for_each_of_them(engine, lamps):
     n = lamps // 2
     assert verdict.states == 1 + n + n * (n - 1) // 2
     assert [(v.invariant, v.depth) for v in verdict.violations] == [("not_two", 2)]
+
+
+@rule
+def tick(clock, rounds):
+    if rounds < 5:
+        yield (clock + 1) % 8, rounds + (clock == 7)
+
+
+@view
+def is_over(clock):
+    return clock > 7
+
+
+@invariant
+def few_rounds(is_over, rounds):
+    return is_over or rounds < 3
+
+
+@end
+def at_rest(rounds):
+    return rounds == 5
+
+
+@pytest.mark.parametrize("engine", [explore, reference])
+def test_what_is_known_of_a_view_and_a_slot_is_not_taken_from_another_table(engine):
+    """All eight values of the clock are known to the table of the view, which lies before that of
+    the invariant, when the invariant is broken.
+    """
+    slots = {"clock": single(0), "rounds": single(0)}
+    spec = Spec(
+        "rounds", slots, [tick], invariants=[few_rounds], views=[is_over], ends=[at_rest]
+    )
+    verdict = engine.explore(spec)
+    assert [(v.invariant, v.depth) for v in verdict.violations] == [("few_rounds", 24)]
