@@ -65,8 +65,6 @@ def test_what_is_known_of_a_view_and_a_slot_is_not_taken_from_another_table(engi
     the invariant, when the invariant is broken.
     """
     slots = {"clock": single(0), "rounds": single(0)}
-    spec = Spec(
-        "rounds", slots, [tick], invariants=[few_rounds], views=[is_over], ends=[at_rest]
-    )
+    spec = Spec("rounds", slots, [tick], invariants=[few_rounds], views=[is_over], ends=[at_rest])
     verdict = engine.explore(spec)
     assert [(v.invariant, v.depth) for v in verdict.violations] == [("few_rounds", 24)]
