@@ -47,9 +47,21 @@ def pytest_configure() -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_sessionstart() -> None:
+def pytest_sessionstart(session: pytest.Session) -> None:
     """What somebody wants of pytest and of the terminal goes for this run, not for the programs
     that tests start and read.
     """
     for name in (*OF_TERMINALS, *OF_PYTEST, *OF_CI):
         os.environ.pop(name, None)
+    if not hasattr(session.config, "workerinput"):  # before xdist starts its workers
+        compile_kernels()
+
+
+def compile_kernels() -> None:
+    """Compiles what most tests need, where it is not in the cache yet. A process that finds no
+    kernels announces that it compiles them, which no test of an output expects.
+    """
+    from groupcheck.model.engine.fast.kernels.compiled import PACKING, Unit, load
+
+    for unit in (PACKING, Unit(1), Unit(1, True), Unit(2, True), Unit(3, True)):
+        load(unit)
