@@ -44,7 +44,7 @@ def searched(uri: str, outcomes: list[Any]) -> None:
         v = distribute(SPEC, InProcess(2, seed=1), uri, widest=50, resume=resumed)
         outcomes.append(counted(v))
     except UserError as error:
-        outcomes.append(str(error).replace(uri, "STORE"))
+        outcomes.append(str(error))
 
 
 def place(run: int | str, port: str) -> str:

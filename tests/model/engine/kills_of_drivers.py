@@ -21,7 +21,7 @@ from in_process import InProcess
 
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.model.engine.fast import explore
-from groupcheck.model.engine.fast.segments import FILE
+from groupcheck.model.engine.fast.segments import FILE, FOLDER, read_manifest
 from groupcheck.model.engine.fast.shards import lease, manifests
 from groupcheck.model.engine.fast.shards.distribute import distribute
 from groupcheck.model.engine.fast.shards.store import Store
@@ -62,6 +62,13 @@ def answer(process: subprocess.Popen[str]) -> str:
     return out.strip() or f"nothing, exit code {process.returncode}"
 
 
+def left_over(folder: Path) -> list[Path]:
+    """Halves of files, and segments that no checkpoint lists."""
+    listed = {x.name for file in folder.rglob(FILE) for x in read_manifest(file.parent)[1]}
+    unlisted = [x for x in folder.rglob(f"{FOLDER}/*") if x.name not in listed]
+    return [*folder.rglob("*.new"), *unlisted]
+
+
 def killed(where: str, folder: Path, chance: random.Random, kills: int) -> tuple[int, int]:
     """(kills, wrong answers) of searches that are killed and resumed until there were so many."""
     done = wrong = searches = 0
@@ -77,7 +84,7 @@ def killed(where: str, folder: Path, chance: random.Random, kills: int) -> tuple
         wrong += answer(process) != COUNTS
         searches += 1
     wrong += answer(begun(where, folder / str(searches))) != COUNTS
-    left = [file for file in folder.rglob("*.new") if file.is_file()]
+    left = left_over(folder)
     print(f"{where}: {done} kills over {searches + 1} searches, {wrong} wrong, {len(left)} left")
     return done, wrong + len(left)
 
