@@ -175,27 +175,18 @@ class Log:
         """A new index, from the log alone; the old one is given back first. As often as more states
         crowd than it has places for, a larger one.
         """
-        kept = [int(self.registers[k]) for k in (r.MODE, r.FROM, r.TO, r.LIVE)]
+        registers = self.registers
+        kept = [int(registers[k]) for k in (r.MODE, r.FROM, r.TO)]
         is_complete = False
         while not is_complete:
             size = self.size_for(slots)
             self.packed.hold(r.INDEX, np.zeros(0, np.uint32))
             self.use_index(self._new_index(size), slots)
-            (
-                self.registers[r.MODE],
-                self.registers[r.FROM],
-                self.registers[r.TO],
-                self.registers[r.LIVE],
-            ) = (
-                r.REINDEX,
-                0,
-                self.states,
-                0,
-            )
+            registers[r.MODE], registers[r.FROM], registers[r.TO] = r.REINDEX, 0, self.states
             self.packed.run_search()
-            is_complete = int(self.registers[r.FROM]) == self.states and not self.is_crowded
-        for k, value in zip((r.MODE, r.FROM, r.TO, r.LIVE), kept):
-            self.registers[k] = value
+            is_complete = int(registers[r.FROM]) == self.states and not self.is_crowded
+        for k, value in zip((r.MODE, r.FROM, r.TO), kept):
+            registers[k] = value
 
     def use_index(self, index: Slots, slots: int, crowded: int = 0) -> None:
         """Takes an array, empty or filled for this log, as the index: `slots` of it, and, where

@@ -29,13 +29,13 @@ def test_a_key_is_followed_to_its_states_and_gives_itself(key, values):
 @pytest.mark.parametrize(
     ("key", "problem"),
     [
-        ("gc2-0", "is no key"),
-        ("gc1", "is no key"),
-        ("gc1-", "is no key"),
-        ("gc1-0..1", "is no key"),
-        ("gc1-0.-1", "is no key"),
-        ("gc1-0.1x", "is no key"),
-        ("gc1-0.123456789", "is no key"),  # a number this long would be counted up to
+        ("gc2-0", "is not a key"),
+        ("gc1", "is not a key"),
+        ("gc1-", "is not a key"),
+        ("gc1-0..1", "is not a key"),
+        ("gc1-0.-1", "is not a key"),
+        ("gc1-0.1x", "is not a key"),
+        ("gc1-0.123456789", "is not a key"),  # a number this long would be counted up to
         ("gc1-0.12345678", "does not fit at step 1"),
         ("gc1-0.2", "does not fit at step 1"),
         ("gc1-0.0.2", "does not fit at step 2"),

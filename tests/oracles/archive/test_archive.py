@@ -398,7 +398,7 @@ def _arrow(type: str) -> str:
     ("options", "said"),
     [
         (["--spark", "local[2]"], "give --out URI too"),
-        (["--out", "a"], "give --spark"),
+        (["--out", "a"], "needs --spark"),
         (["--spark", "nowhere", "--out", "a"], "no master of Spark"),
         (["--spark", "local[2]", "--out", "a", "--group", "g"], "--group"),
         (["--spark", "local[2]", "--out", "a", "--html", "x.html"], "--html"),

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles import cli
+from groupcheck.oracles import cli, cli_logs
 from groupcheck.oracles.generate.dialects import DIALECTS
 from groupcheck.oracles.generate.files import Order, Written, generate
 from groupcheck.oracles.generate.lives import BrokerStream, Pool
@@ -235,4 +235,4 @@ def test_an_order_beyond_all_bounds_is_refused() -> None:
 
 
 def test_the_command_offers_every_dialect() -> None:
-    assert set(cli.DIALECTS) == set(DIALECTS)
+    assert set(cli_logs.DIALECTS) == set(DIALECTS)

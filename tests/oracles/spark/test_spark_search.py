@@ -110,7 +110,7 @@ def test_options_of_one_process_are_refused(more: dict[str, object], told: str) 
 
 
 def test_options_of_a_cluster_need_one() -> None:
-    with pytest.raises(UserError, match="give --spark MASTER too"):
+    with pytest.raises(UserError, match="add --spark MASTER"):
         check("classic", members=1, store="x")
 
 
