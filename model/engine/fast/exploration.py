@@ -22,6 +22,7 @@ from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.verdict import DEADLOCK
 
+BETWEEN_PULSES = 64  # rows of rules between two looks at limits
 # Of each table: its number, the rows that are asked for, and the places of who asks.
 Work = list[tuple[int, list[tuple[int, ...]], list[int]]]
 
@@ -73,6 +74,7 @@ class Exploration(Loop):
         )
         self.ends = Ends(self.tables, self.packed, self.state)
         self.peak = 0
+        self._asked = 0  # rows of rules, over all batches: most tables have few in each
         self.kept: Kept | None = None
         self.key_to: Callable[[int], str] = lambda place: ""
         self.pulse: Callable[[], None] = lambda: (
@@ -245,9 +247,10 @@ class Exploration(Loop):
                     continue
                 self.rows.prepare(number)
                 row, most = self.rows.row, self.packed.most[number]
-                for n, (ids, place) in enumerate(zip(rows, places)):
-                    if not n % 64:
+                for ids, place in zip(rows, places):
+                    if not self._asked % BETWEEN_PULSES:
                         self.pulse()
+                    self._asked += 1
                     most = max(most, row(number, ids, place, tape))
                 self.packed.most[number] = most
         except RuleError as error:

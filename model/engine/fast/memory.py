@@ -5,8 +5,10 @@ run ends before it takes more than it may.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
+from functools import cache
 
 try:
     import resource
@@ -29,9 +31,15 @@ RESERVE = 6 * MIB  # kept for the end of a run: paths, the report and its text
 NUMBA, KERNEL = 100 * MIB, 44 * MIB  # what numba takes, and compiling one search kernel (measured)
 
 
+@cache
+def _process(pid: int) -> psutil.Process:
+    """Made once for each process, forked ones too: to make it costs more than to ask it."""
+    return psutil.Process(pid)
+
+
 def resident_bytes() -> int:
     """Resident memory of this process, in bytes."""
-    return int(psutil.Process().memory_info().rss)
+    return int(_process(os.getpid()).memory_info().rss)
 
 
 def peak_bytes() -> int:
@@ -46,7 +54,7 @@ def peak_bytes() -> int:
 
 def private_bytes() -> int:
     """The part of it that a forked child may have to copy: all but mapped files."""
-    info = psutil.Process().memory_info()
+    info = _process(os.getpid()).memory_info()
     return int(info.rss - getattr(info, "shared", 0))
 
 
