@@ -176,7 +176,6 @@ class Log:
         crowd than it has places for, a larger one.
         """
         registers = self.registers
-        kept = [int(registers[k]) for k in (r.MODE, r.FROM, r.TO)]
         is_complete = False
         while not is_complete:
             size = self.size_for(slots)
@@ -185,8 +184,6 @@ class Log:
             registers[r.MODE], registers[r.FROM], registers[r.TO] = r.REINDEX, 0, self.states
             self.packed.run_search()
             is_complete = int(registers[r.FROM]) == self.states and not self.is_crowded
-        for k, value in zip((r.MODE, r.FROM, r.TO), kept):
-            registers[k] = value
 
     def use_index(self, index: Slots, slots: int, crowded: int = 0) -> None:
         """Takes an array, empty or filled for this log, as the index: `slots` of it, and, where
