@@ -7,7 +7,11 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import step_invariant
-from groupcheck.model.protocol.classic.group import ENDED, Pass, Phase, Seats
+from groupcheck.model.protocol.classic.assignment import Assign
+from groupcheck.model.protocol.classic.failover import Reload
+from groupcheck.model.protocol.classic.forgetting import Forget
+from groupcheck.model.protocol.classic.group import ENDED, Phase, Recount, Seats
+from groupcheck.model.protocol.classic.rounds import Complete, Restart
 
 
 def _members(seats: Seats) -> tuple[int, int]:
@@ -59,7 +63,7 @@ def syncs_counted(before: Any, after: Any) -> bool:
     the walk has told everybody.
     """
     core = after.core
-    if core.walk is not None and core.walk.kind == Pass.RESTART:
+    if any(isinstance(errand, Restart) for errand in core.errands):
         return True
     if "sync_timeout" not in core.keeps and core.phase == Phase.STABLE:
         return bool(core.due == 0)  # the model forgets it: nobody would look at it any more
@@ -76,24 +80,28 @@ def passed_are_counted(before: Any, after: Any) -> bool:
     Why: the group goes on with these counts. After a round has completed, every member is due to
     send SyncGroup; after the start of one, nobody.
     """
-    walk, then = after.walk, before.walk
+    errand, then = after.walk.errand, before.walk.errand
     (was, waited), (now, waits) = _members(before.seats), _members(after.seats)
-    if then.kind == Pass.RELOAD:
-        return bool(
-            walk.change - then.change == now
-            and waits == _joins(after.seats) == _due(after.seats) == 0
-        )
-    if walk.change - then.change != now - was or waits != waited:
+    change = errand.change - then.change if isinstance(then, Recount) else 0
+    if isinstance(then, Reload):
+        return change == now and waits == _joins(after.seats) == _due(after.seats) == 0
+    answered = then.left - errand.left if isinstance(then, Complete) else 0
+    if (
+        change != now - was
+        or waits != waited
+        or answered != _joins(before.seats) - _joins(after.seats)
+    ):
         return False
-    answered = then.left - walk.left if then.kind == Pass.COMPLETE else 0
-    if answered != _joins(before.seats) - _joins(after.seats):
-        return False
-    # An assignment, or a walk that forgets, drops what only the sync timer would read.
-    forgotten = then.settled or (then.kind == Pass.ASSIGN and "sync_timeout" not in then.keeps)
-    due = {Pass.COMPLETE: now, Pass.RESTART: 0}.get(
-        then.kind, 0 if forgotten else _due(before.seats)
-    )
-    return bool(_due(after.seats) == due)
+    match then:
+        case Complete():
+            due = now
+        case Restart() | Forget(settled=True):
+            due = 0
+        case Assign(keeps=keeps) if "sync_timeout" not in keeps:
+            due = 0  # only the sync timer would read it
+        case _:
+            due = _due(before.seats)
+    return _due(after.seats) == due
 
 
 @step_invariant(
@@ -108,17 +116,20 @@ def rounds_are_counted(before: Any, after: Any) -> bool:
     """
     assert before.walk.at == ENDED
     core = after.core
-    if before.walk.kind == Pass.COMPLETE:
-        return bool(
-            core.parked == 0
-            and (core.phase == Phase.EMPTY) == (core.members == 0)
-            and core.due == core.members
-        )
-    if before.walk.kind == Pass.RELOAD:
-        return bool(core.parked == core.pending == core.due == 0)
-    if before.walk.kind == Pass.ASSIGN:
-        return bool(core.due == (before.core.due if "sync_timeout" in core.keeps else 0))
-    return bool(before.walk.kind != Pass.RESTART or core.due == 0)
+    match before.walk.errand:
+        case Complete():
+            return bool(
+                core.parked == 0
+                and (core.phase == Phase.EMPTY) == (core.members == 0)
+                and core.due == core.members
+            )
+        case Reload():
+            return bool(core.parked == core.pending == core.due == 0)
+        case Assign():
+            return bool(core.due == (before.core.due if "sync_timeout" in core.keeps else 0))
+        case Restart():
+            return bool(core.due == 0)
+    return True
 
 
 INVARIANTS = {

@@ -6,7 +6,8 @@ from typing import Any
 
 from groupcheck.model.engine import invariant, step_invariant
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
-from groupcheck.model.protocol.classic.group import Core, Pass, Phase, is_member
+from groupcheck.model.protocol.classic.failover import Reload
+from groupcheck.model.protocol.classic.group import Core, Phase, is_member
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 
@@ -64,8 +65,7 @@ def generation_only_grows(before: Any, after: Any) -> bool:
     Why: a completed round begins the next one; a new coordinator goes on from the last record, and
     may so use an unwritten number again.
     """
-    begun = after.core.walk
-    if begun is not None and begun.kind == Pass.RELOAD:
+    if any(isinstance(errand, Reload) for errand in after.core.errands):
         return bool(after.core.generation >= before.core.durable[0])
     remembered = "fail_over" in after.core.keeps
     written = not remembered or after.core.durable[0] >= before.core.durable[0]

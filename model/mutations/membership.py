@@ -9,9 +9,19 @@ import attrs
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
-from groupcheck.model.protocol.classic import coordinator, failover, timers, walks
+from groupcheck.model.protocol.classic import (
+    assignment,
+    coordinator,
+    failover,
+    rounds,
+    timers,
+    walks,
+)
+from groupcheck.model.protocol.classic.assignment import Assign
 from groupcheck.model.protocol.classic.coordinator import Outcome
-from groupcheck.model.protocol.classic.group import Core, Pass, Seats, Walk
+from groupcheck.model.protocol.classic.failover import Reload
+from groupcheck.model.protocol.classic.group import Core, Errand, Seats, Walk
+from groupcheck.model.protocol.classic.rounds import Complete, Restart
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
@@ -52,22 +62,24 @@ def _still_pending(core: Core, seats: Seats, budget: Budget, scope: Scope) -> It
         yield label, but(after, pending=core.pending), left, spent
 
 
-@seeded(walks.send_back)
-def _sync_forgotten(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, kept, _ in walks.send_back.call(walk, seats, link, scope):
+@seeded(rounds.send_back)
+def _sync_forgotten(walk: Walk[Restart], seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, kept, _ in rounds.send_back.call(walk, seats, link, scope):
         yield after, kept, link
 
 
-@seeded(walks.answer_joins)
-def _superseded_answered(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+@seeded(rounds.answer_joins)
+def _superseded_answered(
+    walk: Walk[Complete], seats: Seats, link: Link, scope: Scope
+) -> Iterator[Any]:
     if isinstance(link.parked, JoinGroup):
         link = but(link, orphaned=False)
-    yield from walks.answer_joins.call(walk, seats, link, scope)
+    yield from rounds.answer_joins.call(walk, seats, link, scope)
 
 
-@seeded(walks.answer_syncs)
-def _nobody_told(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, shared, _ in walks.answer_syncs.call(walk, seats, link, scope):
+@seeded(assignment.answer_syncs)
+def _nobody_told(walk: Walk[Assign], seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, shared, _ in assignment.answer_syncs.call(walk, seats, link, scope):
         for id, seat in seats:
             stored = shared[id]
             assert stored is not None
@@ -87,30 +99,34 @@ def _record_ignored(core: Core, budget: Budget) -> Iterator[Any]:
         yield but(after, generation=0), spent
 
 
-@seeded(walks.reload)
-def _leader_not_loaded(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, loaded, fresh in walks.reload.call(walk, seats, link, scope):
+@seeded(failover.reload)
+def _leader_not_loaded(walk: Walk[Reload], seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
+    for after, loaded, fresh in failover.reload.call(walk, seats, link, scope):
         lost = loaded.leader is not None
         others = tuple((id, seat) for id, seat in loaded if id != loaded.leader)
-        yield but(after, change=after.change - lost), loaded.now(others), fresh
+        errand = but(after.errand, change=after.errand.change - lost)
+        yield but(after, errand=errand), loaded.now(others), fresh
 
 
 @seeded(walks.end_walk)
-def _nobody_leads(core: Core, walk: Walk, scope: Scope) -> Iterator[Any]:
+def _nobody_leads(core: Core, walk: Walk[Errand], scope: Scope) -> Iterator[Any]:
     for after, rest in walks.end_walk.call(core, walk, scope):
-        yield but(after, led=after.led and walk.kind != Pass.COMPLETE), rest
+        yield but(after, led=after.led and not isinstance(walk.errand, Complete)), rest
 
 
 @seeded(walks.end_walk)
-def _still_parked(core: Core, walk: Walk, scope: Scope) -> Iterator[Any]:
+def _still_parked(core: Core, walk: Walk[Errand], scope: Scope) -> Iterator[Any]:
     for after, rest in walks.end_walk.call(core, walk, scope):
-        yield but(after, parked=core.parked) if walk.kind == Pass.COMPLETE else after, rest
+        yield but(after, parked=core.parked) if isinstance(walk.errand, Complete) else after, rest
 
 
-@seeded(walks.send_back)
-def _expelled_still_counted(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, kept, answered in walks.send_back.call(walk, seats, link, scope):
-        yield but(after, change=walk.change), kept, answered
+@seeded(rounds.send_back)
+def _expelled_still_counted(
+    walk: Walk[Restart], seats: Seats, link: Link, scope: Scope
+) -> Iterator[Any]:
+    for after, kept, answered in rounds.send_back.call(walk, seats, link, scope):
+        errand = but(after.errand, change=walk.errand.change)
+        yield but(after, errand=errand), kept, answered
 
 
 MUTATIONS = (

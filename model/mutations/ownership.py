@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import SEEDED, Mutation, seeded
+from groupcheck.model.protocol.classic import assignment, client_faults
 from groupcheck.model.protocol.classic import client as member
-from groupcheck.model.protocol.classic import client_faults, walks
+from groupcheck.model.protocol.classic.assignment import Assign
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare, install
 from groupcheck.model.protocol.classic.client_faults import Labelled, Outcome
 from groupcheck.model.protocol.classic.group import Seats, Walk
@@ -85,12 +86,13 @@ def _completes_after_leaving(client: Client, link: Link, budget: Budget) -> Iter
         yield label, but(after, granted=client.granted), sent, spent
 
 
-@seeded(walks.answer_syncs)
+@seeded(assignment.answer_syncs)
 def _assigned_twice(
-    walk: Walk, seats: Seats, link: Link, scope: Scope
-) -> Iterator[tuple[Walk, Seats, Link]]:
-    for after, shared, answered in walks.answer_syncs.call(walk, seats, link, scope):
-        yield but(after, free=(1 << scope.partition_count) - 1), shared, answered
+    walk: Walk[Assign], seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk[Assign], Seats, Link]]:
+    for after, shared, answered in assignment.answer_syncs.call(walk, seats, link, scope):
+        errand = but(after.errand, free=(1 << scope.partition_count) - 1)
+        yield but(after, errand=errand), shared, answered
 
 
 MUTATIONS = (

@@ -9,9 +9,10 @@ import attrs
 
 from groupcheck.model.engine import but
 from groupcheck.model.mutations.mutation import Mutation, seeded
-from groupcheck.model.protocol.classic import coordinator, timers, walks
+from groupcheck.model.protocol.classic import coordinator, rounds, timers, walks
 from groupcheck.model.protocol.classic.coordinator import Outcome
-from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats, Walk
+from groupcheck.model.protocol.classic.group import Core, Errand, Phase, Seat, Seats, Walk
+from groupcheck.model.protocol.classic.rounds import Complete
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
@@ -31,9 +32,11 @@ def _at_the_edge(core: Core, scope: Scope) -> Scope:
     return attrs.evolve(scope, generations=max(core.generation, 1))
 
 
-@seeded(walks.answer_joins)
-def _newcomer_without_timer(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, kept, answered in walks.answer_joins.call(walk, seats, link, scope):
+@seeded(rounds.answer_joins)
+def _newcomer_without_timer(
+    walk: Walk[Complete], seats: Seats, link: Link, scope: Scope
+) -> Iterator[Any]:
+    for after, kept, answered in rounds.answer_joins.call(walk, seats, link, scope):
         yield (
             after,
             _each(kept, seats, lambda was, now: but(now, armed=now.armed and not was.new)),
@@ -41,14 +44,16 @@ def _newcomer_without_timer(walk: Walk, seats: Seats, link: Link, scope: Scope) 
         )
 
 
-@seeded(walks.answer_joins)
-def _newcomer_timer_kept(walk: Walk, seats: Seats, link: Link, scope: Scope) -> Iterator[Any]:
-    for after, kept, answered in walks.answer_joins.call(walk, seats, link, scope):
+@seeded(rounds.answer_joins)
+def _newcomer_timer_kept(
+    walk: Walk[Complete], seats: Seats, link: Link, scope: Scope
+) -> Iterator[Any]:
+    for after, kept, answered in rounds.answer_joins.call(walk, seats, link, scope):
         yield after, _each(kept, seats, lambda was, now: but(now, new=was.new)), answered
 
 
 @seeded(walks.end_walk)
-def _no_deadline(core: Core, walk: Walk, scope: Scope) -> Iterator[Any]:
+def _no_deadline(core: Core, walk: Walk[Errand], scope: Scope) -> Iterator[Any]:
     for after, rest in walks.end_walk.call(core, walk, scope):
         yield but(after, deadline=False), rest
 

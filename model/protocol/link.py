@@ -84,11 +84,15 @@ def waits(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> bool:
     )
 
 
-def deliver(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int, answer: Answer) -> Link:
-    """Answers a parked request, if the connection that sent it still waits."""
-    if not waits(link, kind, id):
+def deliver(
+    link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int, code: int, *fields: int
+) -> Link:
+    """Answers a parked request, if the connection that sent it still waits. `code` and `fields` are
+    those of the `Answer`.
+    """
+    if link.parked is None or not waits(link, kind, id):
         return link
-    return but(link, parked=None, answer=answer)
+    return but(link, parked=None, answer=Answer(link.parked, code, *fields))
 
 
 def orphan(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> Link:

@@ -7,9 +7,9 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic.group import Core, Phase, Seats, Walk
+from groupcheck.model.protocol.classic.assignment import interval
+from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.walks import shares
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.kafka import commands
@@ -168,7 +168,7 @@ def plan(
     members = [(me, id) for me, some in enumerate(seats) for id, seat in some if seat.member]
     planned = []
     for rank, (me, id) in enumerate(members):
-        (share,) = shares(Walk(members=len(members), rank=rank), scope)
+        share = interval(rank, len(members), scope.partition_count)
         planned.append((at.name(me, id), partitions_of(share)))
     return tuple(planned)
 

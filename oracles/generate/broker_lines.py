@@ -137,7 +137,7 @@ class Printer:
         for who in left.keys() - seats.keys():
             self.names.add(who, self.random)
         self.rounds = self.rounds.after(firing, core, seats, then, left, self.leader, self.names)
-        self.resting = then.walk is None and after[self.semantics.at["walk", None]] == REST
+        self.resting = not then.errands and after[self.semantics.at["walk", None]] == REST
         self._rule(firing, core, seats, then, left)
         if (
             self.style.debug

@@ -14,8 +14,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupcheck.model.protocol import messages
-from groupcheck.model.protocol.classic.group import Walk, leader_of
-from groupcheck.model.protocol.classic.walks import shares
+from groupcheck.model.protocol.classic.assignment import interval
+from groupcheck.model.protocol.classic.group import leader_of
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Memory, Outcome, Rows, Told
@@ -186,7 +186,7 @@ def plan(rows: Rows, world: World, given: Asks) -> tuple[tuple[str, bytes], ...]
     ]
     planned = []
     for rank, (me, id) in enumerate(every):
-        (share,) = shares(Walk(members=len(every), rank=rank), rows.scope)
+        share = interval(rank, len(every), rows.scope.partition_count)
         planned.append((world.name(me, id), share_bytes(share)))
     return tuple(planned)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.engine import but, urgent
+from groupcheck.model.protocol.classic.assignment import write_record
 from groupcheck.model.protocol.classic.group import (
     Core,
     Phase,
@@ -25,7 +26,6 @@ from groupcheck.model.protocol.classic.rounds import (
     attempt,
     prepare,
     succeed,
-    write_record,
 )
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
@@ -295,8 +295,8 @@ def _forget(link: Link, seat: Seat, id: int) -> Link:
     """A removed member's parked JoinGroup is answered, its parked SyncGroup never is (seen on the
     real coordinator).
     """
-    if seat.join and isinstance(link.parked, JoinGroup):
-        link = deliver(link, JoinGroup, id, Answer(link.parked, UNKNOWN_MEMBER_ID))
+    if seat.join:
+        link = deliver(link, JoinGroup, id, UNKNOWN_MEMBER_ID)
     return orphan(link, SyncGroup, id) if seat.sync else link
 
 

@@ -1,11 +1,11 @@
 """What is durable, and the coordinator's move to another broker (protocol.md 1.14, section 8).
 
-The group record in __consumer_offsets is written by the leader's SyncGroup and when the group
-becomes Empty; nothing else survives. The moment at which a record in flight would survive is
-decided when it is written: either from then on, or only with its commit. That covers every moment
-between, and the record of a round that was overtaken (which a fail-over loads as Stable although no
-member ever heard of it). The record of an Empty group survives from then on, or never: its append
-may fail without anybody noticing, and the old members are loaded again. Kafka: CoordinatorRuntime,
+A group record in __consumer_offsets is written by the leader's SyncGroup, and when the group
+becomes Empty. Nothing else survives. Whether a record in flight would survive is decided when it is
+written: either from then on, or only once its append is committed. That covers every moment between
+the two, and also the record of a round that was overtaken, which a fail-over loads as Stable
+although no member ever heard of it. The record of an Empty group survives from then on, or never:
+its append may fail unnoticed, and then the old members are loaded again. Kafka: CoordinatorRuntime,
 GroupMetadataManager.replay, onLoaded.
 """
 
@@ -13,21 +13,71 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.engine import but, rule
-from groupcheck.model.protocol.classic.group import Core, Pass, Walk
+from attrs import frozen
+
+from groupcheck.model.engine import but, rule, urgent
+from groupcheck.model.protocol.classic.group import (
+    Core,
+    Phase,
+    Recount,
+    Seat,
+    Seats,
+    Walk,
+    supported,
+)
+from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
+from groupcheck.model.protocol.link import Link
+
+# -- Reload: a new coordinator loads the group
+
+
+@frozen(kw_only=True)
+class Reload(Recount):
+    """The members of the last group record are loaded. (See `walks` for what a walk is.)"""
 
 
 @rule(when=lambda budget: budget.allows("fail_over"))
 def fail_over(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
-    """The coordinator moves: memory is dropped, the last group record is loaded, requests that were
-    waiting fail.
+    """Begin: the coordinator moves. Its memory is lost, it loads the last group record, and parked
+    requests fail.
     """
     generation, led, assignor = core.durable
+    nobody = (0,) * len(core.support)
     fresh = Core(
-        generation=generation, led=led, assignor=assignor, durable=core.durable, keeps=core.keeps
+        generation=generation,
+        led=led,
+        support=nobody,
+        assignor=assignor,
+        durable=core.durable,
+        keeps=core.keeps,
+        errands=(Reload(support=nobody, assignor=assignor),),
     )
-    yield (
-        but(fresh, support=(0,) * len(core.support), walk=Walk(Pass.RELOAD, 0)),
-        budget.spend("fail_over"),
+    yield fresh, budget.spend("fail_over")
+
+
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Reload))
+def reload(
+    walk: Walk[Reload], seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk[Reload], Seats, Link]]:
+    """The members of the record are loaded, each with a full session timer. Ids that were only
+    handed out are forgotten.
+    """
+    narrow = bool(scope.lists)
+    loaded = tuple(
+        [
+            (id, Seat(True, claimed=claimed, share=share, loaded=narrow))
+            for id, share, claimed in seats.durable
+        ]
     )
+    errand = walk.errand
+    support = supported(errand.support, seats, len(loaded), scope, errand.assignor)
+    errand = but(errand, change=errand.change + len(loaded), support=support)
+    there = but(seats, ids=loaded, leader=seats.durable_leader)
+    yield walk.passed(errand, scope), there, Link()
+
+
+def reloaded(errand: Reload, core: Core, scope: Scope) -> Iterator[Core]:
+    """End: the group is Stable if it has members, otherwise Empty."""
+    core = errand.counted(core)
+    yield but(core, phase=Phase.STABLE if core.members else Phase.EMPTY)

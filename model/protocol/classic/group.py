@@ -2,14 +2,15 @@
 of the ids of process i).
 
 The counts in `core` are those that the real coordinator keeps (ClassicGroup: size,
-numAwaitingJoinResponse, pendingJoinMembers, pendingSyncMembers); they are functions of the seats
-and add no state. Values that nobody can read any more are reset.
+numAwaitingJoinResponse, pendingJoinMembers, pendingSyncMembers). They are functions of the seats
+and add no state. A value that no rule can read any more is reset.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
+from typing import Generic, Self, TypeVar
 
 from attrs import frozen
 
@@ -36,100 +37,97 @@ class Phase(IntEnum):
         return ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")[self]
 
 
-class Pass(IntEnum):
-    """What a walk over all seats does; see `walks`."""
-
-    NONE = 0
-    RESTART = 1
-    COMPLETE = 2
-    ELECT = 3
-    VOTE = 4
-    ASSIGN = 5
-    RECORD = 6
-    RELOAD = 7
-    FORGET = 8
-
-    __hash__ = int.__hash__
+@frozen
+class Errand:
+    """What a walk over all seats does (see `walks`): all that its visits need of the group, and what
+    they find. Each kind is a subclass.
+    """
 
 
-ENDED = -1  # `Walk.at` of a walk that has passed all seats, or of none
+E = TypeVar("E", bound=Errand)
+ENDED = -1  # `Walk.at` once all seats are visited
 
 
 @frozen
-class Walk:
-    """A walk over all seats inside one step: `at` is the next index. It carries what it needs of
-    the group, and what it has found.
+class Walk(Generic[E]):
+    """A walk over all seats inside one step (see `walks`)."""
 
-    `members`: of the group when it began; `change`: how many have come (or gone, negative) since.
-    `left` counts the members still to be passed. `code` answers parked syncs, `expel` removes who
-    has not synced. `generation` begins. `led`: somebody leads, where the walk may lose or find the
-    leader; `leader_parked` is that one's. `clears`: nobody is left, and a fail-over will find that
-    in the log (see `failover`). `free` is the mask of partitions still to be given, `rank` the
-    members already passed, `again`: the shares are those of the record. `votes` is what each
-    assignor has got so far, `support` and `assignor` are the group's. `keeps`, as the group's: of
-    what the walk could forget. `settled`: nobody is awaited any more.
+    # The index of the seats to visit next, or ENDED.
+    at: int
+    errand: E
+
+    def passed(self, errand: E, scope: Scope) -> Walk[E]:
+        """The walk after a visit."""
+        return Walk(self.at + 1 if self.at + 1 < scope.members else ENDED, errand)
+
+
+REST = Walk(ENDED, Errand())  # there is no walk
+
+
+@frozen(kw_only=True)
+class Recount(Errand):
+    """The errand of a walk that removes or loads members. It counts them relative to the group, so
+    that groups of different sizes share the rows of its tables.
     """
 
-    kind: Pass = Pass.NONE
-    at: int = ENDED
-    members: int = 0
+    # Members loaded so far (positive), or removed so far (negative).
     change: int = 0
-    left: int = 0
-    code: int = 0
-    expel: bool = False
-    generation: int = 0
-    led: bool = False
-    leader_parked: bool = False
-    clears: bool = False
-    free: int = 0
-    rank: int = 0
-    again: bool = False
-    votes: tuple[int, ...] = ()
-    support: tuple[int, ...] = ()
-    assignor: int | None = None
-    keeps: tuple[str, ...] = ()
-    settled: bool = False
+    # `Core.support`, kept up to date.
+    support: tuple[int, ...]
+    # `Core.assignor`: the only assignor that a loaded seat is known to list.
+    assignor: int | None
 
+    def without(self, seats: Seats, id: int, seat: Seat, scope: Scope) -> tuple[Self, Seats]:
+        """A member is removed."""
+        only = self.assignor if seat.loaded else None
+        support = supported(self.support, seats, -1, scope, only)
+        return but(self, change=self.change - 1, support=support), seats.drop(id)
 
-REST = Walk()
+    def counted(self, core: Core) -> Core:
+        """The group with the members that the walk has counted."""
+        return but(core, members=core.members + self.change, support=self.support)
 
 
 @frozen
 class Core:
-    """The group without its members. `initial`: PreparingRebalance was entered from Empty, the
-    initial delay runs (KIP-134).
-
-    `extended`: a member was added during the initial delay (newMemberAdded). `parked`: members
-    whose JoinGroup waits. `due`: members that have not sent SyncGroup (pendingSync), `deadline`:
-    the sync timer runs. `led`: there is a leader, `leader_parked`: its JoinGroup waits, too.
-    `appending`: the leader's assignment is written, but not yet committed. `support`: how many
-    members list each assignor, and `assignor` the number of the one that was voted for (both only
-    where the scope's members differ in what they list). `durable`: generation, leader or none,
-    assignor of the last record that a fail-over would load, `recorded`: the assignment in flight is
-    that record already.
-    `keeps`: the faults still possible for whose sake something is remembered that nobody else reads
-    (see `faults.REMEMBERED`).
-    `walk`: one over all seats is to begin.
-    """
+    """The group without its members."""
 
     phase: Phase = Phase.EMPTY
+    # The last generation that a completed round has begun; 0 before the first.
     generation: int = 0
+    # PreparingRebalance was entered from Empty, and the initial delay runs (KIP-134).
     initial: bool = False
+    # A member was added during the initial delay (newMemberAdded). Only if `initial`.
     extended: bool = False
+    # The group has a leader; `Seats.leader` says which.
     led: bool = False
+    # The leader's JoinGroup is parked. Only if `led`, in PreparingRebalance.
     leader_parked: bool = False
+    # Members, whether parked or not.
     members: int = 0
+    # Members whose JoinGroup is parked; at most `members`.
     parked: int = 0
+    # Ids that were handed out and have not joined yet (pendingJoinMembers).
     pending: int = 0
+    # Members that have not sent SyncGroup since the round completed (pendingSyncMembers).
     due: int = 0
+    # The sync timer runs. Only if `due`.
     deadline: bool = False
+    # The leader's assignment is written, but not yet committed. Only in CompletingRebalance.
     appending: bool = False
+    # How many members list each of `Scope.assignors_listed`; empty if all members list the same.
     support: tuple[int, ...] = ()
+    # The assignor that was voted for, as an index into `support`; None if all list the same.
     assignor: int | None = None
+    # The last record that a fail-over would load; its members stand in `Seats.durable`.
     durable: Durable = (0, False, None)
+    # That record holds the assignment that is being appended. Only if `appending`.
     recorded: bool = False
+    # The faults of `faults.REMEMBERED` that are still possible: the group remembers some values
+    # only because one of these could read them.
     keeps: tuple[str, ...] = ()
-    walk: Walk | None = None
+    # Inside a step: the errand of the walk to begin. Several: the coordinator is free to choose one.
+    errands: tuple[Errand, ...] = ()
 
     @property
     def all_joined(self) -> bool:
@@ -138,42 +136,42 @@ class Core:
 
 @frozen
 class Seat:
-    """What the coordinator knows of one id. `member` False: the id was handed out and has not
-    joined yet (pendingJoin).
+    """What the coordinator knows of one id."""
 
-    `new`: added in this round, its timer is the five-minute one. `join`, `sync`: a request of it is
-    parked. `due`: it has not sent SyncGroup.
-    `claimed`: the generation in its subscription bytes. `share`: its partitions in the stored
-    assignment. `armed`: its timer runs.
-    `loaded`: read from the log, which holds only the assignor that was chosen of those that the
-    member lists.
-    """
-
+    # The id belongs to a member. False: it was handed out and has not joined yet (pendingJoin).
     member: bool = False
+    # The member was added in this round, and its timer is the five-minute one.
     new: bool = False
+    # Its JoinGroup is parked. Only if `member`.
     join: bool = False
+    # Its SyncGroup is parked. Only if `member`; never together with `join`.
     sync: bool = False
+    # It has not sent SyncGroup since the round completed. Only if `member`.
     due: bool = False
+    # The generation in its last subscription (see `JoinGroup.claimed`).
     claimed: int = NO_GENERATION
+    # Its partitions in the stored assignment, as a bit mask.
     share: int = 0
+    # Its timer runs. Only known bugs reset this.
     armed: bool = True
+    # It was read from the log, which holds only one assignor of those that the member lists: the
+    # one that was voted for.
     loaded: bool = False
 
 
 @frozen
 class Seats:
-    """The ids of one process: (id, seat) in ascending order. `leader`: the id of the group's
-    leader, if it is one of them.
+    """What the coordinator knows of the ids of one process."""
 
-    `durable`: its members in the last group record, as (id, share, claimed), and `durable_leader`
-    the record's leader. `listed`: the assignors that the process lists, where that differs between
-    processes.
-    """
-
+    # (id, seat) by ascending id.
     ids: tuple[tuple[int, Seat], ...] = ()
+    # The id of the group's leader, if it is one of `ids`. At most one process has it.
     leader: int | None = None
+    # The members of this process in the last group record.
     durable: Record = ()
+    # The leader in the last group record, if it is one of `durable`.
     durable_leader: int | None = None
+    # The assignors that the process lists in JoinGroup; empty if all processes list the same.
     listed: tuple[str, ...] = ()
 
     def __getitem__(self, id: int) -> Seat | None:
@@ -186,16 +184,12 @@ class Seats:
         return iter(self.ids)
 
     def put(self, id: int, seat: Seat) -> Seats:
-        return self.now(
-            tuple(
-                sorted(
-                    [(k, s) for k, s in self.ids if k != id] + [(id, seat)],
-                    key=lambda pair: pair[0],
-                )
-            )
-        )
+        """The seats with this one added, or in place of the one of the same id."""
+        others = [(k, s) for k, s in self.ids if k != id]
+        return self.now(tuple(sorted([*others, (id, seat)], key=lambda pair: pair[0])))
 
     def drop(self, id: int) -> Seats:
+        """The seats without this id, which no longer leads."""
         return but(
             self,
             ids=tuple([(k, s) for k, s in self.ids if k != id]),
@@ -203,8 +197,18 @@ class Seats:
         )
 
     def now(self, ids: tuple[tuple[int, Seat], ...]) -> Seats:
-        """The same record with other ids in memory."""
+        """The same group record, with other ids in memory."""
         return but(self, ids=ids)
+
+    def recorded(self, members: Record) -> Seats:
+        """A group record is written with these members, and with the leader if it is one of
+        them.
+        """
+        return but(self, durable=members, durable_leader=self.leader)
+
+    def unrecorded(self) -> Seats:
+        """The group record has no member of this process, or no fail-over can read it."""
+        return but(self, durable=(), durable_leader=None)
 
 
 def is_member(seat: Seat | None) -> bool:
@@ -212,7 +216,7 @@ def is_member(seat: Seat | None) -> bool:
 
 
 def leader_of(seats: Iterable[Seats]) -> Leader | None:
-    """Who leads the group."""
+    """The member that leads the group, if there is one."""
     return next(
         ((me, mine.leader) for me, mine in enumerate(seats) if mine.leader is not None), None
     )
@@ -221,8 +225,8 @@ def leader_of(seats: Iterable[Seats]) -> Leader | None:
 def supported(
     support: tuple[int, ...], seats: Seats, by: int, scope: Scope, only: int | None = None
 ) -> tuple[int, ...]:
-    """How many list each assignor, after `by` (1 or -1) members of a process came or went; `only`:
-    the one that the log holds (see `Seat`).
+    """`Core.support` after `by` members of a process have come (negative: have gone). `only`: the
+    assignor that the log holds of them, if they were loaded (see `Seat.loaded`).
     """
     if not support:
         return support
@@ -233,22 +237,20 @@ def supported(
 
 
 def remove(core: Core, seats: Seats, id: int, scope: Scope) -> tuple[Core, Seats]:
-    """Takes an id out of the group's memory, its timer with it. Who waited for an answer is the
-    caller's business.
+    """Takes an id and its timer out of the group's memory. The caller answers its parked
+    request.
     """
     seat = seats[id]
     assert seat is not None
     if seat.member:
+        only = core.assignor if seat.loaded else None
         core = but(
-            core, members=core.members - 1, parked=core.parked - seat.join, due=core.due - seat.due
+            core,
+            members=core.members - 1,
+            parked=core.parked - seat.join,
+            due=core.due - seat.due,
+            support=supported(core.support, seats, -1, scope, only),
         )
-        if core.support:
-            core = but(
-                core,
-                support=supported(
-                    core.support, seats, -1, scope, core.assignor if seat.loaded else None
-                ),
-            )
     else:
         core = but(core, pending=core.pending - 1)
     if seats.leader == id:

@@ -1,28 +1,77 @@
-"""Rounds of the classic coordinator: starting one, completing it, handing out the assignment
-(protocol.md 1.11, 1.12, 1.7).
+"""Rounds of the classic coordinator (protocol.md 1.11, 1.12): one starts, a leader that is gone is
+replaced, the round completes, the members of the new generation vote for an assignor.
 
-What concerns all members is left to a walk over the seats (`walks`), which begins in the same step.
-Kafka: GroupMetadataManager.prepareRebalance, completeClassicGroupJoin, setAndPropagateAssignment;
-the old GroupCoordinator.scala alike.
+Each of the four is a walk over all members (see `walks`). Kafka: GroupMetadataManager
+(prepareRebalance, completeClassicGroupJoin); the old GroupCoordinator.scala does the same.
 """
 
 from __future__ import annotations
 
-from groupcheck.model.engine import but
-from groupcheck.model.protocol.classic.group import Core, Pass, Phase, Walk
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from groupcheck.model.engine import but, urgent
+from groupcheck.model.protocol.classic.group import (
+    ENDED,
+    Core,
+    Errand,
+    Phase,
+    Recount,
+    Seat,
+    Seats,
+    Walk,
+)
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.codes import REBALANCE_IN_PROGRESS
+from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS
+from groupcheck.model.protocol.link import Link, deliver
+from groupcheck.model.protocol.messages import NO_GENERATION, JoinGroup, SyncGroup
+
+
+def attempt(core: Core, scope: Scope, expiry: bool = False) -> Core:
+    """Completes the round if every member has joined (maybeCompleteJoinPhase). During the initial
+    delay only an `expiry` of a timer does.
+    """
+    if core.phase == Phase.PREPARING and (expiry or not core.initial) and core.all_joined:
+        return complete(core, scope)
+    return core
+
+
+def after_removal(core: Core, scope: Scope, expiry: bool = False) -> Core:
+    """A member, or an id that was handed out, is gone: a round starts, or the running one may
+    complete.
+    """
+    if core.phase >= Phase.COMPLETING:
+        return prepare(core)
+    return succeed(attempt(core, scope, expiry))
+
+
+# -- Restart: a round starts
+
+
+@frozen(kw_only=True)
+class Restart(Recount):
+    """Parked SyncGroups are answered with an error, and the last assignment is cleared."""
+
+    # The error code.
+    code: int
+    # The sync timer has fired: members that have not sent SyncGroup are removed.
+    expel: bool
+    # The group still has its leader. Meaningful only if `expel`.
+    led: bool
 
 
 def prepare(core: Core, code: int = REBALANCE_IN_PROGRESS, expel: bool = False) -> Core:
-    """Starts a round (prepareRebalance): who waits in SyncGroup is sent back with `code`; from
-    Empty the initial delay begins.
-
-    With `expel`, the members that have not sent SyncGroup are removed first (the sync timer).
-    """
+    """Begin (prepareRebalance). From Empty the initial delay begins instead, without a walk."""
     if core.phase == Phase.EMPTY:
         return but(core, phase=Phase.PREPARING, initial=True, extended=False)
-    walk = Walk(Pass.RESTART, 0, code=code, expel=expel, led=expel and core.led)
+    restart = Restart(
+        support=core.support,
+        assignor=core.assignor,
+        code=code,
+        expel=expel,
+        led=expel and core.led,
+    )
     return but(
         core,
         phase=Phase.PREPARING,
@@ -32,100 +81,207 @@ def prepare(core: Core, code: int = REBALANCE_IN_PROGRESS, expel: bool = False) 
         recorded=False,
         deadline=False,
         due=0,
-        walk=walk,
+        errands=(restart,),
     )
 
 
-def attempt(core: Core, scope: Scope, expiry: bool = False) -> Core:
-    """Completes the round if everybody has joined (maybeCompleteJoinPhase); an expiry does so even
-    during the initial delay.
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Restart))
+def send_back(
+    walk: Walk[Restart], seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk[Restart], Seats, Link]]:
+    """A round starts: members that wait in SyncGroup are told to join again."""
+    errand = walk.errand
+    kept = []
+    for id, seat in seats:
+        if errand.expel and seat.due:
+            errand = but(errand, led=errand.led and seats.leader != id)
+            errand, seats = errand.without(seats, id, seat, scope)
+            continue
+        if seat.sync:
+            link = deliver(link, SyncGroup, id, errand.code)
+        if seat.member:
+            claimed = seat.claimed if seat.join else NO_GENERATION
+            seat = but(seat, sync=False, due=False, share=0, claimed=claimed)
+        kept.append((id, seat))
+    yield walk.passed(errand, scope), seats.now(tuple(kept)), link
+
+
+def restarted(errand: Restart, core: Core, scope: Scope) -> Iterator[Core]:
+    """End: the round completes at once if the members that are left have all joined."""
+    core = errand.counted(core)
+    if errand.expel:
+        core = but(core, led=errand.led)
+    yield succeed(attempt(core, scope))
+
+
+# -- Elect: a leader that is gone is replaced
+
+
+@frozen(kw_only=True)
+class Elect(Errand):
+    """Any member becomes the leader."""
+
+    # Members that are not visited yet. One of them is chosen.
+    left: int
+    # The JoinGroup of the new leader is parked.
+    leader_parked: bool = False
+
+
+def succeed(core: Core) -> Core:
+    """Begin, if the leader is gone and the round goes on. (A round that completes chooses a leader
+    by itself, among the members that have joined.)
     """
-    if core.phase == Phase.PREPARING and (expiry or not core.initial) and core.all_joined:
-        return complete(core, scope)
+    if not core.led and core.members and not core.errands:
+        return but(core, errands=(Elect(left=core.members),))
     return core
 
 
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Elect))
+def elect(walk: Walk[Elect], seats: Seats, scope: Scope) -> Iterator[tuple[Walk[Elect], Seats]]:
+    """The leader was removed: any other member leads from now on (ClassicGroup.remove), but none
+    that joins later.
+    """
+    members = [(id, seat) for id, seat in seats if seat.member]
+    for id, seat in members:
+        found = Elect(left=0, leader_parked=seat.join)
+        yield Walk(ENDED, found), but(seats, leader=id)
+    left = walk.errand.left - len(members)
+    if left > 0:
+        yield Walk(walk.at + 1, Elect(left=left)), seats
+
+
+def elected(errand: Elect, core: Core, scope: Scope) -> Iterator[Core]:
+    """End: the group has a leader."""
+    yield but(core, led=True, leader_parked=errand.leader_parked)
+
+
+# -- Complete: a round completes, and a generation begins
+
+
+@frozen(kw_only=True)
+class Complete(Recount):
+    """Parked JoinGroups are answered; members that have not joined are removed. If the leader is
+    one of those, any member that has joined leads.
+    """
+
+    # Parked JoinGroups that are not answered yet. One of them leads, if `led` is False.
+    left: int
+    # The generation that begins.
+    generation: int
+    # The group has a leader that has joined.
+    led: bool
+    # The group is Empty now, and a fail-over finds it so in the log.
+    clears: bool
+
+
 def complete(core: Core, scope: Scope) -> Core:
-    """Begins the generation: who is not parked is removed, the others are answered. At the edge of
-    the scope the group waits instead.
+    """Begin, unless the scope has no further generation: then the group waits.
+
+    With nobody left, a record of the Empty group is written. If a fail-over is still possible, that
+    append may have failed (see `failover`).
     """
     if core.generation >= scope.generations:
         return core
-    generation = core.generation + 1
-    walk = Walk(
-        Pass.COMPLETE,
-        0,
+    errand = Complete(
+        support=core.support,
+        assignor=core.assignor,
         left=core.parked,
-        generation=generation,
+        generation=core.generation + 1,
         led=core.leader_parked,
         clears=not core.parked,
     )
     return but(
         core,
-        generation=generation,
+        generation=core.generation + 1,
         led=core.leader_parked,
         leader_parked=False,
         initial=False,
         extended=False,
-        walk=walk,
+        errands=(errand, but(errand, clears=False))
+        if errand.clears and "fail_over" in core.keeps
+        else (errand,),
     )
 
 
-def after_removal(core: Core, scope: Scope, expiry: bool = False) -> Core:
-    """A member or an id that had been handed out is gone: a round starts, or the running one may
-    complete.
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Complete))
+def answer_joins(
+    walk: Walk[Complete], seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk[Complete], Seats, Link]]:
+    """The generation begins: parked JoinGroups are answered, and members that have not joined are
+    removed.
     """
-    if core.phase >= Phase.COMPLETING:
-        return prepare(core)
-    return succeed(attempt(core, scope, expiry))
+    if walk.errand.clears:
+        seats = seats.unrecorded()
+    ways = [(walk.errand, seats, link)]
+    for id, seat in seats:
+        if seat.member:
+            ways = [after for way in ways for after in _answer_join(*way, id, seat, scope)]
+    for errand, joined, answered in ways:
+        yield walk.passed(errand, scope), joined, answered
 
 
-def succeed(core: Core) -> Core:
-    """If the leader is gone and the round goes on, another one follows at once. (A round that
-    completes chooses among those who joined.)
-    """
-    if not core.led and core.members and core.walk is None:
-        return but(core, walk=Walk(Pass.ELECT, 0, left=core.members))
-    return core
+def _answer_join(
+    errand: Complete, seats: Seats, link: Link, id: int, seat: Seat, scope: Scope
+) -> Iterator[tuple[Complete, Seats, Link]]:
+    """One member is answered or removed, in all the ways in which it may be."""
+    if not seat.join:
+        yield *errand.without(seats, id, seat, scope), link
+        return
+    link = deliver(link, JoinGroup, id, NONE, id, errand.generation)
+    seats = seats.put(id, but(seat, join=False, new=False, due=True, armed=True))
+    answered = but(errand, left=errand.left - 1)
+    if not errand.led:
+        yield but(answered, led=True), but(seats, leader=id), link
+    if errand.led or errand.left != 1:
+        yield answered, seats, link
 
 
-def elect_assignor(core: Core, scope: Scope) -> Core:
-    """The members of the new generation vote for an assignor, where they list different ones
-    (ClassicGroup.selectProtocol).
-    """
-    if not scope.lists:
+def completed(errand: Complete, core: Core, scope: Scope) -> Iterator[Core]:
+    """End: the group waits for SyncGroup, or is Empty."""
+    core = but(errand.counted(core), parked=errand.left)
+    if core.members:
+        yield hold_vote(
+            but(core, phase=Phase.COMPLETING, due=core.members, deadline=True, led=errand.led)
+        )
+    else:
+        logged = errand.clears and "fail_over" in core.keeps
+        durable = (core.generation, False, None) if logged else core.durable
+        yield but(core, phase=Phase.EMPTY, led=False, assignor=None, durable=durable)
+
+
+# -- Vote: the members of the new generation choose an assignor
+
+
+@frozen(kw_only=True)
+class Vote(Errand):
+    """Each member votes for the first candidate in its list (ClassicGroup.selectProtocol)."""
+
+    # For each of `Scope.assignors_listed`: whether all members list it (candidateProtocols).
+    candidates: tuple[bool, ...]
+    # The votes that each has got so far.
+    votes: tuple[int, ...]
+
+
+def hold_vote(core: Core) -> Core:
+    """Begin, if the members list different assignors."""
+    if not core.support:
         return core
-    return but(
-        core,
-        walk=Walk(Pass.VOTE, 0, members=core.members, votes=(0,) * len(scope.assignors_listed)),
-    )
+    candidates = tuple([n == core.members for n in core.support])
+    return but(core, errands=(Vote(candidates=candidates, votes=(0,) * len(candidates)),))
 
 
-def assign(core: Core, scope: Scope) -> Core:
-    """The leader's assignment is committed: it is stored, and whoever waits in SyncGroup gets its
-    share.
-    """
-    everything = (1 << scope.partition_count) - 1
-    keeps = tuple([fault for fault in core.keeps if fault != "new_member_timeout"])
-    walk = Walk(
-        Pass.ASSIGN,
-        0,
-        members=core.members,
-        left=core.members,
-        free=everything,
-        again=core.recorded,
-        keeps=keeps,
-    )
-    return but(core, walk=walk)
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Vote))
+def vote(walk: Walk[Vote], seats: Seats, scope: Scope) -> Iterator[tuple[Walk[Vote], Seats]]:
+    """Each member votes for the first assignor of its list that all members support."""
+    listed = [scope.assignors_listed.index(name) for name in seats.listed]
+    choice = next((k for k in listed if walk.errand.candidates[k]), None)
+    members = sum(seat.member for _, seat in seats)
+    votes = tuple([n + members * (k == choice) for k, n in enumerate(walk.errand.votes)])
+    yield walk.passed(but(walk.errand, votes=votes), scope), seats
 
 
-def write_record(core: Core, scope: Scope) -> Core:
-    """From now on, a fail-over loads the leader's assignment, whether or not its append is ever
-    seen to commit.
-    """
-    everything = (1 << scope.partition_count) - 1
-    return but(
-        core,
-        recorded=True,
-        walk=Walk(Pass.RECORD, 0, members=core.members, left=core.members, free=everything),
-    )
+def voted(errand: Vote, core: Core, scope: Scope) -> Iterator[Core]:
+    """End: an assignor with the most votes wins. A tie goes to any of these."""
+    for k, n in enumerate(errand.votes):
+        if n == max(errand.votes):
+            yield but(core, assignor=k)

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.model.engine import but, rule
+from groupcheck.model.protocol.classic.assignment import assign
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, remove
-from groupcheck.model.protocol.classic.rounds import after_removal, assign, complete, prepare
+from groupcheck.model.protocol.classic.rounds import after_removal, complete, prepare
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import COORDINATOR_NOT_AVAILABLE, UNKNOWN_MEMBER_ID
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link, deliver
-from groupcheck.model.protocol.messages import Answer, JoinGroup
+from groupcheck.model.protocol.messages import JoinGroup
 
 
 @rule(when=lambda core: core.appending)
@@ -104,8 +105,7 @@ def new_member_timeout(
     for id, seat in seats:
         if seat.new and seat.armed and budget.allows("new_member_timeout"):
             left, without = remove(core, seats, id, scope)
-            request = link.parked if isinstance(link.parked, JoinGroup) else JoinGroup(id)
-            told = deliver(link, JoinGroup, id, Answer(request, UNKNOWN_MEMBER_ID))
+            told = deliver(link, JoinGroup, id, UNKNOWN_MEMBER_ID)
             yield (
                 after_removal(left, scope, expiry=True),
                 without,

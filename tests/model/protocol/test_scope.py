@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 
 from groupcheck.model.engine import ScopeError, reference
-from groupcheck.model.protocol.classic.group import Pass, Seat, Seats, Walk
+from groupcheck.model.protocol.classic.assignment import (
+    Assign,
+    WriteRecord,
+    answer_syncs,
+    record_plan,
+)
+from groupcheck.model.protocol.classic.group import Seat, Seats, Walk
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.walks import answer_syncs, record_plan
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.variants.classic import spec
 
@@ -46,10 +51,11 @@ def shared_out(left: int, partitions: int) -> tuple[list[Any], list[Any]]:
     left.
     """
     scope = Scope(members=3, partitions=partitions, assignor="any")
-    walk = Walk(Pass.ASSIGN, 0, 3, left=left, free=(1 << partitions) - 1)
+    begun = {"members": 3, "left": left, "free": (1 << partitions) - 1}
     seats = Seats(((0, Seat(True)), (1, Seat(True))))
-    return list(answer_syncs.call(walk, seats, Link(), scope)), list(
-        record_plan.call(walk, seats, scope)
+    assign = Walk(0, Assign(again=False, keeps=(), **begun))
+    return list(answer_syncs.call(assign, seats, Link(), scope)), list(
+        record_plan.call(Walk(0, WriteRecord(**begun)), seats, scope)
     )
 
 

@@ -26,13 +26,13 @@ from groupcheck.model.protocol.classic import client as member
 from groupcheck.model.protocol.classic import client_faults as faulty
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
 from groupcheck.model.protocol.classic.coordinator import REQUEST_RULES
-from groupcheck.model.protocol.classic.failover import fail_over
+from groupcheck.model.protocol.classic.failover import Reload, fail_over, reload
 from groupcheck.model.protocol.classic.forgetting import close_books
 from groupcheck.model.protocol.classic.group import Seats, Walk
 from groupcheck.model.protocol.classic.offsets import OFFSET_RULES
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.timers import QUEUE_RULES, TIMER_RULES
-from groupcheck.model.protocol.classic.walks import WALK_RULES, reload
+from groupcheck.model.protocol.classic.walks import WALK_RULES
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
@@ -295,7 +295,7 @@ def late_commit(
 
 @urgent(when=reload.guard.call if reload.guard else None)
 def reload_and_notice(
-    walk: Walk, seats: Seats, link: Link, client: Client, wire: Wire, scope: Scope
+    walk: Walk[Reload], seats: Seats, link: Link, client: Client, wire: Wire, scope: Scope
 ) -> Iterator[Any]:
     for after, loaded, fresh in reload.call(walk, seats, link, scope):
         yield after, loaded, fresh, cut_off(client, link, wire), Wire()

@@ -22,8 +22,8 @@ from groupcheck.model.protocol.classic.offsets import (
     process_record,
     store_offset,
 )
+from groupcheck.model.protocol.classic.rounds import send_back
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.classic.walks import send_back
 from groupcheck.model.protocol.faults import REMEMBERED, Budget
 from groupcheck.model.protocol.feature import outcomes_changed, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link, reply

@@ -1,0 +1,177 @@
+"""The leader's assignment: it becomes the group's, and before that it may be written to the log
+(protocol.md 1.7).
+
+Both are walks over all members (see `walks`). Kafka: GroupMetadataManager
+(setAndPropagateAssignment).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Self
+
+from attrs import frozen
+
+from groupcheck.model.engine import but, urgent
+from groupcheck.model.protocol.classic.group import Core, Errand, Phase, Record, Seat, Seats, Walk
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.codes import NONE
+from groupcheck.model.protocol.link import Link, deliver
+from groupcheck.model.protocol.messages import SyncGroup
+
+
+@frozen(kw_only=True)
+class Plan(Errand):
+    """The leader's assignment, chosen while the walk visits one member after the other."""
+
+    # Members of the group.
+    members: int
+    # Members that have no share yet.
+    left: int
+    # Partitions that no member has got yet, as a bit mask.
+    free: int
+
+    def given(self, share: int) -> Self:
+        """The next member has got its share."""
+        return but(self, left=self.left - 1, free=self.free & ~share)
+
+    def shares(self, scope: Scope) -> list[int]:
+        """What the next member may get (bit masks): under `range` its interval; under `any` every
+        subset of the free partitions, and all of them if it is the last.
+        """
+        if scope.assignor == "range":
+            rank = self.members - self.left
+            return [interval(rank, self.members, scope.partition_count)]
+        if self.left == 1:
+            return [self.free]
+        subsets = [0]
+        for bit in (1 << p for p in range(scope.partition_count)):
+            if self.free & bit:
+                subsets += [s | bit for s in subsets]
+        return subsets
+
+    def must_be_few(self, seats: Seats, scope: Scope) -> None:
+        """Raises `ScopeError` if one visit would have too many shares to choose between."""
+        members = sum(seat.member for _, seat in seats)
+        scope.must_be_few(members, self.left, self.free.bit_count())
+
+
+def interval(rank: int, members: int, partitions: int) -> int:
+    """The share of the member at this place under `range`, as a bit mask."""
+    size, extra = divmod(partitions, members)
+    start = rank * size + min(rank, extra)
+    return ((1 << (size + (rank < extra))) - 1) << start
+
+
+# -- Assign: the assignment is committed and becomes the group's
+
+
+@frozen(kw_only=True)
+class Assign(Plan):
+    """The assignment is stored, and parked SyncGroups are answered with the members' shares."""
+
+    # The record in the log holds the shares already (see `WriteRecord`); they are not chosen again.
+    again: bool
+    # As `Core.keeps`, without the fault that these visits need not know.
+    keeps: tuple[str, ...]
+
+
+def assign(core: Core, scope: Scope) -> Core:
+    """Begin."""
+    errand = Assign(
+        members=core.members,
+        left=core.members,
+        free=(1 << scope.partition_count) - 1,
+        again=core.recorded,
+        keeps=tuple([fault for fault in core.keeps if fault != "new_member_timeout"]),
+    )
+    return but(core, errands=(errand,))
+
+
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, Assign))
+def answer_syncs(
+    walk: Walk[Assign], seats: Seats, link: Link, scope: Scope
+) -> Iterator[tuple[Walk[Assign], Seats, Link]]:
+    """The assignment is stored, and parked SyncGroups are answered with it."""
+    if not walk.errand.again:
+        walk.errand.must_be_few(seats, scope)
+    ways = [(walk.errand, seats, link)]
+    for id, seat in seats:
+        if seat.member:
+            ways = [after for way in ways for after in _answer_sync(*way, id, seat, scope)]
+    for errand, shared, answered in ways:
+        if "fail_over" in errand.keeps:
+            members = [(id, s.share, s.claimed) for id, s in shared if s.member]
+            shared = shared.recorded(tuple(members))
+        else:
+            shared = shared.unrecorded()
+        yield walk.passed(errand, scope), shared, answered
+
+
+def _answer_sync(
+    errand: Assign, seats: Seats, link: Link, id: int, seat: Seat, scope: Scope
+) -> Iterator[tuple[Assign, Seats, Link]]:
+    """One member gets its share, in all the ways in which it may."""
+    fixed = [share for known, share, _ in seats.durable if known == id] if errand.again else []
+    for share in fixed or errand.shares(scope):
+        answered = link
+        if seat.sync and isinstance(link.parked, SyncGroup):
+            answered = deliver(link, SyncGroup, id, NONE, id, link.parked.generation, share)
+        due = seat.due and "sync_timeout" in errand.keeps
+        settled = but(seat, sync=False, share=share, due=due)
+        yield errand.given(share), seats.put(id, settled), answered
+
+
+def assigned(errand: Assign, core: Core, scope: Scope) -> Iterator[Core]:
+    """End: the group is Stable."""
+    due = core.due if "sync_timeout" in core.keeps else 0
+    logged = "fail_over" in core.keeps
+    yield but(
+        core,
+        phase=Phase.STABLE,
+        appending=False,
+        recorded=False,
+        due=due,
+        deadline=core.deadline and due > 0,
+        durable=(core.generation, core.led, core.assignor) if logged else core.durable,
+    )
+
+
+# -- WriteRecord: the assignment that is being appended would survive a fail-over
+
+
+@frozen(kw_only=True)
+class WriteRecord(Plan):
+    """The leader's assignment is written to the log."""
+
+
+def write_record(core: Core, scope: Scope) -> Core:
+    """Begin: from now on a fail-over loads the leader's assignment, whether or not the coordinator
+    ever sees its append commit.
+    """
+    everything = (1 << scope.partition_count) - 1
+    errand = WriteRecord(members=core.members, left=core.members, free=everything)
+    return but(core, recorded=True, errands=(errand,))
+
+
+@urgent(when=lambda me, walk: walk.at == me and isinstance(walk.errand, WriteRecord))
+def record_plan(
+    walk: Walk[WriteRecord], seats: Seats, scope: Scope
+) -> Iterator[tuple[Walk[WriteRecord], Seats]]:
+    """The leader's assignment is written to the log."""
+    walk.errand.must_be_few(seats, scope)
+    plans: list[tuple[WriteRecord, Record]] = [(walk.errand, ())]
+    for id, seat in seats:
+        if seat.member:
+            plans = [
+                (now.given(share), (*plan, (id, share, seat.claimed)))
+                for now, plan in plans
+                for share in now.shares(scope)
+            ]
+    for now, plan in plans:
+        yield walk.passed(now, scope), seats.recorded(plan)
+
+
+def record_written(errand: WriteRecord, core: Core, scope: Scope) -> Iterator[Core]:
+    """End: the record is of this generation."""
+    yield but(core, durable=(core.generation, core.led, core.assignor))
