@@ -400,7 +400,12 @@ class RequestPrinter:
                     self._give(line, 25, who, then, left, leader)
                 elif now is not None and kind == "sync":
                     self._give(
-                        line, walk.code if rule == "send_back" else 0, who, then, left, leader
+                        line,
+                        walk.errand.code if rule == "send_back" else 0,
+                        who,
+                        then,
+                        left,
+                        leader,
                     )
                 elif now is not None:
                     self._joined(line, who)
