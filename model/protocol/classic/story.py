@@ -13,6 +13,7 @@ from groupcheck.model.protocol.classic.telling import (
     CODES,
     COORDINATOR,
     REQUESTS,
+    THE_COORDINATOR,
     TO_MEMBER,
     member,
     sent,
@@ -82,7 +83,7 @@ def _named(path: Path, state: tuple[Any, ...]) -> dict[str, Any]:
 
 def _line(number: int, step: Step, before: dict[str, Any], after: dict[str, Any]) -> Line:
     who = subject(step.firing)
-    lane = COORDINATOR if who == "the coordinator" else who
+    lane = COORDINATOR if who == THE_COORDINATOR else who
     rule = step.firing.name.partition(":")[0]
     dull = rule in ROUTINE and (
         ROUTINE[rule] is None or ROUTINE[rule] in [u.name for u in step.urgent]
@@ -112,7 +113,7 @@ def _set(mask: int) -> str:
 
 def _events(number: int, step: Step, path: Path, after: dict[str, Any]) -> Iterator[Message | Note]:
     rule = step.firing.name.partition(":")[0]
-    lane = COORDINATOR if subject(step.firing) == "the coordinator" else subject(step.firing)
+    lane = COORDINATOR if subject(step.firing) == THE_COORDINATOR else subject(step.firing)
     if rule in TIMERS:
         whom = f" of {member(step.firing.me)}" if step.firing.name in TO_MEMBER else ""
         yield Note(number, lane, rule.replace("_", " ") + whom, "timer")
