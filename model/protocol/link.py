@@ -1,10 +1,9 @@
 """The connection of one member to the coordinator: one queue, answered in order.
 
-A JoinGroup or SyncGroup that the coordinator parks holds up everything behind it. `request` and
-`answer` exist only inside a step: what is sent over an idle connection is handled, and what is
-answered is received, in the step that sent it (nothing can come between, because nobody else sees
-the message). The exception is the place between a JoinGroup's answer and the SyncGroup that it
-causes: there the member stops, or the sync timer would have nothing to fire on.
+A JoinGroup or SyncGroup that the coordinator parks holds up all requests behind it. A request that
+is sent over an idle connection is handled, and its answer received, in the step that sends it:
+nothing can come between, because only the two ends see the message. There is one exception: the
+SyncGroup that follows a JoinGroup answer is a step of its own, or the sync timer could never fire.
 """
 
 from __future__ import annotations
@@ -17,25 +16,27 @@ from groupcheck.model.protocol.messages import Answer, JoinGroup, Request, SyncG
 
 @frozen
 class Link:
-    """`parked` waits at the coordinator, `queue` stands unread behind it, `late` is a request of an
-    earlier connection that is still to arrive.
+    """The connection of one member."""
 
-    `orphaned`: the coordinator will never answer `parked` (a later request took its place, or its
-    member was removed while it synced). `live` tells whether `request` came over this connection or
-    over one that is gone, whose answers nobody reads.
-    """
-
+    # The request that waits for its answer at the coordinator.
     parked: JoinGroup | SyncGroup | None = None
+    # The coordinator will never answer `parked`: another request has taken its place, or its member
+    # was removed while it waited in SyncGroup.
     orphaned: bool = False
+    # Requests that stand behind `parked`, in order; the coordinator has not read them.
     queue: tuple[Request, ...] = ()
+    # A request of an earlier connection that has not arrived yet.
     late: Request | None = None
+    # Inside a step: the request that the coordinator handles now.
     request: Request | None = None
+    # `request` came over this connection. False: over one that is gone, whose answers nobody reads.
     live: bool = True
+    # Inside a step: the answer that the member receives now.
     answer: Answer | None = None
 
     @property
     def idle(self) -> bool:
-        """Is a request that is sent now read at once?"""
+        """Would the coordinator read at once a request that is sent now?"""
         return self.parked is None and not self.queue
 
 
@@ -47,22 +48,20 @@ def send(link: Link, request: Request) -> Link:
 
 
 def send_into_the_void(link: Link, request: Request) -> Link:
-    """The request is handled in this step, but its connection is gone: a new one stands in its
-    place.
-    """
+    """The request is handled in this step, but its connection is gone; the member has a new one."""
     return Link(late=link.late, request=request, live=False)
 
 
 def reply(link: Link, answer: Answer) -> Link:
-    """Answers the request at hand."""
+    """Answers the request that is being handled."""
     if link.live:
         return but(link, request=None, answer=answer)
     return but(link, request=None, live=True)
 
 
 def park(link: Link, request: JoinGroup | SyncGroup) -> Link:
-    """The request at hand waits for its answer. One from a dead connection takes the place of the
-    living one, which is then never answered.
+    """Parks the request that is being handled. One from a dead connection takes the place of the
+    same member's parked request of the same kind, which is then never answered.
     """
     if link.live:
         return but(link, request=None, parked=request, orphaned=False)
@@ -101,7 +100,7 @@ def orphan(link: Link, kind: type[JoinGroup] | type[SyncGroup], id: int) -> Link
 
 
 def mentions(link: Link, id: int) -> bool:
-    """Does some message on this connection, or a late one, still carry the id? Then the number may
-    not be given to somebody else.
+    """Does a message on this connection, or a late one, still carry the id? Then no other member
+    may get the same number.
     """
     return any(getattr(r, "id", None) == id for r in (link.parked, link.late, *link.queue))

@@ -1,7 +1,7 @@
-"""Requests of the group APIs and their answers, reduced to the fields on which somebody decides.
+"""Requests of the group APIs and their answers, reduced to the fields that decide something.
 
-A member id is written as a small number that is unique among the ids that one process was given
-(`clientId-UUID` in Kafka); `NO_ID` is the empty string of a member that has none yet.
+A member id (`clientId-UUID` in Kafka) is a small number, unique among the ids that one process was
+given; `NO_ID` is the empty string that a member without an id sends.
 `NO_GENERATION` is Kafka's -1.
 """
 
@@ -17,18 +17,16 @@ NO_GENERATION = -1
 
 @frozen
 class JoinGroup:
-    """`claimed` is the generation inside the subscription bytes (version 2 and newer, KIP-792): by
-    it, a re-join counts as unchanged or not.
-    """
-
     id: int
+    # The generation inside the subscription (version 2 and newer, KIP-792). A member that joins
+    # again with another one has changed its subscription.
     claimed: int = NO_GENERATION
 
 
 @frozen
 class SyncGroup:
-    """The leader's plan is not carried: it is chosen when its append commits (nobody can see it
-    before).
+    """The leader's SyncGroup does not carry the assignment: that is chosen when its append commits,
+    because nobody can see it before.
     """
 
     id: int
@@ -48,18 +46,17 @@ class LeaveGroup:
 
 @frozen
 class OffsetCommit:
-    """Of the watched partition; `offset` is the next record to read."""
+    """A commit of the watched partition."""
 
     id: int
     generation: int
+    # The next record to read.
     offset: int
 
 
 @frozen
 class Store:
-    """The half of an OffsetCommit that is left when the coordinator has accepted it: writing the
-    offset.
-    """
+    """An OffsetCommit that the coordinator has accepted and not written yet."""
 
     commit: OffsetCommit
 
@@ -69,12 +66,14 @@ Request = JoinGroup | SyncGroup | Heartbeat | LeaveGroup | OffsetCommit | Store
 
 @frozen
 class Answer:
-    """The answer to `request`. `id` and `generation` of a JoinGroup answer, `share` (partitions as
-    a bit mask) of a SyncGroup answer.
-    """
+    """An answer, together with its request."""
 
     request: Request
+    # Kafka's error code.
     code: int = NONE
+    # The member's id; only of a JoinGroup or SyncGroup.
     id: int = NO_ID
+    # The group's generation; only of a JoinGroup or SyncGroup.
     generation: int = NO_GENERATION
+    # The member's partitions, as a bit mask; only of a SyncGroup.
     share: int = 0

@@ -1,9 +1,10 @@
 """The member: the classic consumer with its poll thread and its heartbeat thread (protocol.md 2;
 Kafka: AbstractCoordinator, ConsumerCoordinator).
 
-What is left out because nobody could tell: backoffs; a heartbeat while the connection is busy, or
-once the member knows that it must re-join (its answer would change nothing); that a request is
-retried (not sending it yet is the same). A crashed process is one that has not started.
+Some things are left out because they make no difference: backoffs; a heartbeat while the connection
+is busy, or once the member knows that it must join again (its answer would change nothing); the
+retry of a request (the same as not having sent it yet). A process that has crashed is the same as
+one that has not started.
 """
 
 from __future__ import annotations
@@ -54,48 +55,53 @@ class Member(IntEnum):
 
 
 class Prepare(IntEnum):
-    """How far the poll thread is on its way to JoinGroup: onJoinPrepare needed, its commit
-    answered, done; or a SyncGroup to send.
-    """
+    """How far the poll thread has come in a round."""
 
+    # onJoinPrepare has not run in this round.
     NEEDED = 0
+    # onJoinPrepare has sent its commit; the partitions are not given up yet.
     COMMITTED = 1
+    # onJoinPrepare has run.
     DONE = 2
+    # JoinGroup was answered; SyncGroup is the next request.
     SYNC = 3
 
     __hash__ = int.__hash__
 
 
-NOTHING = -1
+NOTHING = -1  # `Client.granted` of a member that waits for no onJoinComplete
 RETRIABLE = (COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)
 
 
 @frozen
 class Client:
-    """`owned`: partitions that it would fetch, as a bit mask. `rejoin`: told to re-join (meaningful
-    in STABLE). `failed`: it stopped with this code.
-
-    `granted`: the share of a SyncGroup answer whose onJoinComplete has not run yet, or NOTHING.
-    `position`: the next record of the watched partition (-1: not owned, or not fetched yet);
-    `dirty`: it is not committed. `closing`: its last LeaveGroup stands behind a parked request.
-    """
+    """One member. A process that has not started is `Client()`."""
 
     state: Member = Member.UNJOINED
+    # The generation that it believes to be in; NO_GENERATION after a reset.
     generation: int = NO_GENERATION
+    # Its member id, or NO_ID.
     id: int = NO_ID
     prepare: Prepare = Prepare.NEEDED
+    # It was told to join again (rejoinNeeded). Only in STABLE.
     rejoin: bool = False
+    # The partitions that it believes to own and would fetch, as a bit mask.
     owned: int = 0
+    # Its share in a SyncGroup answer whose onJoinComplete has not run yet, or NOTHING.
     granted: int = NOTHING
+    # The next record of the watched partition; -1: not owned, or its offset is not fetched yet.
     position: int = -1
+    # `position` was processed up to, but is not committed.
     dirty: bool = False
+    # The error code with which it has stopped, or NONE.
     failed: int = NONE
+    # It is closing, and its LeaveGroup stands behind a parked request.
     closing: bool = False
 
 
 def reset(client: Client, everything: bool) -> Client:
-    """resetStateAndGeneration: the generation is forgotten, with `everything` the member id too;
-    what is owned stays until the next poll.
+    """resetStateAndGeneration: the member forgets its generation and, with `everything`, its member
+    id. It owns its partitions until the next poll.
     """
     everything = everything or client.granted != NOTHING
     return but(
@@ -110,14 +116,14 @@ def reset(client: Client, everything: bool) -> Client:
 
 
 def give_up(client: Client) -> Client:
-    """onPartitionsRevoked (or onPartitionsLost, if the generation is gone) of everything."""
+    """The member gives up all partitions: onPartitionsRevoked, or onPartitionsLost if it has lost
+    its generation.
+    """
     return but(client, owned=0, position=-1, dirty=False)
 
 
 def install(client: Client) -> Client:
-    """onJoinComplete: the share is the member's own now, the committed offset is still to be
-    fetched.
-    """
+    """onJoinComplete: the member owns its share, and has not fetched the committed offset yet."""
     return but(
         client,
         owned=client.granted,
@@ -129,7 +135,7 @@ def install(client: Client) -> Client:
 
 
 def wants_to_join(client: Client) -> bool:
-    """rejoinNeededOrPending, in a poll that may send JoinGroup."""
+    """Would a poll send JoinGroup (rejoinNeededOrPending)?"""
     return (
         not client.failed
         and not client.closing
@@ -140,14 +146,14 @@ def wants_to_join(client: Client) -> bool:
 
 
 def must_commit_first(client: Client, scope: Scope) -> bool:
-    """onJoinPrepare commits what was processed, as long as the member is STABLE."""
+    """Does onJoinPrepare commit what was processed? It does so only while the member is STABLE."""
     stable = client.state == Member.STABLE and client.prepare == Prepare.NEEDED
     return scope.autocommit and stable and client.position >= 0 and client.dirty
 
 
 def joining(client: Client) -> tuple[Client, JoinGroup]:
-    """The member with its JoinGroup; unless onJoinPrepare has run for this round, everything is
-    given up first.
+    """The member with the JoinGroup that it sends. It gives up its partitions first, unless
+    onJoinPrepare has run in this round.
     """
     if client.prepare != Prepare.DONE:
         client = give_up(client)
@@ -160,7 +166,9 @@ def committing(client: Client) -> tuple[Client, OffsetCommit]:
 
 
 def can_commit(client: Client) -> bool:
-    """maybeAutoCommitOffsetsAsync in poll, or the application's own commit: only while STABLE."""
+    """May the member commit (maybeAutoCommitOffsetsAsync in poll, or the application itself)? Only
+    while STABLE.
+    """
     return (
         client.state == Member.STABLE
         and client.granted == NOTHING
@@ -175,9 +183,7 @@ def can_commit(client: Client) -> bool:
 
 @rule("committed_first", "sent")
 def send_join(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
-    """The member polls and must (re-)join: it commits, gives up its partitions, and sends
-    JoinGroup.
-    """
+    """The member polls and must join: it commits, gives up its partitions, and sends JoinGroup."""
     if wants_to_join(client) and link.idle:
         if must_commit_first(client, scope):
             after, commit = committing(client)
@@ -215,7 +221,7 @@ def send_commit(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
 
 @rule
 def send_heartbeat(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
-    """The heartbeat thread asks whether all is well."""
+    """The heartbeat thread sends a heartbeat."""
     enabled = client.state in (Member.COMPLETING, Member.STABLE) and client.prepare != Prepare.SYNC
     if enabled and not client.rejoin and link.idle:
         yield client, send(link, Heartbeat(client.id, client.generation))
@@ -223,8 +229,8 @@ def send_heartbeat(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
 
 @rule(when=lambda link: link.orphaned)
 def request_timeout(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
-    """The coordinator never answers this request: the member gives up waiting, connects anew and
-    tries again.
+    """The coordinator never answers the parked request: the member stops waiting, connects again
+    and tries again.
     """
     yield client, Link(late=link.late)
 
@@ -248,7 +254,7 @@ def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
     assert isinstance(request, JoinGroup)
     same = (
         client.id in (request.id, NO_ID) and client.generation == request.claimed
-    )  # joining in one step, it does not know its id yet
+    )  # a member that joins in one step does not know its id yet
     if answer.code == NONE and client.state != Member.PREPARING:
         yield "ignored", client, link
     elif answer.code == NONE:
@@ -313,8 +319,8 @@ def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str,
     when=lambda link: link.answer is not None and isinstance(link.answer.request, Heartbeat),
 )
 def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
-    """HeartbeatResponseHandler: 27 counts as a good heartbeat and asks a STABLE member to re-join;
-    other errors reset if nothing changed meanwhile.
+    """HeartbeatResponseHandler: 27 counts as a good heartbeat and tells a STABLE member to join
+    again; other errors reset the member if its generation has not changed meanwhile.
     """
     answer, link = _take(link)
     request = answer.request
@@ -344,8 +350,8 @@ def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, 
     ),
 )
 def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
-    """OffsetCommitResponseHandler: a refusal of an old generation is harmless only while the member
-    waits for its JoinGroup; later it resets the new one.
+    """OffsetCommitResponseHandler: the refusal of a commit of an old generation is harmless only
+    while the member waits for its JoinGroup; later it resets the new generation.
     """
     answer, link = _take(link)
     request = answer.request.commit if isinstance(answer.request, Store) else answer.request
@@ -372,13 +378,13 @@ def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Lin
 
 @urgent(when=lambda link: link.answer is not None and isinstance(link.answer.request, LeaveGroup))
 def leave_answer(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
-    """LeaveGroup is one shot: whatever the answer is, the member has reset itself before."""
+    """The member has reset itself when it sent LeaveGroup; the answer changes nothing."""
     yield client, _take(link)[1]
 
 
 @urgent(when=lambda client: client.closing)
 def closed(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
-    """Nothing that it has sent is unanswered any more: the process ends, another may start in its
+    """All requests of a closing member are answered: its process ends, and another may start in its
     place.
     """
     if link.idle and link.request is None:

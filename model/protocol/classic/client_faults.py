@@ -1,4 +1,4 @@
-"""What can happen to a member and to its connection, each for one unit of the budget."""
+"""Faults of a member and of its connection. Each spends one unit of the budget."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Labelled = tuple[str, Client, Link, Budget]
 
 
 def sends(client: Client, scope: Scope) -> Iterator[tuple[Client, Request]]:
-    """What the member may send next over an idle connection and (heartbeats apart, whose answer
-    changes nothing) how it then stands.
+    """The requests that the member may send next over an idle connection, each with the member as
+    it is then. Heartbeats are left out: a lost or late one changes nothing.
     """
     if wants_to_join(client):
         if must_commit_first(client, scope):
@@ -42,14 +42,14 @@ def sends(client: Client, scope: Scope) -> Iterator[tuple[Client, Request]]:
 
 
 def _unanswered(before: Client, after: Client, request: Request) -> Client:
-    """Sent, and the connection is gone before the answer: a commit is tried again, a join starts
-    over with the ids it has.
+    """The member whose connection breaks before the answer: it tries a commit again, and joins
+    again with the id that it has.
     """
     return but(before, prepare=Prepare.NEEDED) if isinstance(request, OffsetCommit) else after
 
 
 def stopped(client: Client) -> bool:
-    """A process that has not started (or was started anew): there is nothing to break."""
+    """Has the process not started (or started again)? Then no fault can concern it."""
     return client == Client()
 
 
@@ -62,8 +62,8 @@ def crash(client: Client, link: Link, budget: Budget) -> Iterator[Outcome]:
 
 @rule("heard", "behind", "unheard", when=lambda budget: budget.allows("close"))
 def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
-    """The member closes. Behind a parked request its LeaveGroup is read when that is answered, or
-    the member does not wait so long.
+    """The member closes. Behind a parked request, its LeaveGroup is read once that request is
+    answered, or never if the member does not wait so long.
     """
     if (
         client.id == NO_ID
@@ -71,7 +71,7 @@ def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
         or client.failed
         or (link.queue and link.parked is None)
     ):
-        return  # what has been sent is read first
+        return  # the coordinator reads first what was sent before
     spent = budget.spend("close")
     if link.idle:
         yield "heard", Client(), send_into_the_void(link, LeaveGroup(client.id)), spent
@@ -84,13 +84,13 @@ def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
 
 @rule("heard", "unheard", when=lambda budget: budget.allows("poll_timeout"))
 def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
-    """The application did not poll in time: the heartbeat thread leaves the group; the application
-    holds its partitions until it polls again.
+    """The application does not poll in time: the heartbeat thread leaves the group, but the
+    application holds its partitions until it polls again.
     """
     if client.state not in (Member.COMPLETING, Member.STABLE):
         return
     spent = budget.spend("poll_timeout")
-    if client.prepare != Prepare.SYNC:  # nothing overtakes the SyncGroup, but both may be lost
+    if client.prepare != Prepare.SYNC:  # LeaveGroup cannot overtake SyncGroup, but both may be lost
         yield "heard", reset(client, True), send(link, LeaveGroup(client.id)), spent
     if spent.allows("lose_request"):
         yield "unheard", reset(client, True), Link(late=link.late), spent.spend("lose_request")
@@ -98,10 +98,10 @@ def poll_timeout(client: Client, link: Link, budget: Budget) -> Iterator[Labelle
 
 @rule("commit", "sync", when=lambda budget: budget.allows("lose_request"))
 def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Labelled]:
-    """The commit before revoking never arrives, and the member goes on without it; or the
-    SyncGroup, and it joins again.
+    """The commit before revoking never arrives, and the member goes on without it; or its SyncGroup
+    never arrives, and it joins again.
 
-    A lost JoinGroup, Heartbeat or other OffsetCommit is the same as one not sent yet.
+    A lost JoinGroup, Heartbeat or other OffsetCommit is the same as one that is not sent yet.
     """
     if client.prepare == Prepare.SYNC and link.parked is None:
         yield (
@@ -122,8 +122,8 @@ def lose_request(client: Client, link: Link, budget: Budget, scope: Scope) -> It
 
 @rule(when=lambda budget: budget.allows("lose_response"))
 def lose_response(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
-    """A request is handled, its answer lost with the connection; so is what stands unread behind
-    one that was parked.
+    """The coordinator handles a request, but its answer is lost with the connection. Requests that
+    stand unread on the connection are lost, too.
     """
     if link.idle:
         for after, request in sends(client, scope):
@@ -145,8 +145,8 @@ def disconnect(client: Client, link: Link, budget: Budget) -> Iterator[Outcome]:
 
 @rule(when=lambda budget: budget.allows("delay_request"))
 def delay_request(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
-    """A request is held up on a connection that the member then gives up. (A late heartbeat or
-    fetch changes nothing.)
+    """A request is held up on a connection that the member then gives up. (A late heartbeat changes
+    nothing.)
     """
     if link.idle and link.late is None:
         for after, request in sends(client, scope):
@@ -166,8 +166,8 @@ def delay_request(client: Client, link: Link, budget: Budget, scope: Scope) -> I
 
 @rule(when=lambda budget: budget.allows("late_commit"))
 def late_commit(client: Client, link: Link, budget: Budget, scope: Scope) -> Iterator[Outcome]:
-    """The application commits once more after JoinGroup was sent (some clients do): the commit
-    stands behind the parked request.
+    """The application commits once more after JoinGroup was sent, as some clients do: the commit
+    waits behind the parked request.
     """
     if (
         link.idle

@@ -1,9 +1,9 @@
-"""The classic coordinator's answers to requests (protocol.md 1.4 to 1.10): one rule an API, each
+"""How the classic coordinator answers requests (protocol.md 1.4 to 1.10): one rule for each API,
 over (core, seats[i], link[i]).
 
 Kafka: GroupMetadataManager (classicGroupJoin, classicGroupSync, classicGroupHeartbeat,
-classicGroupLeave) and OffsetMetadataManager; the old GroupCoordinator.scala behaves the same unless
-a rule says otherwise. Assumed: the group exists, sizes and timeouts are in range, no ACLs.
+classicGroupLeave) and OffsetMetadataManager; the old GroupCoordinator.scala does the same unless a
+rule says otherwise. The group exists, sizes and timeouts are in range, and there are no ACLs.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ from groupcheck.model.protocol.messages import (
 )
 
 Outcome = tuple[str, Core, Seats, Link]
-NEVER_TOLD = 100
+NEVER_TOLD = 100  # the first id of those that the coordinator gives to dead connections
 
 
 def _new_id(seats: Seats, link: Link) -> int:
     """The smallest number that no seat, no message on its way and no record still carries.
 
-    An id that goes to a dead connection nobody will ever use: it is taken from numbers of its own,
-    for the member at the other end may hold one of the small numbers that the coordinator has
-    already forgotten.
+    An id for a dead connection is taken from a range of its own, because no member will ever use
+    it, and the member that has sent the request may hold a small number that the coordinator has
+    forgotten.
     """
     id = 0 if link.live else NEVER_TOLD
     while (
@@ -71,8 +71,8 @@ def _new_id(seats: Seats, link: Link) -> int:
 
 
 def accepts(core: Core, seat: Seat | None, scope: Scope) -> bool:
-    """The size rule of KIP-389 (acceptJoiningMember): pending ids are not counted, known members
-    may come back.
+    """Does the size of the group allow this join (KIP-389, acceptJoiningMember)? Pending ids do not
+    count, and known members may come back.
     """
     if scope.max_size is None or core.phase == Phase.EMPTY:
         return True
@@ -93,8 +93,8 @@ def accepts(core: Core, seat: Seat | None, scope: Scope) -> bool:
     when=lambda link: isinstance(link.request, JoinGroup),
 )
 def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    """A member wants to be in the group. First without an id: it is given one and must come again
-    (KIP-394). Then it waits for the round.
+    """A member wants to join the group. If it has no id, it gets one and must send JoinGroup again
+    (KIP-394). Then its request is parked until the round completes.
     """
     request = link.request
     assert isinstance(request, JoinGroup)
@@ -124,8 +124,8 @@ def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
 
 
 def agrees(core: Core, seats: Seats, scope: Scope) -> bool:
-    """The protocol rule (supportsProtocols): some assignor of the joiner's list is supported by all
-    members; an Empty group takes any.
+    """Do all members support an assignor that the joiner lists (supportsProtocols)? An Empty group
+    takes any.
     """
     if not core.support or core.phase == Phase.EMPTY:
         return True
@@ -147,8 +147,8 @@ def _too_many(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Ou
 def _add(
     core: Core, seats: Seats, link: Link, id: int, request: JoinGroup, scope: Scope
 ) -> Outcome:
-    """addMemberAndRebalance: the newcomer is parked with the five-minute timer; the round starts,
-    or may now complete. The first one leads.
+    """addMemberAndRebalance: the new member's request is parked, with the five-minute timer. A
+    round starts, or the running one may complete. The first member leads.
     """
     if not core.members:
         core, seats = but(core, led=True, leader_parked=True), but(seats, leader=id)
@@ -170,8 +170,8 @@ def _add(
 def _join_again(
     core: Core, seats: Seats, link: Link, seat: Seat, scope: Scope
 ) -> Iterator[Outcome]:
-    """A known member: parked in a running round; answered at once if nothing changed; otherwise (or
-    if it leads a Stable group) a new round.
+    """A known member joins: it is parked in a running round, and answered at once if nothing has
+    changed. Otherwise, or if it leads a Stable group, a new round starts.
     """
     request = link.request
     assert isinstance(request, JoinGroup)
@@ -213,8 +213,8 @@ def _join_again(
     when=lambda link: isinstance(link.request, SyncGroup),
 )
 def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    """A member asks for its share: it waits until the leader's plan is written, or has it at once
-    in a Stable group.
+    """A member asks for its share: it waits until the leader's assignment is written, or gets it at
+    once in a Stable group.
     """
     request = link.request
     assert isinstance(request, SyncGroup)
@@ -253,8 +253,8 @@ def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
     when=lambda link: isinstance(link.request, Heartbeat),
 )
 def heartbeat(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
-    """A member says that it lives, and hears whether a round is running or whether it is still
-    known.
+    """A member shows that it lives, and hears whether it is still a member and whether a round is
+    running.
     """
     request = link.request
     assert isinstance(request, Heartbeat)
@@ -272,8 +272,8 @@ def heartbeat(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
 
 @urgent("unknown", "pending", "left", when=lambda link: isinstance(link.request, LeaveGroup))
 def leave_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    """A member leaves. In the new coordinator the leaving of an id that never joined counts as well
-    and starts a round in a Stable group.
+    """A member leaves. In the new coordinator, an id that has not joined can leave too, which
+    starts a round in a Stable group.
     """
     request = link.request
     assert isinstance(request, LeaveGroup)
@@ -292,7 +292,7 @@ def leave_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[
 
 
 def _forget(link: Link, seat: Seat, id: int) -> Link:
-    """A removed member's parked JoinGroup is answered, its parked SyncGroup never is (seen on the
+    """A removed member's parked JoinGroup is answered; its parked SyncGroup never is (seen on the
     real coordinator).
     """
     if seat.join:
@@ -308,8 +308,8 @@ def _forget(link: Link, seat: Seat, id: int) -> Link:
     when=lambda link: isinstance(link.request, OffsetCommit),
 )
 def offset_commit(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
-    """A member commits: refused unless it is a member and of the current generation. That it owns
-    the partition is never checked.
+    """A member commits. The commit is refused unless it comes from a member of the current
+    generation; whether that owns the partition is never checked.
     """
     request = link.request
     assert isinstance(request, OffsetCommit)

@@ -1,5 +1,5 @@
-"""Where the protocol may rest: a state in which nobody can move any more must be one of these, or
-it is a deadlock.
+"""The states in which the protocol may rest. Any other state in which no rule can fire is a
+deadlock.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 
 
 def _in_place(state: Any, i: int) -> bool:
-    """Is member i where it wants to be: in the current generation, or stopped by a fatal error?"""
+    """Is member i in the current generation, or stopped by a fatal error?"""
     client = state.client[i]
     seat = state.seats[i][client.id]
     current = client.state == Member.STABLE and client.generation == state.core.generation
@@ -22,7 +22,7 @@ def _in_place(state: Any, i: int) -> bool:
 
 @end
 def settled(state: Any) -> bool:
-    """The group is at rest and so is every member."""
+    """The group and all members are at rest."""
     return state.core.phase in (Phase.STABLE, Phase.EMPTY) and all(
         _in_place(state, i) for i in range(len(state.client))
     )
@@ -30,15 +30,13 @@ def settled(state: Any) -> bool:
 
 @end
 def edge_of_the_scope(state: Any, scope: Scope) -> bool:
-    """The round after the last generation of the scope is not completed."""
+    """A round waits that would begin one generation more than the scope has."""
     return bool(state.core.phase == Phase.PREPARING and state.core.generation >= scope.generations)
 
 
 @end
 def waits_for_a_timer(state: Any) -> bool:
-    """The coordinator still has a timer running that would go on, but the budget has no such fault
-    left.
-    """
+    """A timer of the coordinator still runs, but the budget has no such fault left."""
     core = state.core
     joins = core.phase == Phase.PREPARING and not core.initial and not core.all_joined
     silent = any(

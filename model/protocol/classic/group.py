@@ -39,8 +39,8 @@ class Phase(IntEnum):
 
 @frozen
 class Errand:
-    """What a walk over all seats does (see `walks`): all that its visits need of the group, and what
-    they find. Each kind is a subclass.
+    """What a walk over all seats does (see `walks`), with all that its visits need of the group and
+    all that they find. Each kind is a subclass.
     """
 
 
@@ -126,7 +126,7 @@ class Core:
     # The faults of `faults.REMEMBERED` that are still possible: the group remembers some values
     # only because one of these could read them.
     keeps: tuple[str, ...] = ()
-    # Inside a step: the errand of the walk to begin. Several: the coordinator is free to choose one.
+    # Inside a step: the errand of the walk to begin. Of several, the coordinator may choose any.
     errands: tuple[Errand, ...] = ()
 
     @property

@@ -1,9 +1,8 @@
-"""Offsets of one watched partition: what is committed, and (as a ghost that nobody in the protocol
-can see) what has been processed.
+"""Offsets of one watched partition: what is committed, and what has been processed.
 
-Every fact about offsets here concerns one partition, so one is watched: under `range` every
-partition in turn (an initial state for each), under `any` one stands for all. Processing is in
-order, so that the processed records are those below `processed`.
+Every promise about offsets concerns a single partition, so only one is watched: under `range` each
+partition in turn (there is an initial state for each), under `any` one stands for all. Records are
+processed in order, so that the processed ones are those below `processed`.
 """
 
 from __future__ import annotations
@@ -21,19 +20,20 @@ from groupcheck.model.protocol.messages import Answer, Store
 
 @frozen
 class Offsets:
-    """`committed`: what an OffsetFetch returns. `processed`: records that some application has
-    finished, by whoever.
-    """
+    """The offsets of the watched partition."""
 
+    # Which partition is watched; it never changes.
     watched: int = 0
+    # The committed offset, as an OffsetFetch returns it.
     committed: int = 0
+    # How many records some member has processed. A ghost: no rule of the protocol decides by it.
     processed: int = 0
 
 
 @urgent("forwards", "again", "backwards", when=lambda link: isinstance(link.request, Store))
 def store_offset(link: Link, offsets: Offsets) -> Iterator[tuple[str, Link, Offsets]]:
-    """The accepted commit is written: the last writer wins, offsets may go backwards. A commit
-    whose append fails is retried: the same as not sent yet.
+    """The accepted commit is written: the last writer wins, and offsets may go backwards. A commit
+    whose append fails is retried, which is the same as not having sent it yet.
     """
     request = link.request
     assert isinstance(request, Store)
@@ -52,8 +52,8 @@ def store_offset(link: Link, offsets: Offsets) -> Iterator[tuple[str, Link, Offs
     when=lambda client: client.owned and client.position < 0 and client.prepare != Prepare.COMMITTED
 )
 def fetch_offset(client: Client, offsets: Offsets) -> Iterator[tuple[Client, Offsets]]:
-    """A newly assigned partition starts at the committed offset (OffsetFetch is never fenced in a
-    classic group).
+    """The member starts a newly assigned partition at the committed offset. (OffsetFetch is never
+    fenced in a classic group.)
     """
     if client.owned >> offsets.watched & 1:
         yield but(client, position=offsets.committed, dirty=False), offsets

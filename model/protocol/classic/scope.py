@@ -60,8 +60,8 @@ class Scope:
     )
     assignor: str = _bound(
         Factory(lambda self: "any" if self.partitions is None else "range", takes_self=True),
-        "How the leader assigns partitions. If not given: `range` if partitions are given, otherwise"
-        " `any`, which proves more.",
+        "How the leader assigns partitions. If not given: `range` if partitions are given,"
+        " otherwise `any`, which proves more.",
     )
     max_size: int | None = _bound(None, "group.max.size (KIP-389).")
     two_step: bool = _bound(
@@ -140,8 +140,8 @@ class Scope:
             self.must_be_few(1, 2, self.partition_count)
 
     def must_be_few(self, members: int, among: int, partitions: int) -> None:
-        """Raises `ScopeError` if `any` has too many ways to give so many `members` their shares,
-        `among` those who share the partitions.
+        """Raises `ScopeError` if `any` has too many ways to give these `members` their shares;
+        `among` is the number of members that share the partitions.
         """
         ways = (members + (members < among)) ** partitions
         if self.assignor == "any" and ways > MOST_OUTCOMES:
@@ -186,7 +186,5 @@ class Scope:
         return Budget(tuple((name, n) for name, n in self.faults if n))
 
     def has(self, fault: str) -> bool:
-        """Can this fault happen at all in the scope? What only it could read is a dead value
-        otherwise.
-        """
+        """Can this fault happen in the scope?"""
         return self.budget.allows(fault)

@@ -44,7 +44,7 @@ FAULTS = (
     "delay_request",
     "late_commit",
 )
-LOST = {  # what is sent and never read
+LOST = {  # requests that are sent and never arrive
     "lose_request:commit": "OffsetCommit",
     "lose_request:sync": "SyncGroup",
     "close:unheard": "LeaveGroup",
@@ -59,7 +59,7 @@ ANSWERS = {
 
 
 def story(path: Path) -> Story:
-    """The story of a path; it knows nothing of what breaks at its end."""
+    """The story of a path, without the promise that breaks at its end."""
     states = [_named(path, s) for s in path.states]
     members = range(len(states[0]["client"]))
     lanes = (Lane(COORDINATOR, "coordinator"), *(Lane(member(i), member(i), i) for i in members))
@@ -136,9 +136,7 @@ def _events(number: int, step: Step, path: Path, after: dict[str, Any]) -> Itera
 def _messages(
     number: int, step: Step, firing: Firing, code: int | None, after: dict[str, Any]
 ) -> Iterator[Message]:
-    """The arrows of one urgent outcome; `code`: what the coordinator has answered last in this
-    step.
-    """
+    """The arrows of one urgent outcome. `code`: the coordinator's last answer in this step."""
     handler, _, label = firing.name.partition(":")
     if handler not in REQUESTS and handler not in ANSWERS:
         return
@@ -161,7 +159,7 @@ def _messages(
 
 
 def _arrival(path: Path, number: int, me: int | None) -> int | None:
-    """The step in which a request that was held up arrives, if it does."""
+    """The step in which a request that is held up arrives; None if it never does."""
     later = enumerate(path.steps[number:], number + 1)
     return next(
         (
@@ -178,8 +176,8 @@ def _phases(states: list[dict[str, Any]]) -> Iterator[Span]:
 
 
 def _owned(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
-    """For each partition: from when to when member i owns it, and from when to when it only
-    believes so.
+    """For each partition, the spans in which member i owns it, and those in which it only believes
+    so.
     """
     bits = max(s["client"][i].owned for s in states).bit_length()
     for p in range(bits):

@@ -1,8 +1,8 @@
-"""What the coordinator does by itself (protocol.md 1.11 to 1.13): timers that fire, appends that
-commit or fail.
+"""What the coordinator does by itself (protocol.md 1.11 to 1.13): timers fire, appends commit or
+fail.
 
-Time is left out: a timer that is armed may fire, whatever else could happen first. Timers that only
-some faults can outrun spend a budget; the initial delay and the commit of an append happen freely.
+There is no time: a timer that runs may fire, whatever else could happen first. A timer that fires
+only if something went wrong spends a fault; the initial delay and the commit of an append are free.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from groupcheck.model.protocol.messages import JoinGroup
 
 @rule(when=lambda core: core.appending)
 def append_committed(core: Core, scope: Scope) -> Iterator[Core]:
-    """The leader's assignment is replicated: everybody who waits gets it."""
+    """The leader's assignment is replicated: all members that wait get their shares."""
     yield assign(core, scope)
 
 
 @rule(when=lambda core: core.appending)
 def append_failed(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
-    """The leader's assignment could not be written: who waits in SyncGroup gets 15, a new round
-    starts.
+    """The leader's assignment could not be written: parked SyncGroups are answered 15, and a new
+    round starts.
     """
     if budget.allows("append_failure"):
         yield prepare(core, COORDINATOR_NOT_AVAILABLE), budget.spend("append_failure")
@@ -37,8 +37,8 @@ def append_failed(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
 
 @rule("over", "extended", when=lambda core: core.phase == Phase.PREPARING and core.initial)
 def initial_delay(core: Core, scope: Scope) -> Iterator[tuple[str, Core]]:
-    """The initial delay of a group that was empty is over (KIP-134); if somebody was added
-    meanwhile it may be extended, within the rebalance timeout.
+    """The initial delay of a group that was Empty is over (KIP-134). If a member was added
+    meanwhile, it may be extended, within the rebalance timeout.
     """
     if core.generation < scope.generations:
         yield "over", complete(core, scope)
@@ -55,11 +55,11 @@ def initial_delay(core: Core, scope: Scope) -> Iterator[tuple[str, Core]]:
 def rebalance_timeout(
     core: Core, budget: Budget, scope: Scope
 ) -> Iterator[tuple[str, Core, Budget]]:
-    """The round waits no longer for members that have not joined. With no member left the timeout
-    is 0: it fires although ids are pending.
+    """The round stops waiting for members that have not joined. With no member left the timeout is
+    0, and it fires although ids are pending.
 
-    When the last one that was missing is rejected for the group's size, nothing else than this
-    timer goes on with those who wait.
+    If the last member that was missing is rejected because of the group's size, only this timer
+    ends the round for the others.
     """
     if core.generation < scope.generations:
         if not core.members:
@@ -72,8 +72,8 @@ def rebalance_timeout(
 
 @rule(when=lambda core: core.deadline)
 def sync_timeout(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
-    """Members that have not sent SyncGroup since the round completed are removed, in a Stable group
-    too; a new round starts.
+    """Members that have not sent SyncGroup since the round completed are removed, even if the group
+    is Stable; a new round starts.
     """
     if core.due and budget.allows("sync_timeout"):
         yield prepare(core, expel=True), budget.spend("sync_timeout")
@@ -83,8 +83,8 @@ def sync_timeout(core: Core, budget: Budget) -> Iterator[tuple[Core, Budget]]:
 def session_timeout(
     core: Core, seats: Seats, budget: Budget, scope: Scope
 ) -> Iterator[tuple[str, Core, Seats, Budget]]:
-    """Nothing was heard from a member, or from an id that was handed out: it is removed. A parked
-    request counts as a sign of life.
+    """The coordinator has heard nothing from a member, or of an id that was handed out, and removes
+    it. A parked request counts as a sign of life.
     """
     for id, seat in seats:
         if seat.armed and not seat.join and not seat.sync:
@@ -99,8 +99,8 @@ def session_timeout(
 def new_member_timeout(
     core: Core, seats: Seats, link: Link, budget: Budget, scope: Scope
 ) -> Iterator[tuple[Core, Seats, Link, Budget]]:
-    """A new member has waited for five minutes: it is removed although its JoinGroup is parked,
-    which is answered 25.
+    """A new member has waited for five minutes: it is removed, and its parked JoinGroup is answered
+    25.
     """
     for id, seat in seats:
         if seat.new and seat.armed and budget.allows("new_member_timeout"):
@@ -122,7 +122,7 @@ def read_next(link: Link) -> Iterator[Link]:
 
 @rule(when=lambda link: link.late is not None)
 def late_request(link: Link) -> Iterator[Link]:
-    """A request of an earlier connection arrives after all; nobody will read its answer."""
+    """A request of an earlier connection arrives late; nobody reads its answer."""
     yield but(link, request=link.late, live=False, late=None)
 
 
