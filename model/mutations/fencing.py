@@ -11,14 +11,13 @@ from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS
-from groupcheck.model.protocol.link import Link, reply
+from groupcheck.model.protocol.link import Link, handled, reply
 from groupcheck.model.protocol.messages import Answer, Heartbeat, OffsetCommit, Store, SyncGroup
 
 
 @seeded(coordinator.heartbeat)
 def _any_generation_beats(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
-    request = link.request
-    assert isinstance(request, Heartbeat)
+    request = handled(link, Heartbeat)
     if not is_member(seats[request.id]) or request.generation == core.generation:
         yield from coordinator.heartbeat.call(core, seats, link)
     elif core.phase == Phase.PREPARING:
@@ -39,8 +38,7 @@ def _beats_in_a_round(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]
 
 @seeded(coordinator.sync_group)
 def _any_generation_syncs(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    request = link.request
-    assert isinstance(request, SyncGroup)
+    request = handled(link, SyncGroup)
     if not is_member(seats[request.id]):
         yield from coordinator.sync_group.call(core, seats, link, scope)
         return
@@ -57,8 +55,7 @@ def _any_generation_syncs(core: Core, seats: Seats, link: Link, scope: Scope) ->
 @seeded(coordinator.offset_commit)
 def _any_generation_commits(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
     for label, *values in coordinator.offset_commit.call(core, seats, link):
-        request = link.request
-        assert isinstance(request, OffsetCommit)
+        request = handled(link, OffsetCommit)
         if label == "illegal_generation" and core.phase != Phase.COMPLETING:
             yield "accepted", core, seats, but(link, request=Store(request))
         else:
@@ -67,8 +64,7 @@ def _any_generation_commits(core: Core, seats: Seats, link: Link) -> Iterator[Ou
 
 @seeded(coordinator.offset_commit)
 def _commits_while_syncing(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
-    request = link.request
-    assert isinstance(request, OffsetCommit)
+    request = handled(link, OffsetCommit)
     if core.phase == Phase.COMPLETING and is_member(seats[request.id]):
         yield "accepted", core, seats, but(link, request=Store(request))
     else:

@@ -24,7 +24,7 @@ from groupcheck.model.protocol.classic.group import Core, Errand, Seats, Walk
 from groupcheck.model.protocol.classic.rounds import Complete, Restart
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
-from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.link import Link, handled
 from groupcheck.model.protocol.messages import JoinGroup
 
 
@@ -49,8 +49,7 @@ def _member_at_once(core: Core, seats: Seats, link: Link, scope: Scope) -> Itera
 
 @seeded(coordinator.join_group)
 def _counted_twice(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    request = link.request
-    assert isinstance(request, JoinGroup)
+    request = handled(link, JoinGroup)
     seat = seats[request.id]
     known = seats if seat is None else seats.put(request.id, but(seat, join=False))
     yield from coordinator.join_group.call(core, known, link, scope)
@@ -105,7 +104,7 @@ def _leader_not_loaded(walk: Walk[Reload], seats: Seats, link: Link, scope: Scop
         lost = loaded.leader is not None
         others = tuple((id, seat) for id, seat in loaded if id != loaded.leader)
         errand = but(after.errand, change=after.errand.change - lost)
-        yield but(after, errand=errand), loaded.now(others), fresh
+        yield but(after, errand=errand), but(loaded, ids=others), fresh
 
 
 @seeded(walks.end_walk)

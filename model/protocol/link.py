@@ -8,10 +8,14 @@ SyncGroup that follows a JoinGroup answer is a step of its own, or the sync time
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from attrs import frozen
 
 from groupcheck.model.engine import but
 from groupcheck.model.protocol.messages import Answer, JoinGroup, Request, SyncGroup
+
+R = TypeVar("R", bound=Request)
 
 
 @frozen
@@ -50,6 +54,12 @@ def send(link: Link, request: Request) -> Link:
 def send_into_the_void(link: Link, request: Request) -> Link:
     """The request is handled in this step, but its connection is gone; the member has a new one."""
     return Link(late=link.late, request=request, live=False)
+
+
+def handled(link: Link, kind: type[R]) -> R:
+    """The request that is being handled, which is of this kind."""
+    assert isinstance(link.request, kind)
+    return link.request
 
 
 def reply(link: Link, answer: Answer) -> Link:

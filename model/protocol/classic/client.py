@@ -26,7 +26,7 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.link import Link, send
+from groupcheck.model.protocol.link import Link, R, send
 from groupcheck.model.protocol.messages import (
     NO_GENERATION,
     NO_ID,
@@ -249,9 +249,7 @@ def request_timeout(client: Client, link: Link) -> Iterator[tuple[Client, Link]]
 )
 def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
     """JoinGroupResponseHandler."""
-    answer, link = _take(link)
-    request = answer.request
-    assert isinstance(request, JoinGroup)
+    answer, request, link = _take(link, JoinGroup)
     same = (
         client.id in (request.id, NO_ID) and client.generation == request.claimed
     )  # a member that joins in one step does not know its id yet
@@ -289,9 +287,7 @@ def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
 )
 def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str, Client, Link]]:
     """SyncGroupResponseHandler. Code 14 has no branch there and is fatal to the caller of poll."""
-    answer, link = _take(link)
-    request = answer.request
-    assert isinstance(request, SyncGroup)
+    answer, request, link = _take(link, SyncGroup)
     same = (client.id, client.generation) == (request.id, request.generation)
     if answer.code == NONE:
         if client.state == Member.COMPLETING and same:
@@ -322,9 +318,7 @@ def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, 
     """HeartbeatResponseHandler: 27 counts as a good heartbeat and tells a STABLE member to join
     again; other errors reset the member if its generation has not changed meanwhile.
     """
-    answer, link = _take(link)
-    request = answer.request
-    assert isinstance(request, Heartbeat)
+    answer, request, link = _take(link, Heartbeat)
     same = (client.id, client.generation) == (request.id, request.generation)
     if answer.code == NONE:
         yield "well", client, link
@@ -353,9 +347,7 @@ def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Lin
     """OffsetCommitResponseHandler: the refusal of a commit of an old generation is harmless only
     while the member waits for its JoinGroup; later it resets the new generation.
     """
-    answer, link = _take(link)
-    request = answer.request.commit if isinstance(answer.request, Store) else answer.request
-    assert isinstance(request, OffsetCommit)
+    answer, request, link = _take(link, OffsetCommit)
     same = (client.id, client.generation) == (request.id, request.generation)
     held = but(client, dirty=client.position >= 0)
     if answer.code == NONE:
@@ -379,7 +371,7 @@ def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Lin
 @urgent(when=lambda link: link.answer is not None and isinstance(link.answer.request, LeaveGroup))
 def leave_answer(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
     """The member has reset itself when it sent LeaveGroup; the answer changes nothing."""
-    yield client, _take(link)[1]
+    yield client, but(link, answer=None)
 
 
 @urgent(when=lambda client: client.closing)
@@ -391,9 +383,13 @@ def closed(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
         yield Client(), link
 
 
-def _take(link: Link) -> tuple[Answer, Link]:
-    assert link.answer is not None
-    return link.answer, but(link, answer=None)
+def _take(link: Link, kind: type[R]) -> tuple[Answer, R, Link]:
+    """The answer that the member receives, its request, and the link afterwards."""
+    answer = link.answer
+    assert answer is not None
+    request = answer.request.commit if isinstance(answer.request, Store) else answer.request
+    assert isinstance(request, kind)
+    return answer, request, but(link, answer=None)
 
 
 POLL_RULES = (send_join, send_sync, join_complete, send_commit, send_heartbeat, request_timeout)

@@ -37,7 +37,7 @@ from groupcheck.model.protocol.codes import (
     REBALANCE_IN_PROGRESS,
     UNKNOWN_MEMBER_ID,
 )
-from groupcheck.model.protocol.link import Link, deliver, mentions, orphan, park, reply
+from groupcheck.model.protocol.link import Link, deliver, handled, mentions, orphan, park, reply
 from groupcheck.model.protocol.messages import (
     NO_ID,
     Answer,
@@ -96,11 +96,10 @@ def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
     """A member wants to join the group. If it has no id, it gets one and must send JoinGroup again
     (KIP-394). Then its request is parked until the round completes.
     """
-    request = link.request
-    assert isinstance(request, JoinGroup)
+    request = handled(link, JoinGroup)
     seat = seats[request.id]
     if not accepts(core, seat, scope):
-        yield from _too_many(core, seats, link, scope)
+        yield from _too_many(core, seats, link, request, scope)
     elif not agrees(core, seats, scope):
         yield "inconsistent", core, seats, reply(link, Answer(request, INCONSISTENT_GROUP_PROTOCOL))
     elif request.id == NO_ID:
@@ -120,7 +119,7 @@ def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
     elif not seat.member:
         yield _add(but(core, pending=core.pending - 1), seats, link, request.id, request, scope)
     else:
-        yield from _join_again(core, seats, link, seat, scope)
+        yield from _join_again(core, seats, link, seat, request, scope)
 
 
 def agrees(core: Core, seats: Seats, scope: Scope) -> bool:
@@ -135,9 +134,9 @@ def agrees(core: Core, seats: Seats, scope: Scope) -> bool:
     )
 
 
-def _too_many(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[Outcome]:
-    request = link.request
-    assert isinstance(request, JoinGroup)
+def _too_many(
+    core: Core, seats: Seats, link: Link, request: JoinGroup, scope: Scope
+) -> Iterator[Outcome]:
     if seats[request.id] is not None:
         core, seats = remove(core, seats, request.id, scope)
         core = succeed(core)
@@ -168,13 +167,11 @@ def _add(
 
 
 def _join_again(
-    core: Core, seats: Seats, link: Link, seat: Seat, scope: Scope
+    core: Core, seats: Seats, link: Link, seat: Seat, request: JoinGroup, scope: Scope
 ) -> Iterator[Outcome]:
     """A known member joins: it is parked in a running round, and answered at once if nothing has
     changed. Otherwise, or if it leads a Stable group, a new round starts.
     """
-    request = link.request
-    assert isinstance(request, JoinGroup)
     leads = seats.leader == request.id
     same = seat.claimed == request.claimed and not (seat.loaded and len(seats.listed) > 1)
     unchanged = same and (core.phase == Phase.COMPLETING or not leads)
@@ -216,8 +213,7 @@ def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
     """A member asks for its share: it waits until the leader's assignment is written, or gets it at
     once in a Stable group.
     """
-    request = link.request
-    assert isinstance(request, SyncGroup)
+    request = handled(link, SyncGroup)
     seat = seats[request.id]
     if seat is None or not seat.member or core.phase == Phase.EMPTY:
         yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
@@ -256,8 +252,7 @@ def heartbeat(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
     """A member shows that it lives, and hears whether it is still a member and whether a round is
     running.
     """
-    request = link.request
-    assert isinstance(request, Heartbeat)
+    request = handled(link, Heartbeat)
     if not is_member(seats[request.id]) or (
         request.generation == core.generation and core.phase == Phase.EMPTY
     ):
@@ -275,8 +270,7 @@ def leave_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[
     """A member leaves. In the new coordinator, an id that has not joined can leave too, which
     starts a round in a Stable group.
     """
-    request = link.request
-    assert isinstance(request, LeaveGroup)
+    request = handled(link, LeaveGroup)
     seat = seats[request.id]
     if seat is None:
         yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
@@ -311,8 +305,7 @@ def offset_commit(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
     """A member commits. The commit is refused unless it comes from a member of the current
     generation; whether that owns the partition is never checked.
     """
-    request = link.request
-    assert isinstance(request, OffsetCommit)
+    request = handled(link, OffsetCommit)
     if not is_member(seats[request.id]) or core.phase == Phase.EMPTY:
         yield "unknown", core, seats, reply(link, Answer(request, UNKNOWN_MEMBER_ID))
     elif request.generation != core.generation:

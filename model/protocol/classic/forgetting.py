@@ -61,7 +61,7 @@ def forget(walk: Walk[Forget], seats: Seats, scope: Scope) -> Iterator[tuple[Wal
         (id, but(seat, due=seat.due and not errand.settled, new=seat.new and newcomers))
         for id, seat in seats
     ]
-    yield walk.passed(errand, scope), seats.now(tuple(ids))
+    yield walk.passed(errand, scope), but(seats, ids=tuple(ids))
 
 
 def forgotten(errand: Forget, core: Core, scope: Scope) -> Iterator[Core]:

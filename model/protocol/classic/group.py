@@ -186,7 +186,7 @@ class Seats:
     def put(self, id: int, seat: Seat) -> Seats:
         """The seats with this one added, or in place of the one of the same id."""
         others = [(k, s) for k, s in self.ids if k != id]
-        return self.now(tuple(sorted([*others, (id, seat)], key=lambda pair: pair[0])))
+        return but(self, ids=tuple(sorted([*others, (id, seat)], key=lambda pair: pair[0])))
 
     def drop(self, id: int) -> Seats:
         """The seats without this id, which no longer leads."""
@@ -195,10 +195,6 @@ class Seats:
             ids=tuple([(k, s) for k, s in self.ids if k != id]),
             leader=None if self.leader == id else self.leader,
         )
-
-    def now(self, ids: tuple[tuple[int, Seat], ...]) -> Seats:
-        """The same group record, with other ids in memory."""
-        return but(self, ids=ids)
 
     def recorded(self, members: Record) -> Seats:
         """A group record is written with these members, and with the leader if it is one of

@@ -14,7 +14,7 @@ from attrs import frozen
 from groupcheck.model.engine import but, rule, urgent
 from groupcheck.model.protocol.classic.client import Client, Prepare
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.link import Link, reply
+from groupcheck.model.protocol.link import Link, handled, reply
 from groupcheck.model.protocol.messages import Answer, Store
 
 
@@ -35,8 +35,7 @@ def store_offset(link: Link, offsets: Offsets) -> Iterator[tuple[str, Link, Offs
     """The accepted commit is written: the last writer wins, and offsets may go backwards. A commit
     whose append fails is retried, which is the same as not having sent it yet.
     """
-    request = link.request
-    assert isinstance(request, Store)
+    request = handled(link, Store)
     offset = request.commit.offset
     label = (
         "forwards"

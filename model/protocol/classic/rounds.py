@@ -103,7 +103,7 @@ def send_back(
             claimed = seat.claimed if seat.join else NO_GENERATION
             seat = but(seat, sync=False, due=False, share=0, claimed=claimed)
         kept.append((id, seat))
-    yield walk.passed(errand, scope), seats.now(tuple(kept)), link
+    yield walk.passed(errand, scope), but(seats, ids=tuple(kept)), link
 
 
 def restarted(errand: Restart, core: Core, scope: Scope) -> Iterator[Core]:

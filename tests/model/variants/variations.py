@@ -109,7 +109,7 @@ def with_old_assignments_kept(scope: Scope) -> Spec:
             (id, but(s, share=old[id].share, claimed=old[id].claimed) if s.member else s)
             for id, s in after["seats"]
         ]
-        return {**after, "seats": after["seats"].now(tuple(kept))}
+        return {**after, "seats": but(after["seats"], ids=tuple(kept))}
 
     return rebuilt(spec(scope), [outcomes_changed(send_back, change)])
 
