@@ -181,8 +181,8 @@ def test_every_link_of_the_readme_leads_to_a_file():
 
 def test_the_worked_step_of_the_architecture_is_one_that_the_model_takes():
     text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    table = text[text.index("## One step, rule by rule") : text.index("## One log line")]
-    told = re.findall(r"^\| `([a-z_:]+)`(?:, (\d))? \| `([^`]+)`", table, re.M)
+    section = text[text.index("## One step, rule by rule") : text.index("## One log line")]
+    told = re.findall(r"^- `([a-z_:]+)`(?:, (\d))? in `([^`]+)`", section, re.M)
     steps = [(name, int(me) if me else None) for name, me, _ in told]
     spec = load("classic").spec(Scope(members=2, generations=2, assignor="range"))
     semantics = Semantics(spec)
