@@ -48,15 +48,10 @@ def _unanswered(before: Client, after: Client, request: Request) -> Client:
     return but(before, prepare=Prepare.NEEDED) if isinstance(request, OffsetCommit) else after
 
 
-def stopped(client: Client) -> bool:
-    """Has the process not started (or started again)? Then no fault can concern it."""
-    return client == Client()
-
-
 @rule(when=lambda budget: budget.allows("crash"))
 def crash(client: Client, link: Link, budget: Budget) -> Iterator[Outcome]:
     """The process dies; another may start in its place."""
-    if not stopped(client):
+    if client != Client():  # it has started
         yield Client(), Link(late=link.late), budget.spend("crash")
 
 

@@ -5,7 +5,8 @@ ownership, generations.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from itertools import groupby
+from typing import Any, Literal, TypeVar
 
 from groupcheck.model.engine.verdict import Firing, Path, Step
 from groupcheck.model.protocol.classic.group import is_member
@@ -23,6 +24,7 @@ from groupcheck.model.protocol.classic.telling import (
 from groupcheck.model.protocol.codes import name_of
 from groupcheck.model.protocol.story import Era, Lane, Line, Message, Note, Span, Story
 
+V = TypeVar("V")
 ROUTINE = {"send_heartbeat": "heartbeat_answer:well", "fetch_offset": None}
 TIMERS = (
     "initial_delay",
@@ -70,7 +72,9 @@ def story(path: Path) -> Story:
         events += list(_events(number, step, path, after))
         if after["core"].generation > before["core"].generation:
             eras.append(Era(number, f"generation {after['core'].generation}"))
-    spans = [*_phases(states), *(span for i in members for span in _owned(states, i))]
+    phases = _runs([str(s["core"].phase) for s in states])
+    spans = [Span(COORDINATOR, since, until, phase, "phase") for since, until, phase in phases]
+    spans += [span for i in members for span in _owned(states, i)]
     return Story("classic group", lanes, lines, events, spans, eras)
 
 
@@ -171,29 +175,19 @@ def _arrival(path: Path, number: int, me: int | None) -> int | None:
     )
 
 
-def _phases(states: list[dict[str, Any]]) -> Iterator[Span]:
-    yield from _spans(COORDINATOR, [str(s["core"].phase) for s in states], "phase")
-
-
 def _owned(states: list[dict[str, Any]], i: int) -> Iterator[Span]:
     """For each partition, the spans in which member i owns it, and those in which it only believes
     so.
     """
     bits = max(s["client"][i].owned for s in states).bit_length()
     for p in range(bits):
-        kinds = [
-            "" if not s["client"][i].owned >> p & 1 else "owns" if _current(s, i) else "stale"
+        kinds: list[Literal["owns", "stale"] | None] = [
+            None if not s["client"][i].owned >> p & 1 else "owns" if _current(s, i) else "stale"
             for s in states
         ]
-        for span in _spans(member(i), kinds, "owns"):
-            if span.text:
-                yield Span(
-                    span.lane,
-                    span.since,
-                    span.until,
-                    f"p{p}",
-                    "stale" if span.text == "stale" else "owns",
-                )
+        for since, until, kind in _runs(kinds):
+            if kind:
+                yield Span(member(i), since, until, f"p{p}", kind)
 
 
 def _current(state: dict[str, Any], i: int) -> bool:
@@ -203,10 +197,12 @@ def _current(state: dict[str, Any], i: int) -> bool:
     )
 
 
-def _spans(lane: str, values: list[str], kind: Any) -> Iterator[Span]:
-    """Runs of equal values; a value that begins in state k begins in step k."""
+def _runs(values: list[V]) -> Iterator[tuple[int, int | None, V]]:
+    """Runs of equal values: the step in which each begins (0 for the first), the step in which it
+    ends (None for the last), and the value. One that begins in state k begins in step k.
+    """
     since = 0
-    for k in range(1, len(values) + 1):
-        if k == len(values) or values[k] != values[since]:
-            yield Span(lane, since, None if k == len(values) else k, values[since], kind)
-            since = k
+    for value, run in groupby(values):
+        until = since + len(list(run))
+        yield since, until if until < len(values) else None, value
+        since = until
