@@ -1,5 +1,5 @@
-"""A path told for people: lanes, lines, messages, notes, bars and the broken fact, with no word of
-how they are shown.
+"""A path told for people: lanes, lines, messages, notes, bars and the broken fact, whatever they
+are shown with.
 
 A variant turns a `Path` into a `Story`; texts, pictures and tables are made of nothing else, so
 they serve every protocol.
@@ -23,111 +23,104 @@ def _all(values: Sequence[object]) -> tuple[object, ...]:
 
 @frozen
 class Lane:
-    """One vertical lane. `name` is how the others refer to it, `title` is shown, `me` the index of
-    its array slots (None: not a member).
-    """
+    """One vertical lane."""
 
+    # How the others refer to it.
     name: str
+    # What is shown.
     title: str
+    # The index of its array slots; None: not a member.
     me: int | None = None
 
 
 @frozen
 class Line:
-    """One step in words: `words` is a whole sentence with its subject, e.g. "member 2 sends
-    JoinGroup and is parked".
-
-    `lane`: whose step it is. `changes`: short texts such as "generation 1 -> 2". `telling` False:
-    routine (a heartbeat that changes nothing), in the table but not in the paragraph. `when`: a
-    time stamp, where a log gave one.
-    """
+    """One step in words."""
 
     step: int
+    # Whose step it is.
     lane: str
+    # A whole sentence with its subject, such as "member 2 sends JoinGroup and is parked".
     words: str
+    # Short texts such as "generation 1 -> 2".
     changes: tuple[str, ...] = ()
+    # False: routine (a heartbeat that changes nothing), in the table but not in the prose.
     telling: bool = True
-    when: str = ""
 
 
 @frozen
 class Message:
-    """An arrow between lanes, sent in `step`; it arrives in the same step, or at the beginning of
-    step `until`; `lost`: never.
-    """
+    """An arrow between lanes."""
 
+    # The step that sends it.
     step: int
     source: str
     target: str
     text: str
+    # The step at whose beginning it arrives; None: it arrives in the step that sends it.
     until: int | None = None
+    # It never arrives.
     lost: bool = False
 
 
 @frozen
 class Note:
-    """Something that happens in one lane: `kind` "event", "timer" (it fired) or "fault" (what the
-    scope's budget allows).
-    """
+    """Something that happens in one lane."""
 
     step: int
     lane: str
     text: str
+    # "timer": one that fired; "fault": what the scope's budget allows.
     kind: Literal["event", "timer", "fault"] = "event"
 
 
 @frozen
 class Span:
-    """A bar along a lane from step `since` (0: from the beginning) to step `until` in which it ends
-    (None: to the end of the picture).
-
-    `kind`: "owns" (a member owns, or believes to own, what `text` names: one span for each
-    partition, the same text for the same partition in every lane), "stale" (it still believes so,
-    but its generation is over), "phase" (a state, e.g. of the coordinator).
-    """
+    """A bar along a lane."""
 
     lane: str
+    # The steps in which it begins (0: it is there from the beginning) and ends (None: it lasts to
+    # the end of the picture).
     since: int
     until: int | None
+    # The partition or the state. The same partition has the same text in every lane.
     text: str
+    # "owns": a member owns, or believes that it owns, a partition; "stale": it still believes so,
+    # but its generation is over; "phase": a state, such as the coordinator's.
     kind: Literal["owns", "stale", "phase"] = "owns"
 
 
 @frozen
 class Era:
-    """A line across all lanes at the end of `step`: "generation 2"."""
+    """A line across all lanes at the end of a step."""
 
     step: int
+    # Such as "generation 2".
     text: str
 
 
 @frozen
 class Mark:
-    """The broken fact: in which step, in which lanes (empty: all), and what it is."""
+    """The broken fact."""
 
     step: int
+    # In which lanes it is marked; empty: in all.
     lanes: tuple[str, ...]
     text: str
 
 
 @frozen
 class Story:
-    """What happened along a path, for every way of showing it. `lines` has one entry for each step,
-    in order; `prose` may be empty.
-    """
+    """What happened along a path, for every way of showing it."""
 
-    title: str
     lanes: tuple[Lane, ...] = field(converter=_all)
+    # One for each step, in order.
     lines: tuple[Line, ...] = field(converter=_all)
     events: tuple[Message | Note, ...] = field(default=(), converter=_all)
     spans: tuple[Span, ...] = field(default=(), converter=_all)
     eras: tuple[Era, ...] = field(default=(), converter=_all)
     marks: tuple[Mark, ...] = field(default=(), converter=_all)
-    prose: str = ""
 
     def lane(self, name: str) -> Lane:
-        """The lane of this name. Raises `KeyError` where there is none."""
-        for lane in self.lanes:
-            if lane.name == name:
-                return lane
-        raise KeyError(name)
+        """The lane of this name, which exists."""
+        return next(lane for lane in self.lanes if lane.name == name)

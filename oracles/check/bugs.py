@@ -85,7 +85,7 @@ def write_parquet(found: Sequence[Found], path: Path) -> None:
 
 
 def view(found: Sequence[Found], told_whole: bool) -> Group:
-    """Each bug with its paragraph, and with its steps too where `told_whole`."""
+    """Each bug with what it broke, and with its steps too where `told_whole`."""
     parts: list[Any] = []
     for one in found:
         m = one.mutation
@@ -111,7 +111,10 @@ def view(found: Sequence[Found], told_whole: bool) -> Group:
                 f"{m.invariant} breaks at depth {one.told.depth}, {one.result.verdict.states:,}"
                 " states"
             )
-            parts += [Text(f"    {printable(where)}"), Text(f"    {printable(one.told.prose)}\n")]
+            parts += [
+                Text(f"    {printable(where)}"),
+                Text(f"    {printable(one.told.sentence)}\n"),
+            ]
     fell = sum(one.fell for one in found)
     parts.append(Text(f"{fell} of {len(found)} bugs found"))
     return Group(*parts)

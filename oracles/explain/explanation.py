@@ -1,45 +1,58 @@
-"""A counterexample explained: its story with the broken fact marked, and one paragraph that says
-who did what and which promise broke.
+"""A counterexample explained: one sentence that says what broke for whom, and the story of the
+path with that fact marked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import groupby
 
 import attrs
 
+from groupcheck.invariants.sentences import SENTENCES, Broken, sentence
 from groupcheck.model.engine import Spec, StepInvariant
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import DEADLOCK, Path, Violation
 from groupcheck.model.protocol.story import Line, Mark, Story
 from groupcheck.oracles.explain.subject import Subject
-from groupcheck.oracles.explain.witness import witness
+from groupcheck.oracles.explain.witness import Witness, witness
 
-__all__ = ["Explanation", "broken_along", "explain", "paragraph", "retell", "without_subject"]
+__all__ = ["Explanation", "Row", "broken_along", "explain", "paragraph", "retell", "rows"]
 
 WHY = " Why: "  # what follows it in a statement is the reason
+STUCK = "Nothing can happen any more."
 
 
 @attrs.frozen
 class Explanation:
-    """A path told: its story (with the broken fact marked), its paragraph, and the promise that it
-    breaks (`invariant` empty: none).
-
-    `source` says where the promise stands, `depth` at which step it breaks, `key` replays the path,
-    `evidence` are the values that break it.
-    `trouble`: why the variant could not tell the path itself.
-    """
+    """A path told: its story, and the promise that it breaks, if it breaks one."""
 
     story: Story
+    # The path in sentences; the last one is `sentence`.
     prose: str
     path: Path
+    # What replays the path.
     key: str
+    # What broke, for whom.
+    sentence: str = ""
+    # The name of the promise that breaks; empty: none.
     invariant: str = ""
     statement: str = ""
+    # Where the promise stands: a KIP, a ticket, a class of Kafka.
     source: str = ""
+    # The step at which it breaks.
     depth: int = 0
+    # The values that break it, as the model has them.
     evidence: tuple[str, ...] = ()
+    # Why the variant could not tell the path itself.
     trouble: str = ""
+    # The spec is the user's own: whoever reads this knows its slots.
+    own: bool = False
+
+    @property
+    def promise(self) -> str:
+        """What should have been true."""
+        return self.statement.partition(WHY)[0]
 
     @property
     def why(self) -> str:
@@ -56,6 +69,20 @@ class Explanation:
         )
 
 
+@attrs.frozen
+class Row:
+    """A row of the table of steps: one step, or several in a row that are alike."""
+
+    # `3`, or `4 to 15`.
+    steps: str
+    # Who acts, and what happens, without the subject.
+    who: str
+    words: str
+    changes: tuple[str, ...]
+    # What breaks here; empty in most rows.
+    broken: tuple[str, ...]
+
+
 def explain(about: Subject, violation: Violation) -> Explanation:
     """The story of a violation. Its last line is the step that breaks the invariant."""
     path = violation.path
@@ -65,27 +92,43 @@ def explain(about: Subject, violation: Violation) -> Explanation:
     lanes = tuple(
         lane.name for lane in story.lanes if lane.me is not None and lane.me in seen.indexes
     )
-    who = _and([story.lane(name).title for name in lanes])
-    fact = f"{violation.invariant} is broken" + (f" by {who}" if who else "")
-    if violation.invariant == DEADLOCK:
-        fact = "nothing can happen any more"
-    if not any(m.step == len(path.steps) for m in story.marks):
-        story = attrs.evolve(story, marks=(*story.marks, Mark(len(path.steps), lanes, fact)))
     statement = " ".join(violation.statement.split())
-    closing = f"Now {fact}" + (f": {statement.partition(WHY)[0]}" if statement else ".")
-    prose = " ".join(filter(None, (_opening(path), story.prose or paragraph(story), closing)))
-    source = promise.source if promise else ""
+    if violation.invariant == DEADLOCK:
+        told = fact = STUCK
+    elif about.variant is not None and violation.invariant in SENTENCES:
+        told = fact = _sentence(about, violation, seen)
+    else:
+        who = _and([story.lane(name).title for name in lanes])
+        fact = f"{violation.invariant} is broken" + (f" by {who}" if who else "")
+        told = f"{fact}: {statement.partition(WHY)[0]}" if statement else f"{fact}."
     return Explanation(
-        story,
-        prose,
+        attrs.evolve(story, marks=(*story.marks, Mark(len(path.steps), lanes, fact))),
+        " ".join(filter(None, (_opening(path), paragraph(story), told))),
         path,
         violation.key,
+        told,
         violation.invariant,
         statement,
-        source,
+        promise.source if promise else "",
         violation.depth,
         seen.evidence,
         trouble,
+        about.variant is None,
+    )
+
+
+def _sentence(about: Subject, violation: Violation, seen: Witness) -> str:
+    named = Semantics(about.spec).named
+    steps = violation.path.steps
+    return sentence(
+        violation.invariant,
+        Broken(
+            named(seen.before),
+            named(seen.after),
+            seen.indexes,
+            steps[-1].firing.me if steps else None,
+            about.spec.scope,
+        ),
     )
 
 
@@ -94,23 +137,18 @@ def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
     once as it is if it breaks none.
     """
     statements = {p.name: p.statement for p in about.spec.invariants}
+    see = Semantics(about.spec)
     told = []
     for name, step in sorted(
         broken_along(about.spec, path).items(), key=lambda item: (item[1], item[0])
     ):
         part = attrs.evolve(path, steps=path.steps[:step])
-        told.append(
-            explain(
-                about,
-                Violation(
-                    name, statements.get(name, ""), step, part, Semantics(about.spec).key(part)
-                ),
-            )
-        )
+        broken = Violation(name, statements.get(name, ""), step, part, see.key(part))
+        told.append(explain(about, broken))
     if told:
         return tuple(told)
     story, trouble = about.story(path)
-    return (Explanation(story, story.prose or paragraph(story), path, key, trouble=trouble),)
+    return (Explanation(story, paragraph(story), path, key, trouble=trouble),)
 
 
 def _opening(path: Path) -> str:
@@ -155,40 +193,38 @@ def broken_along(spec: Spec, path: Path) -> dict[str, int]:
 
 
 def paragraph(story: Story) -> str:
-    """The telling lines as sentences: up to three things that one does in a row are joined, and the
-    last one is named as such.
-    """
-    groups: list[list[Line]] = []
-    for line in story.lines:
-        if not line.telling and line is not story.lines[-1]:
-            continue
-        if groups and groups[-1][0].lane == line.lane and len(groups[-1]) < 3:
-            groups[-1].append(line)
-        else:
-            groups.append([line])
-    sentences = []
-    for k, group in enumerate(groups):
-        lead = (
-            "First "
-            if k == 0 and len(groups) > 1
-            else "Finally "
-            if k == len(groups) - 1 and k
-            else "Then "
-            if k
-            else ""
+    """The lines as sentences, without those of routine."""
+    lines = [line for line in story.lines if line.telling or line is story.lines[-1]]
+    leads = ["Then "] * len(lines)
+    if len(lines) > 1:
+        leads[0], leads[-1] = "First ", "Finally "
+    elif lines:
+        leads[0] = ""
+    told = (lead + line.words.rstrip(".") for lead, line in zip(leads, lines))
+    return " ".join(f"{text[:1].upper()}{text[1:]}." for text in told)
+
+
+def rows(story: Story) -> Iterator[Row]:
+    """The table of steps. Steps in a row that say the same and change nothing share a row."""
+
+    def alike(line: Line) -> object:
+        return line.step if line.changes else (line.lane, line.words)
+
+    for _, group in groupby(story.lines, alike):
+        first, *more = group
+        last = more[-1] if more else first
+        who = story.lane(first.lane).title
+        words = _without_subject(first.words, who)
+        yield Row(
+            f"{first.step} to {last.step}" if more else f"{first.step}",
+            who,
+            f"{words} ({len(more) + 1} times)" if more else words,
+            first.changes,
+            tuple(m.text for m in story.marks if first.step <= m.step <= last.step),
         )
-        text = lead + _joined(group, story.lane(group[0].lane).title)
-        sentences.append(text[:1].upper() + text[1:] + ".")
-    return " ".join(sentences)
 
 
-def _joined(group: Sequence[Line], subject: str) -> str:
-    """Lines of one lane as one sentence, its subject said once."""
-    first, *rest = (line.words.rstrip(".") for line in group)
-    return first + "".join(", then " + without_subject(words, subject) for words in rest)
-
-
-def without_subject(words: str, subject: str) -> str:
+def _without_subject(words: str, subject: str) -> str:
     """The words of a line without who does it, where they begin with that."""
     for start in (f"{subject}: ", f"{subject} ", f"the {subject} "):
         if words.startswith(start):
@@ -196,5 +232,5 @@ def without_subject(words: str, subject: str) -> str:
     return words
 
 
-def _and(names: Sequence[str]) -> str:
+def _and(names: list[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

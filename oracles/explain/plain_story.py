@@ -42,7 +42,7 @@ def plain_story(spec: Spec, path: Path, tell: Tell | None = None) -> Story:
         lines.append(Line(number, lane.name, words, told_changes(path, before, step)))
         notes.append(Note(number, lane.name, step.firing.name.replace("_", " ")))
         before = step.state
-    return Story(spec.name, lanes, lines, notes)
+    return Story(lanes, lines, notes)
 
 
 def plain_lanes(spec: Spec) -> tuple[Lane, ...]:

@@ -18,11 +18,14 @@ LONGEST = 240  # of one value
 
 @frozen
 class Witness:
-    """`indexes` of the arrays' elements that break the promise; `evidence`: what it saw, one text
-    for each value.
-    """
+    """Who breaks a promise, and how that looks from inside the model."""
 
+    # The states before and after what breaks it: the last step of the path, or one firing in it.
+    before: State
+    after: State
+    # The indexes of the arrays' elements that break it; empty where it concerns all.
     indexes: tuple[int, ...] = ()
+    # What the promise saw, one text for each value.
     evidence: tuple[str, ...] = ()
 
 
@@ -32,14 +35,16 @@ def witness(spec: Spec, violation: Violation) -> Witness:
     """
     promise = next((p for p in spec.invariants if p.name == violation.invariant), None)
     see = Semantics(spec)
+    states = violation.path.states
+    before, after = states[-2:] if len(states) > 1 else (*states, *states)
     if isinstance(promise, Predicate):
-        return _of_state(see, promise, violation.path.states[-1])
-    if isinstance(promise, StepInvariant) and violation.path.steps:
-        return _of_step(see, promise, violation.path.states[-2], violation.path.steps[-1])
-    return Witness()
+        return _of_state(see, promise, before, after)
+    if isinstance(promise, StepInvariant):
+        return _of_step(see, promise, before, violation.path.steps[-1])
+    return Witness(before, after)
 
 
-def _of_state(see: Semantics, promise: Predicate, state: State) -> Witness:
+def _of_state(see: Semantics, promise: Predicate, before: State, state: State) -> Witness:
     binding = next((b for b in see.instances(promise) if not see.evaluate(promise, b, state)), {})
     evidence = []
     for name, var in promise.places:
@@ -50,7 +55,7 @@ def _of_state(see: Semantics, promise: Predicate, state: State) -> Witness:
             )
             shown = place(name, index if array else None)
             evidence.append(f"{shown} = {brief(see.argument(name, index, state), LONGEST)}")
-    return Witness(tuple(binding.values()), tuple(dict.fromkeys(evidence)))
+    return Witness(before, state, tuple(binding.values()), tuple(dict.fromkeys(evidence)))
 
 
 def _of_step(see: Semantics, promise: StepInvariant, before: State, step: Step) -> Witness:
@@ -62,10 +67,9 @@ def _of_step(see: Semantics, promise: StepInvariant, before: State, step: Step) 
                 if slot in promise.slots
                 for name, a, b in changes(place(slot, index), x, y)
             ]
-            return Witness(
-                () if firing.me is None else (firing.me,), (f"the outcome {firing.name}", *told)
-            )
-    return Witness()
+            who = () if firing.me is None else (firing.me,)
+            return Witness(old, new, who, (f"the outcome {firing.name}", *told))
+    raise AssertionError(f"{promise.name} is not broken in this step")
 
 
 def _inside(

@@ -64,14 +64,8 @@ def run(
     if as_json:
         sys.stdout.writelines(replay_text(reports))
         return exit_code(reports)
-    from rich.console import Console
-
     from groupcheck.oracles.replay.text import replay_view
-    from groupcheck.oracles.show.text import as_plain
+    from groupcheck.oracles.show.text import show
 
-    view = replay_view(reports)
-    if sys.stdout.isatty():
-        Console(highlight=False).print(view)
-    else:
-        sys.stdout.write(as_plain(view))
+    show(replay_view(reports))
     return exit_code(reports)

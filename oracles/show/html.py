@@ -6,10 +6,20 @@ from __future__ import annotations
 
 import hashlib
 
-from groupcheck.oracles.explain.explanation import Explanation, without_subject
+from attrs import frozen
+
+from groupcheck.oracles.explain.explanation import Explanation, rows
 from groupcheck.oracles.show.pages import render
 from groupcheck.oracles.show.report import Report
-from groupcheck.oracles.show.swimlane import draw
+from groupcheck.oracles.show.swimlane import NARROW, Picture, draw
+
+
+@frozen
+class Pictures:
+    """The same story for a wide screen and for a phone; the style sheet shows one of them."""
+
+    wide: Picture
+    narrow: Picture
 
 
 def page(report: Report) -> str:
@@ -28,13 +38,8 @@ def image(told: Explanation) -> str:
 
 
 def _render(template: str, report: Report) -> str:
-    pictures = [draw(told.story) for told in report.explanations]
-    name = (
-        "g"
-        + hashlib.sha256(repr(report.explanations).encode(errors="backslashreplace")).hexdigest()[
-            :8
-        ]
-    )  # ids of two reports on one page differ
-    return render(
-        template, report=report, pictures=pictures, name=name, without_subject=without_subject
-    )
+    told = report.explanations
+    pictures = [Pictures(draw(one.story), draw(one.story, NARROW)) for one in told]
+    # The ids of two reports on one page differ.
+    digest = hashlib.sha256(repr(told).encode(errors="backslashreplace")).hexdigest()
+    return render(template, report=report, pictures=pictures, name=f"g{digest[:8]}", rows=rows)

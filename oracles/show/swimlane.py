@@ -18,7 +18,9 @@ GUTTER = 34.0  # step numbers
 ROW = 20.0  # one event
 PAD = 9.0  # between steps
 TOP = 44.0  # the lanes' names
-NARROW, WIDE = 128.0, 250.0  # a lane
+LEAST, WIDEST = 128.0, 250.0  # a lane
+NARROW = 110.0  # a lane on a phone, where two members and the coordinator fit side by side
+LINE = 11.0  # a second line of text, in narrow lanes
 BAR = 7.0  # an ownership bar, and the distance between two
 HUES = 8  # colours of partitions, in the style sheet
 REPEAT = 10  # steps after which the lanes' names are written again
@@ -26,19 +28,18 @@ REPEAT = 10  # steps after which the lanes' names are written again
 
 @frozen
 class Shape:
-    """One thing drawn. `kind`: "line" or "arrow" (x, y to x2, y2), "box" (x, y, width x2, height
-    y2), "text" (at x, y).
+    """One thing drawn."""
 
-    `style` is the class in the style sheet, `text` what is written, `full` what it says in whole
-    where `text` had to be cut.
-    """
-
+    # "line" or "arrow" (from x, y to x2, y2), "box" (at x, y, of width x2 and height y2), "text"
+    # (at x, y).
     kind: str
+    # The class in the style sheet.
     style: str
     x: float
     y: float
     x2: float = 0.0
     y2: float = 0.0
+    # What is written, and all of it where `text` had to be cut.
     text: str = ""
     full: str = ""
 
@@ -54,11 +55,11 @@ class Picture:
 
 @frozen
 class Band:
-    """The height that one step takes: its events from `top`, one `ROW` each; bars begin and end at
-    `settle`.
-    """
+    """The height that one step takes."""
 
+    # Its events begin here, one row each.
     top: float
+    # Bars begin and end here.
     settle: float
     bottom: float
 
@@ -67,15 +68,19 @@ class Band:
 class _Layout:
     story: Story
     lane_width: float
+    # The height of one event.
+    row: float
     x: dict[str, float] = Factory(dict)
     bands: list[Band] = Factory(list)
     headers: list[float] = Factory(list)
     height: float = 0.0
 
 
-def draw(story: Story) -> Picture:
-    """The picture of a story. Deterministic: the same story gives the same shapes."""
-    layout = _arranged(story)
+def draw(story: Story, widest: float = WIDEST) -> Picture:
+    """The picture of a story, with lanes of at most this width. Deterministic: the same story gives
+    the same shapes.
+    """
+    layout = _arranged(story, widest)
     shapes = [
         *_backs(layout),
         *_lanes(layout),
@@ -87,9 +92,10 @@ def draw(story: Story) -> Picture:
     return Picture(round(width, 1), round(layout.height, 1), tuple(shapes))
 
 
-def _arranged(story: Story) -> _Layout:
+def _arranged(story: Story, widest: float) -> _Layout:
     """Lanes get their places, steps their bands."""
-    layout = _Layout(story, _lane_width(story))
+    row = ROW + LINE if widest < LEAST else ROW
+    layout = _Layout(story, min(widest, _lane_width(story)), row)
     for k, lane in enumerate(story.lanes):
         layout.x[lane.name] = GUTTER + layout.lane_width * (k + 0.5)
     y = TOP
@@ -100,11 +106,11 @@ def _arranged(story: Story) -> _Layout:
             y += 22
         rows = max(1 if step else 0, sum(1 for e in story.events if e.step == step))
         labels = any(s.since == step for s in story.spans)
-        settle = y + (PAD if step else 0) + rows * ROW + 2
+        settle = y + (PAD if step else 0) + rows * row + 2
         bottom = (
             settle
             + (ROW - 4 if labels else 4)
-            + ROW * sum(1 for m in story.marks if m.step == step)
+            + row * sum(1 for m in story.marks if m.step == step)
         )
         layout.bands.append(Band(y, settle, bottom))
         y = bottom
@@ -123,7 +129,7 @@ def _lane_width(story: Story) -> float:
             needed.append((len(event.text) * LETTER + 36) / apart)
         else:
             needed.append(len(event.text) * LETTER + 46)
-    return min(WIDE, max([NARROW, *needed]))
+    return min(WIDEST, max([LEAST, *needed]))
 
 
 def _cut(text: str, room: float) -> str:
@@ -136,6 +142,25 @@ def _text(style: str, x: float, y: float, text: str, room: float) -> Shape:
     return Shape(
         "text", style, round(x, 1), round(y, 1), text=short, full=text if short != text else ""
     )
+
+
+def _lines(layout: _Layout, text: str, room: float) -> list[str]:
+    """The text in one line, or in two where lanes are narrow."""
+    begin = text[: int(room / LETTER) + 1].rpartition(" ")[0]
+    if layout.row == ROW or len(text) * LETTER <= room or not begin:
+        return [_cut(text, room)]
+    return [begin, _cut(text[len(begin) + 1 :], room)]
+
+
+def _texts(
+    layout: _Layout, style: str, x: float, y: float, text: str, room: float
+) -> Iterator[Shape]:
+    """A text whose last line stands at y."""
+    lines = _lines(layout, text, room)
+    full = text if lines[-1].endswith("…") else ""
+    for above, line in enumerate(reversed(lines)):
+        at = round(y - above * LINE, 1)
+        yield Shape("text", style, round(x, 1), at, text=line, full=full)
 
 
 def _band(layout: _Layout, step: int) -> Band:
@@ -207,7 +232,7 @@ def _events(layout: _Layout) -> Iterator[Shape]:
     row: dict[int, int] = {}
     for event in layout.story.events:
         k = row[event.step] = row.get(event.step, -1) + 1
-        y = _band(layout, event.step).top + PAD + k * ROW + 14
+        y = _band(layout, event.step).top + PAD + (k + 1) * layout.row - 6
         if isinstance(event, Message):
             yield from _message(layout, event, y)
         else:
@@ -228,9 +253,11 @@ def _message(layout: _Layout, message: Message, y: float) -> Iterator[Shape]:
     yield Shape("line" if message.lost else "arrow", style, x + 5 * way, y, x2 - 5 * way, y2)
     if message.lost:
         yield Shape("text", "cross", x2, y + 4.5, text="✕")
-    room = abs(layout.x[message.target] - x) - 16
+    narrow = layout.row > ROW
+    room = abs(layout.x[message.target] - x) - (0 if narrow else 16)
     if y2 != y:  # a slanted arrow: its text stands where it starts
-        yield _text(
+        yield from _texts(
+            layout,
             "said begin" if way > 0 else "said end",
             x + 9 * way,
             y - 4,
@@ -238,24 +265,26 @@ def _message(layout: _Layout, message: Message, y: float) -> Iterator[Shape]:
             min(room, layout.lane_width * 0.8),
         )
     else:
-        yield _text("said", (x + layout.x[message.target]) / 2, y - 4, message.text, max(room, 40))
+        middle = (x + layout.x[message.target]) / 2
+        yield from _texts(layout, "said", middle, y - 4, message.text, max(room, 40))
 
 
 def _note(layout: _Layout, note: Note, y: float) -> Iterator[Shape]:
     x = layout.x[note.lane]
-    room = layout.lane_width - 22
-    text = _cut(note.text, room)
-    width = len(text) * LETTER + 14
+    lines = _lines(layout, note.text, layout.lane_width - 22)
+    width = max(map(len, lines)) * LETTER + 14
+    top = y - 12 - LINE * (len(lines) - 1)
     yield Shape(
         "box",
         f"note {note.kind}",
         round(x - width / 2, 1),
-        y - 12,
+        top,
         round(width, 1),
-        16,
-        full=note.text if text != note.text else "",
+        y + 4 - top,
+        full=note.text if lines[-1].endswith("…") else "",
     )
-    yield Shape("text", f"noted {note.kind}", x, y, text=text)
+    for k, line in enumerate(lines):
+        yield Shape("text", f"noted {note.kind}", x, top + 12 + k * LINE, text=line)
 
 
 def _fronts(layout: _Layout) -> Iterator[Shape]:
@@ -285,5 +314,5 @@ def _mark(layout: _Layout, mark: Mark, above: int, width: float) -> Iterator[Sha
     band = _band(layout, mark.step)
     for name in mark.lanes or tuple(layout.x):
         yield Shape("text", "cross", layout.x[name], band.settle + 4, text="✕")
-    y = band.bottom - 6 - above * ROW
-    yield _text("fact", GUTTER + 2, y, mark.text, (width - GUTTER) * 0.95)
+    y = band.bottom - 6 - above * layout.row
+    yield from _texts(layout, "fact", GUTTER + 2, y, mark.text, (width - GUTTER) * 0.95)

@@ -3,35 +3,87 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 
+from attrs import frozen
 from rich import box
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
-from groupcheck.oracles.explain.explanation import Explanation, without_subject
+from groupcheck.oracles.explain.explanation import Explanation, rows
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.report import Report
 
-WIDTH = 110
+WIDTH = 100  # where nothing says how wide the output is
+NARROW = 80  # below this many columns tables are stacked
 COLOUR = {HOLDS: "bold green", VIOLATED: "bold red", UNKNOWN: "bold yellow"}
 
 
+def show(view: RenderableType) -> None:
+    """Prints on stdout: as wide as the terminal, or COLUMNS, and with colour on a terminal or where
+    FORCE_COLOR asks for it; NO_COLOR forbids it.
+    """
+    console = Console(highlight=False)
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        console.width = WIDTH
+    with console.capture() as shown:
+        console.print(view)
+    sys.stdout.write(_trimmed(shown.get()))
+
+
 def as_plain(view: RenderableType) -> str:
-    """What the terminal would show, without colour, lines of at most `WIDTH` characters."""
+    """What `show` prints, without colour, in lines of at most `WIDTH` characters."""
     out = io.StringIO()
-    Console(
+    plain = Console(
         file=out,
         width=WIDTH,
         color_system=None,
         force_terminal=False,
         legacy_windows=False,
         highlight=False,
-    ).print(view)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines()) + "\n"
+    )
+    plain.print(view)
+    return _trimmed(out.getvalue())
+
+
+def _trimmed(text: str) -> str:
+    return "".join(f"{line.rstrip()}\n" for line in text.removesuffix("\n").split("\n"))
+
+
+@frozen
+class Stacked:
+    """A table that becomes a block of lines for each row where there are fewer than `NARROW`
+    columns.
+    """
+
+    table: Table
+    # How many cells of a row stand in the first line of its block.
+    lead: int
+    # Whether the other cells have the name of their column before them.
+    named: bool = True
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        if console.width >= NARROW:
+            yield self.table
+            return
+        yield Text()
+        columns = self.table.columns
+        for row, *cells in zip(self.table.rows, *(column.cells for column in columns)):
+            told = [Text.assemble(cell, style=row.style or "") for cell in cells]
+            if any(told[: self.lead]):
+                yield Text("  ").join(cell for cell in told[: self.lead] if cell)
+            for column, cell in zip(columns[self.lead :], told[self.lead :]):
+                if cell:
+                    name = Text(f"{column.header}: " if self.named else "", "dim")
+                    yield Padding(name + cell, (0, 0, 0, 4))
+        yield Text()
 
 
 def report_text(report: Report) -> str:
@@ -45,7 +97,7 @@ def explanations_text(explanations: Sequence[Explanation]) -> str:
 
 
 def report_view(report: Report) -> Group:
-    """Verdict, numbers, rules and goals, then every counterexample."""
+    """Verdict, what broke for whom, numbers, rules and goals, then every counterexample."""
     words = [
         (report.verdict, COLOUR.get(report.verdict, "bold")),
         (report.title, "bold"),
@@ -54,8 +106,9 @@ def report_view(report: Report) -> Group:
     headline = Text("  ").join(Text(printable(text), style) for text, style in words if text)
     return Group(
         headline,
+        *(_sentence(told) for told in report.explanations if told.sentence),
         Padding(facts_table(report.facts), (0, 0, 0, 2)),
-        *map(explanation_view, report.explanations),
+        *map(_path, report.explanations),
     )
 
 
@@ -72,49 +125,40 @@ def facts_table(facts: Iterable[tuple[str, str]]) -> Table:
 
 
 def explanation_view(told: Explanation) -> Group:
-    """One path: its paragraph, its steps, its key."""
+    """One path by itself: what broke for whom, then the path."""
+    return Group(*([_sentence(told)] if told.sentence else []), _path(told))
+
+
+def _path(told: Explanation) -> Group:
+    """How long it is, its steps, the promise that it breaks, its key."""
     head = Text.assemble("\n", (printable(told.headline), "bold red" if told.invariant else "bold"))
     if told.source:
         head.append(f"  [{printable(told.source)}]", "dim")
     if told.trouble:
         head.append(f"\n{printable(told.trouble)}", "yellow")
-    why = [Text(printable(f"Why it was promised: {told.why}"), "dim")] if told.why else []
-    return Group(
-        head,
-        Text(printable(told.prose)),
-        *why,
-        _steps(told),
-        *_evidence(told),
-        Text.assemble(("key ", "dim"), told.key),
-    )
+    values = [("breaks for", one) for one in told.evidence] if told.own else []
+    facts = [("promise", told.promise), ("why", told.why), *values, ("key", told.key)]
+    return Group(head, _steps(told), facts_table((name, text) for name, text in facts if text))
 
 
-def _evidence(told: Explanation) -> list[Text]:
-    return (
-        [Text.assemble(("it breaks for ", "dim"), printable(told.evidence[0]))]
-        + [Text.assemble(("          and ", "dim"), printable(one)) for one in told.evidence[1:]]
-        if told.evidence
-        else []
-    )
+def _sentence(told: Explanation) -> Text:
+    return Text(printable(told.sentence), "bold red")
 
 
-def _steps(told: Explanation) -> Table:
+def _steps(told: Explanation) -> Stacked:
     table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False, show_edge=True)
     table.add_column("step", justify="right")
     table.add_column("who", no_wrap=True)
     table.add_column("what happens", overflow="fold", ratio=3)
     table.add_column("what changes", overflow="fold", ratio=2, style="dim")
-    marked = {mark.step for mark in told.story.marks}
-    for line in told.story.lines:
-        who = told.story.lane(line.lane).title
-        changes = "\n".join(map(printable, line.changes))
+    for row in rows(told.story):
         table.add_row(
-            printable(f"{line.when} {line.step}".strip()),
-            Text(printable(who)),
-            Text(printable(without_subject(line.words, who))),
-            Text(changes),
-            style="red" if line.step in marked else "",
+            row.steps,
+            Text(printable(row.who)),
+            Text(printable(row.words)),
+            Text("\n".join(map(printable, row.changes))),
+            style="red" if row.broken else "",
         )
-    for mark in told.story.marks:
-        table.add_row("", "", Text(printable(mark.text), "bold red"), "")
-    return table
+        for fact in row.broken:
+            table.add_row("", "", Text(printable(fact), "bold red"), "")
+    return Stacked(table, lead=2, named=False)

@@ -95,7 +95,7 @@ def test_a_suite_passes_where_the_promises_hold_and_fails_with_the_story_where_n
     assert "FAILED test_own.py::test_unknown -" in shown
     assert "test_violated - AssertionError: violated  two-phase commit  consistent" in shown
     assert "consistent is broken by manager 0 and manager 1" in shown
-    assert "key gc1-0." in shown
+    assert "gc1-0." in shown
     assert "stopped at the limit of 10 states" in shown
     assert (
         "pytest_plugin.py" not in shown.partition("short test summary")[0]

@@ -14,19 +14,21 @@ from groupcheck.model.protocol.story import Era, Lane, Line, Mark, Message, Note
 from groupcheck.oracles.explain.explanation import Explanation
 from groupcheck.oracles.show.html import fragment, image, page
 from groupcheck.oracles.show.report import Report
-from groupcheck.oracles.show.swimlane import GUTTER, draw
+from groupcheck.oracles.show.swimlane import GUTTER, NARROW, draw
 
 LANES = (Lane("c", "coordinator"), Lane("a", "member A", 0), Lane("b", "member B", 1))
 
 
 def story(*, steps: int = 3, word: str = "does something", **parts: object) -> Story:
     lines = [Line(k, "a", f"member A {word}", (f"x: {word}",)) for k in range(1, steps + 1)]
-    return Story("story", LANES, lines, **parts)  # type: ignore[arg-type]
+    return Story(LANES, lines, **parts)  # type: ignore[arg-type]
 
 
 def told(tale: Story, word: str = "broken") -> Report:
     path = Path((), (), (), tuple(Step(Firing("r", 0, 0), (), ()) for _ in tale.lines))
-    explanation = Explanation(tale, word, path, "gc1-0.1", word, word, word, len(tale.lines))
+    explanation = Explanation(
+        tale, word, path, "gc1-0.1", word, word, word, word, len(tale.lines), (word,), word
+    )
     return Report("violated", word, word, ((word, word),), (explanation,))
 
 
@@ -168,9 +170,8 @@ def read(text: str) -> Reader:
 def hostile() -> Report:
     lanes = (Lane(HOSTILE, HOSTILE, 0), Lane("c", HOSTILE))
     tale = Story(
-        HOSTILE,
         lanes,
-        [Line(1, HOSTILE, HOSTILE, (HOSTILE,), when=HOSTILE)],
+        [Line(1, HOSTILE, HOSTILE, (HOSTILE,))],
         [Message(1, HOSTILE, "c", HOSTILE), Note(1, "c", HOSTILE, "fault")],
         [Span("c", 0, None, HOSTILE, "phase"), Span(HOSTILE, 0, None, HOSTILE)],
         [Era(1, HOSTILE)],
@@ -200,10 +201,28 @@ def test_the_page_needs_no_network_and_no_script():
     assert "<script" not in text
 
 
-def test_a_phone_gets_its_own_width_and_only_the_figure_scrolls():
-    reader = read(page(told(story())))
-    assert ("content", "width=device-width, initial-scale=1") in reader.attributes
-    assert "overflow-x: auto" in page(told(story()))
+def test_a_phone_gets_its_own_picture_which_begins_with_the_step_that_breaks():
+    text = page(told(story()))
+    assert ("content", "width=device-width, initial-scale=1") in read(text).attributes
+    assert "figure.breaks { display: flex; flex-direction: column-reverse;" in text
+    assert 'class="breaks"' in text and text.count("<svg") == 2
+
+
+def test_on_a_phone_the_coordinator_and_two_members_stand_side_by_side():
+    tale = story(
+        events=[
+            Message(1, "c", "b", "JoinGroup: 79 MEMBER_ID_REQUIRED"),
+            Message(2, "c", "a", "JoinGroup: 79 MEMBER_ID_REQUIRED"),
+            Note(3, "c", "session timeout of member A", "timer"),
+        ]
+    )
+    picture = draw(tale, NARROW)
+    assert picture.width <= 390 - 2 * 8 - 2  # the page's padding and the frame
+    written = [s.text for s in picture.shapes if s.style in ("said", "noted timer")]
+    assert "JoinGroup: 79 MEMBER_ID_REQUIRED" in written  # two lanes wide
+    assert "JoinGroup: 79" in written and "MEMBER_ID_REQUIRED" in written  # in two lines
+    rows = [s.y for s in picture.shapes if s.kind == "text" and s.style == "said"]
+    assert len(rows) == len(set(rows))
 
 
 def test_the_picture_is_well_formed():

@@ -75,7 +75,7 @@ def story(path: Path) -> Story:
     phases = _runs([str(s["core"].phase) for s in states])
     spans = [Span(COORDINATOR, since, until, phase, "phase") for since, until, phase in phases]
     spans += [span for i in members for span in _owned(states, i)]
-    return Story("classic group", lanes, lines, events, spans, eras)
+    return Story(lanes, lines, events, spans, eras)
 
 
 def _named(path: Path, state: tuple[Any, ...]) -> dict[str, Any]:
