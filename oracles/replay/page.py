@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from groupcheck.oracles.replay.text import MUST_SEE, file_facts, group_facts, round_cells
-from groupcheck.oracles.show.pages import render
+from groupcheck.oracles.show.pages import PAGE, render
 from groupcheck.traces.moments import Moment, Round
 from groupcheck.traces.report import FileReport, GroupReport, worst_of
 from groupcheck.traces.timestamps import show_time
@@ -20,12 +20,12 @@ MEMBERS_SHOWN = 2000
 
 @frozen
 class Bar:
-    """A stretch of a group's life in the picture: `kind` is preparing, completing, stable or empty;
-    x and width in a thousand units.
-    """
+    """A stretch of a group's life in the picture."""
 
+    # Of `WIDTH` units.
     x: float
     width: float
+    # preparing, completing, stable or empty
     kind: str
     title: str
 
@@ -85,11 +85,12 @@ def bars(g: GroupReport) -> list[Bar]:
     return drawn
 
 
-def page(reports: Sequence[FileReport]) -> str:
-    """The whole page."""
+def page(reports: Sequence[FileReport], layout: str = PAGE) -> str:
+    """The whole page, or with the layout `FRAGMENT` a part of a notebook."""
     verdict, reason = worst_of(reports)
     return render(
         "replay.html",
+        layout,
         reports=reports,
         verdict=verdict,
         reason=reason,

@@ -7,15 +7,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from attrs import frozen
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.facts import facts_lines
-from groupcheck.oracles.show.text import COLOUR, facts_table
+from groupcheck.oracles.show.text import COLOUR, NARROW, Stacked, facts_table
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, plural, seconds, unstable_share
 from groupcheck.traces.formats import REQUEST_LOG
 from groupcheck.traces.moments import Moment, Round, elapsed
@@ -27,7 +28,7 @@ GROUPS_SHOWN = 12
 ROUNDS_SHOWN = 24
 EVIDENCE_SHOWN = 6
 NAMES_SHOWN = 3
-LONGEST_NAME = 32
+FIXED = 52  # columns of the table of rebalances that hold no member ids
 MUST_SEE = (
     "unexplained_line",
     "partition_assigned_twice",
@@ -190,7 +191,7 @@ def _group(g: GroupReport) -> Iterator[RenderableType]:
     for a in sorted(g.anomalies, key=lambda a: a.kind not in MUST_SEE):
         yield Padding(_anomaly(a), (0, 0, 0, 2))
     if g.timeline.rounds:
-        yield _rounds(g)
+        yield Rounds(g.timeline.rounds)
         if g.protocol == "classic" and any(x.outcome == "interrupted" for x in g.timeline.rounds):
             yield Text(
                 "* the join phase alone: another rebalance began before the leader's assignment",
@@ -206,8 +207,18 @@ def _anomaly(a: Anomaly) -> Group:
     return Group(head, *(Padding(line, (0, 0, 0, 2)) for line in shown))
 
 
-def _rounds(g: GroupReport) -> Table:
-    rounds = g.timeline.rounds
+@frozen
+class Rounds:
+    """The table of a group's rebalances, with member ids as long as there is room for them."""
+
+    rounds: Sequence[Round]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Stacked]:
+        room = (console.width - FIXED) // 2 if console.width >= NARROW else None
+        yield Stacked(_rounds(self.rounds, room), lead=2)
+
+
+def _rounds(rounds: Sequence[Round], room: int | None) -> Table:
     table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
     table.add_column("started", no_wrap=True)
     table.add_column("generation", no_wrap=True)
@@ -216,24 +227,20 @@ def _rounds(g: GroupReport) -> Table:
     table.add_column("size", justify="right")
     table.add_column("held up by", overflow="fold", ratio=3)
     half = ROUNDS_SHOWN // 2
+    left_out = range(half, len(rounds) - half) if len(rounds) > ROUNDS_SHOWN else range(0)
     for k, x in enumerate(rounds):
-        if len(rounds) > ROUNDS_SHOWN and half <= k < len(rounds) - half:
-            if k == half:
-                table.add_row(
-                    "",
-                    "",
-                    Text(f"... {len(rounds) - 2 * half} more (--json has all)", "dim"),
-                    "",
-                    "",
-                    "",
-                )
-            continue
-        table.add_row(*(Text(printable(cell)) for cell in round_cells(x)))
+        if k not in left_out:
+            table.add_row(*(Text(printable(cell)) for cell in round_cells(x, room)))
+        elif k == half:
+            more = Text(f"... {len(left_out)} more (--json has all)", "dim")
+            table.add_row("", "", more, "", "", "")
     return table
 
 
-def round_cells(x: Round) -> tuple[str, str, str, str, str, str]:
-    """started (time of day), generations, why, how long, size, held up by."""
+def round_cells(x: Round, room: int | None = None) -> tuple[str, str, str, str, str, str]:
+    """started (time of day), generations, why, how long, size, held up by. Member ids are cut to
+    `room` characters.
+    """
     at: Moment | None = x.started or x.joined_at
     took, join = elapsed(x.started, x.ended), elapsed(x.started, x.joined_at)
     length = (
@@ -243,7 +250,7 @@ def round_cells(x: Round) -> tuple[str, str, str, str, str, str]:
         if join is not None
         else x.outcome
     )
-    by = names(x.causers)
+    by = names(x.causers, room)
     why = x.cause.value.replace("_", " ") + (f": {by}" if by else "")
     if (
         x.client_reason
@@ -253,7 +260,7 @@ def round_cells(x: Round) -> tuple[str, str, str, str, str, str]:
         why += f" ({x.client_reason})"
     to = "?" if x.to_generation is None else str(x.to_generation)
     start = "?" if x.from_generation is None else str(x.from_generation)
-    held = names(x.held_up_by)
+    held = names(x.held_up_by, room)
     waited = f"{held}: {x.waited_for}" if held else x.waited_for
     return (
         show_time(at.time if at else None)[-12:],
@@ -265,14 +272,14 @@ def round_cells(x: Round) -> tuple[str, str, str, str, str, str]:
     )
 
 
-def names(ids: Sequence[str]) -> str:
-    """A few ids, shortened in the middle, and how many more."""
+def names(ids: Sequence[str], room: int | None) -> str:
+    """A few ids, and how many more there are."""
     more = f" and {len(ids) - NAMES_SHOWN} more" if len(ids) > NAMES_SHOWN else ""
-    return ", ".join(map(short, ids[:NAMES_SHOWN])) + more
+    return ", ".join(short(id, room) for id in ids[:NAMES_SHOWN]) + more
 
 
-def short(id: str) -> str:
+def short(id: str, room: int | None) -> str:
     """A member id that still tells client and process: the beginning, and the last characters of
     its UUID.
     """
-    return id if len(id) <= LONGEST_NAME else f"{id[: LONGEST_NAME - 8]}…{id[-6:]}"
+    return id if room is None or len(id) <= room else f"{id[: room - 8]}…{id[-6:]}"

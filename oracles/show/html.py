@@ -9,7 +9,7 @@ import hashlib
 from attrs import frozen
 
 from groupcheck.oracles.explain.explanation import Explanation, rows
-from groupcheck.oracles.show.pages import render
+from groupcheck.oracles.show.pages import FRAGMENT, PAGE, render
 from groupcheck.oracles.show.report import Report
 from groupcheck.oracles.show.swimlane import NARROW, Picture, draw
 
@@ -24,12 +24,12 @@ class Pictures:
 
 def page(report: Report) -> str:
     """A whole page."""
-    return _render("page.html", report)
+    return _render(PAGE, report)
 
 
 def fragment(report: Report) -> str:
     """The same as one `<div>` with its style, for a notebook."""
-    return _render("fragment.html", report)
+    return _render(FRAGMENT, report)
 
 
 def image(told: Explanation) -> str:
@@ -37,9 +37,16 @@ def image(told: Explanation) -> str:
     return render("image.svg", told=told, picture=draw(told.story), name="g") + "\n"
 
 
-def _render(template: str, report: Report) -> str:
+def _render(layout: str, report: Report) -> str:
     told = report.explanations
     pictures = [Pictures(draw(one.story), draw(one.story, NARROW)) for one in told]
     # The ids of two reports on one page differ.
     digest = hashlib.sha256(repr(told).encode(errors="backslashreplace")).hexdigest()
-    return render(template, report=report, pictures=pictures, name=f"g{digest[:8]}", rows=rows)
+    return render(
+        "report.html",
+        layout,
+        report=report,
+        pictures=pictures,
+        name=f"g{digest[:8]}",
+        rows=rows,
+    )

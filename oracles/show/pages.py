@@ -25,10 +25,14 @@ def _templates() -> Environment:
     )
 
 
-def render(template: str, **values: Any) -> str:
-    """The text of a template, a file's name, with `values` and groupcheck's `version`.
+PAGE, FRAGMENT = "frame.html", "fragment.html"  # a whole page, or one `<div>` for a notebook
+
+
+def render(template: str, layout: str = PAGE, **values: Any) -> str:
+    """The text of a template, a file's name, with `values` and groupcheck's `version`, laid out as
+    a page.
 
     Every value is made printable and escaped; a name that is not among the values is an error
     (`jinja2.UndefinedError`) and not an empty text.
     """
-    return _templates().get_template(template).render(values, version=__version__)
+    return _templates().get_template(template).render(values, layout=layout, version=__version__)
