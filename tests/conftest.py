@@ -35,6 +35,14 @@ OF_PYTEST = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS")
 OF_CI = ("GITHUB_ACTIONS",)  # which makes commands print annotations
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--rewrite",
+        action="store_true",
+        help="write what the commands print into tests/transcripts",
+    )
+
+
 def pytest_configure() -> None:
     """Ctrl-C is heard also where whoever started the tests ignores it (a job in the background of a
     script does): children inherit that.
