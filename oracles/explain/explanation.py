@@ -98,7 +98,7 @@ def explain(about: Subject, violation: Violation) -> Explanation:
     elif about.variant is not None and violation.invariant in SENTENCES:
         told = fact = _sentence(about, violation, seen)
     else:
-        who = _and([story.lane(name).title for name in lanes])
+        who = " and ".join(story.lane(name).title for name in lanes)
         fact = f"{violation.invariant} is broken" + (f" by {who}" if who else "")
         told = f"{fact}: {statement.partition(WHY)[0]}" if statement else f"{fact}."
     return Explanation(
@@ -230,7 +230,3 @@ def _without_subject(words: str, subject: str) -> str:
         if words.startswith(start):
             return words[len(start) :]
     return words
-
-
-def _and(names: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
