@@ -46,7 +46,7 @@ class Explanation:
     evidence: tuple[str, ...] = ()
     # Why the variant could not tell the path itself.
     trouble: str = ""
-    # The spec is the user's own: whoever reads this knows its slots.
+    # The promise is the user's own: whoever reads this knows the slots that it names.
     own: bool = False
 
     @property
@@ -113,7 +113,7 @@ def explain(about: Subject, violation: Violation) -> Explanation:
         violation.depth,
         seen.evidence,
         trouble,
-        about.variant is None,
+        told is not fact,
     )
 
 

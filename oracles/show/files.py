@@ -7,9 +7,9 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import stat
+import secrets
+import shutil
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -21,24 +21,15 @@ def writable(path: Path, option: str, *, read: Sequence[Path] = (), table: bool 
     """Raises `UserError` if a file could not be written there later, or is one of those that are
     `read`; a `table` is no pipe or device.
     """
+    not_read(path, option, read)
     try:
-        kind = _kind(path)
-        if stat.S_ISDIR(kind):
+        if path.is_dir():
             raise UserError(f"{path} is a directory", where=option, do="name a file")
-        if kind and not stat.S_ISREG(kind):
-            if table or stat.S_ISSOCK(kind):
-                raise UserError(f"{path} is not an ordinary file", where=option, do="name one")
-            if not os.access(path, os.W_OK):
-                raise UserError(f"cannot write {path}: it is read-only", where=option)
-            return  # a pipe or device is opened once, when there is something to write
-        not_read(path, option, read)
-        if not path.parent.is_dir():
-            raise UserError(f"there is no directory {path.parent}", where=option)
-        if kind:
-            with path.open("ab"):
-                pass
-        with whole(path) as new:
-            new.unlink()
+        if _ordinary(path):
+            with whole(path) as new:
+                new.unlink()
+        elif table:
+            raise UserError(f"{path} is not an ordinary file", where=option, do="name one")
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}", where=option) from None
 
@@ -55,12 +46,9 @@ def not_read(path: Path, option: str, read: Sequence[Path]) -> None:
         )
 
 
-def _kind(path: Path) -> int:
-    """The mode of what is there, 0 if nothing is."""
-    try:
-        return path.stat().st_mode
-    except FileNotFoundError:
-        return 0
+def _ordinary(path: Path) -> bool:
+    """False for a pipe or device, which is opened once, when there is something to write."""
+    return path.is_file() or not path.exists()
 
 
 @contextlib.contextmanager
@@ -71,22 +59,16 @@ def whole(path: Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     if target.is_symlink():
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".groupcheck-")
-    os.close(handle)
-    new = Path(name)
+    new = target.with_name(f".groupcheck-{secrets.token_hex(8)}")
+    new.touch(exist_ok=False)
     try:
         yield new
         if new.exists():
-            new.chmod(_kind(target) & 0o777 or 0o666 & ~_mask())
+            if target.exists():
+                shutil.copymode(target, new)
             new.replace(target)
     finally:
         new.unlink(missing_ok=True)
-
-
-def _mask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write(path: Path, text: str) -> None:
@@ -94,8 +76,7 @@ def write(path: Path, text: str) -> None:
     `UserError` where it cannot.
     """
     try:
-        kind = _kind(path)
-        if kind and not stat.S_ISREG(kind):
+        if not _ordinary(path):
             path.write_text(text, encoding="utf-8")
             return
         with whole(path) as new:

@@ -43,7 +43,7 @@ def test_a_file_whose_folder_takes_no_new_ones_is_refused(
 
     (tmp_path / "page").write_text("old")
     writable(tmp_path / "page", "--html")
-    monkeypatch.setattr(files.tempfile, "mkstemp", refuse)
+    monkeypatch.setattr(files.Path, "touch", refuse)
     refused(tmp_path / "page", "Permission denied")
 
 
