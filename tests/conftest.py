@@ -23,6 +23,7 @@ settings.register_profile(
 )
 settings.load_profile("steady")  # --hypothesis-profile comes after it
 OF_TERMINALS = (
+    "COLUMNS",
     "FORCE_COLOR",
     "NO_COLOR",
     "PY_COLORS",

@@ -43,8 +43,6 @@ def printed(line: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.M
     """
     words = shlex.split(line)
     with monkeypatch.context() as here:
-        for name in ("COLUMNS", "FORCE_COLOR", "NO_COLOR"):
-            here.delenv(name, raising=False)
         while words[0] != "groupcheck":
             here.setenv(*words.pop(0).split("="))
         code = cli.run(words[1:])

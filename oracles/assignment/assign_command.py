@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from rich.console import Console
-
 from groupcheck.oracles.assignment import assign_view, sequence_view
 from groupcheck.oracles.assignment.cases import judged_suite
 from groupcheck.oracles.assignment.judging import RIGHT, Judged, judge
@@ -16,7 +14,7 @@ from groupcheck.oracles.assignment.strict_json import read_json
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.files import written
 from groupcheck.oracles.show.suite import tell
-from groupcheck.oracles.show.text import as_plain
+from groupcheck.oracles.show.text import show
 
 
 def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None) -> int:
@@ -37,9 +35,7 @@ def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None)
         written(html, page(judged))
     if as_json:
         sys.stdout.write(as_text(judged.document()))
-    elif sys.stdout.isatty():
-        Console(highlight=False).print(seen)
     else:
-        sys.stdout.write(as_plain(seen))
+        show(seen)
     tell(lambda: judged_suite(judged), junit)
     return 0 if judged.verdict == RIGHT else 1

@@ -33,7 +33,7 @@ from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.suite import tell
-from groupcheck.oracles.show.text import as_plain
+from groupcheck.oracles.show.text import show
 
 LONGEST = 500  # characters of an example at the terminal
 NOT_HERE = {
@@ -76,10 +76,8 @@ def run(
             )
     if as_json:
         sys.stdout.write(as_text(result.document()))
-    elif sys.stdout.isatty():
-        Console(highlight=False).print(view(result))
     else:
-        sys.stdout.write(as_plain(view(result)))
+        show(view(result))
     tell(lambda: assignors_suite(result), junit)
     return result.exit_code
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -15,7 +15,7 @@ from groupcheck.oracles.assignment.cases import proofs_suite
 from groupcheck.oracles.assignment.proofs import Proof, Values, document, exit_code, prove_all
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.suite import tell
-from groupcheck.oracles.show.text import as_plain
+from groupcheck.oracles.show.text import show
 
 
 def run(as_json: bool, junit: Path | None = None) -> int:
@@ -25,10 +25,8 @@ def run(as_json: bool, junit: Path | None = None) -> int:
     proofs = prove_all(_tell if sys.stderr.isatty() else None)
     if as_json:
         sys.stdout.write(as_text(document(proofs)))
-    elif sys.stdout.isatty():
-        Console(highlight=False).print(view(proofs))
     else:
-        sys.stdout.write(as_plain(view(proofs)))
+        show(view(proofs))
     tell(lambda: proofs_suite(proofs), junit)
     return exit_code(proofs)
 

@@ -31,7 +31,7 @@ from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
 from groupcheck.oracles.show.suite import tell, wanted
-from groupcheck.oracles.show.text import as_plain, facts_table
+from groupcheck.oracles.show.text import facts_table, show
 
 ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # differences that the report tells in full
@@ -88,10 +88,8 @@ def run(
 def _show(result: Conformance | VersionDiff, shown: RenderableType, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(as_text(result.document()))
-    elif sys.stdout.isatty():
-        Console(highlight=False).print(shown)
     else:
-        sys.stdout.write(as_plain(shown))
+        show(shown)
 
 
 def diff_view(result: VersionDiff) -> RenderableType:

@@ -205,11 +205,6 @@ def _say(text: str) -> None:
 
 
 def _print(view: Any) -> None:
-    from rich.console import Console
+    from groupcheck.oracles.show.text import show
 
-    from groupcheck.oracles.show.text import as_plain
-
-    if sys.stdout.isatty():
-        Console(highlight=False).print(view)
-    else:
-        sys.stdout.write(as_plain(view))
+    show(view)

@@ -144,20 +144,6 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert shown.out == "" and shown.err.count("\n") == 1 and words in shown.err
 
 
-def test_the_text_tells_who_held_up_whom(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call("replay", DATA / "t2-two-groups-failed-members.log") == 3
-    text = capsys.readouterr().out
-    for words in (
-        "group group1",
-        "blocked_by_departed_member",
-        "2621.5 s in join phases",
-        "until the session",
-        "missing_lines",
-    ):
-        assert words in text
-    assert max(map(len, text.splitlines())) <= 100
-
-
 class Tags(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
