@@ -48,13 +48,12 @@ class Answer:
 
 @attrs.frozen(slots=False)
 class Walked:
-    """Where a key leads: the path, and every invariant that breaks along it -> the first step that
-    breaks it.
-    """
+    """Where a key leads."""
 
     subject: Subject
     key: str
     path: Path
+    # Every invariant that breaks along the path -> the first step that breaks it.
     broken: Mapping[str, int]
 
     @property

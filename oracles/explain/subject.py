@@ -37,16 +37,13 @@ FEW = 12  # an error lists up to this many names
 
 @attrs.frozen
 class Subject:
-    """A spec ready to be explored, with the variant and mutation that it came from (None for the
-    user's own spec).
-
-    `faults` and `goals`: the names that the user asked for. If one of them never happens, the
-    verdict is `unknown`.
-    """
+    """A spec ready to be explored."""
 
     spec: Spec
+    # What it came from; None for the user's own spec.
     variant: Variant | None = None
     mutation: Mutation | None = None
+    # The names that the user asked for. If one of them never happens, the verdict is `unknown`.
     faults: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
 

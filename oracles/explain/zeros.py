@@ -22,11 +22,10 @@ OPTIONS = ("members", "partitions", "generations", "any_faults", "assignor")
 
 @frozen
 class Zero:
-    """An outcome that never fired or a goal that was not met. `cover`: the command that explores
-    the smallest cover scope in which it happens, None where none is known.
-    """
+    """An outcome that never fired or a goal that was not met."""
 
     name: str
+    # The command that explores the smallest cover scope in which it happens; None: none is known.
     cover: str | None
 
 

@@ -80,6 +80,7 @@ def violation_document(told: Explanation) -> dict[str, Any]:
         "source": told.source,
         "depth": told.depth,
         "key": told.key,
+        "sentence": told.sentence,
         "prose": told.prose,
         "evidence": list(told.evidence),
         "initial": {

@@ -25,6 +25,8 @@ def writable(path: Path, option: str, *, read: Sequence[Path] = (), table: bool 
     try:
         if path.is_dir():
             raise UserError(f"{path} is a directory", where=option, do="name a file")
+        if not path.parent.is_dir():
+            raise UserError(f"there is no directory {path.parent}", where=option)
         if _ordinary(path):
             with whole(path) as new:
                 new.unlink()

@@ -16,13 +16,13 @@ FOLDER = files("groupcheck.oracles.show") / "schemas"
 
 @frozen
 class Described:
-    """A document and its schema. `title`: what stands in the document's field `schema`; arrays
-    (`bugs`, `list`) have no such field. `file`: where the schema is, as installed.
-    """
+    """A document and its schema."""
 
     name: str
     version: int
+    # What stands in the document's field `schema`; arrays (`bugs`, `list`) have no such field.
     title: str
+    # Where the schema is, as installed.
     file: str
     schema: dict[str, Any]
 

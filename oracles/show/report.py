@@ -26,16 +26,18 @@ MEANINGFUL = 100_000  # states; below that bytes a state measure the tables
 
 @frozen
 class Report:
-    """What is shown: `verdict` (holds, violated, unknown; empty for a path that was only followed),
-    `title` of the subject, `reason`. `zeros`: what did not happen although every state was
-    explored.
-    """
+    """What is shown."""
 
+    # holds, violated or unknown; empty for a path that was only followed.
     verdict: str
+    # Of the subject.
     title: str
+    # Why the verdict is what it is; if it is `violated`, the names of the broken invariants.
     reason: str
+    # The numbers as (name, text).
     facts: tuple[tuple[str, str], ...]
     explanations: tuple[Explanation, ...]
+    # What did not happen although every state was explored.
     zeros: tuple[Zero, ...] = ()
 
 

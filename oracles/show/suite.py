@@ -24,21 +24,22 @@ MOST_ANNOTATIONS = 10  # of one step of a job: GitHub shows no more
 
 @frozen
 class Case:
-    """One test case. `why`: one line about what is wrong; `text`: all about it, in lines.
-    `seconds`: of wall clock.
-    """
+    """One test case."""
 
     name: str
     became: str = PASSED
+    # One line about what is wrong, and all about it, in lines.
     why: str = ""
     text: str = ""
+    # Of wall clock.
     seconds: float = 0.0
 
 
 @frozen
 class Suite:
-    """What one command judged. `name` begins with the command."""
+    """What one command judged."""
 
+    # It begins with the command.
     name: str
     cases: tuple[Case, ...]
 

@@ -29,7 +29,7 @@ def _cases(result: Answer) -> Iterator[tuple[str, str, str, str]]:
     for name in names:
         if name in told:
             e = told[name]
-            yield name, FAILURE, e.headline, f"{e.prose}\nkey: {e.key}"
+            yield name, FAILURE, e.sentence, f"{e.headline}. {e.prose}\nkey: {e.key}"
         elif told:
             yield name, SKIPPED, f"the search ended when {next(iter(told))} broke", ""
         elif result.unknown and not v.complete:

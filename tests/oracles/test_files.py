@@ -26,7 +26,7 @@ def test_names_that_the_system_refuses_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     refused(tmp_path / "loop", "symbolic links")
     refused(tmp_path / ("x" * 300), "too long")
-    refused(tmp_path / "file" / "x", "Not a directory")
+    refused(tmp_path / "file" / "x", "there is no directory")
     with pytest.raises(UserError, match="symbolic links"):
         write(tmp_path / "loop", "text")
 

@@ -124,4 +124,4 @@ def test_a_page_needs_a_file_and_somewhere_to_be_written(capsys, tmp_path):
         cli.run(["assign", str(DATA / "sticky.json"), "--html", str(tmp_path / "no" / "x.html")])
         == 2
     )
-    assert "No such file or directory" in capsys.readouterr().err
+    assert "there is no directory" in capsys.readouterr().err
