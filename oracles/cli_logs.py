@@ -32,11 +32,6 @@ DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "sca
 )
 @click.option("--group", metavar="ID", help="Replay only this group.")
 @click.option(
-    "--variant",
-    metavar="NAME",
-    help="The protocol that the group speaks; found out by itself if left out.",
-)
-@click.option(
     "--json",
     "as_json",
     is_flag=True,

@@ -88,7 +88,6 @@ def replay(
     files: Sequence[Path],
     format: str | None,
     group: str | None,
-    variant: str | None,
     as_json: bool,
     html: Path | None,
 ) -> int:
@@ -96,7 +95,7 @@ def replay(
     _may_write({"html": html} if html else {}, files)
     from groupcheck.oracles.replay.report import run
 
-    return run(files, format, group, variant, as_json, html)
+    return run(files, format, group, as_json, html)
 
 
 def replay_archive(

@@ -4,11 +4,49 @@ describe them.
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
+from typing import Any
 
 from reference import cell, code, page, table
 
-from groupcheck.oracles.show.json_schemas import Described, described, fields, types
+from groupcheck.oracles.show.json_schemas import Described, described
+
+
+def fields(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(path, schema) of each field of a document: `path` is `cells[].verdict` for a field of the
+    objects in an array, `rules.NAME` for the values of an object that maps names.
+    """
+    return _below("", schema, schema.get("$defs", {}))
+
+
+def _below(path: str, part: dict[str, Any], defs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    whole = {**_referred(part, defs), **part}
+    for name, inner in whole.get("properties", {}).items():
+        at = f"{path}.{name}".lstrip(".")
+        yield at, {**_referred(inner, defs), **inner}
+        yield from _below(at, inner, defs)
+    for key, step in (("items", "[]"), ("additionalProperties", ".NAME")):
+        if isinstance(whole.get(key), dict):
+            yield from _below(path + step, whole[key], defs)
+
+
+def _referred(part: dict[str, Any], defs: dict[str, Any]) -> dict[str, Any]:
+    """What a part takes from `$defs`, directly or as the alternative to null."""
+    names = [one["$ref"] for one in (part, *part.get("anyOf", [])) if "$ref" in one]
+    return {**defs[names[0].rpartition("/")[2]]} if names else {}
+
+
+def types(part: dict[str, Any]) -> str:
+    """The JSON types of a field, in words: `integer or null`, or the values it can have."""
+    if "const" in part:
+        return json.dumps(part["const"])
+    if "enum" in part:
+        return ", ".join(map(json.dumps, part["enum"]))
+    known = part.get("type", "any")
+    found = [known] if isinstance(known, str) else list(known)
+    return " or ".join(found + ["null"] * ("anyOf" in part))
 
 
 def entry(one: Described) -> str:

@@ -61,7 +61,8 @@ class Explanation:
 
     @property
     def headline(self) -> str:
-        steps = _steps(len(self.path.steps))
+        count = len(self.path.steps)
+        steps = "1 step" if count == 1 else f"{count} steps"
         return (
             f"{self.invariant} breaks after {steps}"
             if self.invariant
@@ -103,7 +104,7 @@ def explain(about: Subject, violation: Violation) -> Explanation:
         told = f"{fact}: {statement.partition(WHY)[0]}" if statement else f"{fact}."
     return Explanation(
         attrs.evolve(story, marks=(*story.marks, Mark(len(path.steps), lanes, fact))),
-        " ".join(filter(None, (_opening(path), paragraph(story), told))),
+        f"{paragraph(story)} {told}".strip(),
         path,
         violation.key,
         told,
@@ -149,19 +150,6 @@ def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:
         return tuple(told)
     story, trouble = about.story(path)
     return (Explanation(story, paragraph(story), path, key, trouble=trouble),)
-
-
-def _opening(path: Path) -> str:
-    steps = len(path.steps)
-    return (
-        f"{_steps(steps)} {'is' if steps == 1 else 'are'} enough."
-        if steps
-        else "The initial state itself breaks it."
-    )
-
-
-def _steps(count: int) -> str:
-    return f"{count} step{'s' * (count != 1)}"
 
 
 def broken_along(spec: Spec, path: Path) -> dict[str, int]:

@@ -19,9 +19,6 @@ from groupcheck.traces.anomalies import plural
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import FileReport, worst_of
 
-SAME_COORDINATOR = ("classic", "cooperative", "static_membership", "connect", "async_server")
-"""Variants whose groups the classic coordinator serves: what differs between them is the clients' business, which its log does not show."""
-
 
 class Replayed(list[FileReport]):
     """The reports of all files, in order. Prints as text and shows itself as a page in a notebook."""
@@ -68,15 +65,8 @@ def replay(
     *,
     format: str | None = None,
     group: str | None = None,
-    variant: str | None = None,
 ) -> Replayed:
     """Reads each file by itself. Raises `UserError` for a file that is no log."""
-    if variant is not None and variant not in SAME_COORDINATOR:
-        raise UserError(
-            f"variant {variant!r} cannot be replayed yet",
-            where="--variant",
-            do=f"one of {', '.join(SAME_COORDINATOR)}, or leave it out",
-        )
     if isinstance(paths, str | Path) or not isinstance(paths, Iterable):
         raise UserError(f"{paths!r} is not a list of files", do='as in ["broker.log"]')
     return Replayed(replay_file(str(path), format=format, group=group) for path in paths)
@@ -86,12 +76,11 @@ def run(
     paths: Sequence[str | Path],
     format: str | None,
     group: str | None,
-    variant: str | None,
     as_json: bool,
     html: Path | None,
 ) -> int:
     """Replays, prints, writes the page, and gives the exit code."""
-    reports = replay(paths, format=format, group=group, variant=variant)
+    reports = replay(paths, format=format, group=group)
     if html is not None:
         written(html, reports.html())
     if as_json:

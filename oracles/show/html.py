@@ -6,20 +6,10 @@ from __future__ import annotations
 
 import hashlib
 
-from attrs import frozen
-
 from groupcheck.oracles.explain.explanation import Explanation, rows
 from groupcheck.oracles.show.pages import FRAGMENT, PAGE, render
 from groupcheck.oracles.show.report import Report
-from groupcheck.oracles.show.swimlane import NARROW, Picture, draw
-
-
-@frozen
-class Pictures:
-    """The same story for a wide screen and for a phone; the style sheet shows one of them."""
-
-    wide: Picture
-    narrow: Picture
+from groupcheck.oracles.show.swimlane import NARROW, draw
 
 
 def page(report: Report) -> str:
@@ -39,7 +29,8 @@ def image(told: Explanation) -> str:
 
 def _render(layout: str, report: Report) -> str:
     told = report.explanations
-    pictures = [Pictures(draw(one.story), draw(one.story, NARROW)) for one in told]
+    # For a wide screen and for a phone; the style sheet shows one of them.
+    pictures = [{"wide": draw(one.story), "narrow": draw(one.story, NARROW)} for one in told]
     # The ids of two reports on one page differ.
     digest = hashlib.sha256(repr(told).encode(errors="backslashreplace")).hexdigest()
     return render(

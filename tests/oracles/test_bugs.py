@@ -32,7 +32,7 @@ def test_a_bug_is_found_with_its_shortest_story():
         7,
         3,
     )
-    assert told["prose"].startswith("7 steps are enough.")
+    assert told["prose"].startswith("First manager 0: prepare.")
 
 
 @pytest.mark.usefixtures("only_harmless")

@@ -46,8 +46,7 @@ def test_the_first_sentence_of_a_rule_gives_the_words():
     assert told.story.lines[0].words == "walker 0: The walker takes a step"
     assert (
         told.prose
-        == "1 step is enough. Walker 0: The walker takes a step. nobody_moves is broken by walker 0:"
-        " All stand still."
+        == "Walker 0: The walker takes a step. nobody_moves is broken by walker 0: All stand still."
     )
 
 
@@ -155,7 +154,7 @@ def test_an_initial_state_that_breaks_a_promise_needs_no_step():
         Spec("nothing", {"n": single(0)}, [stay], invariants=[positive]), engine="reference"
     ).explanations[0]
     assert told.headline == "positive breaks after 0 steps"
-    assert told.prose.startswith("The initial state itself breaks it.")
+    assert told.prose == told.sentence
 
 
 LANES = (Lane("a", "member A", 0), Lane("c", "coordinator"))

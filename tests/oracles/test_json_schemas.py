@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from documents import fields, types
 from jsonschema import Draft202012Validator
 
 from groupcheck.oracles import cli
-from groupcheck.oracles.show.json_schemas import Described, described, fields, types
+from groupcheck.oracles.show.json_schemas import Described, described
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests/data"

@@ -132,7 +132,6 @@ def test_one_group_alone(capsys: pytest.CaptureFixture[str]) -> None:
         (["no-such-file.log"], "no-such-file.log"),
         ([str(DATA)], "directory"),
         ([str(SCALE), "--format", "runes"], "no format 'runes'"),
-        ([str(SCALE), "--variant", "kip848"], "variant 'kip848' cannot be replayed"),
         ([str(SCALE), "--html", "/no/such/place.html"], "--html"),
     ],
 )

@@ -68,7 +68,11 @@ def test_a_broken_invariant_is_a_failure_with_prose_and_key_and_the_others_are_n
     code, found = cases("check", "classic", *BUG, "--json")
     (told,) = json.loads(capsys.readouterr().out)["violations"]
     became, why, text = found.pop("size_cap")
-    assert (code, became, why) == (1, "failure", "The group has 2 members, but group.max.size is 1.")
+    assert (code, became, why) == (
+        1,
+        "failure",
+        "The group has 2 members, but group.max.size is 1.",
+    )
     assert told["prose"] in text and text.endswith(f"key: {told['key']}")
     assert set(found.values()) == {("skipped", "the search ended when size_cap broke", "")}
 

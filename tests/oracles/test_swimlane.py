@@ -14,7 +14,7 @@ from groupcheck.model.protocol.story import Era, Lane, Line, Mark, Message, Note
 from groupcheck.oracles.explain.explanation import Explanation
 from groupcheck.oracles.show.html import fragment, image, page
 from groupcheck.oracles.show.report import Report
-from groupcheck.oracles.show.swimlane import GUTTER, NARROW, draw
+from groupcheck.oracles.show.swimlane import GUTTER, NARROW, WIDEST, draw
 
 LANES = (Lane("c", "coordinator"), Lane("a", "member A", 0), Lane("b", "member B", 1))
 
@@ -104,7 +104,8 @@ def test_the_broken_step_is_marked_across_the_picture_and_in_its_lanes():
     assert any(s.style == "fact" and s.text == "one_owner is broken" for s in shapes)
 
 
-def test_everything_stands_inside_the_picture():
+@pytest.mark.parametrize("widest", [WIDEST, NARROW])
+def test_everything_stands_inside_the_picture(widest):
     tale = story(
         steps=25,
         events=[
@@ -118,8 +119,8 @@ def test_everything_stands_inside_the_picture():
         eras=[Era(7, "generation 2")],
         marks=[Mark(25, (), "m" * 500)],
     )
-    picture = draw(tale)
-    assert picture.width < GUTTER + 3 * 260
+    picture = draw(tale, widest)
+    assert picture.width < GUTTER + 3 * widest + 30
     for s in picture.shapes:
         right = s.x + s.x2 if s.kind == "box" else max(s.x, s.x2)
         bottom = s.y + s.y2 if s.kind == "box" else max(s.y, s.y2)
