@@ -268,7 +268,7 @@ FUNCTIONS: Mapping[str, Callable[[Broken], str]] = {
 SENTENCES = frozenset({*TEMPLATES, *FUNCTIONS})
 
 
-def sentence(invariant: str, b: Broken) -> str:
+def sentence_of(invariant: str, b: Broken) -> str:
     """What broke, for whom. The invariant is one of `SENTENCES`."""
     make = FUNCTIONS.get(invariant)
     words = make(b) if make else TEMPLATES[invariant].format_map(_values(b))

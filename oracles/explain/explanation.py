@@ -9,7 +9,7 @@ from itertools import groupby
 
 import attrs
 
-from groupcheck.invariants.sentences import SENTENCES, Broken, sentence
+from groupcheck.invariants.sentences import SENTENCES, Broken, sentence_of
 from groupcheck.model.engine import Spec, StepInvariant
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.engine.verdict import DEADLOCK, Path, Violation
@@ -94,14 +94,10 @@ def explain(about: Subject, violation: Violation) -> Explanation:
         lane.name for lane in story.lanes if lane.me is not None and lane.me in seen.indexes
     )
     statement = " ".join(violation.statement.split())
-    if violation.invariant == DEADLOCK:
-        told = fact = STUCK
-    elif about.variant is not None and violation.invariant in SENTENCES:
-        told = fact = _sentence(about, violation, seen)
-    else:
-        who = " and ".join(story.lane(name).title for name in lanes)
-        fact = f"{violation.invariant} is broken" + (f" by {who}" if who else "")
-        told = f"{fact}: {statement.partition(WHY)[0]}" if statement else f"{fact}."
+    sentence = STUCK if violation.invariant == DEADLOCK else _sentence(about, violation, seen)
+    who = " and ".join(story.lane(name).title for name in lanes)
+    fact = sentence or f"{violation.invariant} is broken" + (f" by {who}" if who else "")
+    told = sentence or (f"{fact}: {statement.partition(WHY)[0]}" if statement else f"{fact}.")
     return Explanation(
         attrs.evolve(story, marks=(*story.marks, Mark(len(path.steps), lanes, fact))),
         f"{paragraph(story)} {told}".strip(),
@@ -114,23 +110,23 @@ def explain(about: Subject, violation: Violation) -> Explanation:
         violation.depth,
         seen.evidence,
         trouble,
-        told is not fact,
+        not sentence,
     )
 
 
 def _sentence(about: Subject, violation: Violation, seen: Witness) -> str:
-    named = Semantics(about.spec).named
-    steps = violation.path.steps
-    return sentence(
-        violation.invariant,
-        Broken(
-            named(seen.before),
-            named(seen.after),
-            seen.indexes,
-            steps[-1].firing.me if steps else None,
-            about.spec.scope,
-        ),
-    )
+    """The sentence of the invariant; empty if it has none, or if the sentence failed: that must not
+    cost the verdict.
+    """
+    if about.variant is None or violation.invariant not in SENTENCES:
+        return ""
+    named, steps = Semantics(about.spec).named, violation.path.steps
+    actor = steps[-1].firing.me if steps else None
+    broken = Broken(named(seen.before), named(seen.after), seen.indexes, actor, about.spec.scope)
+    try:
+        return sentence_of(violation.invariant, broken)
+    except Exception:
+        return ""
 
 
 def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:

@@ -253,8 +253,7 @@ def _message(layout: _Layout, message: Message, y: float) -> Iterator[Shape]:
     yield Shape("line" if message.lost else "arrow", style, x + 5 * way, y, x2 - 5 * way, y2)
     if message.lost:
         yield Shape("text", "cross", x2, y + 4.5, text="✕")
-    narrow = layout.row > ROW
-    room = abs(layout.x[message.target] - x) - (0 if narrow else 16)
+    room = abs(layout.x[message.target] - x) - (16 if layout.row == ROW else 0)
     if y2 != y:  # a slanted arrow: its text stands where it starts
         yield from _texts(
             layout,
@@ -271,7 +270,7 @@ def _message(layout: _Layout, message: Message, y: float) -> Iterator[Shape]:
 
 def _note(layout: _Layout, note: Note, y: float) -> Iterator[Shape]:
     x = layout.x[note.lane]
-    lines = _lines(layout, note.text, layout.lane_width - 22)
+    lines = _lines(layout, note.text, layout.lane_width - (22 if layout.row == ROW else 14))
     width = max(map(len, lines)) * LETTER + 14
     top = y - 12 - LINE * (len(lines) - 1)
     yield Shape(

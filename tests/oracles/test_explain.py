@@ -222,3 +222,16 @@ def test_a_story_that_fails_does_not_cost_the_verdict(monkeypatch):
     assert "twophase could not explain this path; please report it: KeyError('lane')" in str(result)
     assert "could not explain this path" in result.html()
     assert "manager 0: prepare" in result.explanations[0].prose
+
+
+def test_a_sentence_that_fails_does_not_cost_the_verdict(monkeypatch):
+    def stumble(invariant, broken):
+        raise KeyError("client")
+
+    monkeypatch.setattr("groupcheck.oracles.explain.explanation.sentence_of", stumble)
+    told = check("classic", mutation="size_cap_off_by_one", engine="reference").explanations[0]
+    assert told.sentence == (
+        "size_cap is broken: A group that has completed a round has at most group.max.size members."
+        " Not while a round collects JoinGroups: members of the generation before still count there"
+        " until they are found missing."
+    )

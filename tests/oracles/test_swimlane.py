@@ -222,6 +222,7 @@ def test_on_a_phone_the_coordinator_and_two_members_stand_side_by_side():
     written = [s.text for s in picture.shapes if s.style in ("said", "noted timer")]
     assert "JoinGroup: 79 MEMBER_ID_REQUIRED" in written  # two lanes wide
     assert "JoinGroup: 79" in written and "MEMBER_ID_REQUIRED" in written  # in two lines
+    assert "session timeout" in written and "of member A" in written
     rows = [s.y for s in picture.shapes if s.kind == "text" and s.style == "said"]
     assert len(rows) == len(set(rows))
 
