@@ -119,7 +119,7 @@ def test_texts_and_bars_stand_out_from_the_paper_in_light_and_dark():
     style = (ORACLES / "templates" / "report.css").read_text("utf-8")
     schemes = [
         dict(re.findall(r"--(\w+): (#\w+)", block))
-        for block in re.findall(r"\{ (--ink[^}]*)", style)
+        for block in re.findall(r"\{\s+(--ink[^}]*)", style)
     ]
     assert len(schemes) == 3  # light, dark, print
     for scheme in schemes[:2]:

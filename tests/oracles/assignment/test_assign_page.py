@@ -36,7 +36,7 @@ def cells(page, kind):
 
 
 def test_what_is_wrong_is_marked_in_its_cell_and_the_right_one_stands_beside_it(drawn):
-    page = drawn(DATA / "printed-sticky-after.json")
+    page = " ".join(drawn(DATA / "printed-sticky-after.json").split())
     assert (
         page.count("<caption>") == 2
         and "<caption>right: balanced, with the fewest moves</caption>" in page
