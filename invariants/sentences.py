@@ -10,7 +10,9 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.protocol.classic.client import NOTHING, Member
-from groupcheck.model.protocol.classic.group import Pass, Phase, is_member
+from groupcheck.model.protocol.classic.failover import Reload
+from groupcheck.model.protocol.classic.group import Phase, Recount, is_member
+from groupcheck.model.protocol.classic.rounds import Complete
 from groupcheck.model.protocol.classic.telling import member
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 
@@ -135,9 +137,10 @@ def members_counted(b: Broken) -> str:
 
 
 def passed_are_counted(b: Broken) -> str:
-    walk, then = b.after["walk"], b.before["walk"]
+    errand, then = b.after["walk"].errand, b.before["walk"].errand
     now, was = (sum(s.member for _, s in x["seats"][b.who[0]]) for x in (b.after, b.before))
-    counted, real = walk.change - then.change, now - (0 if then.kind == Pass.RELOAD else was)
+    counted = errand.change - then.change if isinstance(then, Recount) else 0
+    real = now - (0 if isinstance(then, Reload) else was)
     name = member(b.who[0])
     if counted == real:
         return f"The coordinator miscounts the requests of {name} that wait or are still to come"
@@ -147,7 +150,7 @@ def passed_are_counted(b: Broken) -> str:
 
 
 def rounds_are_counted(b: Broken) -> str:
-    core, complete = b.after["core"], b.before["walk"].kind == Pass.COMPLETE
+    core, complete = b.after["core"], isinstance(b.before["walk"].errand, Complete)
     if complete and core.parked:
         return (
             f"Generation {core.generation} has begun, but the coordinator still counts"
