@@ -23,7 +23,7 @@ from groupcheck import __version__
 from groupcheck.oracles import cli_logs, cli_real
 from groupcheck.oracles.cli_scope import scope_options
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import COUNT, FILE, SECONDS, SIZE, TEXT
+from groupcheck.oracles.quantities import OUTPUT, PATH, POSITIVE, SECONDS, SIZE
 
 UNKNOWN = 3
 # read when numpy is imported, which multiplies no matrices here: each thread of its library takes
@@ -92,7 +92,7 @@ def command(debug: bool) -> None:
     shell_complete=names_of("goals"),
     help="Answer `unknown` unless this goal is met; see `list goals`. Repeatable.",
 )
-@click.option("--max-states", type=COUNT, metavar="N", help="Stop (unknown) above N states.")
+@click.option("--max-states", type=POSITIVE, metavar="N", help="Stop (unknown) above N states.")
 @click.option("--max-seconds", type=SECONDS, metavar="S", help="Stop (unknown) after S seconds.")
 @click.option(
     "--max-memory",
@@ -103,40 +103,37 @@ def command(debug: bool) -> None:
 )
 @click.option(
     "--workers",
-    type=COUNT,
+    type=POSITIVE,
     default=1,
     show_default=True,
     metavar="N",
     help="Threads for the search and processes for the rules.",
 )
-@click.option("--checkpoint", type=FILE, metavar="DIR", help="Save the search to DIR as it goes.")
+@click.option("--checkpoint", type=PATH, metavar="DIR", help="Save the search to DIR as it goes.")
 @click.option(
     "--resume",
-    type=TEXT,
     metavar="DIR",
     help="Continue from a checkpoint, or with --spark from a store.",
 )
 @click.option(
     "--spark",
-    type=TEXT,
     metavar="MASTER",
     help="Spread the search over Spark: local[2], spark://HOST:PORT, yarn, k8s://...",
 )
 @click.option(
     "--store",
-    type=TEXT,
     metavar="URI",
     help="Where states are kept; every executor must reach it.",
 )
 @click.option(
     "--shards",
-    type=COUNT,
+    type=POSITIVE,
     metavar="N",
     help="How many parts to split the states into. Default: one for each core.",
 )
 @click.option(
     "--hand-over",
-    type=COUNT,
+    type=click.IntRange(min=0),
     metavar="N",
     help="Spread the search once a level has N states. Default: 100000.",
 )
@@ -151,28 +148,28 @@ def command(debug: bool) -> None:
 )
 @click.option(
     "--html",
-    type=FILE,
+    type=OUTPUT,
     metavar="FILE",
     help="Write a page with a swim-lane diagram of each counterexample.",
 )
 @click.option(
     "--svg",
-    type=FILE,
+    type=OUTPUT,
     metavar="FILE",
     help="Write the swim-lane diagram of the first counterexample.",
 )
 @click.option(
-    "--pytest", type=FILE, metavar="FILE", help="Write a test that reproduces the counterexample."
+    "--pytest", type=OUTPUT, metavar="FILE", help="Write a test that reproduces the counterexample."
 )
 @click.option(
     "--itf",
-    type=FILE,
+    type=OUTPUT,
     metavar="FILE",
     help="Write the counterexample in the Informal Trace Format.",
 )
 @click.option(
     "--junit",
-    type=FILE,
+    type=OUTPUT,
     metavar="FILE",
     help="Write a JUnit XML file: one test case for each invariant.",
 )
@@ -198,7 +195,9 @@ def check(**options: Any) -> int:
 @click.argument("key")
 @scope_options
 @click.option("--json", "as_json", is_flag=True, help="Print the path as one JSON document.")
-@click.option("--html", type=FILE, metavar="FILE", help="Write a page with the swim-lane diagram.")
+@click.option(
+    "--html", type=OUTPUT, metavar="FILE", help="Write a page with the swim-lane diagram."
+)
 def explain(**options: Any) -> int:
     """Explain the path behind a KEY that `check` printed. Give the same variant, scope and mutation
     as you gave to `check`.
@@ -215,7 +214,7 @@ def explain(**options: Any) -> int:
 @click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=names_of("mutations"))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array.")
 @click.option(
-    "--parquet", type=FILE, metavar="FILE", help="Write the table of bugs (docs/tables.md)."
+    "--parquet", type=OUTPUT, metavar="FILE", help="Write the table of bugs (docs/tables.md)."
 )
 def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     """Find every known bug again, or only those named by ID, each with its shortest counterexample.
@@ -233,16 +232,15 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
         "groupcheck sweep checks.toml --out results --resume",
     ),
 )
-@click.argument("file", type=FILE)
+@click.argument("file", type=PATH)
 @click.option(
     "--spark",
-    type=TEXT,
     metavar="MASTER",
     help="Run the checks on Spark's executors: local[2], spark://HOST:PORT, yarn, k8s://...",
 )
 @click.option(
     "--out",
-    type=FILE,
+    type=PATH,
     metavar="DIR",
     help="The folder for the results. Default: a new one, named after the time.",
 )
@@ -253,7 +251,7 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
 )
 @click.option(
     "--workers",
-    type=COUNT,
+    type=POSITIVE,
     default=1,
     show_default=True,
     metavar="N",
@@ -264,7 +262,7 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
 )
 @click.option(
     "--junit",
-    type=FILE,
+    type=OUTPUT,
     metavar="FILE",
     help="Write a JUnit XML file: one test case for each cell.",
 )

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import COUNT, FILE, SIZE, TEXT
+from groupcheck.oracles.quantities import COUNT, OUTPUT, PATH, SIZE
 
 DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "scala-1.1", "requests")
 
@@ -22,7 +22,7 @@ DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "sca
         "groupcheck replay server.log --group orders --html timeline.html",
     ),
 )
-@click.argument("files", nargs=-1, required=True, type=FILE, metavar="PATH...")
+@click.argument("files", nargs=-1, required=True, type=PATH, metavar="PATH...")
 @click.option(
     "--format",
     "format",
@@ -37,17 +37,15 @@ DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "sca
     is_flag=True,
     help="Print one JSON document (groupcheck.replay/1; with --spark groupcheck.archive/1).",
 )
-@click.option("--html", type=FILE, metavar="FILE", help="Write a page with the timeline.")
+@click.option("--html", type=OUTPUT, metavar="FILE", help="Write a page with the timeline.")
 @click.option(
     "--spark",
-    type=TEXT,
     metavar="MASTER",
     help="Replay whole archives with Spark (docs/archive.md): local[2], spark://HOST:PORT, yarn,"
     " k8s://...",
 )
 @click.option(
     "--out",
-    type=TEXT,
     metavar="URI",
     help="With --spark: the folder for the Parquet tables. Logs that it already holds are skipped.",
 )
@@ -72,14 +70,14 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
 )
 @click.option(
     "--out",
-    type=FILE,
+    type=PATH,
     required=True,
     metavar="DIR",
     help="A new folder: the logs go to DIR/logs, what really happened to DIR/truth.",
 )
 @click.option(
     "--groups",
-    type=COUNT,
+    type=click.IntRange(1, 100_000),
     default=10,
     show_default=True,
     metavar="N",
@@ -95,7 +93,7 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
 )
 @click.option(
     "--files",
-    type=COUNT,
+    type=click.IntRange(1, 10_000),
     default=1,
     show_default=True,
     metavar="N",
@@ -118,7 +116,7 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
 )
 @click.option(
     "--runs",
-    type=COUNT,
+    type=click.IntRange(1, 10_000),
     default=30,
     show_default=True,
     metavar="N",

@@ -6,8 +6,12 @@ from typing import Any
 
 import click
 
-from groupcheck.oracles.help_page import Command, examples, names_of
-from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SETTING
+from groupcheck.oracles.help_page import Command, examples, names_in, names_of
+from groupcheck.oracles.quantities import BUDGET, COUNT, OUTPUT, PATH, POSITIVE, SETTING
+
+KAFKA_VERSIONS = names_in("groupcheck.oracles.kafka.versions", "VERSIONS")
+KAFKA_ASSIGNORS = names_in("groupcheck.oracles.kafka.assignors", "ASSIGNORS")
+CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
 
 
 @click.command(
@@ -44,6 +48,7 @@ from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SETTING
     default="4.3.0",
     show_default=True,
     metavar="VERSION",
+    shell_complete=KAFKA_VERSIONS,
     help="The version of Kafka to compare with.",
 )
 @click.option(
@@ -57,10 +62,10 @@ from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SETTING
     "assignors",
     multiple=True,
     metavar="NAME",
-    shell_complete=names_of("assignors"),
+    shell_complete=KAFKA_ASSIGNORS,
     help="With `assignors`: compare only this one. Repeatable. Default: all.",
 )
-@click.option("--max-rows", type=COUNT, metavar="N", help="Stop (unknown) after N rows.")
+@click.option("--max-rows", type=POSITIVE, metavar="N", help="Stop (unknown) after N rows.")
 @click.option(
     "--seed",
     type=COUNT,
@@ -73,6 +78,7 @@ from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SETTING
     "--diff",
     nargs=2,
     metavar="OLD NEW",
+    shell_complete=KAFKA_VERSIONS,
     help="Compare the coordinators of two Kafka versions instead.",
 )
 @click.option(
@@ -81,7 +87,7 @@ from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SETTING
     help="Send schedules of raw requests to a real broker instead.",
 )
 @click.option(
-    "--schedules", type=COUNT, metavar="N", help="With --live: how many schedules. Default: 300."
+    "--schedules", type=POSITIVE, metavar="N", help="With --live: how many schedules. Default: 300."
 )
 @click.option(
     "--findings",
@@ -92,11 +98,11 @@ from groupcheck.oracles.quantities import BUDGET, COUNT, FILE, SETTING
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1)."
 )
 @click.option(
-    "--parquet", type=FILE, metavar="FILE", help="Write a table with every row (docs/tables.md)."
+    "--parquet", type=OUTPUT, metavar="FILE", help="Write a table with every row (docs/tables.md)."
 )
 @click.option(
     "--junit",
-    type=FILE,
+    type=OUTPUT,
     metavar="FILE",
     help="Write a JUnit XML file: one test case for each kind of row.",
 )
@@ -122,7 +128,7 @@ def conform(**options: Any) -> int:
         "groupcheck assign --against my_module:assign --like sticky",
     ),
 )
-@click.argument("file", type=FILE, required=False)
+@click.argument("file", type=PATH, required=False)
 @click.option(
     "--prove",
     is_flag=True,
@@ -137,17 +143,19 @@ def conform(**options: Any) -> int:
 @click.option(
     "--like",
     metavar="ASSIGNOR",
+    shell_complete=KAFKA_ASSIGNORS,
     help="With --against: the assignor of Kafka whose promises yours makes.",
 )
 @click.option(
     "--examples",
-    type=COUNT,
+    type=POSITIVE,
     metavar="N",
     help="With --against: how many groups of each kind to try. Default: 250.",
 )
 @click.option(
     "--kafka",
     metavar="VERSION",
+    shell_complete=KAFKA_VERSIONS,
     help="With --against apache: the version of Kafka. Default: the newest.",
 )
 @click.option(
@@ -158,13 +166,13 @@ def conform(**options: Any) -> int:
 )
 @click.option(
     "--html",
-    type=FILE,
+    type=OUTPUT,
     metavar="FILE",
     help="Write a page that marks what is wrong and shows what is right beside it.",
 )
 @click.option(
     "--junit",
-    type=FILE,
+    type=OUTPUT,
     metavar="FILE",
     help="Write a JUnit XML file: one test case for each promise.",
 )
@@ -204,11 +212,12 @@ def assign(**options: Any) -> int:
 @click.option(
     "--client",
     metavar="NAME",
+    shell_complete=CLIENTS,
     help="With --scenario: kafka-python (the default), aiokafka, confluent-kafka or java.",
 )
 @click.option(
     "--out",
-    type=FILE,
+    type=PATH,
     metavar="DIR",
     help="The folder for the recording. Default: a new one, named after the time.",
 )
@@ -222,6 +231,7 @@ def assign(**options: Any) -> int:
     default="4.3.0",
     show_default=True,
     metavar="VERSION",
+    shell_complete=KAFKA_VERSIONS,
     help="The version of Kafka to run.",
 )
 @click.option(

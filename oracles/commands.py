@@ -4,98 +4,97 @@ command runs.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import Limits, UserError
-from groupcheck.oracles.check.run import (
-    CheckResult,
-    Followed,
-    Spreading,
-    run,
-    walk,
-)
+from groupcheck.oracles.check.run import CheckResult, Spreading, run, walk
 from groupcheck.oracles.explain.subject import Subject, subject
-from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.document import as_text
-from groupcheck.oracles.show.files import not_read, writable, written
+from groupcheck.oracles.show.files import not_read, written
+from groupcheck.oracles.show.suite import tell
+from groupcheck.oracles.show.terminal import answer, say
 
-# What asks for the fast engine: it alone keeps a search, or shares it.
-KEPT = ("checkpoint", "resume", "spark")
-ENGINE = "fast"  # of what gives no choice
+KEPT = ("checkpoint", "resume", "spark")  # what only the fast engine can do
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
+OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
 
 def check(**options: Any) -> int:
     """`groupcheck check`: explore, then show the verdict and write what was asked for."""
-    wanted = {name: options[name] for name in ("html", "svg", "pytest", "itf") if options[name]}
-    junit = {"junit": options["junit"]} if options["junit"] else {}
-    _may_write(wanted | junit, **_checkpoints(options))
-    about = _subject(options)
+    from groupcheck.model.engine.fast.segments import FILE
+    from groupcheck.oracles.check.first_run import announce_compiling, first_answer
     from groupcheck.oracles.check.free_memory import bounded
+    from groupcheck.oracles.show.text import report_view
+    from groupcheck.oracles.show.verdict_cases import verdict_suite
 
+    kept = [Path(options["resume"], FILE)] if options["resume"] else []
+    for name in (*OF_CHECK, "junit"):
+        not_read(options[name], f"--{name}", kept)
+    about = _subject(options)
     limits = Limits(options["max_states"], options["max_seconds"], options["max_memory"])
     if options["engine"] != "reference":
         limits = bounded(limits)
-
-    from groupcheck.oracles.check.first_run import announce_compiling, first_answer
-
-    engine = options["engine"] or "fast"
     result = None
     if options["engine"] is None and not any(options[name] for name in KEPT):
         result = first_answer(about, limits)
     if result is None:
         announce_compiling()
-        result = _explored(about, limits, engine, options)
-    _show(result, options["as_json"])
-    _save(result, wanted)
-    from groupcheck.oracles.show.suite import tell
-    from groupcheck.oracles.show.verdict_cases import verdict_suite
-
+        result = _explored(about, limits, options)
+    answer(result.document, lambda: report_view(result.report()), options["as_json"])
+    for name in OF_CHECK:
+        _save(result, name, options[name])
     tell(lambda: verdict_suite(result), options["junit"])
     return result.exit_code
 
 
-def _explored(
-    about: Subject, limits: Limits, engine: str, options: Mapping[str, Any]
-) -> CheckResult:
+def _explored(about: Subject, limits: Limits, options: Mapping[str, Any]) -> CheckResult:
     from groupcheck.oracles.show.meter import meter
 
+    spread = Spreading(options["spark"], options["store"], options["shards"], options["hand_over"])
     with meter(limits) as progress:
         return run(
-            about, limits, progress,
-            engine=engine, workers=options["workers"], checkpoint=options["checkpoint"], resume=options["resume"],
-            spread=Spreading(options["spark"], options["store"], options["shards"], options["hand_over"]),
-        )  # fmt: skip
+            about,
+            limits,
+            progress,
+            engine=options["engine"] or "fast",
+            workers=options["workers"],
+            checkpoint=options["checkpoint"],
+            resume=options["resume"],
+            spread=spread,
+        )
 
 
-def explain(**options: Any) -> int:
+def _save(result: CheckResult, name: str, path: Path | None) -> None:
+    """Writes the file of one option, if it is wanted and there is something to write."""
+    if path is None:
+        return
+    if name == "html" or result.verdict.violations:
+        text = getattr(result, name)()
+        written(path, as_text(text) if name == "itf" else text)
+    else:
+        say(f"there is no counterexample, so {path} is not written")
+
+
+def explain(*, key: str, as_json: bool, html: Path | None, **options: Any) -> int:
     """`groupcheck explain`: follow a key and explain each step."""
     from groupcheck.oracles.show.html import page
+    from groupcheck.oracles.show.text import report_view
 
-    wanted = {"html": options["html"]} if options["html"] else {}
-    _may_write(wanted)
-    followed = walk(_subject(options), options["key"])
-    _show(followed, options["as_json"])
-    for path in wanted.values():
-        written(path, page(followed.report()))
+    followed = walk(_subject(options), key)
+    answer(followed.document, lambda: report_view(followed.report()), as_json)
+    if html:
+        written(html, page(followed.report()))
     return 0
 
 
-def replay(
-    files: Sequence[Path],
-    format: str | None,
-    group: str | None,
-    as_json: bool,
-    html: Path | None,
-) -> int:
+def replay(files: Sequence[Path], html: Path | None, **options: Any) -> int:
     """`groupcheck replay`: see `groupcheck.oracles.replay.report`."""
-    _may_write({"html": html} if html else {}, files)
     from groupcheck.oracles.replay.report import run
 
-    return run(files, format, group, as_json, html)
+    not_read(html, "--html", files)
+    return run(files, html=html, **options)
 
 
 def replay_archive(
@@ -120,45 +119,35 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     """`groupcheck bugs`: find each mutation again."""
     from groupcheck.oracles.check.bugs import find_all, view, write_parquet
 
-    _may_write_table(parquet)
-    found = find_all(ids, ENGINE)
+    _can_write_table(parquet)
+    found = find_all(ids)
     if parquet:
         write_parquet(found, parquet)
-    if as_json:
-        sys.stdout.write(as_text([one.document() for one in found]))
-    else:
-        _print(view(found, told_whole=bool(ids)))
+    answer(lambda: [one.document() for one in found], lambda: view(found, bool(ids)), as_json)
     return 0 if all(one.fell for one in found) else 1
 
 
-def conform(**options: Any) -> int:
+def conform(live: bool, schedules: int | None, **options: Any) -> int:
     """`groupcheck conform`: see `groupcheck.oracles.conform.command`, and
     `groupcheck.oracles.wire.command` for `--live`.
     """
-    faults, settings = (
-        _once(options.pop("faults"), "--fault") or None,
-        _once(options.pop("settings"), "--set"),
-    )
-    live, schedules = options.pop("live"), options.pop("schedules")
-    table, junit = options["parquet"], options["junit"]
-    _may_write({"junit": junit} if junit else {}, kept=[table] if table else [])
-    if table and (live or options["diff"] or options["variant"] == "assignors"):
+    from groupcheck.oracles.conform.command import run
+    from groupcheck.oracles.wire.command import run as run_live
+
+    options["faults"] = dict(options["faults"]) or None
+    options["settings"] = dict(options["settings"])
+    if options["parquet"] and (live or options["diff"] or options["variant"] == "assignors"):
         raise UserError(
             "only the comparison with a variant's coordinator writes a table",
             where="--parquet",
             do="leave it out",
         )
-    _may_write_table(table)
+    _can_write_table(options["parquet"])
     if live:
-        del options["parquet"]
-        from groupcheck.oracles.wire.command import run as run_live
-
-        return run_live(faults=faults, settings=settings, schedules=schedules, **options)
+        return run_live(schedules=schedules, **options)
     if schedules is not None:
         raise UserError("is only for --live", where="--schedules", do="add --live")
-    from groupcheck.oracles.conform.command import run
-
-    return run(faults=faults, settings=settings, **options)
+    return run(**options)
 
 
 def assign(
@@ -177,9 +166,8 @@ def assign(
         raise UserError("give exactly one of FILE, --prove or --against", where="groupcheck assign")
     if html is not None and file is None:
         raise UserError("needs an assignment to show", where="--html", do="add FILE")
-    wanted = {"html": html} if html else {}
-    wanted |= {"junit": junit} if junit else {}
-    _may_write(wanted, [file] if file else [])
+    for name, path in (("--html", html), ("--junit", junit)):
+        not_read(path, name, [file] if file else [])
     if against is None:
         for name, value in options.items():
             if value is not None:
@@ -201,10 +189,7 @@ def record(**options: Any) -> int:
     """`groupcheck record`: see `groupcheck.oracles.record.command`."""
     from groupcheck.oracles.record.command import run
 
-    topics, settings = (
-        _once(options.pop("topics"), "--topic"),
-        _once(options.pop("settings"), "--set"),
-    )
+    topics, settings = dict(options.pop("topics")), dict(options.pop("settings"))
     return run(options.pop("command"), topics=topics, settings=settings, **options)
 
 
@@ -213,10 +198,9 @@ def sweep(file: Path, out: Path | None, junit: Path | None, **options: Any) -> i
     from groupcheck.oracles.sweep.command import run
     from groupcheck.oracles.sweep.folder import PAGE, TABLE
 
-    _may_write({"junit": junit} if junit else {}, [file])
+    not_read(junit, "--junit", [file])
     for name in (TABLE, PAGE):
-        if out is not None:
-            not_read(out / name, "--out", [file])
+        not_read(out and out / name, "--out", [file])
     return run(file, out=out, junit=junit, **options)
 
 
@@ -232,101 +216,24 @@ def list_(kind: str, variant: str | None, as_json: bool) -> int:
     from groupcheck.oracles.listing import listing, view
 
     rows = listing(kind, variant)
-    if as_json:
-        sys.stdout.write(as_text(rows))
-    else:
-        _print(view(rows))
+    answer(lambda: rows, lambda: view(rows), as_json)
     return 0
 
 
-def _subject(options: dict[str, Any]) -> Subject:
-    scope = {name: options[name] for name in SCOPE}
-    faults = _once(options["faults"], "--fault") if options["faults"] else None
-    settings = _once(options["settings"], "--set")
-    invariants = options.get("invariants", ())
+def _subject(options: Mapping[str, Any]) -> Subject:
     return subject(
         options["variant"],
         mutation=options["mutation"],
-        invariants=invariants,
+        invariants=options.get("invariants", ()),
         goals=options.get("goals", ()),
-        faults=faults,
-        settings=settings,
-        **scope,
+        faults=dict(options["faults"]) or None,
+        settings=dict(options["settings"]),
+        **{name: options[name] for name in SCOPE},
     )
 
 
-def _once(pairs: Iterable[tuple[str, Any]], option: str) -> dict[str, Any]:
-    given: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in given:
-            raise UserError(f"{name} is given twice", where=option)
-        given[name] = value
-    return given
-
-
-def _may_write_table(path: Path | None) -> None:
+def _can_write_table(path: Path | None) -> None:
     if path:
         from groupcheck.oracles.show.parquet import needed
 
         needed("--parquet")
-        writable(path, "--parquet", table=True)
-
-
-def _may_write(
-    wanted: dict[str, Path], read: Sequence[Path] = (), kept: Sequence[Path] = ()
-) -> None:
-    """Raises `UserError` if an option's file cannot be written, is one of the inputs (`read`), or is
-    also the file of another option or of the checkpoint (`kept`).
-    """
-    for name, path in wanted.items():
-        writable(path, f"--{name}", read=read)
-    if len({path.resolve() for path in (*wanted.values(), *kept)}) < len(wanted) + len(kept):
-        raise UserError(
-            "two outputs would go to the same file", where=", ".join(f"--{name}" for name in wanted)
-        )
-
-
-def _checkpoints(options: dict[str, Any]) -> dict[str, list[Path]]:
-    """The checkpoint files that the search reads and writes."""
-    if not (options["checkpoint"] or options["resume"]):
-        return {}
-    from groupcheck.model.engine.fast.segments import FILE
-
-    return {
-        use: [Path(options[name]) / FILE]
-        for use, name in (("read", "resume"), ("kept", "checkpoint"))
-        if options[name]
-    }
-
-
-def _save(result: CheckResult, wanted: dict[str, Path]) -> None:
-    for name, path in wanted.items():
-        if name != "html" and not result.verdict.violations:
-            print(
-                f"groupcheck: there is no counterexample, so {printable(str(path))} is not written",
-                file=sys.stderr,
-            )
-            continue
-        written(path, _output(result, name))
-
-
-def _output(result: CheckResult, name: str) -> str:
-    """What goes into the file of an option."""
-    if name == "itf":
-        return as_text(result.itf())
-    return {"html": result.html, "svg": result.svg, "pytest": result.pytest}[name]()
-
-
-def _show(result: CheckResult | Followed, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(as_text(result.document()))
-        return
-    from groupcheck.oracles.show.text import report_view
-
-    _print(report_view(result.report()))
-
-
-def _print(view: Any) -> None:
-    from groupcheck.oracles.show.text import show
-
-    show(view)

@@ -1,13 +1,12 @@
-"""What `--help` shows: options in groups, and examples at the end; and what the shell completes."""
+"""What `--help` shows (options in groups, examples at the end), and what the shell completes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from importlib import import_module
 
 import click
 from click.shell_completion import CompletionItem
-
-from groupcheck.oracles.quantities import Once
 
 SECTIONS = {  # a title, and the parameters below it; all others stand under "Options"
     "Scope": (
@@ -23,7 +22,7 @@ SECTIONS = {  # a title, and the parameters below it; all others stand under "Op
 MANY = 12  # fewer options are one list
 
 
-class Command(Once):
+class Command(click.Command):
     """A command whose help groups its options, where it has many."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -47,15 +46,27 @@ def examples(*commands: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
-def names_of(
-    kind: str,
-) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def names_of(kind: str) -> Completion:
     """Completes the names that `groupcheck list KIND` shows. They are read when the shell asks."""
 
-    def complete(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+    def names() -> Iterable[str]:
         from groupcheck.oracles.listing import listing
 
-        names = (str(row.get("name") or row["id"]) for row in listing(kind))
-        return [CompletionItem(name) for name in names if name.startswith(typed)]
+        return (str(row.get("name") or row["id"]) for row in listing(kind))
+
+    return _completion(names)
+
+
+def names_in(module: str, constant: str) -> Completion:
+    """Completes the names that a constant of a module holds, imported when the shell asks."""
+    return _completion(lambda: getattr(import_module(module), constant))
+
+
+def _completion(names: Callable[[], Iterable[str]]) -> Completion:
+    def complete(_: click.Context, __: click.Parameter, typed: str) -> list[CompletionItem]:
+        return [CompletionItem(name) for name in names() if name.startswith(typed)]
 
     return complete

@@ -1,11 +1,11 @@
-"""Every known bug found again: the mutation is put in, its smallest scope explored, and the
-invariant that it names must fall.
+"""Finds every known bug again: puts the mutation in, explores its smallest scope, and expects the
+invariant that it names to break.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +22,30 @@ from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.show.text import explanation_view
 
+ENGINE = "fast"
+
 
 @frozen
 class Found:
-    """A mutation and the check of it. `told` is the story of the invariant that the mutation names,
-    None if that held.
-    """
+    """A mutation and the check of it."""
 
     mutation: Mutation
     result: CheckResult
-    told: Explanation | None
+
+    @property
+    def told(self) -> Explanation | None:
+        """The story of the invariant that the mutation names; None if that invariant held."""
+        name = self.mutation.invariant
+        return next((e for e in self.result.explanations if e.invariant == name), None)
 
     @property
     def fell(self) -> bool:
+        """Whether the invariant that the mutation names is broken."""
         return self.told is not None
 
     def document(self) -> dict[str, Any]:
-        """As plain JSON."""
-        m, v = self.mutation, self.result.verdict
+        """The fields of one object that `bugs --json` prints."""
+        m, v, told = self.mutation, self.result.verdict, self.told
         return {
             "id": m.id,
             "ticket": m.ticket,
@@ -52,69 +58,48 @@ class Found:
             "verdict": v.verdict,
             "broken": [violation.invariant for violation in v.violations],
             "states": v.states,
-            "depth": self.told.depth if self.told else None,
-            "key": self.told.key if self.told else None,
-            "prose": self.told.prose if self.told else None,
+            "depth": told.depth if told else None,
+            "key": told.key if told else None,
+            "prose": told.prose if told else None,
         }
 
 
-def find_all(ids: Sequence[str] = (), engine: str = "fast") -> list[Found]:
-    """Checks these mutations, or all of them, in the order of their declaration. Raises `UserError`
-    for an unknown id.
+def find_all(ids: Sequence[str] = ()) -> list[Found]:
+    """Checks these mutations, or all of them, each within its own scope. Raises `UserError` for an
+    unknown id.
     """
     chosen = [mutation_named(name) for name in ids] if ids else every_mutation()
-    return list(find(chosen, engine))
-
-
-def find(mutations: Sequence[Mutation], engine: str) -> Iterator[Found]:
-    """Checks each mutation within its own scope."""
-    for m in mutations:
-        result = run(subject(m.variant, mutation=m.id), Limits(), engine=engine)
-        told = next((e for e in result.explanations if e.invariant == m.invariant), None)
-        yield Found(m, result, told)
+    return [
+        Found(m, run(subject(m.variant, mutation=m.id), Limits(), engine=ENGINE)) for m in chosen
+    ]
 
 
 def write_parquet(found: Sequence[Found], path: Path) -> None:
     """Writes the bug table (docs/tables.md)."""
-    documents = [one.document() for one in found]
-    parquet.write_table(
-        [{**d, "scope": json.dumps(d["scope"], sort_keys=True)} for d in documents],
-        parquet.BUGS,
-        path,
-    )
+    rows = [one.document() for one in found]
+    for row in rows:
+        row["scope"] = json.dumps(row["scope"], sort_keys=True)
+    parquet.write_table(rows, parquet.BUGS, path)
 
 
 def view(found: Sequence[Found], told_whole: bool) -> Group:
-    """Each bug with what it broke, and with its steps too where `told_whole`."""
+    """Each bug with what it broke, and with its steps too if `told_whole`."""
     parts: list[Any] = []
     for one in found:
-        m = one.mutation
-        state = ("found", "bold green") if one.fell else ("NOT FOUND", "bold red")
+        m, v, told = one.mutation, one.result.verdict, one.told
+        state = ("found", "bold green") if told else ("NOT FOUND", "bold red")
+        name = (printable(m.id), "bold")
         parts.append(
-            Text.assemble(
-                state,
-                "  ",
-                (printable(m.id), "bold"),
-                f"  {printable(m.ticket)}  {printable(m.title)}",
-            )
+            Text.assemble(state, "  ", name, f"  {printable(m.ticket)}  {printable(m.title)}")
         )
-        if one.told is None:
-            held = (
-                f"{m.invariant} did not fall: {one.result.verdict.verdict},"
-                f" {one.result.verdict.reason}"
-            )
+        if told is None:
+            held = f"{m.invariant} is not broken: {v.verdict}, {v.reason}"
             parts.append(Text(f"    {printable(held)}\n"))
         elif told_whole:
-            parts.append(explanation_view(one.told))
+            parts.append(explanation_view(told))
         else:
-            where = (
-                f"{m.invariant} breaks at depth {one.told.depth}, {one.result.verdict.states:,}"
-                " states"
-            )
-            parts += [
-                Text(f"    {printable(where)}"),
-                Text(f"    {printable(one.told.sentence)}\n"),
-            ]
+            where = f"{m.invariant} breaks at depth {told.depth}, {v.states:,} states"
+            parts += [Text(f"    {printable(where)}"), Text(f"    {printable(told.sentence)}\n")]
     fell = sum(one.fell for one in found)
     parts.append(Text(f"{fell} of {len(found)} bugs found"))
     return Group(*parts)

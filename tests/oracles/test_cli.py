@@ -9,7 +9,6 @@ import sys
 import pytest
 
 from groupcheck.oracles import cli
-from groupcheck.oracles.quantities import FILE, TEXT
 
 pytestmark = pytest.mark.usefixtures("small_world")
 REFERENCE = ("--engine", "reference")
@@ -109,7 +108,7 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         (["check", "twophase", "--members", "0"], "scope: members is 0, not a number from 1 to 5"),
         (
             ["check", "twophase", "--members", "many"],
-            "Invalid value for '--members': 'many' is not a whole number",
+            "Invalid value for '--members': 'many' is not a valid integer",
         ),
         (
             ["check", "twophase", "--partitions", "2"],
@@ -124,10 +123,6 @@ def test_people_see_verdict_numbers_and_goals(capsys):
             "Invalid value for '--fault': 'crash=x' is not NAME=N, where N is a whole number",
         ),
         (["check", "twophase", "--fault", "smash"], "unknown fault 'smash' (did you mean crash?)"),
-        (
-            ["check", "twophase", "--fault", "crash=1", "--fault", "crash=2"],
-            "--fault: crash is given twice",
-        ),
         (
             ["check", "twophase", "--assignor", "fair"],
             "unknown assignor 'fair' (choose one of range)",
@@ -158,10 +153,16 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         ),
         (
             ["check", "twophase", "--max-seconds", "0"],
-            "Invalid value for '--max-seconds': '0' is not a number of seconds above 0",
+            "Invalid value for '--max-seconds': 0.0 is not in the range x>0",
         ),
-        (["check", "twophase", "--max-states", "0"], "max states is 0, not 1 or more"),
-        (["check", "twophase", "--workers", "0"], "workers is 0, not 1 or more"),
+        (
+            ["check", "twophase", "--max-states", "0"],
+            "Invalid value for '--max-states': 0 is not in the range x>=1",
+        ),
+        (
+            ["check", "twophase", "--workers", "0"],
+            "Invalid value for '--workers': 0 is not in the range x>=1",
+        ),
         (
             ["check", "twophase", "--store", "here"],
             "--store: is only for a search on a cluster (add --spark MASTER)",
@@ -183,27 +184,17 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         ),
         (
             ["check", "twophase", "--html", "no/such/place.html"],
-            "--html: there is no directory no/such",
+            "Invalid value for '--html': there is no directory no/such to write to",
         ),
-        (["check", "twophase", "--html", "."], "--html: . is a directory (name a file)"),
         (
-            ["check", "twophase", "--html", "a.x", "--itf", "./a.x"],
-            "--html, --itf: two outputs would go to the same file",
+            ["check", "twophase", "--html", "."],
+            "Invalid value for '--html': File '.' is a directory",
         ),
         (["check", "twophase", "--mutation", ""], "unknown mutation '' (choose one of hasty)"),
         (["explain", "twophase", "gc1-0.0.0", "--mutation", ""], "unknown mutation ''"),
         (
             ["check", "twophase", "--members", "2", "--set", "members=1"],
             "--set: members is given twice",
-        ),
-        (["check", "twophase", "--members", "2", "--members", "2"], "--members is given twice"),
-        (
-            ["check", "twophase", "--mutation", "A", "--mutation", "hasty"],
-            "--mutation is given twice",
-        ),
-        (
-            ["check", "twophase", "--members", "1" + 15 * "0"],
-            "Invalid value for '--members': '1000000000000000' is too large",
         ),
         (
             ["check", "twophase", "--set", "members=10000000000"],
@@ -223,58 +214,6 @@ def test_people_see_verdict_numbers_and_goals(capsys):
 )
 def test_a_mistake_is_one_clear_line_and_exit_2(arguments, words, capsys):
     assert words in complaint(capsys, *arguments)
-
-
-def path_options() -> list[tuple[str, str]]:
-    """Every parameter of a command that takes a path or an address."""
-    return [
-        (name, parameter.opts[0])
-        for name, one in sorted(cli.command.commands.items())
-        for parameter in one.params
-        if parameter.type in (FILE, TEXT)
-    ]
-
-
-def test_the_paths_of_all_commands_are_known():
-    every = {
-        name: [option for command, option in path_options() if command == name]
-        for name, _ in path_options()
-    }
-    assert set(every["check"]) == {
-        "--checkpoint",
-        "--resume",
-        "--spark",
-        "--store",
-        "--html",
-        "--svg",
-        "--pytest",
-        "--itf",
-        "--junit",
-    }
-    assert (set(every["replay"]), every["assign"]) == (
-        {"files", "--html", "--spark", "--out"},
-        ["file", "--html", "--junit"],
-    )
-    assert (every["sweep"], every["bugs"], every["conform"]) == (
-        ["file", "--spark", "--out", "--junit"],
-        ["--parquet"],
-        ["--parquet", "--junit"],
-    )
-
-
-@pytest.mark.parametrize(("command", "parameter"), path_options())
-def test_an_empty_path_is_not_the_current_directory(command, parameter, capsys):
-    """As a shell makes it of a variable that is not set."""
-    value = [parameter, ""] if parameter.startswith("--") else [""]
-    before = {
-        "check": ["twophase"],
-        "explain": ["twophase", "key"],
-        "replay": ["x"],
-        "sweep": ["x"],
-    }.get(command, [])
-    assert "the value is empty" in complaint(
-        capsys, command, *(before if parameter.startswith("--") else []), *value
-    )
 
 
 def test_a_file_that_is_read_is_not_written_over(tmp_path, capsys):
@@ -297,16 +236,19 @@ def test_a_file_that_is_read_is_not_written_over(tmp_path, capsys):
     assert [path.name for path in folder.iterdir()] == ["sweep.html"]
 
 
-def test_a_checkpoint_is_not_written_over(tmp_path, capsys):
+def test_a_checkpoint_that_is_read_is_not_written_over(tmp_path, capsys):
     file = tmp_path / "groupcheck.checkpoint"
-    assert "two outputs" in complaint(
-        capsys, "check", "twophase", "--checkpoint", tmp_path, "--html", file
-    )
     file.write_text("kept")
     assert "is also an input" in complaint(
         capsys, "check", "twophase", "--resume", tmp_path, "--html", file
     )
     assert file.read_text() == "kept"
+
+
+def test_the_last_value_of_an_option_counts(capsys):
+    asked = ["--members", 2, "--members", 3, "--fault", "crash=2", "--fault", "crash=1"]
+    scope = document(capsys, "check", "twophase", *asked, *REFERENCE)[1]["scope"]
+    assert (scope["members"], scope["faults"]) == (3, {"crash": 1})
 
 
 def test_the_name_of_a_written_file_is_one_line(tmp_path, capsys):

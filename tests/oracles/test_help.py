@@ -13,7 +13,10 @@ from click.shell_completion import BashComplete
 
 from groupcheck.oracles import cli
 from groupcheck.oracles.help_page import SECTIONS
+from groupcheck.oracles.kafka.assignors import ASSIGNORS
+from groupcheck.oracles.kafka.versions import VERSIONS
 from groupcheck.oracles.listing import listing
+from groupcheck.oracles.record.clients import CLIENTS
 
 COMMANDS = sorted(cli.command.commands)
 
@@ -54,6 +57,21 @@ def test_the_options_of_a_long_help_stand_in_groups(capsys):
 def test_each_name_in_the_groups_is_a_parameter():
     known = {p.name for command in cli.command.commands.values() for p in command.params}
     assert {name for names in SECTIONS.values() for name in names} <= known
+
+
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ("groupcheck conform assignors --assignor ", ASSIGNORS),
+        ("groupcheck assign --like ", ASSIGNORS),
+        ("groupcheck record --client ", CLIENTS),
+        ("groupcheck record --kafka ", VERSIONS),
+        ("groupcheck conform --diff 4.0.0 ", VERSIONS),
+        ("groupcheck check --engine ", ["fast", "reference"]),
+    ],
+)
+def test_the_shell_completes_the_names_of_the_real_world(typed, names):
+    assert completed(typed) == list(names)
 
 
 @pytest.mark.parametrize(

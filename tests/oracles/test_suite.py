@@ -195,4 +195,4 @@ def test_a_junit_file_that_cannot_be_written_is_refused_before_anything_runs(
     words = command.format(DATA / "assign/sticky.json").split()
     assert cli.run([*words, "--junit", str(tmp_path / "no/such/folder.xml")]) == 2
     said = capsys.readouterr()
-    assert said.out == "" and "--junit: there is no directory" in said.err
+    assert said.out == "" and "'--junit': there is no directory" in said.err

@@ -1,0 +1,44 @@
+"""What a command says to people: its answer on stdout, remarks and progress on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from groupcheck.oracles.printable import printable
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def answer(document: Callable[[], Any], view: Callable[[], RenderableType], as_json: bool) -> None:
+    """Prints the answer of a command: one JSON document, or a view for people."""
+    if as_json:
+        from groupcheck.oracles.show.document import as_text
+
+        sys.stdout.write(as_text(document()))
+    else:
+        from groupcheck.oracles.show.text import show
+
+        show(view())
+
+
+def say(text: str) -> None:
+    """Prints a remark on stderr, on one line."""
+    print(f"groupcheck: {printable(text)}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def live(view: Callable[[], RenderableType]) -> Iterator[None]:
+    """Shows how far a run is: draws the view on stderr four times a second, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True)
+    with Live(get_renderable=view, console=console, refresh_per_second=4, transient=True):
+        yield
