@@ -12,6 +12,8 @@ from groupcheck.oracles.printable import printable
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 3}
+
 
 def answer(document: Callable[[], Any], view: Callable[[], RenderableType], as_json: bool) -> None:
     """Prints the answer of a command: one JSON document, or a view for people."""

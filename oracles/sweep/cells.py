@@ -1,6 +1,4 @@
-"""A cell of a sweep: one whole check, as plain data that any executor can rebuild the question
-from.
-"""
+"""A cell of a sweep: one whole check."""
 
 from __future__ import annotations
 
@@ -20,23 +18,23 @@ from groupcheck.oracles.explain.subject import Subject, subject
 
 @frozen
 class Question:
-    """What is asked: the arguments of `subject`, with names of faults, mutations and invariants
-    only, and the limits of the run.
-
-    `fields`: fields of the scope that the file gives. `faults`: budget of each fault, None where
-    the file says nothing.
+    """What is asked: names of faults, mutations and invariants, from which any executor can build
+    the model.
     """
 
     variant: str
+    # fields of the scope that the file gives
     fields: Mapping[str, Any]
+    # the budget of each fault; None if the file does not say
     faults: Mapping[str, int] | None
     mutation: str | None
+    # those to check; none means all
     invariants: tuple[str, ...]
     limits: Limits
 
     def subject(self) -> Subject:
-        """The spec ready to be explored. Raises `UserError` for anything that does not exist or
-        fit.
+        """The spec ready to be explored. Raises `UserError` for anything that does not exist or does
+        not fit.
         """
         return subject(
             self.variant,
@@ -46,35 +44,26 @@ class Question:
             **self.fields,
         )
 
-    def plain(self) -> dict[str, Any]:
-        """As plain data, for the way to an executor; `from_plain` is the way back."""
-        return attrs.asdict(self)
-
-    @staticmethod
-    def from_plain(data: Mapping[str, Any]) -> Question:
-        return Question(
-            **{**data, "invariants": tuple(data["invariants"]), "limits": Limits(**data["limits"])}
-        )
-
 
 @frozen
 class Cell:
-    """A question with its place in the sweep: `number` from 1 in the order of the file, `grid` from
-    0, and the verdict that is expected.
+    """A question with its place in the sweep."""
 
-    `scope`: every field of the scope as plain JSON, defaults and a mutation's own included.
-    `checked`: the invariants that are checked.
-    `model`: digest of the model's code. `id`: the same for the same question about the same model
-    under the same limits, 20 hexadecimal digits.
-    """
-
+    # from 1, in the order of the file
     number: int
+    # from 0
     grid: int
     question: Question
+    # the verdict that it should have
     expect: str
+    # every field of the scope as plain JSON, with the defaults and those of the mutation
     scope: Mapping[str, Any]
+    # the invariants that are checked
     checked: tuple[str, ...]
+    # digest of the model's code
     model: str
+    # 20 hexadecimal digits, the same for the same question about the same model under the same
+    # limits
     id: str
 
     @property
@@ -84,13 +73,13 @@ class Cell:
 
     @property
     def asked(self) -> str:
-        """The question without its limits: two cells that ask the same are one too many."""
+        """The question without its limits: of two cells that ask the same, one is superfluous."""
         q = self.question
         return json.dumps([q.variant, q.mutation, sorted(self.checked), self.scope], sort_keys=True)
 
 
 def cell(number: int, grid: int, question: Question, expect: str) -> Cell:
-    """The cell of a question. Raises `UserError` where the question does not fit."""
+    """The cell of a question. Raises `UserError` if the question does not fit the variant."""
     about = question.subject()
     about_model = identity(about.spec)
     checked = tuple(p.name for p in about.spec.invariants)

@@ -1,10 +1,9 @@
-"""`groupcheck sweep`: from a file to a table, a page and an exit code. Small scopes come first;
-what they say about the larger ones is told before those.
+"""`groupcheck sweep`: from a file to a table, a page and an exit code. Small scopes come first; what
+they say about the larger ones is printed before those start.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -18,9 +17,9 @@ from attrs import Factory, define
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show import parquet
-from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.files import write
 from groupcheck.oracles.show.suite import tell
+from groupcheck.oracles.show.terminal import EXIT_CODES, answer, live, say
 from groupcheck.oracles.sweep import rows as tables
 from groupcheck.oracles.sweep.cases import sweep_suite
 from groupcheck.oracles.sweep.cells import Cell
@@ -28,25 +27,23 @@ from groupcheck.oracles.sweep.folder import PAGE, TABLE, Done, Folder
 from groupcheck.oracles.sweep.forecast import Families, Forecast
 from groupcheck.oracles.sweep.growing import Sweep, grown
 from groupcheck.oracles.sweep.here import check_here
-from groupcheck.oracles.sweep.live import Watched, watching
+from groupcheck.oracles.sweep.live import Watched
 from groupcheck.oracles.sweep.page import page
 from groupcheck.oracles.sweep.reading import read_sweep
 from groupcheck.oracles.sweep.running import Outcome
 from groupcheck.oracles.sweep.words import answer_view, forecast_lines
 
 SCHEMA = "groupcheck.sweep/1"
-EXIT_CODES = {"holds": 0, "violated": 1, "unknown": 3}
 WORST_FIRST = ("violated", "unknown", "holds")
 
 
 @define
 class Progress:
-    """A sweep under way: what is known of its cells, and the forecasts that were made before they
-    ran.
-    """
+    """A sweep under way."""
 
     folder: Folder
     watched: Watched
+    # by the id of the cell: what became of it, and the forecast that was made before it ran
     done: dict[str, Done] = Factory(dict)
     forecasts: dict[str, Forecast] = Factory(dict)
 
@@ -57,6 +54,7 @@ class Progress:
 
     @property
     def outcomes(self) -> dict[str, Outcome]:
+        """By the id of the cell."""
         return {name: done.outcome for name, done in self.done.items()}
 
 
@@ -69,11 +67,16 @@ def run(
     as_json: bool,
     junit: Path | None = None,
 ) -> int:
-    """Runs a sweep and gives the exit code. Raises `UserError` for bad input, `KeyboardInterrupt`
-    where it was interrupted.
-    """
+    """Runs a sweep and returns the exit code. Raises `UserError` for bad input."""
     began = time.monotonic()
-    _must_fit(spark, out, resume, workers)
+    if spark is not None:
+        from groupcheck.oracles.spark.session import checked_master
+
+        checked_master(spark)
+    if resume and out is None:
+        raise UserError(
+            "there is nothing to resume", where="--resume", do="name the folder with --out"
+        )
     parquet.needed("groupcheck sweep", extra="sweep")
     sweep = grown(read_sweep(file), printable(str(file)))
     folder = Folder(out or Path(f"sweep-{datetime.now():%Y%m%d-%H%M%S}"))
@@ -81,34 +84,21 @@ def run(
     done = {cell.id: known for cell in sweep.cells if (known := folder.done(cell))}
     progress = Progress(folder, Watched(len(sweep.cells), len(done)), done)
     if done:
-        _say(f"{len(done):,} of {len(sweep.cells):,} cells are done already")
+        say(f"{len(done):,} of {len(sweep.cells):,} cells are done already")
     try:
         _check(sweep, progress, spark, workers)
     except KeyboardInterrupt:
-        _say(
+        say(
             f"interrupted: {len(done):,} of {len(sweep.cells):,} cells are done;"
-            f" --out {folder.path} --resume goes on"
+            f" continue with --out {folder.path} --resume"
         )
         return EXIT_CODES["unknown"]
     return _answer(sweep, progress, as_json, time.monotonic() - began, junit)
 
 
-def _must_fit(spark: str | None, out: Path | None, resume: bool, workers: int) -> None:
-    if spark is not None:
-        from groupcheck.oracles.spark.session import checked_master
-
-        checked_master(spark)
-    if resume and out is None:
-        raise UserError(
-            "there is nothing to go on from", where="--resume", do="name the folder with --out"
-        )
-    if workers < 1:
-        raise UserError(f"workers is {workers}, not 1 or more")
-
-
 def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int) -> None:
-    """The cells that are not done: first those on which forecasts rest, then the forecasts, then
-    the rest, the longest first.
+    """Checks the cells that are not done: first those on which forecasts rest, then the others, the
+    longest first.
     """
     families = Families.among(sweep.cells)
     left = [cell for cell in sweep.cells if cell.id not in progress.done]
@@ -117,29 +107,28 @@ def _check(sweep: Sweep, progress: Progress, spark: str | None, workers: int) ->
     if not left:
         return
     with ExitStack() as stack:
-        stack.enter_context(watching(progress.watched))
+        stack.enter_context(live(progress.watched.view))
         if spark is None:
             check: Any = partial(check_here, workers=workers)
         else:
             from groupcheck.oracles.sweep.on_spark import check_on, sweep_session
 
             progress.watched.doing = f"starting Spark on {printable(spark)}"
-            check = partial(
-                check_on, stack.enter_context(sweep_session(spark)), spark, workers=workers
-            )
+            session = stack.enter_context(sweep_session(spark))
+            check = partial(check_on, session, spark, workers=workers)
         progress.watched.doing = "small scopes"
         check(families.longest_first(smaller, progress.outcomes), finish=progress.finish)
-        _foretell(families, larger, progress)
+        _forecast(families, larger, progress)
         progress.watched.doing = "larger scopes, the longest first"
         check(families.longest_first(larger, progress.outcomes), finish=progress.finish)
 
 
-def _foretell(families: Families, cells: Sequence[Cell], progress: Progress) -> None:
+def _forecast(families: Families, cells: Sequence[Cell], progress: Progress) -> None:
     known = progress.outcomes
     made = [(cell, forecast) for cell in cells if (forecast := families.forecast(cell, known))]
     progress.forecasts |= {cell.id: forecast for cell, forecast in made}
     for line in forecast_lines(made):
-        _say(line)
+        say(line)
 
 
 def _answer(
@@ -152,21 +141,20 @@ def _answer(
     folder = progress.folder.path
     tables.write_table(rows, folder / TABLE)
     write(folder / PAGE, page(sweep, verdict, rows))
-    _say(f"wrote {folder / TABLE} and {folder / PAGE}")
-    if as_json:
-        sys.stdout.write(as_text(document(sweep, verdict, rows, folder, seconds)))
-    else:
-        _print(answer_view(sweep.title, verdict, sweep.cells, rows, seconds))
+    say(f"wrote {folder / TABLE} and {folder / PAGE}")
+    answer(
+        lambda: document(sweep, verdict, rows, folder, seconds),
+        lambda: answer_view(sweep.title, verdict, sweep.cells, rows, seconds),
+        as_json,
+    )
     tell(lambda: sweep_suite(sweep.title, sweep.cells, rows), junit)
     return EXIT_CODES[verdict]
 
 
 def worst(rows: Sequence[dict[str, Any]]) -> str:
-    """The worst of all cells: `violated` before `unknown` before `holds`. A cell that is as
-    expected counts as `holds`.
-
-    One that is not counts as `unknown` where that is its verdict, and otherwise as `violated`, also
-    where a violation was expected and none came.
+    """The worst verdict: `violated` before `unknown` before `holds`. A cell that is as expected
+    counts as `holds`; otherwise `unknown` counts as `unknown`, and both other verdicts as
+    `violated`, because a violation that was expected and did not come is as bad.
     """
     counted = {
         "holds" if row["as_expected"] else "unknown" if row["verdict"] == "unknown" else "violated"
@@ -198,13 +186,3 @@ def document(
         "page": str(folder / PAGE),
         "cells": list(rows),
     }
-
-
-def _say(text: str) -> None:
-    print(f"groupcheck: {printable(text)}", file=sys.stderr)
-
-
-def _print(view: Any) -> None:
-    from groupcheck.oracles.show.text import show
-
-    show(view)

@@ -1,5 +1,5 @@
-"""The folder of a sweep: a file for each cell that is done, whole or not at all, the pages of
-counterexamples, and at last the table.
+"""The folder of a sweep: a file for each cell that is done, the pages of counterexamples, and in the
+end the table.
 """
 
 from __future__ import annotations
@@ -7,9 +7,8 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
-import attrs
+import cattrs
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
@@ -20,17 +19,16 @@ from groupcheck.oracles.sweep.forecast import Forecast
 from groupcheck.oracles.sweep.running import Outcome
 
 CELLS, PAGES, TABLE, PAGE = "cells", "pages", "sweep.parquet", "sweep.html"
-LARGEST = 1 << 20  # bytes of a cell's file
 
 
 @frozen
 class Done:
-    """A cell's outcome with the forecast that was made before, if there was one, and its page's
-    path within the folder ("" without one).
-    """
+    """What became of a cell."""
 
     outcome: Outcome
+    # made before the cell ran; None if none was made
     forecast: Forecast | None
+    # its page: the path within the folder; in a cell's file the digest; "" without a page
     page: str
 
 
@@ -41,7 +39,7 @@ class Folder:
     path: Path
 
     def opened(self, resume: bool) -> None:
-        """Makes the folder. Raises `UserError` where it cannot, or where it holds results and
+        """Makes the folder. Raises `UserError` if it cannot, or if the folder holds results and
         `resume` is False.
         """
         try:
@@ -54,56 +52,42 @@ class Folder:
             ) from None
         if there and not resume:
             raise UserError(
-                f"{printable(str(self.path))} holds results already",
+                f"{printable(str(self.path))} already holds results",
                 where="--out",
-                do="--resume goes on from them, or name another folder",
+                do="continue them with --resume, or name another folder",
             )
 
     def keep(self, cell: Cell, outcome: Outcome, page: str, forecast: Forecast | None) -> Done:
-        """Writes what became of a cell: its page, and then the file that says that the cell is
-        done.
-        """
+        """Writes what became of a cell: its page, and then the file that says that it is done."""
         name = f"{PAGES}/{cell.id}.html" if page else ""
         if page:
             write(self.path / name, page)
-        told = {
-            "outcome": attrs.asdict(outcome),
-            "forecast": attrs.asdict(forecast) if forecast else None,
-            "page": _digest(page) if page else "",
-        }
+        told = cattrs.unstructure(Done(outcome, forecast, _digest(page) if page else ""))
         text = json.dumps(told, allow_nan=False)
         write(self._file(cell), f"{_digest(text)}\n{text}\n")
         return Done(outcome, forecast, name)
 
     def done(self, cell: Cell) -> Done | None:
-        """What is known of a cell; None if nothing is, its file or page is torn or another's, or
-        the check itself had failed.
+        """What is known of a cell. None if nothing is, if its file or page is damaged, or if the
+        check itself had failed.
         """
-        file, name = self._file(cell), f"{PAGES}/{cell.id}.html"
+        name = f"{PAGES}/{cell.id}.html"
         try:
-            with file.open(encoding="utf-8") as opened:
-                digest, _, text = opened.read(LARGEST).rstrip("\n").partition("\n")
+            digest, _, text = self._file(cell).read_text("utf-8").strip("\n").partition("\n")
             if _digest(text) != digest:
                 return None
-            told: dict[str, Any] = json.loads(text)
-            outcome = Outcome(**{**told["outcome"], "broken": tuple(told["outcome"]["broken"])})
-            forecast = (
-                Forecast(**{**told["forecast"], "basis": tuple(told["forecast"]["basis"])})
-                if told["forecast"]
-                else None
-            )
-            if (
-                told["page"]
-                and _digest((self.path / name).read_text(encoding="utf-8")) != told["page"]
-            ):
+            told = cattrs.structure(json.loads(text), Done)
+            if told.page and _digest((self.path / name).read_text("utf-8")) != told.page:
                 return None
-        except (OSError, ValueError, TypeError, KeyError):
+        except (OSError, ValueError, cattrs.BaseValidationError):
             return None
-        return None if outcome.failed else Done(outcome, forecast, name if told["page"] else "")
+        if told.outcome.failed:
+            return None
+        return Done(told.outcome, told.forecast, name if told.page else "")
 
     def _file(self, cell: Cell) -> Path:
         return self.path / CELLS / f"{cell.id}.json"
 
 
 def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()

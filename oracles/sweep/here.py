@@ -13,8 +13,8 @@ Finish = Callable[[Cell, Outcome, str], None]
 
 
 def check_here(cells: Sequence[Cell], workers: int, finish: Finish) -> None:
-    """Checks cells in their order; `finish` hears of each. One that raises is tried again, and then
-    reported. Raises `KeyboardInterrupt`.
+    """Checks cells in their order and calls `finish` for each. A cell that raises is tried again,
+    and then reported. Raises `KeyboardInterrupt`.
     """
     for cell in cells:
         finish(cell, *_tried(cell, workers))
@@ -26,6 +26,6 @@ def _tried(cell: Cell, workers: int) -> tuple[Outcome, str]:
         try:
             outcome, page = checked(cell.question, workers=workers)
             return attrs.evolve(outcome, tries=attempt), page
-        except Exception as error:  # whatever it is, it is this cell's alone
+        except Exception as error:  # whatever it is, it concerns this cell alone
             reason = told(error)
     return failure(f"the check failed {TRIES} times: {reason}", TRIES), ""

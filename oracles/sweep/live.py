@@ -1,35 +1,37 @@
-"""A sweep under way, on stderr and on a terminal only: how many cells are done, what they said, and
-the last ones.
+"""What the terminal shows of a sweep under way: how many cells are done, what they said, and the
+last ones.
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 
 from attrs import Factory, define
 
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.running import Outcome
-from groupcheck.oracles.sweep.words import question_words
+from groupcheck.oracles.sweep.words import MARKS, question_words
+
+if TYPE_CHECKING:
+    from rich.console import Group
 
 LAST = 8  # cells shown
-COLOURS = {"holds": "green", "violated": "red", "unknown": "yellow"}
 
 
 @define
 class Watched:
-    """What the view shows."""
+    """A sweep under way."""
 
+    # all cells, and those that an earlier run had done
     cells: int
     resumed: int
+    # the stage that it is in
     doing: str = "starting"
     began: float = Factory(time.monotonic)
+    # of the cells that this run has done
     verdicts: Counter[str] = Factory(Counter)
     last: deque[tuple[Cell, Outcome]] = Factory(lambda: deque(maxlen=LAST))
 
@@ -38,7 +40,7 @@ class Watched:
         self.verdicts[outcome.verdict] += 1
         self.last.append((cell, outcome))
 
-    def view(self) -> Any:
+    def view(self) -> Group:
         """For the terminal."""
         from rich.console import Group
         from rich.progress_bar import ProgressBar
@@ -47,40 +49,16 @@ class Watched:
 
         done = self.resumed + sum(self.verdicts.values())
         counts = Text(f"{done:,} of {self.cells:,} cells  ")
-        for verdict, colour in COLOURS.items():
-            counts.append(
-                f"{self.verdicts[verdict]:,} {verdict}  ",
-                colour if self.verdicts[verdict] else "dim",
-            )
+        for verdict, colour in MARKS.items():
+            number = self.verdicts[verdict]
+            counts.append(f"{number:,} {verdict}  ", colour if number else "dim")
         counts.append(f"{time.monotonic() - self.began:.0f} s  {self.doing}", "dim")
-        lines = [
-            Text.assemble(
-                (f"{outcome.verdict:9}", COLOURS.get(outcome.verdict, "")),
-                f"{outcome.states:>12,}  ",
-                printable(question_words(cell)),
-            )
-            for cell, outcome in tuple(self.last)  # the view is drawn by a thread of its own
-        ]
-        for line in lines:
-            line.no_wrap, line.overflow = True, "ellipsis"
+        lines = []
+        for cell, outcome in tuple(self.last):  # the view is drawn by a thread of its own
+            words = f"{outcome.states:>12,}  {printable(question_words(cell))}"
+            line = Text(f"{outcome.verdict:9}", MARKS[outcome.verdict], overflow="ellipsis")
+            line.no_wrap = True
+            lines.append(line.append(words, "default"))
         foot = Table.grid(padding=(0, 2, 0, 0))
         foot.add_row(ProgressBar(total=self.cells, completed=done, width=24), counts)
         return Group(*lines, foot)
-
-
-@contextmanager
-def watching(watched: Watched) -> Iterator[None]:
-    """Shows it four times a second; nothing where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.live import Live
-
-    with Live(
-        get_renderable=watched.view,
-        console=Console(stderr=True),
-        refresh_per_second=4,
-        transient=True,
-    ):
-        yield

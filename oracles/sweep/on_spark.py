@@ -1,9 +1,9 @@
-"""Cells checked by Spark's executors, each in a task of its own; results stream to the driver as
+"""Cells checked by Spark's executors, each in a task of its own. Results stream to the driver as
 tasks end.
 
 What an executor finds travels in an accumulator: Spark hands a task's share of it to the driver
-when the task ends, once for each task that succeeded, whatever was retried or run twice. So nothing
-but the driver writes, and no disk needs to be shared.
+when the task ends, once for each task that succeeded, even if it was retried or run twice. So only
+the driver writes, and no disk needs to be shared.
 """
 
 from __future__ import annotations
@@ -20,37 +20,33 @@ import attrs
 from groupcheck.oracles.spark.job import JobError, watched
 from groupcheck.oracles.spark.session import ATTEMPTS, checked_master, is_local, session
 from groupcheck.oracles.sweep.cells import Cell, Question
+from groupcheck.oracles.sweep.here import Finish
 from groupcheck.oracles.sweep.running import TRIES, Outcome, checked, failure, told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Finish = Callable[[Cell, Outcome, str], None]
-Task = tuple[int, dict[str, Any]]  # number of the cell, its question as plain data
-Arrival = tuple[int, dict[str, Any], str]  # number of the cell, its outcome as plain data, its page
-# For a JVM in this process's place that lives for one sweep: compiling its code thoroughly took
-# more of the processor (3 s) than it gave back.
+Task = tuple[int, Question]  # with the number of the cell
+# For an embedded JVM that lives for one sweep: compiling its code thoroughly took more of the
+# processor (3 s) than it gave back.
 SHORT_LIFE = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 
 def sweep_session(master: str) -> AbstractContextManager[SparkSession]:
     """A session set up for a sweep. Raises `UserError` as `session` does."""
-    return session(
-        master,
-        name="groupcheck sweep",
-        conf=SHORT_LIFE if is_local(checked_master(master)) else None,
-    )
+    conf = SHORT_LIFE if is_local(checked_master(master)) else {}
+    return session(master, name="groupcheck sweep", conf=conf)
 
 
 def check_on(
     spark: SparkSession, master: str, cells: Sequence[Cell], workers: int, finish: Finish
 ) -> None:
-    """Checks cells, started in their order; `finish` hears of each as it ends. Raises
+    """Checks cells, started in their order, and calls `finish` for each when it ends. Raises
     `KeyboardInterrupt`.
 
-    A cell that raises, or whose process dies, is retried, and then reported. Where Spark gives the
-    whole job up, the cells that are left are run once more, each in a job of its own, so that none
-    can take others with it.
+    A cell that raises, or whose process dies, is retried, and then reported. If Spark gives up the
+    whole job, the cells that are left are run once more, each in a job of its own, so that none can
+    take others with it.
     """
     waiting = {cell.number: cell for cell in cells}
     runs = tries(master)
@@ -61,14 +57,12 @@ def check_on(
 
     _job(spark, list(waiting.values()), runs, workers, arrived)
     for cell in list(waiting.values()):
-        reason = _job(spark, [cell], runs, workers, arrived)
-        arrived(
-            cell.number, failure(f"Spark gave the cell up: {reason or 'no result came'}", runs), ""
-        )
+        reason = _job(spark, [cell], runs, workers, arrived) or "no result came"
+        arrived(cell.number, failure(f"Spark gave up the cell: {reason}", runs), "")
 
 
 def tries(master: str) -> int:
-    """How often a cell is run before it is given up: one less than Spark allows, so that the last
+    """How often a cell is run before it is given up: once less than Spark allows, so that the last
     attempt can say so instead of ending the job.
     """
     local = re.search(r",(\d+)\]$", checked_master(master)) if master.startswith("local[") else None
@@ -82,26 +76,24 @@ def _job(
     workers: int,
     arrived: Callable[[int, Outcome, str], None],
 ) -> str:
-    """One job with a task for each cell; why it failed, if it did."""
+    """Runs one job with a task for each cell. Returns why it failed, "" if it did not."""
     if not cells:
         return ""
     from pyspark.accumulators import AddingAccumulatorParam
 
     context = spark.sparkContext
     stream: Any = context.accumulator([], AddingAccumulatorParam([]))
-    tasks = context.parallelize(
-        [(cell.number, cell.question.plain()) for cell in cells], len(cells)
-    )
+    tasks = context.parallelize([(cell.number, cell.question) for cell in cells], len(cells))
     work = partial(
         run_tasks, stream=stream, runs=runs, slots=context.defaultParallelism, workers=workers
     )
 
     def drain() -> None:
         while taken[0] < len(stream.value):
-            number, outcome, page = stream.value[taken[0]]
+            arrival = stream.value[taken[0]]
             stream.value[taken[0]] = None  # pages are large
             taken[0] += 1
-            arrived(number, Outcome(**{**outcome, "broken": tuple(outcome["broken"])}), page)
+            arrived(*arrival)
 
     taken = [0]
     try:
@@ -114,8 +106,8 @@ def _job(
 
 
 def run_tasks(cells: Iterable[Task], stream: Any, runs: int, slots: int, workers: int) -> None:
-    """On an executor: checks the cells of a partition (there is one) and adds what it found to the
-    stream.
+    """Runs on an executor: checks the cells of a partition (there is one) and adds what it found to
+    the stream.
     """
     from pyspark import TaskContext
 
@@ -123,21 +115,17 @@ def run_tasks(cells: Iterable[Task], stream: Any, runs: int, slots: int, workers
     attempt = context.attemptNumber() if context else 0
     for number, question in cells:
         outcome, page = _tried(question, attempt, runs, min(slots, os.cpu_count() or 1), workers)
-        arrival: Arrival = (number, attrs.asdict(outcome), page)
-        stream.add([arrival])
+        stream.add([(number, outcome, page)])
 
 
 def _tried(
-    question: dict[str, Any], attempt: int, runs: int, slots: int, workers: int
+    question: Question, attempt: int, runs: int, slots: int, workers: int
 ) -> tuple[Outcome, str]:
     if attempt >= runs > 1:
-        return failure(
-            f"the process that ran it died or was lost {runs} times"
-            " (too little memory? set max_memory)",
-            runs,
-        ), ""
+        why = f"the process that ran it died or was lost {runs} times"
+        return failure(f"{why} (too little memory? set max_memory)", runs), ""
     try:
-        outcome, page = checked(Question.from_plain(question), slots, workers)
+        outcome, page = checked(question, slots, workers)
         return attrs.evolve(outcome, tries=attempt + 1), page
     except Exception as error:
         if attempt + 1 < runs:

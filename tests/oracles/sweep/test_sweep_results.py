@@ -217,7 +217,7 @@ def test_ctrl_c_keeps_what_is_done_and_resume_goes_on(sweeping, monkeypatch, cap
         )
     told = capsys.readouterr()
     assert (code, table, told.out) == (3, [], "")
-    assert "interrupted: 2 of 3 cells are done" in told.err and "--resume goes on" in told.err
+    assert "interrupted: 2 of 3 cells are done; continue with --out" in told.err
     assert (
         sweeping(
             BUG.replace('"a bug"', '"x"') + HEALTHY.replace("members = 1", "members = 3"),
@@ -256,7 +256,7 @@ def test_ctrl_c_in_the_middle_of_a_search_ends_a_real_run_at_once(tmp_path):
     assert run.returncode == 3
     assert (
         told.splitlines()[-1]
-        == f"groupcheck: interrupted: 3 of 5 cells are done; --out {out} --resume goes on"
+        == f"groupcheck: interrupted: 3 of 5 cells are done; continue with --out {out} --resume"
     )
 
 
@@ -355,8 +355,8 @@ def test_the_queries_of_the_document_answer_their_questions(sweeping, tmp_path, 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--resume"], "--resume: there is nothing to go on from (name the folder with --out)"),
-        (["--workers", "0"], "workers is 0, not 1 or more"),
+        (["--resume"], "--resume: there is nothing to resume (name the folder with --out)"),
+        (["--workers", "0"], "Invalid value for '--workers': 0 is not in the range x>=1"),
         (["--spark", "localhost", "--out", "{}"], "--spark: 'localhost' is no master of Spark"),
         (["--out", "{}/file"], "/file cannot be used: Not a directory"),
     ],
@@ -384,7 +384,7 @@ def test_results_of_another_sweep_are_not_mixed_in_by_accident(sweeping, capsys)
     capsys.readouterr()
     assert sweeping(HEALTHY)[0] == 2
     assert (
-        "holds results already (--resume goes on from them, or name another folder)"
+        "already holds results (continue them with --resume, or name another folder)"
         in capsys.readouterr().err
     )
 

@@ -182,7 +182,7 @@ def by_value() -> Iterator[None]:
     ("tasks", "words"),
     [
         (deadly, "the process that ran it died or was lost 3 times"),
-        (always_deadly, "Spark gave the cell up: "),
+        (always_deadly, "Spark gave up the cell: "),
     ],
 )
 def test_a_cell_that_kills_its_process_is_unknown_and_alone(
