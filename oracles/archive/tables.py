@@ -7,9 +7,11 @@ same, and a test compares).
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import frozen
+
+from groupcheck.oracles.show import parquet
 
 if TYPE_CHECKING:
     import pyarrow
@@ -22,11 +24,13 @@ EPOCHS = "list<struct<epoch: int64, what: string, time: timestamp[ms], line: int
 
 @frozen
 class Column:
-    """One column: its Parquet type, its unit (empty: none), and what it says."""
+    """One column of a table."""
 
     name: str
+    # as Arrow names it
     type: str
     meaning: str
+    # "" without one
     unit: str = ""
 
 
@@ -236,26 +240,4 @@ name has its rows in all other tables.
 @cache
 def schema(table: str) -> pyarrow.Schema:
     """The table's Arrow schema."""
-    import pyarrow as pa
-
-    moment = pa.timestamp("ms")
-    types: dict[str, Any] = {
-        TEXT: pa.string(),
-        WHOLE: pa.int64(),
-        SHARE: pa.float64(),
-        TIME: moment,
-        TEXTS: pa.list_(pa.string()),
-        COUNTS: pa.map_(pa.string(), pa.int64()),
-        SAMPLES: pa.list_(pa.struct([("line", pa.int64()), ("text", pa.string())])),
-        EPOCHS: pa.list_(
-            pa.struct(
-                [
-                    ("epoch", pa.int64()),
-                    ("what", pa.string()),
-                    ("time", moment),
-                    ("line", pa.int64()),
-                ]
-            )
-        ),
-    }
-    return pa.schema([pa.field(c.name, types[c.type]) for c in TABLES[table]])
+    return parquet.schema({column.name: column.type for column in TABLES[table]})

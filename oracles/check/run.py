@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
@@ -14,11 +12,7 @@ import attrs
 
 from groupcheck.model.engine import Limits, Spec, UserError
 from groupcheck.model.engine.step import Semantics
-from groupcheck.model.engine.verdict import (
-    Progress,
-    Verdict,
-    Violation,
-)
+from groupcheck.model.engine.verdict import Progress, Verdict, Violation
 from groupcheck.oracles.explain.answer import Answer, Walked
 from groupcheck.oracles.explain.subject import Subject, one_of, subject
 from groupcheck.oracles.explain.zeros import judged
@@ -33,13 +27,15 @@ ENGINES = ("fast", "reference")
 
 @attrs.frozen
 class Spreading:
-    """How to spread a search: the Spark master (None: only this process), the URI of the store, the
-    number of shards, and the width of a level from which the search is spread.
-    """
+    """How to spread a search over a cluster."""
 
+    # as Spark takes it; None: the search runs in this process alone
     master: str | None = None
+    # the URI of the folder for states
     store: str | None = None
+    # None: one for each core
     shards: int | None = None
+    # the width of a level from which the search is spread
     hand_over: int | None = None
 
 
@@ -122,9 +118,8 @@ class CheckResult(Answer):
 
     def _first(self, what: str) -> Violation:
         if not self.verdict.violations:
-            raise UserError(
-                f"there is no counterexample to write as {what}: {self.subject.title} is {self.verdict.verdict}"
-            )
+            held = f"{self.subject.title} is {self.verdict.verdict}"
+            raise UserError(f"there is no counterexample to write as {what}: {held}")
         return self.verdict.violations[0]
 
 
@@ -201,20 +196,17 @@ def check(
 
     Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
     """
-    about = subject(
-        what, mutation=mutation, invariants=invariants, goals=goals, faults=faults, **scope
-    )
-    limits = Limits(max_states, max_seconds, max_memory)
-    spread = Spreading(spark, store, shards, hand_over)
     return run(
-        about,
-        limits,
+        subject(
+            what, mutation=mutation, invariants=invariants, goals=goals, faults=faults, **scope
+        ),
+        Limits(max_states, max_seconds, max_memory),
         progress,
         engine=engine,
         workers=workers,
         checkpoint=checkpoint,
         resume=resume,
-        spread=spread,
+        spread=Spreading(spark, store, shards, hand_over),
     )
 
 
@@ -229,10 +221,12 @@ def run(
     resume: str | FilePath | None = None,
     spread: Spreading = Spreading(),
 ) -> CheckResult:
-    """Explores a subject with one of the two engines, in this process or on a cluster."""
+    """Explores a subject with one of the two engines, in this process or on a cluster. Raises
+    `UserError` for options that do not fit each other.
+    """
     if engine not in ENGINES:
         raise one_of("engine", engine, ENGINES)
-    _must_fit(limits, workers, spread, {"checkpoint": checkpoint, "resume": resume})
+    _must_be_positive(limits, workers, spread)
     if spread.master is not None:
         verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
         return CheckResult(about, judged(about, verdict))
@@ -260,42 +254,32 @@ def run(
             )
         from groupcheck.model.engine.reference import explore
 
-        return CheckResult(about, judged(about, explore(about.spec, limits, progress)), engine)
-    from groupcheck.model.engine.fast.explore import explore as explore_fast
+        verdict = explore(about.spec, limits, progress)
+    else:
+        from groupcheck.model.engine.fast.explore import explore as explore_fast
 
-    verdict = explore_fast(
-        about.spec, limits, progress, workers=workers, checkpoint=checkpoint, resume=resume
-    )
+        verdict = explore_fast(
+            about.spec, limits, progress, workers=workers, checkpoint=checkpoint, resume=resume
+        )
     return CheckResult(about, judged(about, verdict), engine)
 
 
-def _must_fit(
-    limits: Limits, workers: object, spread: Spreading, places: Mapping[str, object]
-) -> None:
-    """Raises `UserError` if a limit is not a positive number or a path is empty."""
-    if workers is None:
-        raise UserError("workers is None, not 1 or more")
-    for name, value, least, most in (
-        ("workers", workers, 1, math.inf),
-        ("max states", limits.states, 1, math.inf),
-        ("max memory", limits.memory, 1, math.inf),
-        ("shards", spread.shards, 1, 1 << 30),
-        ("hand over", spread.hand_over, 0, 1 << 30),
+def _must_be_positive(limits: Limits, workers: int, spread: Spreading) -> None:
+    """Raises `UserError` for a limit or a number that is not a number, or is too small."""
+    for name, value, least in (
+        ("workers", workers, 1),
+        ("max states", limits.states, 1),
+        ("max memory", limits.memory, 1),
+        ("shards", spread.shards, 1),
+        ("hand over", spread.hand_over, 0),
     ):
-        if value is not None and not (
-            isinstance(value, Integral)
-            and not isinstance(value, bool)
-            and least <= int(value) < most
-        ):
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if value is not None and not (whole and value >= least):
             raise UserError(f"{name} is {value!r}, not {least} or more")
     seconds: object = limits.seconds
-    if seconds is not None and not (
-        isinstance(seconds, Real) and not isinstance(seconds, bool) and float(seconds) > 0
-    ):
+    real = isinstance(seconds, Real) and not isinstance(seconds, bool)
+    if seconds is not None and not (real and seconds > 0):  # type: ignore[operator]
         raise UserError(f"max seconds is {seconds!r}, not more than 0")
-    for name, place in {**places, "spark": spread.master, "store": spread.store}.items():
-        if place is not None and (not isinstance(place, str | os.PathLike) or not os.fspath(place)):
-            raise UserError(f"{name} is {place!r}, not a path or an address")
 
 
 def _spread(
@@ -320,9 +304,15 @@ def _spread(
     assert spread.master is not None
     widest = WIDEST if spread.hand_over is None else spread.hand_over
     return explore(
-        about.spec, spread.master, limits, progress,
-        store=spread.store, resume=None if resume is None else str(resume), shards=spread.shards, hand_over=widest,
-    )  # fmt: skip
+        about.spec,
+        spread.master,
+        limits,
+        progress,
+        store=spread.store,
+        resume=None if resume is None else str(resume),
+        shards=spread.shards,
+        hand_over=widest,
+    )
 
 
 def follow(

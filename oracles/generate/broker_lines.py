@@ -11,7 +11,7 @@ import random
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import Factory, define, frozen
+from attrs import Factory, define, field, frozen
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
@@ -35,7 +35,7 @@ class Style:
 
     name: str
     # its sentences by key
-    words: Mapping[str, str]
+    words: Mapping[str, str] = field(eq=False)
     # the line around a sentence
     line: str = JAVA
     # a version before 2.8, or ""

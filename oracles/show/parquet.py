@@ -58,17 +58,26 @@ def needed(where: str, extra: str = "parquet") -> None:
 
 
 def schema(columns: Mapping[str, str]) -> pyarrow.Schema:
-    """A schema in Arrow's types."""
+    """The Arrow schema of columns with these types. Besides Arrow's own names there are `list` (of
+    texts), `map` (from texts to numbers), and lists of structs.
+    """
     import pyarrow as pa
 
-    special = {
-        "map": pa.map_(pa.string(), pa.int32()),
-        "list": pa.list_(pa.string()),
-        "bool": pa.bool_(),
-    }
-    return pa.schema(
-        [(name, special.get(kind) or pa.type_for_alias(kind)) for name, kind in columns.items()]
-    )
+    def arrow(kind: str) -> pyarrow.DataType:
+        special = {
+            "map": pa.map_(pa.string(), pa.int32()),
+            "list": pa.list_(pa.string()),
+            "list<string>": pa.list_(pa.string()),
+            "map<string, int64>": pa.map_(pa.string(), pa.int64()),
+        }
+        if kind.startswith("list<struct<"):
+            fields = kind.removeprefix("list<struct<").removesuffix(">>").split(", ")
+            return pa.list_(
+                pa.struct([(f[0], arrow(f[1])) for f in (f.split(": ") for f in fields)])
+            )
+        return special.get(kind) or pa.type_for_alias(kind)
+
+    return pa.schema([(name, arrow(kind)) for name, kind in columns.items()])
 
 
 def write_table(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str], path: Path) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
 from attrs import Factory, field, frozen
+from attrs.validators import optional
 
 from groupcheck.model.engine import ScopeError
 from groupcheck.model.engine.step import MOST_OUTCOMES
@@ -29,78 +30,87 @@ def _faults(given: Mapping[str, int] | Iterable[tuple[str, int]]) -> tuple[tuple
     return tuple(sorted((name, count) for name, count in pairs))
 
 
-def _bound(default: Any, doc: str) -> Any:
+Validator = Callable[[Any, Any, Any], None]
+
+
+def _bound(default: Any, doc: str, validator: Validator | None = None) -> Any:
     """A field of the scope with its meaning, one sentence or two for `groupcheck list scope`."""
-    return field(default=default, metadata={"doc": doc})
+    return field(default=default, metadata={"doc": doc}, validator=validator)
+
+
+def _within(name: str, value: object, least: int, most: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise ScopeError(f"{name} is {value!r}, not a number from {least} to {most}", where="scope")
+
+
+def _between(least: int, most: int) -> Validator:
+    return lambda scope, field, value: _within(field.name, value, least, most)
+
+
+def _is(kind: type, words: str) -> Validator:
+    def check(scope: Any, field: Any, value: object) -> None:
+        if not isinstance(value, kind):
+            raise ScopeError(f"{field.name} is {value!r}, {words}", where="scope")
+
+    return check
+
+
+_TRUTH = _is(bool, "neither True nor False")
 
 
 @frozen
 class Scope:
     """What bounds a run. `groupcheck list scope` tells what each field means."""
 
-    members: int = _bound(2, "Members that may join.")
+    members: int = _bound(2, "Members that may join.", _between(1, 16))
     partitions: int | None = _bound(
         None,
         "Partitions of the one topic. If not given: one with the assignor `any` (a promise about"
         " single partitions needs no more), as many as members with `range`.",
+        optional(_between(1, 30)),
     )
     generations: int = _bound(
         3,
         "Generations that are completed. A round after the last one is not: the group waits at the"
         " edge of the scope.",
+        _between(1, 1000),
     )
-    records: int = _bound(1, "Records in each partition.")
+    records: int = _bound(1, "Records in each partition.", _between(0, 1000))
     faults: tuple[tuple[str, int], ...] = field(
         default=(),
         converter=_faults,
         metadata={"doc": "Which faults may happen, and how often each."},
     )
     any_faults: int | None = _bound(
-        None, "Any N of all faults instead of named ones; the same one may repeat."
+        None,
+        "Any N of all faults instead of named ones; the same one may repeat.",
+        optional(_between(0, 100)),
     )
     assignor: str = _bound(
         Factory(lambda self: "any" if self.partitions is None else "range", takes_self=True),
         "How the leader assigns partitions. If not given: `range` if partitions are given,"
         " otherwise `any`, which proves more.",
     )
-    max_size: int | None = _bound(None, "group.max.size (KIP-389).")
+    max_size: int | None = _bound(None, "group.max.size (KIP-389).", optional(_between(1, 1000)))
     two_step: bool = _bound(
-        True, "Whether members first ask for an id (KIP-394, JoinGroup version 4 and newer)."
+        True,
+        "Whether members first ask for an id (KIP-394, JoinGroup version 4 and newer).",
+        _TRUTH,
     )
     protocols: str = _bound(
         "",
         "What each member lists in JoinGroup, in order of preference, if they differ:"
         " `range,sticky|sticky` for two members.",
+        _is(str, "not a text"),
     )
-    autocommit: bool = _bound(True, "Whether members commit in poll and before they revoke.")
+    autocommit: bool = _bound(
+        True, "Whether members commit in poll and before they revoke.", _TRUTH
+    )
     atomic_complete: bool = _bound(
-        True, "Whether the SyncGroup answer and onJoinComplete are one step."
+        True, "Whether the SyncGroup answer and onJoinComplete are one step.", _TRUTH
     )
 
     def __attrs_post_init__(self) -> None:
-        for name in ("two_step", "autocommit", "atomic_complete"):
-            if not isinstance(getattr(self, name), bool):
-                raise ScopeError(
-                    f"{name} is {getattr(self, name)!r}, neither True nor False", where="scope"
-                )
-        if not isinstance(self.protocols, str):
-            raise ScopeError(
-                f"protocols is {self.protocols!r}, not a text",
-                where="scope",
-                do="as in range,sticky|sticky",
-            )
-        for name, least, most in (
-            ("members", 1, 16),
-            ("generations", 1, 1000),
-            ("records", 0, 1000),
-        ):
-            self._within(name, getattr(self, name), least, most)
-        if self.partitions is not None:
-            self._within("partitions", self.partitions, 1, 30)
-        if self.max_size is not None:
-            self._within("max_size", self.max_size, 1, 1000)
-        if self.any_faults is not None:
-            self._within("any_faults", self.any_faults, 0, 100)
         if self.any_faults is not None and self.faults:
             raise ScopeError(
                 "faults and any_faults exclude each other",
@@ -118,7 +128,7 @@ class Scope:
                     f"fault {name} is given twice", where="scope", do="give each fault once"
                 )
             seen.add(name)
-            self._within(f"fault {name}", count, 0, 100)
+            _within(f"fault {name}", count, 0, 100)
         if not isinstance(self.assignor, str) or self.assignor not in ASSIGNORS:
             raise ScopeError(
                 f"unknown assignor {self.assignor!r}",
@@ -150,13 +160,6 @@ class Scope:
                 f" than {MOST_OUTCOMES:,}",
                 where="scope",
                 do="take fewer partitions, or assignor range",
-            )
-
-    @staticmethod
-    def _within(name: str, value: object, least: int, most: int) -> None:
-        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise ScopeError(
-                f"{name} is {value!r}, not a number from {least} to {most}", where="scope"
             )
 
     @property

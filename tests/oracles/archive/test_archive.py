@@ -19,7 +19,7 @@ from archived import compared, in_process, table, tables
 from groupcheck.model.engine import UserError
 from groupcheck.oracles import cli
 from groupcheck.oracles.archive import parts, task
-from groupcheck.oracles.archive.command import _line
+from groupcheck.oracles.archive.command import progress_line
 from groupcheck.oracles.archive.finding import dealt
 from groupcheck.oracles.archive.pipeline import Outcome, Progress, update
 from groupcheck.oracles.archive.place import HIDDEN, Place
@@ -230,10 +230,10 @@ def test_what_could_not_be_read_is_replayed_when_it_can(tmp_path: Path) -> None:
 
 def test_progress_says_how_far_a_run_is() -> None:
     assert (
-        _line(Progress(1200, 40, 10, 30 << 20), 12)
+        progress_line(Progress(1200, 40, 10, 30 << 20), 12)
         == "1,200 new or changed logs  30 MiB  12 of 40 tasks  30%"
     )
-    assert _line(Progress(), 0) == "0 new or changed logs  0 MiB  0 of 0 tasks"
+    assert progress_line(Progress(), 0) == "0 new or changed logs  0 MiB  0 of 0 tasks"
 
 
 def test_a_mistake_in_the_middle_of_a_replay_spoils_only_its_own_row(
@@ -397,7 +397,7 @@ def _arrow(type: str) -> str:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--spark", "local[2]"], "give --out URI too"),
+        (["--spark", "local[2]"], "add --out URI"),
         (["--out", "a"], "needs --spark"),
         (["--spark", "nowhere", "--out", "a"], "no master of Spark"),
         (["--spark", "local[2]", "--out", "a", "--group", "g"], "--group"),
