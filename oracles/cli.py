@@ -26,24 +26,22 @@ from groupcheck.oracles.help_page import Command, examples, names_of
 from groupcheck.oracles.quantities import OUTPUT, PATH, POSITIVE, SECONDS, SIZE
 
 UNKNOWN = 3
-# read when numpy is imported, which multiplies no matrices here: each thread of its library takes
-# address space, and where that is limited it ends the process with 1, which would say "violated"
+# numpy reads this when it is imported. Nothing here multiplies matrices, and each thread of its
+# library takes address space: if that is limited, it ends the process with 1, which would say
+# "violated".
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 _ASCII = {"─": "-", "━": "-", "…": "...", "→": "->"}
 KINDS = (
-    "variants",
-    "invariants",
-    "rules",
-    "goals",
-    "faults",
-    "assignors",
-    "formats",
-    "mutations",
-    "scenarios",
-    "scope",
-    "anomalies",
-    "schemas",
-    "samples",
+    "variants invariants rules goals faults assignors formats mutations scenarios scope anomalies"
+    " schemas samples"
+).split()
+OUT_OF_MEMORY = (
+    "out of memory: raise the limit on memory or address space (ulimit -v) or choose a smaller"
+    " scope"
+)
+BUG = (
+    "a bug in groupcheck itself; please report it with the command line (groupcheck --debug shows"
+    " more): "
 )
 
 
@@ -325,8 +323,8 @@ for other in (
 
 
 def run(arguments: Sequence[str]) -> int:
-    """One command, from its arguments to its exit code; every error is one line on stderr, after
-    its traceback where that is wanted.
+    """Runs one command and returns its exit code. Every error is one line on stderr, after its
+    traceback if that is wanted.
     """
     debug = "--debug" in arguments or bool(os.environ.get("GROUPCHECK_DEBUG"))
     try:
@@ -346,36 +344,26 @@ def run(arguments: Sequence[str]) -> int:
         return UNKNOWN if end.code else 0
     except BrokenPipeError:
         return UNKNOWN
-    except (OSError, ImportError) as error:
-        if "shared object" in str(error):  # a library that found no address space
-            return _complain(OUT_OF_MEMORY, UNKNOWN, debug)
-        if isinstance(error, ImportError):
-            return _mistake(error, debug)
-        return _complain(
-            f"the answer cannot be written, or the system refused a request: {error.strerror or error}",
-            UNKNOWN,
-            debug,
-        )
-    except MemoryError:
-        return _complain(OUT_OF_MEMORY, UNKNOWN, debug)
     except Exception as error:
+        return _failed(error, debug)
+
+
+def _failed(error: Exception, debug: bool) -> int:
+    # numpy is a shared object, which may find no address space
+    unmapped = isinstance(error, OSError | ImportError) and "shared object" in str(error)
+    if unmapped or isinstance(error, MemoryError):
+        return _complain(OUT_OF_MEMORY, UNKNOWN, debug)
+    if isinstance(error, OSError):
+        why = f"the answer cannot be written, or the system refused a request: {error}"
+        return _complain(why, UNKNOWN, debug)
+    if not isinstance(error, ImportError):
         from groupcheck.model.engine.errors import RuleError, UserError
 
-        if isinstance(error, UserError) and not isinstance(error, RuleError):
+        if isinstance(error, RuleError):
+            return _complain(f"{BUG}{error}", UNKNOWN, debug)
+        if isinstance(error, UserError):
             return _complain(str(error), 2, debug)
-        return _mistake(error, debug, kind="" if isinstance(error, RuleError) else None)
-
-
-def _mistake(error: Exception, debug: bool, kind: str | None = None) -> int:
-    kind = f"{type(error).__name__}: " if kind is None else kind
-    return _complain(
-        f"a bug in groupcheck itself; please report it with the command line (groupcheck --debug shows more): {kind}{error}",
-        UNKNOWN,
-        debug,
-    )
-
-
-OUT_OF_MEMORY = "out of memory: raise the limit on memory or address space (ulimit -v) or choose a smaller scope"
+    return _complain(f"{BUG}{type(error).__name__}: {error}", UNKNOWN, debug)
 
 
 def _complain(text: str, code: int, debug: bool = False) -> int:
@@ -388,8 +376,8 @@ def _complain(text: str, code: int, debug: bool = False) -> int:
 
 
 def _speakable(error: UnicodeError) -> tuple[str, int]:
-    """What a terminal's or file's encoding cannot say: lines and dots as ASCII, the rest as
-    escapes.
+    """What replaces a character that the encoding of a stream does not have: ASCII for lines and
+    dots, an escape for all others.
     """
     assert isinstance(error, UnicodeEncodeError)
     text = error.object[error.start : error.end]
@@ -399,7 +387,7 @@ def _speakable(error: UnicodeError) -> tuple[str, int]:
 
 
 class _Unheard(io.FileIO):
-    """Where errors and progress go: whether anybody takes them is no matter of the verdict."""
+    """Where errors and progress go: if they cannot be written, that does not change the verdict."""
 
     def write(self, text: Any) -> int:
         with contextlib.suppress(OSError):
@@ -408,8 +396,8 @@ class _Unheard(io.FileIO):
 
 
 def _prepare_streams() -> None:
-    """Streams that may be closed or full, or may not know every character, do not cost the exit
-    code.
+    """Makes the exit code independent of streams that are closed or full, or whose encoding lacks a
+    character.
     """
     codecs.register_error("groupcheck", _speakable)
     for name in ("stdout", "stderr"):
@@ -431,8 +419,7 @@ def main() -> NoReturn:
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
-    except (
-        OSError
-    ):  # said already; the interpreter would say it again at exit, with a code of its own
+    except OSError:
+        # It was reported already. The interpreter would report it again at exit, with its own code.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

@@ -1,10 +1,10 @@
-"""What there is, by kind, as plain rows: variants, invariants, rules, goals, faults, assignors,
-formats, mutations, scenarios, fields of the scope, anomalies, samples, JSON Schemas.
+"""What `groupcheck list` shows, as plain rows: variants, invariants, rules, goals, faults,
+assignors, formats, mutations, scenarios, fields of the scope, anomalies, samples, JSON Schemas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from groupcheck.model.mutations import Mutation
 from groupcheck.model.protocol.variant import Variant
-from groupcheck.model.variants.registry import names
+from groupcheck.model.variants.registry import load, names
 from groupcheck.oracles.explain.subject import every_mutation, promises, variant_named
 from groupcheck.oracles.explain.zeros import OPTIONS
 from groupcheck.oracles.printable import printable, sentence
@@ -41,84 +41,52 @@ def listing(kind: str, variant: str | None = None) -> list[Row]:
     """
     chosen = [variant_named(name) for name in ([variant] if variant else names())]
     if kind in _OF_NO_VARIANT:
-        return list(_OF_NO_VARIANT[kind]())
+        return _OF_NO_VARIANT[kind]()
     if kind == "mutations":
         return [_mutation(m) for m in every_mutation() if m.variant in {v.name for v in chosen}]
-    return [row for v in chosen for row in _ROWS[kind](v)]
+    return [{"variant": v.name, **row} for v in chosen for row in _OF_A_VARIANT[kind](v)]
 
 
-def _variant(v: Variant) -> Iterator[Row]:
-    yield {"name": v.name, "title": v.title, "doc": v.doc}
-
-
-def _rules(v: Variant) -> Iterator[Row]:
-    for r in v.spec(v.scope_type()).rules:
-        yield {
-            "variant": v.name,
+def _rules(v: Variant) -> list[Row]:
+    return [
+        {
             "name": r.name,
             "outcomes": list(r.labels),
             "urgent": r.urgent,
             "doc": sentence(r.doc) + "." * bool(r.doc),
         }
+        for r in v.spec(v.scope_type()).rules
+    ]
 
 
-def _invariants(v: Variant) -> Iterator[Row]:
-    for p in promises(v.name).invariants:
-        yield {
-            "variant": v.name,
-            "name": p.name,
-            "statement": " ".join(p.statement.split()),
-            "source": p.source,
-        }
+def _invariants(v: Variant) -> list[Row]:
+    return [
+        {"name": p.name, "statement": " ".join(p.statement.split()), "source": p.source}
+        for p in promises(v.name).invariants
+    ]
 
 
-def _goals(v: Variant) -> Iterator[Row]:
-    for p in promises(v.name).goals:
-        yield {"variant": v.name, "name": p.name, "statement": " ".join(p.statement.split())}
+def _goals(v: Variant) -> list[Row]:
+    return [
+        {"name": p.name, "statement": " ".join(p.statement.split())} for p in promises(v.name).goals
+    ]
 
 
-def _faults(v: Variant) -> Iterator[Row]:
-    for name, doc in v.faults.items():
-        yield {"variant": v.name, "name": name, "doc": doc}
+def _documented(docs: Mapping[str, str]) -> list[Row]:
+    return [{"name": name, "doc": doc} for name, doc in docs.items()]
 
 
-def _assignors(v: Variant) -> Iterator[Row]:
-    for name, doc in v.assignors.items():
-        yield {"variant": v.name, "name": name, "doc": doc}
-
-
-def _mutation(m: Mutation) -> Row:
-    return {
-        "id": m.id,
-        "ticket": m.ticket,
-        "variant": m.variant,
-        "rule": m.rule,
-        "invariant": m.invariant,
-        "title": m.title,
-    }
-
-
-def _formats() -> Iterator[Row]:
-    for known, replayed in ((REPLAYED, True), (NAMED, False)):
-        for name, doc in known.items():
-            yield {"name": name, "replayed": replayed, "doc": doc}
-
-
-def _scenarios() -> Iterator[Row]:
-    for scenario in SCENARIOS.values():
-        yield {"name": scenario.name, "doc": scenario.doc}
-
-
-def _scope(v: Variant) -> Iterator[Row]:
-    for f in attrs.fields(v.scope_type):
-        yield {
-            "variant": v.name,
+def _scope(v: Variant) -> list[Row]:
+    return [
+        {
             "name": f.name,
             "option": _option(f.name),
             "type": TYPES.get(str(f.type), str(f.type)),
             "default": None if isinstance(f.default, attrs.Factory) else _given(f.default),  # type: ignore[arg-type]
             "doc": f.metadata.get("doc", ""),
         }
+        for f in attrs.fields(v.scope_type)
+    ]
 
 
 def _option(field: str) -> str:
@@ -136,52 +104,75 @@ def _given(value: Any) -> str:
     return "none" if value is None or value == () else str(value)
 
 
-def _anomalies() -> Iterator[Row]:
-    for kind in KINDS:
-        yield {
-            "name": kind.name,
-            "logs": kind.logs,
-            "threshold": kind.threshold,
-            "doc": kind.meaning,
-        }
+def _variants() -> list[Row]:
+    return [{"name": v.name, "title": v.title, "doc": v.doc} for v in map(load, names())]
 
 
-def _schemas() -> Iterator[Row]:
-    for one in described():
-        yield {
+def _mutation(m: Mutation) -> Row:
+    return {
+        "id": m.id,
+        "ticket": m.ticket,
+        "variant": m.variant,
+        "rule": m.rule,
+        "invariant": m.invariant,
+        "title": m.title,
+    }
+
+
+def _formats() -> list[Row]:
+    return [
+        {"name": name, "replayed": replayed, "doc": doc}
+        for known, replayed in ((REPLAYED, True), (NAMED, False))
+        for name, doc in known.items()
+    ]
+
+
+def _anomalies() -> list[Row]:
+    return [
+        {"name": kind.name, "logs": kind.logs, "threshold": kind.threshold, "doc": kind.meaning}
+        for kind in KINDS
+    ]
+
+
+def _schemas() -> list[Row]:
+    return [
+        {
             "name": one.name,
             "version": one.version,
             "schema": one.title,
             "file": one.file,
             "doc": one.schema["description"],
         }
+        for one in described()
+    ]
 
 
-def _samples() -> Iterator[Row]:
-    for name, sample in SAMPLES.items():
-        command = f"groupcheck {sample.command} {PREFIX}{name}"
-        yield {
+def _samples() -> list[Row]:
+    return [
+        {
             "name": name,
-            "command": command,
+            "command": f"groupcheck {sample.command} {PREFIX}{name}",
             "file": str(FOLDER / sample.file),
             "doc": sample.doc,
         }
+        for name, sample in SAMPLES.items()
+    ]
 
 
-EXPLANATIONS = ("title", "statement", "doc", "file")  # on a line of their own
+EXPLANATIONS = ("title", "statement", "doc", "file")  # on lines of their own
 
-_ROWS: dict[str, Callable[[Variant], Iterator[Row]]] = {
-    "variants": _variant,
+_OF_A_VARIANT: dict[str, Callable[[Variant], list[Row]]] = {
     "rules": _rules,
     "invariants": _invariants,
     "goals": _goals,
-    "faults": _faults,
-    "assignors": _assignors,
+    "faults": lambda v: _documented(v.faults),
+    "assignors": lambda v: _documented(v.assignors),
     "scope": _scope,
 }
-_OF_NO_VARIANT: dict[str, Callable[[], Iterator[Row]]] = {
+_OF_NO_VARIANT: dict[str, Callable[[], list[Row]]] = {
+    "variants": _variants,
     "formats": _formats,
-    "scenarios": _scenarios,
+    "scenarios": lambda: _documented({one.name: one.doc for one in SCENARIOS.values()}),
     "samples": _samples,
     "anomalies": _anomalies,
     "schemas": _schemas,
@@ -189,28 +180,20 @@ _OF_NO_VARIANT: dict[str, Callable[[], Iterator[Row]]] = {
 
 
 def view(rows: Sequence[Row]) -> Group:
-    """The rows for a terminal: a line with the name and what is short, then the explanation below
-    it.
-    """
+    """The rows for a terminal: a line with the name and what is short, and the explanation below."""
     if not rows:
-        return Group(Text("there is none"))
+        return Group(Text("there are none"))
     several = len({row.get("variant") for row in rows}) > 1
+    hidden = {"id", "name", *EXPLANATIONS} | (set() if several else {"variant"})
     parts: list[RenderableType] = []
     for row in rows:
         head = Text(printable(row.get("name") or row["id"]), "bold")
         for name, value in row.items():
-            if (
-                name not in ("id", "name", *EXPLANATIONS)
-                and value not in ("", [], False, None)
-                and (several or name != "variant")
-            ):
+            if name not in hidden and value not in ("", [], False, None):
                 head.append(f"  {name}" if value is True else f"  {name} {_words(value)}", "dim")
         parts.append(head)
-        parts += [
-            Padding(Text(printable(row[name])), (0, 0, 0, 4))
-            for name in EXPLANATIONS
-            if row.get(name)
-        ]
+        explained = (Text(printable(row[name])) for name in EXPLANATIONS if row.get(name))
+        parts += [Padding(text, (0, 0, 0, 4)) for text in explained]
     return Group(*parts)
 
 

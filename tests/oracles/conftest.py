@@ -109,10 +109,10 @@ def small_world(monkeypatch: pytest.MonkeyPatch) -> None:
     """One variant, `twophase`, with one mutation, `hasty`."""
     for module in (subject, listing):
         monkeypatch.setattr(module, "names", lambda: ["twophase"])
+        monkeypatch.setattr(module, "load", lambda name: VARIANT)
         monkeypatch.setattr(module, "promises", lambda name: PROMISES)
     for module in (subject, listing, bugs):
         monkeypatch.setattr(module, "every_mutation", lambda: (HASTY,))
-    monkeypatch.setattr(subject, "load", lambda name: VARIANT)
 
 
 @pytest.fixture
