@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from groupcheck.oracles.assignment import assign_view, sequence_view
@@ -11,10 +10,9 @@ from groupcheck.oracles.assignment.judging import RIGHT, Judged, judge
 from groupcheck.oracles.assignment.question import question
 from groupcheck.oracles.assignment.sequence import JudgedSequence, judge_sequence, sequence
 from groupcheck.oracles.assignment.strict_json import read_json
-from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.files import written
 from groupcheck.oracles.show.suite import tell
-from groupcheck.oracles.show.text import show
+from groupcheck.oracles.show.terminal import answer
 
 
 def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None) -> int:
@@ -33,9 +31,6 @@ def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None)
         from groupcheck.oracles.assignment.assign_page import page
 
         written(html, page(judged))
-    if as_json:
-        sys.stdout.write(as_text(judged.document()))
-    else:
-        show(seen)
+    answer(judged.document, lambda: seen, as_json)
     tell(lambda: judged_suite(judged), junit)
     return 0 if judged.verdict == RIGHT else 1

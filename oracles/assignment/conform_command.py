@@ -31,9 +31,8 @@ from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.printable import as_json
-from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.suite import tell
-from groupcheck.oracles.show.text import show
+from groupcheck.oracles.show.terminal import answer
 
 LONGEST = 500  # characters of an example at the terminal
 NOT_HERE = {
@@ -74,10 +73,7 @@ def run(
                 findings=findings,
                 progress=progress,
             )
-    if as_json:
-        sys.stdout.write(as_text(result.document()))
-    else:
-        show(view(result))
+    answer(result.document, lambda: view(result), as_json)
     tell(lambda: assignors_suite(result), junit)
     return result.exit_code
 

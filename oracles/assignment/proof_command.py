@@ -13,9 +13,8 @@ from rich.text import Text
 
 from groupcheck.oracles.assignment.cases import proofs_suite
 from groupcheck.oracles.assignment.proofs import Proof, Values, document, exit_code, prove_all
-from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.suite import tell
-from groupcheck.oracles.show.text import show
+from groupcheck.oracles.show.terminal import answer
 
 
 def run(as_json: bool, junit: Path | None = None) -> int:
@@ -23,10 +22,7 @@ def run(as_json: bool, junit: Path | None = None) -> int:
     `UserError` where z3 is not installed.
     """
     proofs = prove_all(_tell if sys.stderr.isatty() else None)
-    if as_json:
-        sys.stdout.write(as_text(document(proofs)))
-    else:
-        show(view(proofs))
+    answer(lambda: document(proofs), lambda: view(proofs), as_json)
     tell(lambda: proofs_suite(proofs), junit)
     return exit_code(proofs)
 

@@ -28,10 +28,10 @@ from groupcheck.oracles.conform.conformance import (
 )
 from groupcheck.oracles.conform.tour import Counts
 from groupcheck.oracles.kafka.versions import known
-from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
 from groupcheck.oracles.show.suite import tell, wanted
-from groupcheck.oracles.show.text import facts_table, show
+from groupcheck.oracles.show.terminal import answer
+from groupcheck.oracles.show.text import facts_table
 
 ASSIGNORS = "assignors"  # stands where a variant would
 SHOWN = 3  # differences that the report tells in full
@@ -86,10 +86,7 @@ def run(
 
 
 def _show(result: Conformance | VersionDiff, shown: RenderableType, as_json: bool) -> None:
-    if as_json:
-        sys.stdout.write(as_text(result.document()))
-    else:
-        show(shown)
+    answer(result.document, lambda: shown, as_json)
 
 
 def diff_view(result: VersionDiff) -> RenderableType:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from attrs import Factory, define
 
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.show.text import COLOUR
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.running import Outcome
-from groupcheck.oracles.sweep.words import MARKS, question_words
+from groupcheck.oracles.sweep.words import question_words
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -49,14 +50,14 @@ class Watched:
 
         done = self.resumed + sum(self.verdicts.values())
         counts = Text(f"{done:,} of {self.cells:,} cells  ")
-        for verdict, colour in MARKS.items():
+        for verdict, colour in COLOUR.items():
             number = self.verdicts[verdict]
             counts.append(f"{number:,} {verdict}  ", colour if number else "dim")
         counts.append(f"{time.monotonic() - self.began:.0f} s  {self.doing}", "dim")
         lines = []
         for cell, outcome in tuple(self.last):  # the view is drawn by a thread of its own
             words = f"{outcome.states:>12,}  {printable(question_words(cell))}"
-            line = Text(f"{outcome.verdict:9}", MARKS[outcome.verdict], overflow="ellipsis")
+            line = Text(f"{outcome.verdict:9}", COLOUR[outcome.verdict], overflow="ellipsis")
             line.no_wrap = True
             lines.append(line.append(words, "default"))
         foot = Table.grid(padding=(0, 2, 0, 0))

@@ -12,7 +12,7 @@ from attrs import frozen
 from groupcheck.oracles.show.pages import render
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.growing import Sweep
-from groupcheck.oracles.sweep.words import held_words, question_words
+from groupcheck.oracles.sweep.words import held_words, question_words, word
 
 Row = Mapping[str, Any]
 Key = tuple[tuple[str, str], ...]
@@ -75,7 +75,7 @@ def _told(cell: Cell) -> dict[str, str]:
     with the mutation's name.
     """
     q = cell.question
-    fields = {name: _word(value) for name, value in q.fields.items()}
+    fields = {name: word(value) for name, value in q.fields.items()}
     faults = (
         ""
         if q.faults is None
@@ -89,10 +89,6 @@ def _told(cell: Cell) -> dict[str, str]:
         "invariants": chosen,
         **fields,
     }
-
-
-def _word(value: Any) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def _is_number(text: str) -> bool:

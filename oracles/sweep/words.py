@@ -1,4 +1,4 @@
-"""A sweep told in words: questions, forecasts before the run, and the answer on stdout."""
+"""A sweep in words: questions, forecasts before the run, and the answer on stdout."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.show.text import COLOUR, Stacked
 from groupcheck.oracles.sweep.cells import Cell
 from groupcheck.oracles.sweep.forecast import Forecast
 
 SHOWN = 60  # cells; of a larger sweep only those that are not as expected
 FORECASTS = 20  # lines
 LONGEST_REASON = 200
-MARKS = {"holds": "green", "violated": "bold red", "unknown": "bold yellow"}
 
 
 def question_words(cell: Cell) -> str:
     """`classic, members 2, crash 1, with leader_forgotten`: what the file says of a cell."""
     q = cell.question
-    given = [f"{name.replace('_', ' ')} {_word(value)}" for name, value in q.fields.items()]
+    given = [f"{name.replace('_', ' ')} {word(value)}" for name, value in q.fields.items()]
     given += [f"{name} {n}" for name, n in (q.faults or {}).items()] or (
         ["no faults"] if q.faults is not None else []
     )
@@ -32,12 +32,13 @@ def question_words(cell: Cell) -> str:
     return ", ".join([q.variant, *given])
 
 
-def _word(value: Any) -> str:
+def word(value: Any) -> str:
+    """A value of the scope."""
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def forecast_lines(forecasts: Sequence[tuple[Cell, Forecast]]) -> Iterator[str]:
-    """What is expected of cells that are still to be checked; a line each."""
+    """What is expected of cells that are not checked yet, one line each."""
     if forecasts:
         yield (
             f"forecast of {_counted(len(forecasts), 'larger scope')} from smaller ones,"
@@ -51,7 +52,7 @@ def forecast_lines(forecasts: Sequence[tuple[Cell, Forecast]]) -> Iterator[str]:
             f"{f.seconds:,.1f} s ({f.seconds_low:,.1f} to {f.seconds_high:,.1f}){beyond}"
         )
     if len(forecasts) > FORECASTS:
-        yield f"  and {len(forecasts) - FORECASTS} more, which the table holds"
+        yield f"  and {len(forecasts) - FORECASTS} more; see the table"
 
 
 def _counted(number: int, what: str) -> str:
@@ -62,23 +63,20 @@ def _beyond(cell: Cell, f: Forecast) -> str:
     limits = cell.question.limits
     if limits.states is not None and f.states > limits.states:
         return ", beyond its max_states"
-    return (
-        ", beyond its max_seconds"
-        if limits.seconds is not None and f.seconds > limits.seconds
-        else ""
-    )
+    too_long = limits.seconds is not None and f.seconds > limits.seconds
+    return ", beyond its max_seconds" if too_long else ""
 
 
 def held_words(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many of the forecasts came true; empty where none was made of a cell that ended."""
-    held = [row["states_as_forecast"] for row in rows if row["states_as_forecast"] is not None]
-    quick = [row["seconds_as_forecast"] for row in rows if row["seconds_as_forecast"] is not None]
-    return (
-        f"{sum(held)} of {len(held)} forecasts of states held,"
-        f" {sum(quick)} of {len(quick)} of seconds"
-        if held
-        else ""
+    """How many of the forecasts came true; "" if none was made of a cell that ended."""
+    held, quick = (
+        [row[name] for row in rows if row[name] is not None]
+        for name in ("states_as_forecast", "seconds_as_forecast")
     )
+    if not held:
+        return ""
+    states = f"{sum(held)} of {len(held)} forecasts of states held"
+    return f"{states}, {sum(quick)} of {len(quick)} of seconds"
 
 
 def answer_view(
@@ -88,34 +86,31 @@ def answer_view(
     rows: Sequence[Mapping[str, Any]],
     seconds: float,
 ) -> Group:
-    """The answer for stdout: the worst verdict, cells, what is not as expected."""
+    """The answer for stdout: the worst verdict, the cells, and what is not as expected."""
     counts = Counter(row["verdict"] for row in rows)
     told = ", ".join(f"{n:,} {name}" for name, n in sorted(counts.items()))
     unexpected = sum(not row["as_expected"] for row in rows)
     head = Text.assemble(
-        (verdict, MARKS[verdict]),
+        (verdict, COLOUR[verdict]),
         f"  sweep {printable(title)}  " if title else "  sweep  ",
-        f"{len(rows):,} cells: {told}",
+        f"{len(rows):,} cells: {told}; ",
+        f"{unexpected:,} not as expected" if unexpected else "all as expected",
     )
-    head.append(f"; {unexpected:,} not as expected" if unexpected else "; all as expected")
     listed = Table.grid(padding=(0, 2, 0, 0))
     listed.add_column(no_wrap=True)
     listed.add_column(no_wrap=True, justify="right")
     listed.add_column(overflow="fold")
     for cell, row in zip(cells, rows):
         if len(rows) <= SHOWN or not row["as_expected"]:
-            listed.add_row(
-                Text("  ").append(row["verdict"], MARKS[row["verdict"]]),
-                f"{row['states']:,} states",
-                _found(cell, row),
-            )
-    searched = sum(row["task_seconds"] for row in rows)
-    told_last = [
-        words
-        for words in (held_words(rows), f"{seconds:,.1f} s, {searched:,.1f} s of checking")
-        if words
-    ]
-    return Group(head, listed, *(Text(f"  {words}") for words in told_last))
+            mark = Text("  ").append(row["verdict"], COLOUR[row["verdict"]])
+            listed.add_row(mark, f"{row['states']:,} states", _found(cell, row))
+    checking = sum(row["task_seconds"] for row in rows)
+    foot = [held_words(rows), f"{seconds:,.1f} s, {checking:,.1f} s of checking"]
+    return Group(
+        head,
+        Stacked(listed, lead=2, named=False),
+        *(Text(f"  {words}") for words in foot if words),
+    )
 
 
 def _found(cell: Cell, row: Mapping[str, Any]) -> Text:
