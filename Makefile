@@ -1,4 +1,5 @@
-# make demo | test | bench: each sets up .venv first and is quick the second time. `make` alone lists the rest.
+# make demo | test | bench: each sets up .venv first and is quick the second time.
+# `make` alone lists the rest.
 RUN := .venv/bin
 READY := .venv/.ready
 
@@ -7,13 +8,13 @@ READY := .venv/.ready
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
 
-setup: $(READY) ## .venv with the pinned requirements (PYTHON=/some/python3.12 chooses the interpreter)
+setup: $(READY) ## .venv with the pinned requirements (PYTHON=python3.12 chooses the interpreter)
 
 $(READY): requirements.txt pyproject.toml .ci/setup
 	@.ci/setup $(PYTHON)
 	@touch $@
 
-demo: $(READY) ## a proof, a seeded mistake with its shortest counterexample, a real broker's log explained
+demo: $(READY) ## a proof, a seeded mistake with its counterexample, a real log explained
 	@.ci/demo
 
 test: lint ## lint, then pytest
@@ -25,33 +26,35 @@ lint: $(READY) ## ruff, mypy --strict, import contracts
 	@$(RUN)/mypy --no-error-summary
 	@$(RUN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
 
-bench: $(READY) ## speed and memory beside Spin and a C loop, as ratios; about 10 minutes (BENCH=--quick: the smaller scope alone)
+bench: $(READY) ## speed and memory beside Spin and C; 10 minutes (BENCH=--quick: less)
 	@.ci/need "make bench" gcc spin
 	@$(RUN)/python tests/bench/bench.py $(BENCH)
 
-bench-spark: $(READY) ## one search in one process and over Spark's executors, side by side; about 5 minutes
+bench-spark: $(READY) ## one search in one process and over Spark, side by side; 5 minutes
 	@$(RUN)/python tests/bench/bench_spark.py $(BENCH)
 
-nightly: $(READY) ## what takes hours: 20,000 random schedules on the real coordinator, 2,000 random specs before the judge, kills, limits, a flaky S3
+nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits, a flaky S3
 	@$(RUN)/python tests/model/engine/judged.py 10000 2000
 	@$(RUN)/python tests/oracles/limited.py
 	@$(RUN)/python -m venv .venv/nightly
-	@.venv/nightly/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes -r requirements-nightly.txt
+	@.venv/nightly/bin/python -m pip --quiet --disable-pip-version-check install \
+		--require-hashes -r requirements-nightly.txt
 	@$(RUN)/python tests/model/engine/kills_of_drivers.py
 	@$(RUN)/python tests/model/engine/flaky_s3.py .venv/nightly/bin/python
 	@$(RUN)/python tests/oracles/spark/kills.py
 	@$(RUN)/pytest tests/oracles/conform/test_conform_random.py --hypothesis-profile=nightly
 
-mutants-engine: $(READY) ## the tests against changes of single tokens of the engine; hours (MUTANTS="--sample 60 --seed 1": a part)
+mutants-engine: $(READY) ## the tests against changes of tokens; hours (MUTANTS="--sample 60")
 	@$(RUN)/python tests/mutants/mutants.py engine $(MUTANTS)
 
-docs: .venv/.docs ## the site in build/site: pages, and the reference from the code; every link is checked
+docs: .venv/.docs ## the site in build/site: pages, and the reference from the code
 	@$(RUN)/python docs/generate/assemble.py build/docs
 	@NO_MKDOCS_2_WARNING=1 $(RUN)/mkdocs build --strict
 	@echo "build/site/index.html"
 
 .venv/.docs: $(READY) requirements-docs.txt
-	@$(RUN)/python -m pip --quiet --disable-pip-version-check install --require-hashes -r requirements-docs.txt
+	@$(RUN)/python -m pip --quiet --disable-pip-version-check install \
+		--require-hashes -r requirements-docs.txt
 	@touch $@
 
 format: $(READY) ## ruff format, and what ruff can mend
@@ -59,5 +62,6 @@ format: $(READY) ## ruff format, and what ruff can mend
 	@$(RUN)/ruff check --fix .
 
 clean: ## everything that make made
-	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist src/*.egg-info
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	@rm -rf build dist src/*.egg-info
 	@find . -name __pycache__ -prune -exec rm -rf {} +

@@ -254,9 +254,9 @@ def assign(**options: Any) -> int:
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.record/1)."
 )
 def record(**options: Any) -> int:
-    """Start a broker of Apache Kafka, run COMMAND or a scenario, and record what its groups did. The
-    address of the broker is in KAFKA_BOOTSTRAP_SERVERS and GROUPCHECK_BOOTSTRAP. Exits with the exit
-    code of COMMAND. Needs a JDK 17 and Maven.
+    """Start a broker of Apache Kafka, run COMMAND or a scenario, and record what its groups did.
+    The address of the broker is in KAFKA_BOOTSTRAP_SERVERS and GROUPCHECK_BOOTSTRAP. Exits with the
+    exit code of COMMAND. Needs a JDK 17 and Maven.
     """
     from groupcheck.oracles.commands import record
 

@@ -180,7 +180,7 @@ _OF_NO_VARIANT: dict[str, Callable[[], list[Row]]] = {
 
 
 def view(rows: Sequence[Row]) -> Group:
-    """The rows for a terminal: a line with the name and what is short, and the explanation below."""
+    """The rows for a terminal: a line with the name and what is short, the explanation below it."""
     if not rows:
         return Group(Text("there are none"))
     several = len({row.get("variant") for row in rows}) > 1

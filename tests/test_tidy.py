@@ -159,8 +159,16 @@ def package_of_tests(path: PurePosixPath, text: str) -> Iterator[str]:
 
 
 OF_PYTHON: tuple[Check, ...] = (
-    long_file, long_function, vague_name, bare_import, no_docstring, logic_in_door, claimless_test, excused_test, package_of_tests,
-)  # fmt: skip
+    long_file,
+    long_function,
+    vague_name,
+    bare_import,
+    no_docstring,
+    logic_in_door,
+    claimless_test,
+    excused_test,
+    package_of_tests,
+)
 OF_TEXT: tuple[Check, ...] = (machine_path, left_over)
 
 
@@ -250,24 +258,59 @@ def lines(indent: int, fewer: int) -> str:
         (long_function, "model/a.py", NESTED + lines(2, 1), NESTED + lines(2, 2) + lines(1, 9)),
         (vague_name, "model/lock_utils.py", "", None),
         (vague_name, "model/core/lock.py", "", None),
-        (machine_path, "README.md", "see /t" "mp/x", "see a/tmp/x and {x}/tmp/y"),
-        (machine_path, "a.txt", "https://py" "pi.org/simple", "https://kafka.apache.org"),
-        (left_over, "model/a.py", "# TO" "DO: later", "# todo list"),
-        (left_over, "tests/test_a.py", "assert Tr" "ue", "assert True_enough"),
-        (bare_import, "model/a.py", "from model.engine import Spec", "from groupcheck.model.engine import Spec"),
+        (machine_path, "README.md", "see /tmp/x", "see a/tmp/x and {x}/tmp/y"),
+        (machine_path, "a.txt", "https://pypi.org/simple", "https://kafka.apache.org"),
+        (left_over, "model/a.py", "# TODO: later", "# todo list"),
+        (left_over, "tests/test_a.py", "assert True", "assert True_enough"),
+        (
+            bare_import,
+            "model/a.py",
+            "from model.engine import Spec",
+            "from groupcheck.model.engine import Spec",
+        ),
         (bare_import, "model/a.py", "import traces", "from . import traces"),
         (no_docstring, "model/a.py", "x = 1", '"""Why."""'),
-        (logic_in_door, "model/__init__.py", '"""D."""\nfor x in (): pass', '"""D."""\nfrom a import b\n__all__ = ["b"]'),
+        (
+            logic_in_door,
+            "model/__init__.py",
+            '"""D."""\nfor x in (): pass',
+            '"""D."""\nfrom a import b\n__all__ = ["b"]',
+        ),
         (logic_in_door, "model/__init__.py", '"""D."""\nx = f()', '"""D."""\n__version__ = "1"'),
-        (logic_in_door, "model/__init__.py", '"""D."""\nif TYPE_CHECKING: x = 1', '"""D."""\nif TYPE_CHECKING:\n    from a import b'),
-        (claimless_test, "tests/test_a.py", "def test_x():\n    f()", "def test_x():\n    assert f()"),
-        (claimless_test, "tests/test_a.py", "def test_x():\n    g()\ndef g():\n    pass", "def test_x():\n    g()\ndef g():\n    assert h"),
-        (claimless_test, "tests/test_a.py", "def test_x():\n    with suppress(E): f()", "def test_x():\n    with pytest.raises(E): f()"),
-        (excused_test, "tests/test_a.py", "@pytest.mark.xf" "ail\ndef test_x(): pass", "@pytest.mark.slow\ndef test_x(): pass"),
-        (excused_test, "tests/test_a.py", "pytest.importor" "skip('z3')", "itertools.islice(a, b)"),
+        (
+            logic_in_door,
+            "model/__init__.py",
+            '"""D."""\nif TYPE_CHECKING: x = 1',
+            '"""D."""\nif TYPE_CHECKING:\n    from a import b',
+        ),
+        (
+            claimless_test,
+            "tests/test_a.py",
+            "def test_x():\n    f()",
+            "def test_x():\n    assert f()",
+        ),
+        (
+            claimless_test,
+            "tests/test_a.py",
+            "def test_x():\n    g()\ndef g():\n    pass",
+            "def test_x():\n    g()\ndef g():\n    assert h",
+        ),
+        (
+            claimless_test,
+            "tests/test_a.py",
+            "def test_x():\n    with suppress(E): f()",
+            "def test_x():\n    with pytest.raises(E): f()",
+        ),
+        (
+            excused_test,
+            "tests/test_a.py",
+            "@pytest.mark.xfail\ndef test_x(): pass",
+            "@pytest.mark.slow\ndef test_x(): pass",
+        ),
+        (excused_test, "tests/test_a.py", "pytest.importorskip('z3')", "itertools.islice(a, b)"),
         (package_of_tests, "tests/model/__init__.py", "", None),
     ],
-)  # fmt: skip
+)
 def test_each_rule_catches_its_offender(
     check: Check, path: str, offender: str, innocent: str | None
 ):

@@ -106,9 +106,20 @@ def explore(
     violations = _violations(see, wrong, path_to)
     verdict, reason = conclude(bool(violations), reason)
     return Verdict(
-        spec.name, spec.scope, verdict, reason, len(parent), transitions, depth, time.perf_counter() - began, 0, 0.0,
-        fired, goals, tuple(violations),
-    )  # fmt: skip
+        spec.name,
+        spec.scope,
+        verdict,
+        reason,
+        len(parent),
+        transitions,
+        depth,
+        time.perf_counter() - began,
+        0,
+        0.0,
+        fired,
+        goals,
+        tuple(violations),
+    )
 
 
 def _reached(limits: Limits, states: int, seconds: float, depth: int) -> str:

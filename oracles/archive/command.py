@@ -1,4 +1,4 @@
-"""`groupcheck replay --spark MASTER --out URI PATH...`: the run on Spark, its progress on a terminal,
+"""`groupcheck replay --spark MASTER --out URI PATH...`: the run on Spark, its progress,
 its summary, its exit code.
 """
 

@@ -1,6 +1,4 @@
-"""Which logs there are: files as they are named, folders walked to their last corner; and how they
-are dealt out to tasks.
-"""
+"""Finds the logs, in the files and folders that are given, and deals them out to tasks."""
 
 from __future__ import annotations
 
@@ -13,10 +11,8 @@ from groupcheck.oracles.archive.task import Pack, Source
 
 LEAST_PACK, PACK_BYTES = 256 << 10, 16 << 20
 PACK_FILES = 500
-PACKS = 32
-"""So many packs are made of small files, as long as they do not get too small or too large."""
-GZIP_RATIO = 10
-"""So much more work is a byte of gzip, roughly."""
+PACKS = 32  # made of small files, unless the packs would get too small or too large
+GZIP_RATIO = 10  # how much more work a byte of gzip is, roughly
 
 
 def find_sources(paths: Sequence[str | Path], archive: str | None) -> list[Source]:
@@ -28,16 +24,16 @@ def find_sources(paths: Sequence[str | Path], archive: str | None) -> list[Sourc
     """
     found: dict[str, Source] = {}
     for given in paths:
-        path = os.path.abspath(given)  # noqa: PTH100 - a path is made absolute as it is written: links stay links
+        path = os.path.abspath(given)  # noqa: PTH100 - links stay links
         if not os.path.lexists(path):
             raise UserError("does not exist", where=str(given), do="give log files and folders")
         for name in _walk(path, archive) if os.path.isdir(path) else [path]:  # noqa: PTH112
             found[name] = _source(name)
     if not found:
         raise UserError(
-            "no file in it",
+            "holds no file",
             where=", ".join(map(str, paths))[:300],
-            do="give log files and folders that hold some",
+            do="give log files, or folders that hold some",
         )
     return [found[name] for name in sorted(found)]
 
@@ -58,12 +54,12 @@ def _source(path: str) -> Source:
 
 
 def work(source: Source) -> int:
-    """What a file costs, in bytes of plain text, as far as its name and size tell."""
+    """An estimate of the work for a file, in bytes of plain text."""
     return source.size * (GZIP_RATIO if source.path.endswith((".gz", ".gzip")) else 1)
 
 
 def dealt(sources: Sequence[Source], run: int) -> list[Pack]:
-    """Packs of about the same work. The largest files come first, each in a pack of its own; the
+    """Packs of about the same work. The largest files come first, each in a pack of its own. The
     others share packs with their neighbours by name.
     """
     full = min(max(sum(map(work, sources)) // PACKS, LEAST_PACK), PACK_BYTES)

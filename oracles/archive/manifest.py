@@ -1,9 +1,9 @@
 """What an archive holds: its files, its parts, and the moves of a commit that may not be finished
 yet.
 
-A commit is one file that is replaced whole: `_manifest.json` with the new state and the moves that
-it takes. Whoever opens the archive next finishes them, so a killed run leaves the state before its
-commit or the one after. Parts are never written to once they are in place.
+A commit replaces one file: `_manifest.json`, with the new state and the moves that lead to it. The
+next run finishes them, so a run that is killed leaves the state before its commit or the one after.
+Parts are never written to once they are in place.
 """
 
 from __future__ import annotations
@@ -25,39 +25,47 @@ SCHEMA = "groupcheck.archive/1"
 
 @frozen
 class Known:
-    """A file whose rows are in the archive. `part`: of which part; `groups`: how many hold, are
-    violated, are unknown.
-    """
+    """A file whose rows are in the archive."""
 
+    # bytes
     size: int
+    # nanoseconds since 1970
     modified_ns: int
+    # the version of groupcheck that replayed it
     by: str
+    # the part that holds its rows
     part: str
     verdict: str
     reason: str
+    # why it could not be read or replayed
     error: str | None = None
     lines: int = 0
+    # how many hold, are violated, are unknown
     groups: tuple[int, int, int] = (0, 0, 0)
 
 
 @frozen
 class Pending:
-    """Moves of a commit: first `remove`, the rows of `verdicts` and `files` before the others, then
-    `move`, those after the others.
-    """
+    """The moves of a commit, in their order."""
 
+    # names of files; those of `verdicts` and `files` come first
     remove: tuple[str, ...] = ()
+    # (old name, new name); those of `verdicts` and `files` come last
     move: tuple[tuple[str, str], ...] = ()
 
 
 @define
 class Manifest:
-    """`run`: how many runs there have been. `parts`: part -> its tables (those with rows)."""
+    """The state of an archive."""
 
     schema: str = SCHEMA
+    # how many runs there have been
     run: int = 0
+    # by absolute path
     files: dict[str, Known] = Factory(dict)
+    # part -> the tables that have rows in it
     parts: dict[str, list[str]] = Factory(dict)
+    # a commit whose moves may not be finished; None without one
     pending: Pending | None = None
 
     def files_of(self, part: str) -> list[str]:
@@ -69,8 +77,8 @@ def part_file(table: str, part: str) -> str:
 
 
 def opened(place: Place) -> Manifest:
-    """The archive's manifest, an unfinished commit finished, what a killed run left removed. Raises
-    `UserError` for one that is none.
+    """The archive's manifest, after finishing an unfinished commit and removing what a killed run
+    left. Raises `UserError` for a file that is not a manifest.
     """
     place.prepare([HIDDEN, *TABLES])
     raw = place.read(NAME)
@@ -105,8 +113,8 @@ def _write_empty(place: Place) -> None:
     import pyarrow.parquet as parquet
 
     for table in TABLES:
-        with place.fs.open_output_stream(place.path(f"{HIDDEN}/{table}")) as stream:
-            parquet.write_table(schema(table).empty_table(), stream)
+        aside = place.path(f"{HIDDEN}/{table}")
+        parquet.write_table(schema(table).empty_table(), aside, filesystem=place.fs)
         place.move(f"{HIDDEN}/{table}", part_file(table, "empty"))
 
 
@@ -115,13 +123,13 @@ def save(place: Place, manifest: Manifest) -> None:
 
 
 def commit(place: Place, manifest: Manifest) -> None:
-    """Makes the new state, whose moves are `pending`, the archive's, and then carries them out."""
+    """Saves the new state, and then carries out its pending moves."""
     save(place, manifest)
     finish(place, manifest)
 
 
 def finish(place: Place, manifest: Manifest) -> None:
-    """Carries out the moves of a commit, those of them that are still to be done."""
+    """Carries out the moves of a commit that are not done yet."""
     pending = manifest.pending
     assert pending is not None
     for name in pending.remove:

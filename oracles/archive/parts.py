@@ -1,5 +1,5 @@
-"""Files of Parquet, written aside: rows are gathered in bounded number, a part of a table exists
-only if it has rows.
+"""Parts of tables as Parquet files, written aside. Rows are gathered in bounded number; a table has
+a part only if there are rows for it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,18 @@ from groupcheck.oracles.archive.place import HIDDEN, Place
 from groupcheck.oracles.archive.rows import Row
 from groupcheck.oracles.archive.tables import TABLES, schema
 
+# Of one table, in memory; then they are written.
 ROWS_KEPT = 20_000
 CHARS_KEPT = 16_000_000
-"""Of one table in memory; then they are written."""
 
 
 def speakable(text: str) -> str:
-    """Half characters, which neither UTF-8 nor Parquet knows, as escapes."""
+    """The text with escapes for half characters, which neither UTF-8 nor Parquet can hold."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _spoken(value: Any) -> Any:
-    """A value as Parquet can hold it: no half characters, and no number beyond 64 bits (null
-    instead).
-    """
+    """A value as Parquet can hold it: no half characters, and null for a number beyond 64 bits."""
     if isinstance(value, str):
         return speakable(value)
     if isinstance(value, int):
@@ -61,27 +59,30 @@ def _group(row: Any) -> str:
 
 @define
 class PartWriter:
-    """One part of every table, under names that no other attempt uses. `written`: table -> where it
-    lies; `rows`: how many.
+    """Writes one part of every table, under names that no other attempt uses. A with-block that
+    fails leaves no file.
     """
 
     place: Place
     part: str
+    # table -> name of its file
     written: dict[str, str] = Factory(dict)
+    # table -> number of its rows
     rows: dict[str, int] = Factory(dict)
     _attempt: str = Factory(lambda: uuid4().hex)
+    # table -> rows that are not written yet, and how many characters they have
     _gathered: dict[str, list[Row | tuple[Any, ...]]] = Factory(dict)
     _chars: dict[str, int] = Factory(dict)
-    _open: dict[str, tuple[Any, Any]] = Factory(dict)
+    # table -> pyarrow's writer
+    _open: dict[str, Any] = Factory(dict)
 
     def add(self, table: str, row: Row | tuple[Any, ...]) -> None:
         """Takes one row: by name, or all of its columns in order."""
         gathered = self._gathered.setdefault(table, [])
         gathered.append(row)
         values = row if isinstance(row, tuple) else row.values()
-        self._chars[table] = self._chars.get(table, 0) + sum(
-            [len(v) for v in values if type(v) is str]
-        )
+        chars = sum([len(v) for v in values if type(v) is str])
+        self._chars[table] = self._chars.get(table, 0) + chars
         if len(gathered) >= ROWS_KEPT or self._chars[table] > CHARS_KEPT:
             self.flush(table)
 
@@ -93,16 +94,17 @@ class PartWriter:
 
         if name not in self._open:
             self.written[name] = f"{HIDDEN}/{name}-{self.part}-{self._attempt}"
-            stream = self.place.fs.open_output_stream(self.place.path(self.written[name]))
-            self._open[name] = (
-                stream,
-                parquet.ParquetWriter(stream, schema(name), compression="zstd"),
+            where = self.place.path(self.written[name])
+            self._open[name] = parquet.ParquetWriter(
+                where, schema(name), compression="zstd", filesystem=self.place.fs
             )
-        self._open[name][1].write_table(rows)
+        self._open[name].write_table(rows)
         self.rows[name] = self.rows.get(name, 0) + rows.num_rows
 
     def flush(self, table: str) -> None:
-        """Writes what has been gathered; events by group, so that a group's lie together."""
+        """Writes what has been gathered. Events are sorted by group, so that those of a group stand
+        together.
+        """
         rows = self._gathered.pop(table, [])
         self._chars.pop(table, None)
         if table == "events":
@@ -122,42 +124,30 @@ class PartWriter:
         if kind is None:
             for table in TABLES:
                 self.flush(table)
-        for stream, parquet in self._open.values():
-            if kind is None:
-                parquet.close()
-                stream.close()
-            else:
-                with contextlib.suppress(Exception):
-                    stream.close()
-        if kind is not None:
-            for name in self.written.values():
-                with contextlib.suppress(Exception):
-                    self.place.remove(name)
+            for writer in self._open.values():
+                writer.close()
+            return
+        for table, writer in self._open.items():
+            with contextlib.suppress(Exception):
+                writer.close()
+            with contextlib.suppress(Exception):
+                self.place.remove(self.written[table])
 
 
 def rewritten(
     place: Place, old: str, tables: Iterable[str], new: str, without: Collection[str]
 ) -> PartWriter:
-    """A part again, without the rows of some files, row group by row group. Its writer, closed,
-    says what there is.
-    """
+    """Writes a part again, without the rows of some files. The writer says what there is now."""
     import pyarrow as pa
-    import pyarrow.compute as compute
-    import pyarrow.parquet as parquet
+    from pyarrow import dataset
 
     from groupcheck.oracles.archive.manifest import part_file
 
-    unwanted = pa.array([speakable(file) for file in without], pa.string())
+    kept = ~dataset.field("file").isin([speakable(file) for file in without])
     with PartWriter(place, new) as out:
         for table in tables:
-            with place.fs.open_input_file(place.path(part_file(table, old))) as stream:
-                source = parquet.ParquetFile(stream)
-                for k in range(source.num_row_groups):
-                    rows = source.read_row_group(k)
-                    out.add_table(
-                        table,
-                        rows.filter(
-                            compute.invert(compute.is_in(rows["file"], value_set=unwanted))
-                        ),
-                    )
+            file = place.path(part_file(table, old))
+            source = dataset.dataset(file, schema(table), format="parquet", filesystem=place.fs)
+            for batch in source.to_batches(filter=kept):
+                out.add_table(table, pa.Table.from_batches([batch]))
     return out

@@ -1,5 +1,5 @@
-"""A run over an archive: what is new or changed is replayed, wave after wave, and each wave is
-committed as a whole.
+"""A run over an archive: it replays what is new or changed, in waves, and commits each wave as a
+whole.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from groupcheck.oracles.archive.tables import TABLES
 from groupcheck.oracles.archive.task import UNREADABLE, Done, Pack, Source, failed_pack
 from groupcheck.oracles.spark.job import JobError
 
-WAVE_PACKS = 64
-"""Packs between two commits, at most: what a killed run loses."""
+WAVE_PACKS = 64  # packs between two commits, at most: what a killed run loses
 _RANK: dict[str, int] = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
 
 Runner = Callable[[Sequence[Pack]], list[Done]]
@@ -36,12 +35,15 @@ Runner = Callable[[Sequence[Pack]], list[Done]]
 
 @frozen
 class Outcome:
-    """What a run did. `known`: of every file that was found, replayed now or before."""
+    """What a run did."""
 
     uri: str
+    # by path: every file that was found, replayed now or before
     known: dict[str, Known]
+    # numbers of files that were replayed now
     new: int
     changed: int
+    # table -> rows added
     rows: dict[str, int]
     bytes_read: int
     seconds: float
@@ -92,19 +94,21 @@ class Outcome:
 
 @define
 class Progress:
-    """How far a run is; shown by whoever wants to."""
+    """How far a run is."""
 
+    # to be replayed
     files: int = 0
     packs: int = 0
     packs_done: int = 0
+    # of all files
     bytes: int = 0
 
 
 def update(
     uri: str, paths: Sequence[str | Path], runner: Runner, progress: Progress | None = None
 ) -> Outcome:
-    """Brings an archive up to date with the logs in `paths`. Raises `UserError` for paths and
-    places that are none.
+    """Brings an archive up to date with the logs in `paths`. Raises `UserError` for paths that do
+    not exist and places that cannot hold an archive.
     """
     begun, progress = monotonic(), progress or Progress()
     place = Place(uri)
@@ -142,7 +146,7 @@ def update(
 
 
 def _is_news(source: Source, known: Known | None) -> bool:
-    """Is it to be replayed? So is what could not be read and now can."""
+    """Whether to replay a file: it is new, has changed, or can be read now and could not before."""
     if known is None or (known.size, known.modified_ns, known.by) != (
         source.size,
         source.modified_ns,
@@ -153,8 +157,8 @@ def _is_news(source: Source, known: Known | None) -> bool:
 
 
 def replayed(uri: str, packs: Sequence[Pack], runner: Runner) -> list[Done]:
-    """What has become of packs. Where tasks die, the packs are halved until one file is left, which
-    is the one to blame.
+    """Replays packs. If tasks die, the packs are halved until one file is left, which is the one to
+    blame.
     """
     try:
         return runner(packs)

@@ -1,5 +1,5 @@
-"""One task's work: the logs of a pack replayed one after the other, their rows written aside, and
-what there is to say of each.
+"""One task's work: it replays the logs of a pack one after the other, writes their rows aside, and
+returns what is known of each.
 """
 
 from __future__ import annotations
@@ -25,27 +25,29 @@ from groupcheck.traces.replay import replay_file
 from groupcheck.traces.report import FileReport
 
 REASON_CHARS = 500
+# New objects until Python looks for cycles. A replay makes hardly any cycles, and looking for them
+# took a fifth of its time.
 COLLECT_AFTER = 100_000
-"""New objects until Python looks for cycles. A replay makes hardly any cycles, and looking for them
-took a fifth of its time.
-"""
-UNREADABLE = "cannot be read"
-"""So begins the error of a file that may be readable another time."""
+UNREADABLE = "cannot be read"  # how the error begins of a file that may be readable another time
 
 
 @frozen
 class Source:
-    """A log to replay, as it was when it was found. `size`: bytes."""
+    """A log to replay, as it was when it was found."""
 
+    # absolute
     path: str
+    # bytes
     size: int
+    # nanoseconds since 1970
     modified_ns: int
 
 
 @frozen
 class Pack:
-    """The logs of one task, and the part that their rows become."""
+    """The logs of one task."""
 
+    # that their rows become
     part: str
     sources: tuple[Source, ...]
 
@@ -56,22 +58,26 @@ class Pack:
 
 @frozen
 class Done:
-    """What a task wrote: table -> where it lies, table -> rows, and what is known of each file."""
+    """What a task wrote."""
 
     part: str
+    # table -> name of its file
     written: dict[str, str]
+    # table -> number of its rows
     rows: dict[str, int]
+    # by path
     files: dict[str, Known]
 
 
 class _Spoilt(Exception):
-    """A file whose replay broke off in the middle: its pack begins anew without it."""
+    """The replay of a file broke off in the middle: its pack starts again without it."""
 
 
 def replay_pack(uri: str, pack: Pack) -> Done:
-    """Replays a pack. Nothing is visible to readers until the driver has moved it into place.
+    """Replays a pack. Readers see nothing of it until the driver has moved it into place.
 
-    A file that cannot be read, or whose replay fails, costs no other: its row in `files` says why.
+    A file that cannot be read, or whose replay fails, has a row in `files` that says why, and does
+    not affect the others.
     """
     spoilt: dict[str, str] = {}
     place = Place(uri)
@@ -139,7 +145,7 @@ def _replayed(source: Source, part: str, out: PartWriter, error: str | None) -> 
 def _report(source: Source, out: PartWriter) -> FileReport:
     try:
         if not stat.S_ISREG(Path(source.path).stat().st_mode):
-            raise TraceError("is no file (a pipe, socket or device)", where=source.path)
+            raise TraceError("is not a file, but a pipe, socket or device", where=source.path)
     except OSError as e:
         raise TraceError(f"{UNREADABLE}: {e.strerror or e}", where=source.path) from None
 

@@ -1,4 +1,4 @@
-"""Explores a variant within a scope, or the user's own spec, and keeps what explains the verdict."""
+"""Explores a variant within a scope, or a spec of the user, and keeps what explains the verdict."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class CheckResult(Answer):
         return page(self.report())
 
     def svg(self) -> str:
-        """The swim-lane diagram of the first counterexample. Raises `UserError` if there is none."""
+        """The swim-lane of the first counterexample. Raises `UserError` if there is none."""
         from groupcheck.oracles.show.html import image
 
         self._first("SVG")
@@ -185,14 +185,14 @@ def check(
     """Explores a variant (`check("classic", members=3, faults={"crash": 1})`) or your own spec, and
     returns the verdict.
 
-    `scope`: fields of the variant's scope. `invariants`: the names of those to check (default: all).
+    `scope`: fields of the variant's scope. `invariants`: names of those to check (default: all).
     `faults` (name -> budget) and `goals`: if one of them never happens, the verdict is `unknown`.
-    `max_memory`: bytes of resident memory that this process may use (with `spark`: together with the
+    `max_memory`: bytes of resident memory that this process may use (with `spark`: including the
     processes that it starts). `checkpoint` and `resume`: directories.
 
-    `spark`: the Spark master on whose executors the search runs. `store`: the URI where it keeps its
-    states; `resume` is such a URI, too. `shards`: the number of parts. `hand_over`: the width of a
-    level from which the search is spread.
+    `spark`: the Spark master on whose executors the search runs. `store`: the URI where it keeps
+    its states; `resume` is such a URI, too. `shards`: the number of parts. `hand_over`: the width
+    of a level from which the search is spread.
 
     Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
     """

@@ -136,7 +136,7 @@ def subject(
 ) -> Subject:
     """A variant by name with a scope, or the user's own spec (which already has a scope).
 
-    `fields` are fields of the variant's scope; None means the default. `settings` are further fields
+    `fields` are fields of the variant's scope; None means the default. `settings` are more of them,
     as text (`--set`). `goals`, and `faults` with a budget above 0, must happen, or the verdict is
     `unknown`. A `mutation` changes the defaults to the smallest scope that shows it. Raises
     `UserError` for any name that does not exist.

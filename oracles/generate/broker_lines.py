@@ -56,8 +56,8 @@ STYLES = (
 
 @define
 class Printer:
-    """Turns firings into lines; the listener of a walk. Each id of the model gets a member id of its
-    own when it appears.
+    """Turns firings into lines; the listener of a walk. Each id of the model gets a member id of
+    its own when it appears.
     """
 
     style: Style
@@ -224,8 +224,8 @@ class Printer:
 
 
 def broker_run(seed: int, style: Style, scope: Scope, steps: int, *, to_rest: bool = False) -> Run:
-    """The coordinator's log of one random run of the model. `to_rest`: only until the group was last
-    as empty as at the beginning.
+    """The coordinator's log of one random run of the model. `to_rest`: only until the group was
+    last as empty as at the beginning.
     """
     choose = random.Random(seed)
     printer = Printer(style, semantics_of(scope), scope.members, choose)

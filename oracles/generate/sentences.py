@@ -1,8 +1,8 @@
 """The sentences of group coordinators, by the version of Kafka that prints them.
 
 `{n}` is a generation, `{name}` a member, `{names}` several of them, `{phase}` the state of the
-group; `<:g:>` and the like are the marks of `template`. A version that does not print a sentence has
-an empty one.
+group; `<:g:>` and the like are the marks of `template`. A version that does not print a sentence
+has an empty one.
 """
 
 from __future__ import annotations

@@ -60,14 +60,16 @@ def _batches(problems: Iterable[Problem], asked: deque[list[Problem]]) -> Iterat
 
 def _text(problem: Problem) -> str:
     members = ",".join(map(_member, problem.group.members))
-    return f'{{"assignor":{json.dumps(problem.assignor)},"members":{{{members}}},{_topics(problem.group.topics, problem.group.racks)}}}'
+    topics = _topics(problem.group.topics, problem.group.racks)
+    return f'{{"assignor":{json.dumps(problem.assignor)},"members":{{{members}}},{topics}}}'
 
 
 @lru_cache(maxsize=1 << 12)  # the members and topics of one problem are mostly those of the last
 def _member(m: Member) -> str:
     given = {"topics": sorted(m.topics), "owned": by_topic(m.owned), "generation": m.generation}
     optional = (("told", m.told), ("instance", m.instance), ("rack", m.rack))
-    return f"{json.dumps(m.id)}:{json.dumps(given | {name: value for name, value in optional if value is not None})}"
+    given |= {name: value for name, value in optional if value is not None}
+    return f"{json.dumps(m.id)}:{json.dumps(given)}"
 
 
 @lru_cache(maxsize=1 << 12)

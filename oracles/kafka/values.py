@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 Partitions = frozenset[tuple[str, int]]
-"""Partitions of topics: {("t", 0), ("t", 1)}. Wherever a command takes them, {"t": [0, 1]} is understood too."""
+"""Partitions of topics: {("t", 0), ("t", 1)}. Commands take {"t": [0, 1]}, too."""
 
 Given = Mapping[str, Iterable[int]] | Iterable[tuple[str, int]]
 

@@ -21,7 +21,7 @@ from groupcheck.traces.report import FileReport, worst_of
 
 
 class Replayed(list[FileReport]):
-    """The reports of all files, in order. Prints as text and shows itself as a page in a notebook."""
+    """The reports of all files, in order. Prints as text; a notebook shows it as a page."""
 
     @property
     def verdict(self) -> str:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 HEAD = '''"""Counterexamples of {title}, written by groupcheck {version}.
 
-Each test follows a key to the step that breaks a promise. Once the promise is kept again, the test fails: then turn it into
-groupcheck.check(...) of the same scope.
+Each test follows a key to the step that breaks a promise. Once the promise is kept again, the test
+fails: then turn it into groupcheck.check(...) of the same scope.
 """
 
 import groupcheck

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from groupcheck.model.engine import UserError
@@ -15,19 +16,18 @@ T = TypeVar("T")
 
 
 class Executors:
-    """A job of one task for each argument. Tasks of the same number go to the same executor where
-    Spark can: there its states are cached.
+    """Runs jobs with one task for each argument. If it can, Spark gives tasks of the same number to
+    the same executor, which has the states cached.
 
-    An RDD that is kept in memory says where: Spark prefers the executor that holds a partition, and
-    takes another one if that is gone.
+    It does so because of an RDD that is kept in memory: Spark prefers the executor that holds a
+    partition, and takes another one if that is gone.
     """
 
     def __init__(self, spark: OnDemand, shards: int | None = None) -> None:
         self._spark, self._wanted = spark, shards
         self.retries = 0
-        self._numbers: dict[
-            int, Any
-        ] = {}  # by how many: a search that is resumed has the shards that it was begun with
+        # number of tasks -> the RDD; a resumed search has as many shards as it began with
+        self._numbers: dict[int, Any] = {}
 
     @property
     def shards(self) -> int:
@@ -41,12 +41,16 @@ class Executors:
     def run(
         self, function: Callable[[A], T], arguments: Sequence[A | None], pulse: Callable[[], None]
     ) -> list[T | None]:
-        """Calls the function for every argument that is not None, and answers in their order.
-        Raises `UserError` where a task fails for good.
+        """Calls the function for every argument that is not None. Returns the answers in the order
+        of the arguments. Raises `UserError` if a task fails for good.
         """
-        called = _Called(function, list(arguments))
         answers: list[T | None] = [None] * len(arguments)
-        for number, attempt, answer in self._collected(called, pulse):
+        job = self._tasks(len(arguments)).mapPartitions(partial(_called, function, list(arguments)))
+        try:
+            found = watched(self._context, job.collect, pulse)
+        except JobError as error:
+            raise _as_user_error(str(error)) from None
+        for number, attempt, answer in found:
             answers[number] = answer
             self.retries += attempt
         return answers
@@ -54,43 +58,29 @@ class Executors:
     def _tasks(self, count: int) -> Any:
         """An RDD of so many numbers, each in a partition of its own, which stay where they are."""
         if count not in self._numbers:
-            numbers = (
-                self._context.parallelize(range(count), count).mapPartitions(lambda n: n).persist()
-            )
-            numbers.count()
-            self._numbers[count] = numbers
+            numbers = self._context.parallelize(range(count), count)
+            self._numbers[count] = numbers.mapPartitions(lambda n: n).persist()
+            self._numbers[count].count()
         return self._numbers[count]
 
-    def _collected(self, called: _Called, pulse: Callable[[], None]) -> list[tuple[int, int, Any]]:
-        """The job's answers."""
-        try:
-            return watched(
-                self._context,
-                self._tasks(len(called.arguments)).mapPartitions(called).collect,
-                pulse,
-            )
-        except JobError as error:
-            raise _as_user_error(str(error)) from None
 
+def _called(
+    function: Callable[[Any], Any], arguments: list[Any], numbers: Iterable[int]
+) -> Iterator[tuple[int, int, Any]]:
+    """What a task does: the calls for its numbers. Yields the number, that of the attempt, and the
+    answer.
+    """
+    from pyspark import TaskContext
 
-class _Called:
-    """What a task does: the calls for its numbers, with the number of its attempt."""
-
-    def __init__(self, function: Callable[[Any], Any], arguments: list[Any]) -> None:
-        self.function, self.arguments = function, arguments
-
-    def __call__(self, numbers: Iterable[int]) -> Iterator[tuple[int, int, Any]]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        attempt = context.attemptNumber() if context else 0
-        for number in numbers:
-            if self.arguments[number] is not None:
-                yield number, attempt, self.function(self.arguments[number])
+    context = TaskContext.get()
+    attempt = context.attemptNumber() if context else 0
+    for number in numbers:
+        if arguments[number] is not None:
+            yield number, attempt, function(arguments[number])
 
 
 def _as_user_error(told: str) -> UserError:
-    """What a job failed of: the executor's own words where it said any, else Spark's."""
+    """Why a job failed: in the words of the executor if there are any, otherwise of Spark."""
     ours = re.match(r"groupcheck\.[\w.]*Error: (.*)", told)
     if ours:
         return UserError(ours[1])

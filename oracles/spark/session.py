@@ -1,5 +1,5 @@
-"""A Spark session, embedded or on a cluster, set up the way groupcheck needs it; quiet, and gone
-when it is done with.
+"""A Spark session, embedded or on a cluster, set up as groupcheck needs it. It prints nothing, and
+leaves nothing behind.
 
 Measured on local[2] (see ARCHITECTURE.md): a job of a few short tasks takes 0.05 to 0.15 s once the
 Python workers are warm. They are forked from a daemon that has imported everything already
@@ -48,7 +48,7 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n%ex
 
 def checked_master(master: str) -> str:
     """The master as Spark takes it; a local one with retries, as a cluster has them. Raises
-    `UserError` for what cannot be one.
+    `UserError` for anything else.
     """
     local = _LOCAL.fullmatch(master)
     if local:
@@ -56,41 +56,33 @@ def checked_master(master: str) -> str:
         return f"local[{threads or 1},{failures or ATTEMPTS}]"
     if not re.fullmatch(r"yarn|(?:spark|k8s)://\S+|local-cluster\[\d+,\s*\d+,\s*\d+\]", master):
         raise UserError(
-            f"{master[:60]!r} is no master of Spark", where="--spark", do=f"such as {MASTERS}"
+            f"{master[:60]!r} is not a Spark master", where="--spark", do=f"for example {MASTERS}"
         )
     return master
 
 
 def is_local(master: str) -> bool:
-    """Does this master run inside this process's JVM?"""
+    """Whether this master runs inside a JVM of this process."""
     return _LOCAL.fullmatch(master) is not None
 
 
 def needed() -> None:
-    """Raises `UserError` where PySpark or a JDK is missing."""
+    """Raises `UserError` if PySpark or a JDK is missing."""
     try:
         import pyspark  # noqa: F401
     except ImportError:
         raise UserError("PySpark is not installed", where="--spark", do=INSTALL) from None
     home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(home, "bin"))) if home else shutil.which("java")
-    told = ""
+    java = shutil.which("java", path=f"{home}/bin" if home else None)
+    version = None
     if java:
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            told = subprocess.run(
-                [java, "-version"], capture_output=True, text=True, timeout=60
-            ).stderr
-    version = re.search(r'version "(\d+)', told)
+            told = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
+            version = re.search(r'version "(\d+)', told.stderr)
     if not version or int(version[1]) < OLDEST_JAVA:
-        found = (
-            f"JAVA_HOME is {home}"
-            if home
-            else "no java is on the PATH"
-            if not java
-            else f"java is {version[1] if version else '?'}"
-        )
+        found = f"java is {version[1] if version else '?'}" if java else "no java is on the PATH"
         raise UserError(
-            f"Spark needs Java {OLDEST_JAVA} or newer; {found}",
+            f"Spark needs Java {OLDEST_JAVA} or newer; {f'JAVA_HOME is {home}' if home else found}",
             where="--spark",
             do=f"install a JDK {OLDEST_JAVA}",
         )
@@ -103,7 +95,7 @@ def session(
     """A session on a master: `local[2]`, `spark://host:port`, `yarn` or a `k8s://` address. `conf`:
     more settings of Spark.
 
-    Raises `UserError` where PySpark or Java is missing, or the master is none or does not answer.
+    Raises `UserError` if PySpark or Java is missing, or if the master is wrong or does not answer.
     What the JVM writes to stderr goes to a file, and is quoted only in an error.
     """
     chosen = checked_master(master)
@@ -117,9 +109,8 @@ def session(
         logging.getLogger().addHandler(quiet)
         spark = _started(chosen, name, where, settings)
         server: Any = spark.sparkContext._accumulatorServer
-        server.handle_error = lambda request, client: (
-            None
-        )  # or it prints a traceback where the JVM dies, which the job tells of
+        # or it prints a traceback when the JVM dies, which the job reports
+        server.handle_error = lambda request, client: None
         try:
             yield spark
         finally:
@@ -129,28 +120,25 @@ def session(
                 _forget_settings(list(settings))
 
 
-class OnDemand:
-    """A session that starts when it is first asked for, since starting Spark takes longer than much
-    of what it is wanted for. A with-block ends it.
+class OnDemand(contextlib.AbstractContextManager["OnDemand"]):
+    """A session that starts when it is first used, because starting Spark often takes longer than
+    the work. A with-block ends it.
     """
 
     def __init__(self, master: str, *, name: str = "groupcheck") -> None:
         self._master, self._name, self._stack = master, name, contextlib.ExitStack()
         self._spark: SparkSession | None = None
 
-    def __enter__(self) -> OnDemand:
-        return self
-
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
     @property
     def started(self) -> bool:
-        """Has anybody asked for it?"""
+        """Whether it has been used."""
         return self._spark is not None
 
     def session(self) -> SparkSession:
-        """The session, started if it was not yet. Raises `UserError` as the function `session`
+        """The session, which starts now if it has not. Raises `UserError` as the function `session`
         does.
         """
         if self._spark is None:
@@ -159,9 +147,7 @@ class OnDemand:
 
 
 def _forget_settings(names: list[str]) -> None:
-    """The JVM stays for the next session of this process, and would hand it the settings that it
-    was started with.
-    """
+    """The JVM stays for the next session of this process, which would get these settings, too."""
     from pyspark import SparkContext
 
     jvm: Any = SparkContext._jvm
@@ -191,9 +177,7 @@ def _settings(master: str, folder: Path) -> dict[str, str]:
             "spark.sql.warehouse.dir": str(folder / "warehouse"),
         }
     else:
-        code = packed_code(
-            folder
-        )  # its name in the executor's folder; there the daemon looks for it
+        code = packed_code(folder)  # the daemon finds it in the executor's folder, by this name
         settings |= {"spark.files": str(code), "spark.executorEnv.PYTHONPATH": f"./{code.name}"}
     if is_local(master) or "//127.0.0.1" in master or "//localhost" in master:
         settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
@@ -223,14 +207,13 @@ def _started(master: str, name: str, folder: Path, settings: Mapping[str, str]) 
         ) from None
     finally:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(
-                signal.SIGINT, handler
-            )  # PySpark's own talks to the JVM in the middle of another talk
+            # PySpark's own handler calls the JVM in the middle of another call
+            signal.signal(signal.SIGINT, handler)
 
 
 @contextlib.contextmanager
 def _stderr_to(file: Path) -> Iterator[None]:
-    """Processes that are started meanwhile write their stderr to a file."""
+    """Processes that are started in the block write their stderr to a file."""
     kept = os.dup(2)
     with file.open("ab") as log:
         os.dup2(log.fileno(), 2)

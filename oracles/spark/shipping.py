@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
 from pathlib import Path
 
@@ -11,25 +12,15 @@ _LEFT_OUT = {"__pycache__", "driver", "java"}  # Kafka's driver and clients run 
 
 def packed_code(folder: Path) -> Path:
     """Writes the installed package, links followed, into a zip that Python can import from. Returns
-    the zip's path.
+    the path of the zip.
     """
     import groupcheck
 
-    root = Path(groupcheck.__file__).parent
-    file = folder / NAME
+    root, file = Path(groupcheck.__file__).parent, folder / NAME
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as out:
-        for path, name in _files(root, Path("groupcheck")):
-            out.write(path, name)
+        for where, folders, names in os.walk(root, followlinks=True):
+            folders[:] = sorted(set(folders) - _LEFT_OUT)
+            for name in sorted(names):
+                path = Path(where, name)
+                out.write(path, path.relative_to(root.parent))
     return file
-
-
-def _files(folder: Path, name: Path) -> list[tuple[Path, Path]]:
-    found: list[tuple[Path, Path]] = []
-    for path in sorted(folder.iterdir()):
-        if path.name in _LEFT_OUT:
-            continue
-        if path.is_dir():
-            found += _files(path, name / path.name)
-        else:
-            found.append((path, name / path.name))
-    return found

@@ -33,9 +33,7 @@ class Question:
     limits: Limits
 
     def subject(self) -> Subject:
-        """The spec ready to be explored. Raises `UserError` for anything that does not exist or does
-        not fit.
-        """
+        """The spec, ready to be explored. Raises `UserError` for what does not fit."""
         return subject(
             self.variant,
             mutation=self.mutation,

@@ -1,5 +1,5 @@
-"""`groupcheck sweep`: from a file to a table, a page and an exit code. Small scopes come first; what
-they say about the larger ones is printed before those start.
+"""`groupcheck sweep`: from a file to a table, a page and an exit code. Small scopes come first, and
+what they say about the larger ones is printed before those start.
 """
 
 from __future__ import annotations

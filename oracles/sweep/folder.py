@@ -1,5 +1,5 @@
-"""The folder of a sweep: a file for each cell that is done, the pages of counterexamples, and in the
-end the table.
+"""The folder of a sweep: a file for each cell that is done, the pages of counterexamples, and the
+table.
 """
 
 from __future__ import annotations

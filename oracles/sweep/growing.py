@@ -161,8 +161,8 @@ def _faults(tables: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, int]]:
 
 
 def _fits(choice: Choice, condition: Mapping[str, Any]) -> bool:
-    """Whether the choice has all these values, or one of each list. A table of faults asks for those
-    budgets alone, the empty one for no fault.
+    """Whether the choice has all these values, or one of each list. A table of faults asks for
+    those budgets alone, the empty one for no fault.
     """
     return all(
         any(_same(choice[key], value) for value in _listed(wanted))

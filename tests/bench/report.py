@@ -55,7 +55,8 @@ def text(section: Section) -> str:
             else ""
         )
         lines.append(
-            f"  {row.name:52} {seconds:>8} {row.figure:8.2f} {row.unit:9} {spread:>13}  {wanted}".rstrip()
+            f"  {row.name:52} {seconds:>8} {row.figure:8.2f} {row.unit:9} {spread:>13}"
+            f"  {wanted}".rstrip()
         )
     return "\n".join(lines) + "\n"
 

@@ -169,7 +169,7 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         ),
         (
             ["check", "twophase", "--spark", "nowhere"],
-            "--spark: 'nowhere' is no master of Spark (such as local[2]",
+            "--spark: 'nowhere' is not a Spark master (for example local[2]",
         ),
         (
             ["check", "twophase", "--spark", "yarn"],

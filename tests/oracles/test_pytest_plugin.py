@@ -47,7 +47,8 @@ def test_unknown(groupcheck):
 
 
 def test_unknown_is_allowed(groupcheck):
-    assert groupcheck.check(two_phase_commit(3), engine="reference", max_states=10, allow_unknown=True).unknown
+    limited = {"engine": "reference", "max_states": 10}
+    assert groupcheck.check(two_phase_commit(3), allow_unknown=True, **limited).unknown
 
 
 def test_violated_stays_a_failure_where_unknown_is_allowed(groupcheck):

@@ -142,7 +142,10 @@ def test_the_same_story_gives_the_same_page():
     assert page(told(tale)) == page(told(tale))
 
 
-HOSTILE = """</title></style></svg><script>alert(1)</script><img src=x onerror="a()">'"&\x1b[31m\u202e\ud800]]>-->"""
+HOSTILE = (
+    """</title></style></svg><script>alert(1)</script><img src=x onerror="a()">'"&"""
+    "\x1b[31m\u202e\ud800]]>-->"
+)
 
 
 class Reader(HTMLParser):

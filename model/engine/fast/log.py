@@ -26,10 +26,8 @@ WORTH_SLOTS = (
 )  # a larger one than needed, at most so large, is taken where it can hold remainders
 LOAD = 0.7
 BUCKET = 8  # slots of a bucket of remainders
-REMAINDER_BITS = (
-    8,
-    32,
-)  # with fewer, too many states have the remainder 0, which stands for nothing; more do not fit a slot
+# with fewer, too many states have the remainder 0, which stands for nothing; more do not fit a slot
+REMAINDER_BITS = (8, 32)
 # one place for so many slots of an index of remainders: of a full one, some 3 % of the slots have
 # no room for their states
 CROWDED = 16

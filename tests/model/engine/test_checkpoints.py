@@ -95,7 +95,8 @@ import os, sys
 sys.path[:0] = {sys.path!r}
 from small_group import small_group
 from groupcheck.model.engine.fast.explore import explore
-explore(small_group(2, 2, 3, 1, 1), progress=lambda p: p.level == 15 and os._exit(9), checkpoint={str(tmp_path)!r})
+end = lambda p: p.level == 15 and os._exit(9)
+explore(small_group(2, 2, 3, 1, 1), progress=end, checkpoint={str(tmp_path)!r})
 """
     assert subprocess.run([sys.executable, "-c", code], timeout=240, check=False).returncode == 9
     assert {p.name for p in tmp_path.iterdir()} == {FILE, FOLDER, LOCK}

@@ -78,7 +78,8 @@ def kept(n):
 @rule
 def inc(c):
     _memory[c] = True
-    if limit.allows(c.n) and limit.sum and kept(1) and weights[0] and weight.n and table["step"] and Mode.PLAIN and {settings}.FLAG:
+    used = (limit.sum, kept(1), weights[0], weight.n, table["step"], Mode.PLAIN, {settings}.FLAG)
+    if limit.allows(c.n) and all(used):
         yield Count(added_one(c.n))
 
 

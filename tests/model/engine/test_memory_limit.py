@@ -21,7 +21,8 @@ import re, sys
 from pathlib import Path
 from groupcheck.oracles.cli import run
 code = run(sys.argv[1:])
-print(code, re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1], file=sys.stderr)
+status = Path("/proc/self/status").read_text()
+print(code, re.search(r"VmHWM:\\s+(\\d+)", status)[1], file=sys.stderr)
 """
 
 

@@ -59,7 +59,7 @@ PAIRS = [
 
 
 @pytest.mark.parametrize("faults", SETS, ids=lambda f: "+".join(f) or "none")
-def test_the_queued_model_has_the_same_coordinator_memories_and_beliefs_and_the_atomic_one_adds_none(
+def test_the_queued_model_has_the_same_memories_and_beliefs_and_the_atomic_one_adds_none(
     faults: tuple[str, ...],
 ) -> None:
     once, queue = both(*faults)

@@ -313,7 +313,7 @@ def test_a_manifest_of_something_else_is_refused(tmp_path: Path) -> None:
 def test_paths_without_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path in (tmp_path / "empty", tmp_path / "none"):
-        with pytest.raises(UserError, match=r"no file in it|does not exist"):
+        with pytest.raises(UserError, match=r"holds no file|does not exist"):
             run(tmp_path / "a", path)
 
 
@@ -399,7 +399,7 @@ def _arrow(type: str) -> str:
     [
         (["--spark", "local[2]"], "add --out URI"),
         (["--out", "a"], "needs --spark"),
-        (["--spark", "nowhere", "--out", "a"], "no master of Spark"),
+        (["--spark", "nowhere", "--out", "a"], "not a Spark master"),
         (["--spark", "local[2]", "--out", "a", "--group", "g"], "--group"),
         (["--spark", "local[2]", "--out", "a", "--html", "x.html"], "--html"),
         (["--spark", "local[2]", "--out", "a", "nothing.log"], "does not exist"),

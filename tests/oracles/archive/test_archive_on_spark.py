@@ -255,7 +255,8 @@ def test_ctrl_c_in_the_middle_of_a_job_is_one_line(generated: Path, tmp_path: Pa
         out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, out) == (3, "")
     assert re.fullmatch(
-        r"groupcheck: interrupted: \d+ of \d+ tasks are in the archive; run the same command to continue\n",
+        r"groupcheck: interrupted: \d+ of \d+ tasks are in the archive;"
+        r" run the same command to continue\n",
         err,
     )
 

@@ -31,14 +31,14 @@ def test_a_local_master_gets_the_retries_that_a_cluster_has(master: str, taken: 
 
 @pytest.mark.parametrize("master", ["", "localhost", "local[x]", "http://host", "local[2]; rm"])
 def test_what_is_no_master_is_refused_before_anything_starts(master: str) -> None:
-    with pytest.raises(UserError, match="no master of Spark"), session(master):
+    with pytest.raises(UserError, match="not a Spark master"), session(master):
         pass
 
 
 def test_a_session_on_demand_starts_nothing_until_it_is_asked_for() -> None:
     with OnDemand("no master") as spark:
         assert not spark.started
-        with pytest.raises(UserError, match="no master of Spark"):
+        with pytest.raises(UserError, match="not a Spark master"):
             spark.session()
 
 

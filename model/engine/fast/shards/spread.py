@@ -180,11 +180,22 @@ class Spread:
         incoming = None if self.incoming is None else tuple(self.incoming)
         return [
             Work(
-                self.run, self.store.address, shard, self.shards, self.level, 0, names, int(registers[r.LIVE]), tuple(self.pieces[shard]),
-                incoming, None, self.most, self.store.is_resumable,
+                self.run,
+                self.store.address,
+                shard,
+                self.shards,
+                self.level,
+                0,
+                names,
+                int(registers[r.LIVE]),
+                tuple(self.pieces[shard]),
+                incoming,
+                None,
+                self.most,
+                self.store.is_resumable,
             )
             for shard in range(self.shards)
-        ]  # fmt: skip
+        ]
 
     def _rounds(
         self,
@@ -344,7 +355,8 @@ class Spread:
             if found is None:
                 raise RuleError(
                     "?",
-                    f"no state of level {before} leads to one of level {before + 1}: a rule is not deterministic",
+                    f"no state of level {before} leads to one of level {before + 1}: a rule is not"
+                    " deterministic",
                     {},
                 )
             states.append(found)
@@ -407,14 +419,31 @@ class Spread:
             )
 
     def keep(self) -> None:
-        """The manifest: all that `resumed` needs. Raises `UserError` if another driver took over."""
+        """Keeps all that `resumed` needs. Raises `UserError` if another driver took over."""
         s = self.search
         self.telling.tell()
         manifest = manifests.Manifest(
-            manifests.FORMAT, self.identity, self.run, self.shards, self.level, self.states, s.transitions, s.fired, s.findings.goals, s.findings.wrong,
-            self.witness, s.findings.depth, s.rows.calls, self.pieces, self.incoming, self.telling.names, self.finished, self.seconds, self.memory,
+            manifests.FORMAT,
+            self.identity,
+            self.run,
+            self.shards,
+            self.level,
+            self.states,
+            s.transitions,
+            s.fired,
+            s.findings.goals,
+            s.findings.wrong,
+            self.witness,
+            s.findings.depth,
+            s.rows.calls,
+            self.pieces,
+            self.incoming,
+            self.telling.names,
+            self.finished,
+            self.seconds,
+            self.memory,
             self.costs,
-        )  # fmt: skip
+        )
         manifests.keep(self.store, manifest, self.known)
         self.store.is_resumable = self.lasting
 
@@ -434,7 +463,8 @@ class Spread:
         notes = [*s.notes, in_words(spread)]
         if self.states < WORTH:
             notes.append(
-                f"{self.states:,} states: below some {WORTH:,} one process is quicker than two cores over Spark (docs/spark.md)"
+                f"{self.states:,} states: below some {WORTH:,} one process is quicker than two"
+                " cores over Spark (docs/spark.md)"
             )
         told = answer(
             s,
