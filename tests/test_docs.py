@@ -15,13 +15,10 @@ from pathlib import Path
 import click
 import pytest
 
-from groupcheck.model.engine import Limits
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.variants import load
 from groupcheck.oracles import cli, commands
-from groupcheck.oracles.check.run import run
-from groupcheck.oracles.explain.subject import subject
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -132,14 +129,6 @@ def test_every_picture_in_the_documents_is_there_and_is_one():
     for document in DOCUMENTS:
         for target in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", document.read_text("utf-8")):
             assert ElementTree.parse(document.parent / target).getroot().tag.endswith("svg"), target
-
-
-def test_every_field_of_the_documents_that_scripts_read_is_explained():
-    about = subject("classic", mutation="size_cap_off_by_one")
-    told = run(about, Limits(), engine="reference").document()
-    text = (ROOT / "docs/command_line.md").read_text("utf-8")
-    fields = {*told, *told["violations"][0], *told["violations"][0]["path"][0]}
-    assert {name for name in fields if f"`{name}`" not in text} == set()
 
 
 def test_a_command_that_does_not_exist_is_found():

@@ -14,6 +14,7 @@ import click
 import groupcheck
 from groupcheck.model import engine
 from groupcheck.oracles import cli
+from groupcheck.oracles.archive.tables import TABLES
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.explain.subject import every_mutation
 from groupcheck.oracles.listing import listing
@@ -258,6 +259,19 @@ def abstractions() -> str:
     )
 
 
+def archive_tables() -> str:
+    def entry(name: str) -> str:
+        rows = ([code(c.name), cell(c.type), c.unit, cell(c.meaning)] for c in TABLES[name])
+        return f"## {name}\n\n" + table(["column", "type", "unit", "meaning"], rows)
+
+    return page(
+        "Tables of an archive",
+        "For everybody who queries an archive of logs ([Archives of logs](../archive.md)). You find"
+        " every column of its Parquet tables.",
+        *map(entry, TABLES),
+    )
+
+
 # Python
 
 
@@ -326,6 +340,7 @@ def pages(examples: Callable[[str], Sequence[str]]) -> dict[str, str]:
         "reference/rules.md": rules(),
         "reference/anomalies.md": anomalies(),
         "reference/formats.md": formats(),
+        "reference/archive_tables.md": archive_tables(),
         "reference/python.md": python(),
         "explanation/abstractions.md": abstractions(),
     }

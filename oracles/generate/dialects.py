@@ -1,5 +1,5 @@
-"""The dialects of logs that can be generated: each with the scope of the model whose runs it tells,
-and a printer.
+"""The dialects of logs that can be generated: each has a printer, and the scope of the model whose
+runs it prints.
 """
 
 from __future__ import annotations
@@ -32,9 +32,8 @@ _FAULTS = {
     "delay_request": 1,
     "fail_over": 1,
 }
-_OLD_FAULTS = {
-    name: n for name, n in _FAULTS.items() if name != "sync_timeout"
-}  # there is no such timer before 3.0
+# the sync timer exists since 3.0
+_OLD_FAULTS = {name: n for name, n in _FAULTS.items() if name != "sync_timeout"}
 _SHOWN_FAULTS = {
     "crash": 4,
     "close": 5,
@@ -52,15 +51,15 @@ _REQUESTS = Scope(members=2, partitions=2, generations=60, records=2, faults=_SH
 
 @frozen
 class Dialect:
-    """`requests`: a request log, otherwise the coordinator's own. `run`: a run of the model for a
-    seed, up to where the group is empty again.
-    `pace`: milliseconds of a log for each one of a printer, which is in a hurry where timers do not
-    matter to what is printed.
-    """
+    """How a broker writes."""
 
     name: str
+    # a request log, not the coordinator's own log
     requests: bool
+    # from a seed to a run of the model that ends where the group is empty again
     run: Callable[[int], Run]
+    # milliseconds of a log for one millisecond of its printer, which keeps no time if timers do not
+    # matter to what it prints
     pace: int = 1
 
 

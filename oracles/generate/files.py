@@ -1,6 +1,4 @@
-"""Generated logs as files: one for each broker, plain or gzip, and beside them what really
-happened.
-"""
+"""Writes generated logs, one for each broker, plain or gzip, and what really happened in them."""
 
 from __future__ import annotations
 
@@ -30,41 +28,40 @@ LOGS, TRUTH = "logs", "truth"
 
 @frozen
 class Order:
-    """What is to be generated. `size`: bytes of all logs together before they are packed, about;
-    `runs`: of the model, for each dialect.
-    """
+    """What to generate."""
 
+    # in all logs together
     groups: int = 10
+    # bytes of all logs together before they are packed, approximately
     size: int = 1 << 20
+    # logs, one for each broker
     files: int = 1
+    # brokers take turns with them
     dialects: tuple[str, ...] = ("java-4",)
     seed: int = 0
+    # gzip files
     packed: bool = False
+    # different runs of the model for each dialect
     runs: int = RUNS
 
     def __attrs_post_init__(self) -> None:
-        for name, value, most in (
-            ("groups", self.groups, 100_000),
-            ("files", self.files, 10_000),
-            ("runs", self.runs, 10_000),
-        ):
-            if not 1 <= value <= most:
-                raise UserError(f"{value:,} is not a number from 1 to {most:,}", where=f"--{name}")
         if self.files > self.groups:
             raise UserError(
-                f"{self.files:,} files need as many groups, not {self.groups:,}",
+                f"there are {self.files:,} files for {self.groups:,} groups",
                 where="--files",
-                do="each file is a broker's with its own groups",
+                do="each file is the log of a broker that has groups of its own",
             )
 
 
 @frozen
 class Written:
-    """One log that was written. `lines`: of coordinators; `others`: of others."""
+    """One log that was written."""
 
     path: Path
     dialect: str
+    # before it is packed
     bytes: int
+    # of coordinators, and of others
     lines: int
     others: int
     groups: int
@@ -91,8 +88,8 @@ def generate(folder: Path, order: Order) -> list[Written]:
     """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and
     groups.jsonl, one JSON object a line.
 
-    The same order gives the same bytes. Raises `UserError` where the folder cannot be made or holds
-    logs already.
+    The same order gives the same bytes. Raises `UserError` if the folder cannot be made or already
+    holds logs.
     """
     try:
         for name in (LOGS, TRUTH):
@@ -165,7 +162,7 @@ def _write(
 
 @contextmanager
 def _opened(path: Path, packed: bool) -> Iterator[Any]:
-    """A file to write bytes to; packed, it is the same bytes at any time of day."""
+    """A file to write bytes to. A packed one holds no time, so its bytes are always the same."""
     with path.open("wb") as raw:
         if not packed:
             with io.BufferedWriter(raw, 1 << 20) as out:

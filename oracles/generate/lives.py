@@ -1,8 +1,8 @@
-"""Lives of groups: run after run of the model, each beginning where the group is empty, told as one
-stream of a broker's lines.
+"""Lives of groups: one run of the model after another, each of which begins where the group is
+empty, as one stream of a broker's lines.
 
-Everything follows from the seed: which runs a group lives through, when, and under which member
-ids. Runs are made when they are first needed and kept, so memory does not grow with the size of the
+Everything follows from the seed: which runs a group goes through, when, and under which member ids.
+Runs are made when they are first needed and then kept, so memory does not grow with the size of the
 logs.
 """
 
@@ -57,11 +57,12 @@ class Pool:
 
     dialect: Dialect
     seed: int
+    # how many there are
     size: int
     _made: dict[int, Run] = Factory(dict)
 
     def run(self, number: int) -> Run:
-        """The run of this number: of the first seed in a fixed order that gives one long enough."""
+        """The run of this number: that of the first seed whose run is long enough."""
         if number not in self._made:
             first = (self.seed * self.size + number) * ATTEMPTS
             found = (self.dialect.run(seed) for seed in range(first, first + ATTEMPTS))
@@ -71,18 +72,21 @@ class Pool:
 
 @define
 class Life:
-    """One group, as far as it has lived. `told`: one document for each rebalance; `number`: of its
-    latest one.
-    """
+    """One group, up to the run at hand."""
 
     group: str
     choose: random.Random
+    # milliseconds since the beginning, when the run begins
     time: int
+    # what is added to the run's own numbers
     generation: int = 0
+    # the highest generation that was reached
     highest: int = 0
     offset: int = 0
     connection: int = 0
+    # of the latest rebalance
     number: int = 0
+    # how many there were
     members: int = 0
     runs: int = 0
 
@@ -121,16 +125,18 @@ class Life:
 
 @define
 class BrokerStream:
-    """The lines of one broker in order of time, of all of its groups, and a few that no coordinator
-    wrote.
+    """The lines of one broker in order of time: those of all of its groups, and a few that no
+    coordinator wrote.
     """
 
     pool: Pool
     groups: Sequence[str]
     seed: str
+    # share of the lines that no coordinator wrote
     others: float
+    # bytes after which no run begins
     most: int
-    written: int = 0
+    # lines so far that no coordinator wrote
     others_written: int = 0
     lives: list[Life] = field(init=False)
 
@@ -168,7 +174,7 @@ class BrokerStream:
                 planned += self._begin(k, life, queue, tell)
 
     def _begin(self, k: int, life: Life, queue: list[Any], tell: Any) -> int:
-        """The group's next run is on its way. Returns about how many bytes it will be."""
+        """Begins the group's next run. Returns approximately how many bytes it will have."""
         run, filling, truth = life.next(self.pool)
         tell(truth)
         begun, pace = life.time, self.pool.dialect.pace
@@ -179,7 +185,7 @@ class BrokerStream:
 
 
 def _length(parts: Sequence[Any]) -> int:
-    """Bytes of a line, about: a member id is 45 of them."""
+    """Bytes of a line, approximately: a member id has 45."""
     return 28 + sum(
         len(part) if isinstance(part, str) else 45 if part[0] == "m" else 10 for part in parts
     )

@@ -56,13 +56,16 @@ KEYS = {"JOIN_GROUP": 11, "SYNC_GROUP": 14, "HEARTBEAT": 12, "LEAVE_GROUP": 13, 
 
 @define
 class Line:
-    """A line to be: the request as it came, its answer when it is given."""
+    """A line of the log: a request, and its answer when it is given."""
 
     api: str
+    # client id
     client: str
     connection: str
+    # of the API
     version: int
     request: dict[str, Any]
+    # milliseconds since the beginning
     arrived: float
     given: float = 0.0
     response: dict[str, Any] = Factory(dict)
@@ -105,20 +108,34 @@ class RequestPrinter:
     semantics: Semantics
     scope: Scope
     random: random.Random
+    # milliseconds since the beginning
     now: float = 0.0
     names: Names = Factory(Names)
     rounds: Rounds = Factory(Rounds)
+    # lines, rounds and generation when the group was last empty
     rest: tuple[int, Rounds, int] = Factory(lambda: (0, Rounds(), 0))
     lines: list[Line] = Factory(list)
+    # (process, id, join or sync) -> the request that waits for its answer
     waiting: dict[tuple[int, int, str], Line] = Factory(dict)
+    # connections with a request that waits
     busy: set[str] = Factory(set)
+    # member -> the connection that it used last
     spoken_on: dict[str, str] = Factory(dict)
+    # process -> its connection
     connections: dict[int, str] = Factory(dict)
+    # member -> when it last gave a sign of life
     signs: dict[str, float] = Factory(dict)
+    # member -> since when a request of it has waited
     parked_since: dict[str, float] = Factory(dict)
+    # when the round, or the wait for SyncGroup, began
     since: float = 0.0
+    # the generation, and the SyncGroup of its leader
     plan: tuple[int, Line] | None = None
+    # connections so far
     opened: int = 0
+    # JoinGroups that are answered when the walk over all members has ended: only then the leader
+    # and the members are known
+    joined: list[tuple[Line, Who]] = Factory(list)
 
     def memory(self, state: State) -> tuple[Core, dict[Who, Any], Who | None]:
         named = self.semantics.named(state)
@@ -143,7 +160,7 @@ class RequestPrinter:
             self.rest = len(self.lines), self.rounds, generation
 
     def step(self, firing: Firing, before: State, after: State) -> None:
-        """Before a timer fires, its time comes."""
+        """Moves the clock; before a timer fires, to its time."""
         self.now += self.random.choice((0.3, 1.0, 20.0))
         begun, name = self.now, firing.name.partition(":")[0]
         _, seats, _ = self.memory(before)
@@ -159,7 +176,7 @@ class RequestPrinter:
             self._others_live(before, gone)
 
     def overdue(self, before: State, after: State) -> bool:
-        """Is the session over that ends in this step? Then nothing else happens before."""
+        """Whether the session that ends in this step is over, so that nothing may happen before."""
         _, seats, _ = self.memory(before)
         _, left, _ = self.memory(after)
         return any(
@@ -169,7 +186,7 @@ class RequestPrinter:
         )
 
     def _others_live(self, before: State, gone: list[str]) -> None:
-        """A long time passes: the members that are not to expire have sent heartbeats."""
+        """A long time passes, in which the members that do not expire have sent heartbeats."""
         core, seats, leader = self.memory(before)
         until, self.now = self.now, self.now - 500
         for who, seat in seats.items():
@@ -268,9 +285,8 @@ class RequestPrinter:
         kind = "join" if isinstance(request, JoinGroup) else "sync"
         if label == "led" or (kind == "sync" and who == leader):
             self.plan = (core.generation, line)
-        self.waiting[me, id, kind] = (
-            line  # the one that waited before is never answered, and its connection is stuck
-        )
+        # the one that waited before is never answered, and its connection is stuck
+        self.waiting[me, id, kind] = line
         self.busy.add(connection)
         self.signs[self.names.mark(who)] = self.now
         self.parked_since.setdefault(self.names.mark(who), self.now)
@@ -408,9 +424,11 @@ class RequestPrinter:
                         leader,
                     )
                 elif now is not None:
-                    self._joined(line, who)
+                    self.joined.append((line, who))
         if rule == "end_walk":
-            self._tell_joined(then, left, leader)
+            for line, who in self.joined:
+                self._give(line, 0, who, then, left, leader)
+            self.joined.clear()
         if rule == "fail_over" and seats:
             name = self.names.mark(min(seats))
             version, request = self._request(Heartbeat(0, then.generation), name)
@@ -423,19 +441,6 @@ class RequestPrinter:
                 self.now,
             )
             self._give(line, 16, min(seats), then, left, leader)
-
-    joined: list[tuple[Line, Who]] = Factory(list)
-
-    def _joined(self, line: Line, who: Who) -> None:
-        """It is told the new generation when the walk over all members has ended: only then the
-        leader and the members are known.
-        """
-        self.joined.append((line, who))
-
-    def _tell_joined(self, then: Core, seats: dict[Who, Any], leader: Who | None) -> None:
-        for line, who in self.joined:
-            self._give(line, 0, who, then, seats, leader)
-        self.joined.clear()
 
     def _give(
         self, line: Line, code: int, who: Who, then: Core, seats: dict[Who, Any], leader: Who | None

@@ -1,5 +1,5 @@
-"""What a printed run is made of: member ids in their order of appearance, rounds as they really
-were, lines with places to fill in.
+"""The parts of a printed run: member ids in their order of appearance, rounds as they really were,
+lines with places to fill in.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ Who = tuple[int, int]
 
 @define
 class Names:
-    """Member ids of a run. A number of the model that is used again is another member id."""
+    """Member ids of a run. A number that the model uses again is another member id."""
 
+    # in their order of appearance, and the process of each
     own: list[str] = Factory(list)
     clients: list[int] = Factory(list)
+    # the latest number of each
     _of: dict[Who, int] = Factory(dict)
 
     def add(self, who: Who, choose: random.Random) -> None:
@@ -48,15 +50,18 @@ def member_id(client: int, choose: random.Random) -> str:
 
 @frozen
 class TrueRound:
-    """A rebalance as it really was. `cause`: as in a replay's document; `members`: numbers of those
-    who caused it; `outcome`: completed, emptied, lost (the coordinator moved) or open.
-    """
+    """A rebalance as it really was."""
 
     from_generation: int
+    # as in a replay's document
     cause: str
+    # numbers of the member ids that caused it
     members: tuple[int, ...]
+    # None if it has not ended
     to_generation: int | None = None
+    # members of the new generation
     size: int | None = None
+    # completed, emptied, lost (the coordinator moved) or open
     outcome: str = "open"
 
 
@@ -106,7 +111,7 @@ class Rounds:
 def _cause(
     firing: Firing, core: Core, seats: dict[Who, Any], left: dict[Who, Any], leader: Leader | None
 ) -> tuple[str, list[Who]]:
-    """Why a rebalance began, and whose doing it was."""
+    """Why a rebalance began, and which members caused it."""
     name, _, label = firing.name.partition(":")
     if name == "join_group" and label == "added":
         return "join", [
@@ -130,17 +135,19 @@ def _cause(
 
 @frozen
 class Run:
-    """A run of the model, printed. `lines`: (ms since its beginning, the line's pieces);
-    `generation`: in which it ends, if it ends at rest;
-    `offset`: the highest committed; `connections`: how many.
-    """
+    """A run of the model, printed."""
 
+    # (milliseconds since its beginning, the pieces of the line)
     lines: tuple[tuple[int, tuple[Part, ...]], ...]
     rounds: tuple[TrueRound, ...]
+    # member ids in their order of appearance, and the process of each
     names: tuple[str, ...]
     clients: tuple[int, ...]
+    # the last one, if the run ends where the group is empty
     generation: int = 0
+    # the highest that was committed
     offset: int = 0
+    # how many there were
     connections: int = 0
 
     def texts(self) -> list[tuple[int, str]]:

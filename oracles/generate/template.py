@@ -22,7 +22,7 @@ Part = str | tuple[str, int]
 
 
 def compiled(text: str) -> tuple[Part, ...]:
-    """The line's pieces: text, or what is to be filled in and its number."""
+    """The pieces of a line: text, or the kind and number of what is filled in."""
     parts: list[Part] = []
     end = 0
     for mark in _MARK.finditer(text):
@@ -35,12 +35,12 @@ def compiled(text: str) -> tuple[Part, ...]:
 
 @frozen
 class Filling:
-    """One life of a run: what stands for its marks. `generation`, `offset` and `connection` are
-    added to the run's own numbers.
-    """
+    """What replaces the marks of a run in one of its lives."""
 
     group: str
+    # member ids by number
     names: Sequence[str]
+    # added to the run's own numbers
     generation: int = 0
     offset: int = 0
     connection: int = 0

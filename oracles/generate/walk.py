@@ -1,5 +1,5 @@
-"""Random walks of the classic model, step by step and firing by firing, told to somebody who prints
-them.
+"""Random walks of the classic model. A listener, which prints them, hears of each step and of each
+firing.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ Enabled = dict[tuple[bool, str], list[Pair]]
 
 
 class Listener(Protocol):
-    """Who is told of a walk."""
+    """What hears of a walk."""
 
     def preferred(self, state: State, enabled: Enabled) -> list[Pair]:
-        """Steps of which one must come first, or none."""
+        """Steps of which one must be next; an empty list leaves the choice to the walk."""
 
     def step(self, firing: Firing, before: State, after: State) -> None:
         """A step begins."""
 
     def fired(self, firing: Firing, before: State, after: State) -> None:
-        """One firing of the step, the urgent ones that follow it included."""
+        """One firing of the step, or one of the urgent firings that follow it."""
 
     def taken_back(self) -> bool:
-        """The step has ended: was it one that the listener's program does not take? Then it is as
-        if it had not been.
+        """The step has ended. Whether the listener's program does not take such a step: then the
+        walk goes back to the state before it.
         """
 
     def rested(self, generation: int, quiet: bool) -> None:
-        """The walk has come so far. `generation`: the group's; `quiet`: it is empty, and the
+        """A step is done. `generation` is that of the group; `quiet`: the group is empty, and the
         coordinator knows no id.
         """
 
@@ -102,7 +102,7 @@ def walk(
 
 
 def is_quiet(semantics: Semantics, state: State) -> bool:
-    """Is the group, except for its generation, as at the beginning, so that a run can follow?"""
+    """Whether the group is as at the beginning, except for its generation: a run can follow."""
     named = semantics.named(state)
     core = named["core"]
     idle = (

@@ -1,5 +1,5 @@
-"""What the next larger scope of a family will cost, told from its three next smaller ones; and
-which cells to start first.
+"""Forecasts what the next larger scope of a family will cost, from its three next smaller ones, and
+says which cells to start first.
 
 A family is cells that differ in one number alone: members, generations, partitions, the budget of a
 fault. From scope to scope the logarithm of the states grows by some amount, and with few exceptions
@@ -27,30 +27,30 @@ from groupcheck.oracles.sweep.running import Outcome
 
 NEEDED = 3  # smaller scopes
 SPAN = 1.6  # seconds may be so many times more, or less, than the work says
-CALL, START = (
-    150,
-    150_000,
-)  # what a rule call, and the start of a search, cost in transitions (measured, docs/sweep.md)
+# what a rule call, and the start of a search, cost in transitions (measured, docs/sweep.md)
+CALL, START = 150, 150_000
 
 
 @frozen
 class Forecast:
-    """States and seconds (of the search) of a cell, each with an interval; `by` is what grows,
-    `basis` the ids of the cells that it rests on.
-    """
+    """What a cell is expected to cost."""
 
+    # the number that grows, and its value
     by: str
+    # the ids of the cells that it rests on
     basis: tuple[str, ...]
+    # with the interval
     states: int
     states_low: int
     states_high: int
+    # of the search, with the interval
     seconds: float
     seconds_low: float
     seconds_high: float
 
     def states_held(self, outcome: Outcome) -> bool | None:
-        """Did the states that came lie in the interval? None where the search did not see all of
-        them.
+        """Whether the states that were found lie in the interval; None if the search did not see
+        all of them.
         """
         return self.states_low <= outcome.states <= self.states_high if outcome.complete else None
 
@@ -125,12 +125,12 @@ class Families:
                 yield f"{axis} {value}", smaller
 
     def is_next(self, cell: Cell) -> bool:
-        """Are there enough smaller cells in the sweep for a forecast?"""
+        """Whether there are enough smaller cells in the sweep for a forecast."""
         return any(True for _ in self.below(cell))
 
     def forecast(self, cell: Cell, known: Mapping[str, Outcome]) -> Forecast | None:
-        """The forecast with the narrowest interval, from outcomes by the id of their cell; None
-        where nothing can be said.
+        """The forecast with the narrowest interval, from outcomes by the id of their cell; None if
+        there is none.
         """
         made = []
         for by, smaller in self.below(cell):
@@ -142,10 +142,8 @@ class Families:
         return min(made, key=lambda f: f.states_high / f.states_low, default=None)
 
     def longest_first(self, cells: Sequence[Cell], known: Mapping[str, Outcome]) -> list[Cell]:
-        """Cells in the order in which they are best started: by forecast where there is one, those
-        of which nothing is known by their size before them.
-
-        Forecasts rest on forecasts here where nothing better is known.
+        """Cells in the order in which to start them: first those without a forecast, by size, and
+        then the others by forecast. Here forecasts may rest on forecasts.
         """
         guessed = dict(known)
         seconds: dict[str, float] = {}

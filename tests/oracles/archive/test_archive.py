@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow.parquet as parquet
 import pytest
+import reference
 from archived import compared, in_process, table, tables
 
 from groupcheck.model.engine import UserError
@@ -374,16 +375,18 @@ def test_what_parquet_cannot_hold_is_written_in_another_way(tmp_path: Path) -> N
     assert (row["line"], row["group"], row["generation"]) == (None, "\\ud800", 7)
 
 
-def test_the_document_describes_every_column() -> None:
-    document = (ROOT / "docs/archive.md").read_text("utf-8")
+def test_the_reference_describes_every_column() -> None:
+    document = reference.archive_tables()
     for name, columns in TABLES.items():
-        section = document.partition(f"### {name}\n")[2].partition("\n### ")[0]
+        section = document.partition(f"## {name}\n")[2].partition("\n## ")[0]
         rows = [
             tuple(cell.strip() for cell in line.strip("|").split("|"))
             for line in section.splitlines()
             if line.startswith("| `")
         ]
-        assert rows == [(f"`{c.name}`", c.type, c.unit, c.meaning) for c in columns], name
+        assert rows == [
+            (f"`{c.name}`", reference.cell(c.type), c.unit, c.meaning) for c in columns
+        ], name
         assert [str(field.type) for field in schema(name)] == [_arrow(c.type) for c in columns]
 
 
