@@ -1,6 +1,6 @@
-"""What commands print, letter for letter: each file in `tests/transcripts` holds commands, each with
-its output and exit code. `pytest tests/test_transcripts.py --rewrite` writes down what they print
-now, so that a change of the protocol or of a word shows as a readable diff.
+"""What commands print, word for word: each file in `tests/transcripts` holds commands, each with
+its output and exit code. `pytest tests/test_transcripts.py --rewrite` writes what they print now,
+so that a change of the protocol or of a word shows as a readable diff.
 """
 
 from __future__ import annotations
