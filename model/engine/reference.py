@@ -105,21 +105,11 @@ def explore(
             progress(Progress(len(parent), transitions, depth, len(frontier), seconds, 0))
     violations = _violations(see, wrong, path_to)
     verdict, reason = conclude(bool(violations), reason)
+    seconds = time.perf_counter() - began
     return Verdict(
-        spec.name,
-        spec.scope,
-        verdict,
-        reason,
-        len(parent),
-        transitions,
-        depth,
-        time.perf_counter() - began,
-        0,
-        0.0,
-        fired,
-        goals,
-        tuple(violations),
-    )
+        spec.name, spec.scope, verdict, reason, len(parent), transitions, depth, seconds, 0, 0.0,
+        fired, goals, tuple(violations),
+    )  # fmt: skip
 
 
 def _reached(limits: Limits, states: int, seconds: float, depth: int) -> str:
