@@ -1,44 +1,40 @@
-"""What clients are answered, by request. `error` is Kafka's code; members carry the
-driver's names.
-"""
+"""The answers to clients' requests. `error` is Kafka's code; members have the driver's names."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Mapping
-from typing import Any
 
 from attrs import frozen
 
 from groupcheck.oracles.kafka import commands
-from groupcheck.oracles.kafka.values import Offsets, Partitions, numbers_by_partition, partitions
+from groupcheck.oracles.kafka.reading import Assigned, Json, read, written_as
+from groupcheck.oracles.kafka.values import Offsets, Partitions
 
-Json = Mapping[str, Any]
+Group = tuple[str, str, str]
 
 
 @frozen
 class Answer:
-    """What every answer has. `exception`: the text of a failure, where the service gave one."""
+    """What every answer has."""
 
     error: int
+    # The text of the exception with which the request failed; empty if the service answered it.
     exception: str = ""
 
 
 @frozen
 class Subscribed:
-    """A member's subscription as another reads it. `raw`: metadata that are none of the consumer
-    protocol's, then without the rest.
-    """
+    """A member's subscription, as the leader and the log read it."""
 
     topics: tuple[str, ...] = ()
     owned: Partitions = frozenset()
     owned_generation: int = -1
     rack: str | None = None
+    # Metadata that are not of the consumer protocol; the other fields then have their defaults.
     raw: str | None = None
 
 
 @frozen
 class Listed:
-    """A member in the list that a leader gets."""
+    """A member in the list that the leader is given."""
 
     member: str
     instance: str | None
@@ -47,7 +43,7 @@ class Listed:
 
 @frozen
 class JoinAnswer(Answer):
-    """JoinGroup: `members` for a leader only, in the order of the answer (a hash order)."""
+    """JoinGroup."""
 
     generation: int = -1
     type: str | None = None
@@ -55,63 +51,64 @@ class JoinAnswer(Answer):
     leader: str = ""
     member: str = ""
     skip_assignment: bool = False
+    # For the leader only, in the order of the answer (a hash order).
     members: tuple[Listed, ...] = ()
 
 
 @frozen
 class SyncAnswer(Answer):
-    """SyncGroup: None where no assignment came; a text where it is none of the consumer
-    protocol's.
-    """
+    """SyncGroup."""
 
     type: str | None = None
     protocol: str | None = None
-    assigned: Partitions | str | None = None
+    assigned: Assigned = None
 
 
 @frozen
 class LeaveAnswer(Answer):
-    """LeaveGroup: an error code for each member of the batch."""
+    """LeaveGroup."""
 
+    # An error code for each member of the batch.
     members: tuple[int, ...] = ()
 
 
 @frozen
 class PartitionsAnswer(Answer):
-    """OffsetCommit, TxnOffsetCommit, OffsetDelete: `error` is the first that is not 0, `errors` has
-    those of each partition.
-    """
+    """OffsetCommit, TxnOffsetCommit, OffsetDelete; `error` is the first one that is not 0."""
 
+    # The error code of each partition.
     errors: Offsets = ()
 
 
 @frozen
 class FetchAnswer(Answer):
-    """OffsetFetch: an offset for each partition, -1 where none is known."""
+    """OffsetFetch."""
 
+    # The error code of each partition that has one.
     errors: Offsets = ()
+    # The offset of each partition, -1 if none is known.
     offsets: Offsets = ()
 
 
 @frozen
 class ConsumerAnswer(Answer):
-    """ConsumerGroupHeartbeat: `assigned` is None where the answer leaves the assignment
-    as it was.
-    """
+    """ConsumerGroupHeartbeat."""
 
     member: str | None = None
     epoch: int = 0
-    assigned: Partitions | str | None = None
+    # None: the answer leaves the assignment as it was.
+    assigned: Assigned = None
 
 
 @frozen
 class DescribedMember:
-    """A member in a description; `epoch` in a KIP-848 group only."""
+    """A member in a description."""
 
     member: str
     instance: str | None = None
+    # Of a KIP-848 group only.
     epoch: int | None = None
-    assigned: Partitions | str | None = None
+    assigned: Assigned = None
 
 
 @frozen
@@ -129,102 +126,17 @@ class DescribeAnswer(Answer):
 
 @frozen
 class ListAnswer(Answer):
-    """ListGroups: (group, state, kind) each."""
+    """ListGroups."""
 
-    groups: tuple[tuple[str, str, str], ...] = ()
-
-
-def assigned(json: Any) -> Partitions | str | None:
-    """An assignment as the driver shows it."""
-    return partitions(json) if isinstance(json, dict) else json
+    # (group, state, kind) of each, sorted.
+    groups: tuple[Group, ...] = ()
 
 
-def subscribed(json: Json) -> Subscribed:
-    """A subscription as the driver shows it."""
-    if "raw" in json:
-        return Subscribed(raw=json["raw"])
-    return Subscribed(
-        tuple(json["topics"]), partitions(json["owned"]), json["ownedGeneration"], json.get("rack")
-    )
-
-
-def _join(a: Json) -> JoinAnswer:
-    members = tuple(Listed(m["member"], m["instance"], subscribed(m)) for m in a["members"])
-    return JoinAnswer(
-        a["error"],
-        "",
-        a["generation"],
-        a["type"],
-        a["protocol"],
-        a["leader"],
-        a["member"],
-        a["skipAssignment"],
-        members,
-    )
-
-
-def _sync(a: Json) -> SyncAnswer:
-    return SyncAnswer(a["error"], "", a["type"], a["protocol"], assigned(a["assigned"]))
-
-
-def _partitions(a: Json) -> PartitionsAnswer:
-    return PartitionsAnswer(a["error"], "", numbers_by_partition(a.get("errors", {})))
-
-
-def _fetch(a: Json) -> FetchAnswer:
-    return FetchAnswer(
-        a["error"],
-        "",
-        numbers_by_partition(a.get("errors", {})),
-        numbers_by_partition(a["offsets"]),
-    )
-
-
-def _consumer(a: Json) -> ConsumerAnswer:
-    return ConsumerAnswer(
-        a["error"], a.get("exception", ""), a["member"], a["epoch"], assigned(a["assigned"])
-    )
-
-
-def _describe(a: Json) -> DescribeAnswer:
-    members = tuple(
-        DescribedMember(m["member"], m.get("instance"), m.get("epoch"), assigned(m.get("assigned")))
-        for m in a["members"]
-    )
-    epochs = (a.get("epoch"), a.get("assignmentEpoch"))
-    return DescribeAnswer(
-        a["error"],
-        "",
-        a["state"],
-        a.get("type"),
-        a.get("protocol"),
-        *epochs,
-        a.get("assignor"),
-        members,
-    )
-
-
-def _list(a: Json) -> ListAnswer:
-    return ListAnswer(
-        a["error"], "", tuple(sorted((g["group"], g["state"], g["kind"]) for g in a["groups"]))
-    )
-
-
-_READ: dict[type[commands.Command], Callable[[Json], Answer]] = {
-    commands.JoinGroup: _join,
-    commands.SyncGroup: _sync,
-    commands.LeaveGroup: lambda a: LeaveAnswer(a["error"], "", tuple(a["members"])),
-    commands.OffsetCommit: _partitions,
-    commands.TxnOffsetCommit: _partitions,
-    commands.OffsetDelete: _partitions,
-    commands.OffsetFetch: _fetch,
-    commands.ConsumerGroupHeartbeat: _consumer,
-    commands.DescribeGroups: _describe,
-    commands.ConsumerGroupDescribe: _describe,
-    commands.ListGroups: _list,
-}
-
-_FAILED: dict[type[commands.Command], type[Answer]] = {
+written_as(
+    tuple[Group, ...],
+    lambda json: tuple(sorted((g["group"], g["state"], g["kind"]) for g in json)),
+)
+_ANSWERS: dict[type[commands.Command], type[Answer]] = {
     commands.JoinGroup: JoinAnswer,
     commands.SyncGroup: SyncAnswer,
     commands.LeaveGroup: LeaveAnswer,
@@ -240,11 +152,7 @@ _FAILED: dict[type[commands.Command], type[Answer]] = {
 
 
 def answer(to: commands.Command, json: Json) -> Answer:
-    """The answer to a request. One that completed with an exception has the code that its client
-    sees, and defaults for the rest.
+    """The answer to a request. One that failed with an exception has the code that the client sees,
+    and defaults for the rest.
     """
-    kind = type(to)
-    if len(json) == 3 and "exception" in json:
-        return _FAILED.get(kind, Answer)(json["error"], json["exception"])
-    read = _READ.get(kind)
-    return read(json) if read else Answer(json["error"])
+    return read(json, _ANSWERS.get(type(to), Answer))

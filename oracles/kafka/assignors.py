@@ -22,7 +22,7 @@ BATCH = 200  # problems a line
 
 @frozen
 class Problem:
-    """A group to be shared out by an assignor."""
+    """A group whose partitions an assignor has to distribute."""
 
     assignor: str
     group: Group
@@ -37,7 +37,7 @@ class NotSolved:
 
 
 def solve(driver: Driver, problems: Iterable[Problem]) -> Iterator[Assignment | NotSolved]:
-    """What each member gets, for one problem after the other."""
+    """What each member is assigned, for one problem after the other."""
     asked: deque[list[Problem]] = deque()
     for answers in driver.assign_all(_batches(problems, asked)):
         for problem, answer in zip(asked.popleft(), answers):
@@ -49,9 +49,7 @@ def solve(driver: Driver, problems: Iterable[Problem]) -> Iterator[Assignment | 
 
 
 def _batches(problems: Iterable[Problem], asked: deque[list[Problem]]) -> Iterator[list[str]]:
-    """The problems of one line after the other as JSON; `asked` remembers them until they are
-    answered.
-    """
+    """The problems as JSON, a line at a time; `asked` keeps them until they are answered."""
     waiting = iter(problems)
     while some := list(islice(waiting, BATCH)):
         asked.append(some)
@@ -59,16 +57,16 @@ def _batches(problems: Iterable[Problem], asked: deque[list[Problem]]) -> Iterat
 
 
 def _text(problem: Problem) -> str:
-    members = ",".join(map(_member, problem.group.members))
-    topics = _topics(problem.group.topics, problem.group.racks)
-    return f'{{"assignor":{json.dumps(problem.assignor)},"members":{{{members}}},{topics}}}'
+    group, assignor = problem.group, json.dumps(problem.assignor)
+    members = ",".join(map(_member, group.members))
+    return f'{{"assignor":{assignor},"members":{{{members}}},{_topics(group.topics, group.racks)}}}'
 
 
-@lru_cache(maxsize=1 << 12)  # the members and topics of one problem are mostly those of the last
+@lru_cache(maxsize=1 << 12)  # most members and topics of a problem are those of the one before
 def _member(m: Member) -> str:
     given = {"topics": sorted(m.topics), "owned": by_topic(m.owned), "generation": m.generation}
-    optional = (("told", m.told), ("instance", m.instance), ("rack", m.rack))
-    given |= {name: value for name, value in optional if value is not None}
+    optional = {"told": m.told, "instance": m.instance, "rack": m.rack}
+    given |= {name: value for name, value in optional.items() if value is not None}
     return f"{json.dumps(m.id)}:{json.dumps(given)}"
 
 

@@ -1,9 +1,9 @@
-"""What the driver can be told: clients' requests, under Kafka's names of their APIs, and moves of
+"""The commands of the driver: clients' requests, under Kafka's names of their APIs, and changes of
 the world around the coordinator.
 
-Members are named as the coordinator hands ids out: m1, m2, ... in that order, whatever their UUIDs
-are; any other name is an id that the client made up. Requests are numbered by their place in the
-schedule, from 1. Fields that keep their default are not sent.
+Members are called m1, m2, ... in the order in which the coordinator hands ids out, whatever their
+UUIDs are; any other name is an id that the client made up. Requests are numbered by their place in
+the schedule, from 1. Fields that have their default are not sent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from functools import lru_cache
 from typing import Any
 
 from attrs import Attribute, field, fields, frozen
+from attrs.converters import optional
 
+from groupcheck.oracles.kafka.reading import json_name
 from groupcheck.oracles.kafka.values import (
     Assignments,
     Offsets,
@@ -25,7 +27,6 @@ from groupcheck.oracles.kafka.values import (
     offsets_by_topic,
     pairs,
     partitions,
-    partitions_or_none,
     texts,
 )
 
@@ -40,9 +41,8 @@ _MAPPING = {"json": dict}
 class Command:
     """One line to the driver."""
 
-    broker: int | None = (
-        None  # the broker that gets it; the leader where absent, a zombie by its number
-    )
+    # The number of the broker that gets it, for a zombie; None: the leader.
+    broker: int | None = None
 
 
 @frozen(kw_only=True, cache_hash=True)
@@ -51,15 +51,14 @@ class Request(Command):
 
     group: str = "g"
     client: str = "c"
-    version: int | None = (
-        None  # of the API; where absent, the newest whose meaning differs from the one before
-    )
+    # The version of the API; None: the newest one whose meaning differs from the one before.
+    version: int | None = None
 
 
 @frozen(kw_only=True, cache_hash=True)
 class JoinGroup(Request):
-    """Classic JoinGroup (up to v9; below v4 a new member is parked at once instead of getting an id
-    with error 79).
+    """Classic JoinGroup, up to version 9. Below version 4 a new member is parked at once; from then
+    on it is first given an id, with error 79.
     """
 
     member: str = ""
@@ -73,9 +72,8 @@ class JoinGroup(Request):
     owned_generation: int = -1
     user_data: str | None = None
     rack: str | None = None
-    raw: Pairs = field(
-        default=(), converter=pairs, metadata=_MAPPING
-    )  # protocol: metadata to send in place of a subscription
+    # Protocol: metadata to send in place of a subscription.
+    raw: Pairs = field(default=(), converter=pairs, metadata=_MAPPING)
     reason: str | None = None
 
 
@@ -140,11 +138,10 @@ class DeleteGroups(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class OffsetCommit(Request):
-    """OffsetCommit; `generation` is the member epoch in a KIP-848 group, -1 from
-    outside any group.
-    """
+    """OffsetCommit."""
 
     member: str = ""
+    # In a KIP-848 group the member epoch; -1 for a commit from outside any group.
     generation: int = -1
     instance: str | None = None
     offsets: Offsets = field(default=(("t", 0, 1),), converter=offsets, metadata=_OFFSETS)
@@ -171,13 +168,14 @@ class EndTxn(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class OffsetFetch(Request):
-    """OffsetFetch; `stable`: wait for transactions and appends in flight (requireStable)."""
+    """OffsetFetch."""
 
     member: str | None = None
     generation: int = -1
     topics: Partitions = field(
         default=frozenset({("t", 0)}), converter=partitions, metadata=_ALWAYS_PARTITIONS
     )
+    # Wait for transactions and appends in flight (requireStable).
     stable: bool = True
 
 
@@ -192,11 +190,10 @@ class OffsetDelete(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class ConsumerGroupHeartbeat(Request):
-    """KIP-848's heartbeat; None is "unchanged since the last one", which an empty value is not.
-    Epoch 0 joins, -1 leaves, -2 leaves for a while.
-    """
+    """KIP-848's heartbeat. None means "unchanged since the last one"; an empty value does not."""
 
     member: str
+    # 0 joins, -1 leaves, -2 leaves for a while.
     epoch: int
     instance: str | None = None
     rebalance_timeout_ms: int = -1
@@ -204,7 +201,7 @@ class ConsumerGroupHeartbeat(Request):
     regex: str | None = None
     assignor: str | None = None
     owned: Partitions | None = field(
-        default=None, converter=partitions_or_none, metadata=_PARTITIONS
+        default=None, converter=optional(partitions), metadata=_PARTITIONS
     )
     rack: str | None = None
 
@@ -216,16 +213,13 @@ class ConsumerGroupDescribe(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class Reset(Command):
-    """Forgets everything: a new broker leads an empty log. `seed` varies the ids and with them
-    every hash order.
-    """
+    """Everything is forgotten: a new broker leads an empty log."""
 
-    topics: Pairs = field(
-        default=(("t", 2),), converter=pairs, metadata=_MAPPING
-    )  # name: number of partitions
-    config: Pairs = field(
-        default=(), converter=pairs, metadata=_MAPPING
-    )  # broker option: value; session timeouts are unbounded unless told
+    # Name: number of partitions.
+    topics: Pairs = field(default=(("t", 2),), converter=pairs, metadata=_MAPPING)
+    # Broker option: value. Session timeouts have no bounds by default.
+    config: Pairs = field(default=(), converter=pairs, metadata=_MAPPING)
+    # Varies the ids and with them every hash order.
     seed: int = 0
     now: int = 1_000_000
     auto_commit: bool = True
@@ -233,20 +227,19 @@ class Reset(Command):
 
 @frozen(kw_only=True, cache_hash=True)
 class Advance(Command):
-    """Time passes; what comes due runs at its own time, in order."""
+    """Time passes. Each timer that comes due meanwhile runs at its own time."""
 
     ms: int
 
 
 @frozen(kw_only=True, cache_hash=True)
 class Fire(Command):
-    """One armed timer runs now, whatever its deadline, and time stands still.
-
-    Keys are the coordinator's own (join-g, sync-g, heartbeat-g-m1, session-timeout-g-m1, ...);
-    append-7 is the time-out of the write that command 7 began and that waits for replication.
-    Refused where no such timer is armed.
+    """One armed timer runs now, whatever its deadline, and time stands still. Refused if no such
+    timer is armed.
     """
 
+    # The coordinator's own key (join-g, sync-g, heartbeat-g-m1, session-timeout-g-m1, ...), or
+    # append-7: the timeout of the write that command 7 began and that waits for replication.
     timer: str
 
 
@@ -259,17 +252,16 @@ class SetTopics(Command):
 
 @frozen(kw_only=True, cache_hash=True)
 class AutoCommit(Command):
-    """On: every append is replicated at once. Off: what was appended waits for `CommitAppends`, or
-    times out.
-    """
+    """On: every append is replicated at once. Off: appends wait for `CommitAppends`, or time out."""
 
     on: bool = field(metadata={"always": True})
 
 
 @frozen(kw_only=True, cache_hash=True)
 class CommitAppends(Command):
-    """The high watermark moves up, to the end of the log or to `to`."""
+    """The high watermark moves up."""
 
+    # An offset; None: the end of the log.
     to: int | None = None
 
 
@@ -288,8 +280,9 @@ class Unload(Command):
 
 @frozen(kw_only=True, cache_hash=True)
 class Load(Command):
-    """The broker is elected again; `hold`: it goes on loading until `FinishLoad`."""
+    """The broker is elected again."""
 
+    # It keeps loading until `FinishLoad`.
     hold: bool = False
 
 
@@ -300,11 +293,11 @@ class FinishLoad(Command):
 
 @frozen(kw_only=True, cache_hash=True)
 class FailOver(Command):
-    """Another broker takes over with the records that it has: committed, all, or a number; a zombie
-    stays reachable as broker 0.
-    """
+    """Another broker takes over."""
 
+    # The records that it has: committed, all, or a number of them.
     keep: str = "committed"
+    # The old broker goes on answering, as broker 0.
     zombie: bool = False
     hold: bool = False
     config: Pairs = field(default=(), converter=pairs, metadata=_MAPPING)
@@ -319,8 +312,8 @@ class Look(Command):
 
 @frozen(kw_only=True, cache_hash=True)
 class LookAfterReload(Command):
-    """What another broker would remember of the group if it took over now with the records kept;
-    nothing changes.
+    """What another broker would remember of the group if it took over now with the records that
+    `keep` names. Nothing changes.
     """
 
     group: str = "g"
@@ -332,11 +325,6 @@ class ReadLog(Command):
     """The log's records from an offset on."""
 
     since: int = 0
-
-
-def _key(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)
 
 
 def _sent(command: Command, attribute: Attribute[Any]) -> bool:
@@ -351,5 +339,7 @@ def encoded(command: Command) -> str:
         if _sent(command, attribute):
             value = getattr(command, attribute.name)
             shape = attribute.metadata.get("json")
-            given[_key(attribute.name)] = value if shape is None or value is None else shape(value)
+            given[json_name(attribute.name)] = (
+                value if shape is None or value is None else shape(value)
+            )
     return json.dumps(given, separators=(",", ":"))

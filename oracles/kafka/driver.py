@@ -1,8 +1,8 @@
 """Apache Kafka's own group coordinator, driven: schedules in, transcripts out.
 
-The JVM starts with the first schedule and is reused. A driver that dies or hangs is started anew;
-the schedule that broke it comes back as `Lost`, with its command, and those that were in flight
-beside it are run again.
+The JVM starts with the first schedule and is reused. A driver that dies or hangs is started again.
+The schedule that broke it becomes a `Lost`, with the command, and the schedules that were in flight
+with it are run again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from groupcheck.model.engine import UserError
@@ -32,22 +31,21 @@ from groupcheck.oracles.kafka.schedule import (
 )
 from groupcheck.oracles.kafka.versions import NEWEST, known
 
-AHEAD = 32  # schedules in flight: the JVM works on the next while Python reads the last
+AHEAD = 32  # schedules in flight: the JVM works on the next one while Python reads the last
 SILENCE_S = 60.0
-QUICK = (
-    "-XX:TieredStopAtLevel=1",
-)  # the first compiler only: twice as fast for the first half minute
+# The first compiler only: twice as fast during the first half minute.
+QUICK = ("-XX:TieredStopAtLevel=1",)
 COMMON = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms64m", "-Xmx512m")
 MAIN = "groupcheck.kafka.Main"
 ELSEWHERE = (
-    "the driver is in the middle of another run: read that to its end, close it, or take another"
+    "the driver is in the middle of another run: read that run to its end, close it, or use another"
     " driver"
 )
 T = TypeVar("T")
 
 
 class DriverLost(Exception):
-    """The driver broke in the middle of a conversation. `lost` says where and why."""
+    """The driver broke during a conversation. `lost` says where and why."""
 
     def __init__(self, lost: Lost) -> None:
         self.lost = lost
@@ -55,9 +53,7 @@ class DriverLost(Exception):
 
 
 class Driver:
-    """One JVM with the coordinator of one Kafka version. A context manager; not for several threads
-    at once.
-    """
+    """One JVM with the coordinator of one Kafka version. A context manager. Not thread-safe."""
 
     def __init__(
         self,
@@ -68,8 +64,8 @@ class Driver:
         say: Callable[[str], None] = install.tell,
         command: Sequence[str] = (),
     ) -> None:
-        """`long_run`: also the JVM's second compiler, which pays after about a minute. `command`
-        stands in for the JVM. Starts nothing yet.
+        """Starts nothing yet. `long_run`: the JVM uses its second compiler too, which pays off after
+        about a minute. `command` is run in place of the JVM.
         """
         self.version = known(version)
         self._options = COMMON if long_run else (*QUICK, *COMMON)
@@ -82,37 +78,30 @@ class Driver:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Ends the JVM; the next schedule would start another."""
+        """Ends the JVM; the next schedule starts another one."""
         if self._jvm is not None:
             self._jvm.close()
             self._jvm = None
 
     def _running(self) -> Jvm:
         if self._jvm is None:
-            command = self._command
-            if not command:
-                command = (
-                    install.java(),
-                    *self._options,
-                    "-cp",
-                    install.classpath(self.version, self._progress),
-                    MAIN,
-                )
+            command = self._command or (
+                install.java(),
+                *self._options,
+                "-cp",
+                install.classpath(self.version, self._progress),
+                MAIN,
+            )
             self._jvm = self._started(Jvm(command, self._silence_s))
         return self._jvm
 
     def _started(self, jvm: Jvm) -> Jvm:
-        """A driver that cannot answer nothing cannot answer anything: the user's Java, not a
-        schedule, is to blame.
+        """A driver that cannot answer an empty schedule does not work at all: the cause is the
+        user's Java, not a schedule.
         """
         try:
             jvm.send(b"[]\n")
@@ -129,7 +118,7 @@ class Driver:
         return jvm
 
     def _ask(self, sent: bytes) -> Any:
-        """One line, one answer; `Broken` leaves no JVM behind."""
+        """Sends one line and reads its answer. After `Broken` there is no JVM any more."""
         assert not self._flight, ELSEWHERE
         jvm = self._running()
         try:
@@ -147,7 +136,7 @@ class Driver:
         self.restarts += 1
 
     def _abandon(self) -> None:
-        """Answers are outstanding that nobody will read: this JVM cannot be used on."""
+        """Kills the JVM, because nobody will read the answers that are still to come."""
         if self._jvm is not None:
             self._jvm.kill()
             self._jvm = None
@@ -158,9 +147,7 @@ class Driver:
         return result
 
     def run_all(self, schedules: Iterable[Schedule]) -> Iterator[Transcript | Lost]:
-        """Schedules one after the other, results in the same order; several are in flight at a
-        time.
-        """
+        """Runs schedules, several in flight at a time; results come in the same order."""
         with closing(self._exchange(schedules, line, AHEAD)) as exchanged:
             for flight, replies in exchanged:
                 if isinstance(replies, Broken):
@@ -169,8 +156,8 @@ class Driver:
                     yield outcome(flight[0], replies)
 
     def assign_all(self, batches: Iterable[Sequence[str]]) -> Iterator[list[dict[str, Any]]]:
-        """Assignors' problems as JSON, answers in the same order; `assignors.solve` is the typed
-        door. One over which it breaks is "failed".
+        """Answers assignors' problems, both as JSON, in the same order (`assignors.solve` is the
+        typed form). A problem that breaks the driver is answered with "failed".
         """
         with closing(self._exchange(batches, _assign, 2)) as exchanged:
             for flight, answers in exchanged:
@@ -191,8 +178,8 @@ class Driver:
     def _exchange(
         self, things: Iterable[T], text: Callable[[T], bytes], ahead: int
     ) -> Generator[tuple[tuple[T, ...], Any], None, None]:
-        """Each thing with its reply; or, where the driver broke, everything that was in flight,
-        with the `Broken`.
+        """Yields each thing with its reply; if the driver broke, everything that was in flight with
+        the `Broken`.
         """
         assert not self._flight, ELSEWHERE
         self._talking = None
@@ -215,9 +202,8 @@ class Driver:
                     yield lost, broken
                 else:
                     yield (flight.popleft(),), reply
-        except (
-            GeneratorExit
-        ):  # the caller has seen enough: cheaper to hear the rest out than to start another JVM
+        except GeneratorExit:
+            # The caller has seen enough. To read the rest is cheaper than to start another JVM.
             with suppress(Broken):
                 while flight:
                     self._running().receive()
@@ -229,8 +215,8 @@ class Driver:
                 self._abandon()
 
     def _one_by_one(self, flight: tuple[Schedule, ...], reason: str) -> list[Transcript | Lost]:
-        """What was in flight when the driver broke, run again command by command. If nothing breaks
-        now, the first is lost all the same.
+        """Runs what was in flight when the driver broke again, command by command. If nothing breaks
+        now, the first schedule is lost all the same.
         """
         results = [self._slowly(schedule) for schedule in flight]
         if not any(isinstance(result, Lost) for result in results):
@@ -250,7 +236,7 @@ class Driver:
         return outcome(schedule, replies)
 
     def talk(self, conversation: Conversation, text: str, *, begin: bool) -> Any:
-        """A command of a conversation, which another conversation or run may have ended by its own
+        """Carries out a command of a conversation. Another conversation or run ends it, by its own
         reset.
         """
         if begin:
@@ -266,7 +252,7 @@ def _assign(problems: Sequence[str]) -> bytes:
 
 
 class Conversation:
-    """Commands one by one, each chosen after the answer to the last. Begins with a fresh
+    """Commands one by one, each chosen after the answer to the last one. Begins with a fresh
     coordinator.
     """
 
@@ -277,7 +263,7 @@ class Conversation:
         self._tell(self.setup, encoded(self.setup))
 
     def do(self, command: Command, *, look: bool = False) -> Step:
-        """Carries out one command; `look`: with memory and records. Raises `DriverLost`."""
+        """Carries out one command; `look`: the step has memory and records. Raises `DriverLost`."""
         self.commands.append(command)
         text = encoded(command)
         reply = self._tell(command, looking(text, self.group) if look else text)
@@ -297,7 +283,7 @@ class Conversation:
         return Lost(Schedule(self.commands, self.setup), reason, command, len(self.commands))
 
     def transcript(self) -> Transcript:
-        """What was said so far."""
+        """The conversation so far."""
         return Transcript(Schedule(self.commands, self.setup, group=self.group), tuple(self.steps))
 
 
@@ -305,8 +291,8 @@ _SHARED: dict[tuple[int, str, bool], Driver] = {}
 
 
 def shared(version: str = NEWEST, *, long_run: bool = False) -> Driver:
-    """This process's driver for that version, made once and closed at exit. A forked process gets
-    its own.
+    """This process's driver of that version, made once and closed at exit. A forked process has its
+    own.
     """
     key = (os.getpid(), known(version), long_run)
     if key not in _SHARED:

@@ -1,10 +1,10 @@
-"""Builds a program of ours against Kafka with Maven on first use, into a cache folder; later uses
-need neither Maven nor the network.
+"""Builds one of the project's Java programs against Kafka with Maven on first use, into a cache
+folder. Later uses need neither Maven nor the network.
 
-The folder's name holds the Kafka version and a hash of the sources, so a new groupcheck builds anew
-and several versions live side by side. It appears whole or not at all; two processes that need it
-at once build it once. It must be this user's alone, and every jar in it the one that is pinned
-(`pins.py`), each time that Java starts.
+The folder's name has the Kafka version and a hash of the sources, so a new groupcheck builds again
+and several versions exist side by side. The folder appears whole or not at all, and two processes
+that need it at the same time build it once. Each time before Java starts, only this user may be
+able to change the folder, and every jar in it must be the pinned one (`pins.py`).
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ BUILD_S = 600.0
 
 @frozen
 class Program:
-    """A Maven module that a Kafka version is compiled into. `title` is what messages call it,
-    `place` its folder in the cache, `pins` the file with the digests of what it needs.
-    """
+    """A Maven module that is compiled against a Kafka version."""
 
+    # What messages call it.
     title: str
     sources: Path
     jar: str
+    # Its folder in the cache.
     place: str
+    # The file with the digests of the jars that it needs.
     pins: Path = PINS
 
 
@@ -58,8 +59,8 @@ def tell(message: str) -> None:
 
 
 def classpath(version: str, say: Callable[[str], None] = tell, program: Program = DRIVER) -> str:
-    """A program's class path for a Kafka version, built now if it was not yet. Raises `UserError`
-    where that cannot be done, or where a jar is not the one that is pinned.
+    """A program's class path for a Kafka version; builds the program if that was not done yet.
+    Raises `UserError` if it cannot be built, or if a jar is not the pinned one.
     """
     home = folder(known(version), program)
     wanted = pinned(program.jar, version, program.pins)
@@ -75,15 +76,14 @@ def classpath(version: str, say: Callable[[str], None] = tell, program: Program 
 
 
 def java(program: Program = DRIVER) -> str:
-    """The Java launcher: of JAVA_HOME, or on the path."""
+    """The Java launcher, from JAVA_HOME or the path."""
     return _tool("java", f"{program.title} runs on Java")
 
 
 def tools(program: Program = DRIVER) -> tuple[str, str]:
-    """Maven and the Java compiler; a `UserError` names what is missing and what to install."""
-    return _tool("mvn", f"{program.title} is built with Maven"), _tool(
-        "javac", f"{program.title} is compiled"
-    )
+    """Maven and the Java compiler; a `UserError` says what is missing and what to install."""
+    maven = _tool("mvn", f"{program.title} is built with Maven")
+    return maven, _tool("javac", f"{program.title} is compiled")
 
 
 def _tool(name: str, why: str) -> str:
@@ -91,13 +91,13 @@ def _tool(name: str, why: str) -> str:
     at_home = Path(given, "bin", name) if given and name != "mvn" else None
     found = str(at_home) if at_home and at_home.is_file() else shutil.which(name)
     if found is None:
-        raise UserError(f"there is no {name}: {why}", do=NEEDED)
+        raise UserError(f"{name} is not installed: {why}", do=NEEDED)
     return found
 
 
 def folder(version: str, program: Program = DRIVER) -> Path:
-    """Where the program for that version is, or will be. Raises `UserError` where there is no cache
-    folder to execute anything from.
+    """Where the program for that version is, or will be. Raises `UserError` if there is no cache
+    folder from which programs can be executed.
     """
     sources = hashlib.sha256()
     for path in sorted(p for p in program.sources.rglob("*") if p.is_file()):
@@ -109,7 +109,7 @@ def folder(version: str, program: Program = DRIVER) -> Path:
 
 @contextmanager
 def locked(home: Path, program: Program = DRIVER) -> Iterator[None]:
-    """Only one process at a time; the lock falls with its process."""
+    """Lets one process in at a time; the lock ends with its process."""
     try:
         import fcntl
     except ImportError:
@@ -131,14 +131,15 @@ def locked(home: Path, program: Program = DRIVER) -> Iterator[None]:
 def built(
     version: str, program: Program, home: Path, options: Sequence[str] = ()
 ) -> Iterator[Path]:
-    """The program, compiled and fetched with Maven into a temporary folder beside `home`, with the
-    digest of its own jar. `options` are Maven's. What was fetched is not compared with the pins.
+    """Compiles the program and fetches what it needs with Maven, into a temporary folder beside
+    `home` that also gets the digest of the program's own jar. `options` are Maven's. What was
+    fetched is not compared with the pins.
     """
     with tempfile.TemporaryDirectory(dir=home.parent, prefix=".building-") as place:
         shutil.copytree(program.sources, place, dirs_exist_ok=True)
         new, log = Path(place, "built"), home.parent / f"{home.name}.log"
         new.mkdir(mode=0o700)
-        Path(place, ".mvn").mkdir()  # else Maven takes extensions from the next one further up
+        Path(place, ".mvn").mkdir()  # or Maven takes extensions from the next one further up
         told = [f"-Dkafka={version}", f"-DoutputDirectory={new / 'jars'}", *options]
         _maven([*told, "-DincludeScope=runtime", *GOALS], Path(place), log, program)
         shutil.copy(Path(place, "target", program.jar), new)
@@ -150,7 +151,7 @@ def built(
 
 
 def _maven(arguments: Sequence[str], place: Path, log: Path, program: Program) -> None:
-    """Runs Maven in a folder. A file whose published checksum does not fit ends the run."""
+    """Runs Maven in a folder. A file that does not have its published checksum ends the run."""
     command = [tools(program)[0], "--batch-mode", "--no-transfer-progress", "--strict-checksums"]
     # Maven lives for seconds: the first compiler alone halves its time.
     quick = f"-XX:TieredStopAtLevel=1 {os.environ.get('MAVEN_OPTS', '')}"

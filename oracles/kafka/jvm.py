@@ -1,4 +1,4 @@
-"""The driver's process: lines in, lines out, never a deadlock, never an endless wait."""
+"""The driver's process: lines in, lines out, without deadlocks and endless waits."""
 
 from __future__ import annotations
 
@@ -19,19 +19,17 @@ TAIL = 2000  # characters of stderr that a report quotes
 
 
 class Broken(Exception):
-    """The process died or hung; it has been ended. The text says which, with the last that it wrote
-    to stderr.
-    """
+    """The process died, or hung and was killed. The text says which, with the end of its stderr."""
 
 
 class Jvm:
-    """A running driver. Lines may be sent ahead: writing goes on while answers are waited for, so
-    neither side can block the other.
+    """A running driver. Lines may be sent ahead of their answers: `receive` goes on writing while it
+    waits, so that neither side can block the other.
     """
 
     def __init__(self, command: Sequence[str], silence_s: float) -> None:
-        """Starts `command`; a wait of `silence_s` seconds without a byte counts as hung. Raises
-        `UserError` where it cannot be started.
+        """Starts `command`, which has hung if no byte comes for `silence_s` seconds. Raises
+        `UserError` if it cannot be started.
         """
         self._silence_s = silence_s
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as the process)
@@ -87,7 +85,7 @@ class Jvm:
         except BlockingIOError:
             pass
         except BrokenPipeError:
-            self._unsent.clear()  # why nobody reads any more is found out when the answer is read
+            self._unsent.clear()  # `_read` finds out why nobody reads any more
 
     def _read(self) -> bool:
         try:
@@ -109,12 +107,8 @@ class Jvm:
         self._stderr.close()
         return Broken(f"{what}: {said}" if said else what)
 
-    def alive(self) -> bool:
-        """Is it running?"""
-        return self._process.poll() is None
-
     def kill(self) -> None:
-        """Ends it at once."""
+        """Kills it."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
@@ -123,7 +117,7 @@ class Jvm:
                     pipe.close()
 
     def close(self) -> None:
-        """Lets it end, as it does when its input ends; at once where that takes too long."""
+        """Ends it by ending its input, and kills it if that takes too long."""
         if self._process.stdin:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()

@@ -1,16 +1,16 @@
-"""What a broker remembers of one group, as plain values that can be compared: no UUID, no order
-that hashing made.
+"""What a broker remembers of one group, as plain values that can be compared: they hold no UUIDs
+and no hash orders.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 from attrs import frozen
 
-from groupcheck.oracles.kafka.answers import Json, Subscribed, assigned, subscribed
-from groupcheck.oracles.kafka.values import Partitions, partitions
+from groupcheck.oracles.kafka.answers import Subscribed
+from groupcheck.oracles.kafka.reading import Assigned, Json, read, written_as
+from groupcheck.oracles.kafka.values import Assignments, Partitions, assignments, pairs
 
+Protocol = tuple[str, Subscribed]
 HOUSEKEEPING = frozenset({"expire-group-metadata", "group-size-counter"})
 
 
@@ -24,11 +24,11 @@ class Timer:
 
 @frozen
 class Memory:
-    """A broker's view. `coordinator`: ACTIVE, LOADING, FAILED, or ABSENT; `timers` are all that are
-    armed, of every group, sorted by key.
-    """
+    """A broker's view."""
 
+    # ACTIVE, LOADING, FAILED or ABSENT.
     coordinator: str
+    # All timers that are armed, of every group, sorted by key.
     timers: tuple[Timer, ...]
 
     @property
@@ -39,39 +39,37 @@ class Memory:
         return frozenset(t.key for t in self.timers) - HOUSEKEEPING
 
     def due(self, key: str) -> int | None:
-        """When that timer is due; None where it is not armed."""
+        """When that timer is due; None if it is not armed."""
         return next((t.due_ms for t in self.timers if t.key == key), None)
 
 
 @frozen
 class NoGroup(Memory):
-    """There is no such group, or none of a kind that is looked into."""
+    """There is no such group, or it is of a kind that the driver does not look into."""
 
     kind: str = "none"
 
 
 @frozen
 class ClassicMember:
-    """`ClassicGroupMember`: awaiting_join and awaiting_sync tell who is parked; `new` while its
-    first JoinGroup is.
-    """
+    """Kafka's `ClassicGroupMember`."""
 
     member: str
     instance: str | None
+    # Its JoinGroup or SyncGroup is parked.
     awaiting_join: bool
     awaiting_sync: bool
+    # Its first JoinGroup is parked.
     new: bool
     session_timeout_ms: int
     rebalance_timeout_ms: int
-    protocols: tuple[tuple[str, Subscribed], ...]
-    assigned: Partitions | str | None
+    protocols: tuple[Protocol, ...]
+    assigned: Assigned
 
 
 @frozen
 class ClassicMemory(Memory):
-    """`ClassicGroup`. Members are sorted by name; `instances` are the static ones, (instance,
-    member).
-    """
+    """Kafka's `ClassicGroup`."""
 
     state: str
     previous: str
@@ -83,7 +81,9 @@ class ClassicMemory(Memory):
     awaiting_join: int
     pending_join: tuple[str, ...]
     pending_sync: tuple[str, ...]
+    # The static members: (instance, member).
     instances: tuple[tuple[str, str], ...]
+    # Sorted by name.
     members: tuple[ClassicMember, ...]
 
     def member(self, name: str) -> ClassicMember | None:
@@ -93,15 +93,14 @@ class ClassicMemory(Memory):
 
 @frozen
 class ConsumerMember:
-    """`ConsumerGroupMember` of KIP-848; `classic`: it speaks the classic protocol to a group that
-    was converted.
-    """
+    """Kafka's `ConsumerGroupMember` (KIP-848)."""
 
     member: str
     instance: str | None
     epoch: int
     previous_epoch: int
     state: str
+    # It speaks the classic protocol, in a group that was converted.
     classic: bool
     rebalance_timeout_ms: int
     topics: tuple[str, ...]
@@ -111,79 +110,30 @@ class ConsumerMember:
 
 @frozen
 class ConsumerMemory(Memory):
-    """`ConsumerGroup` of KIP-848. `partition_epochs`: topic and the epoch of each partition's
-    owner, -1 where it has none.
-    """
+    """Kafka's `ConsumerGroup` (KIP-848)."""
 
     state: str
     epoch: int
     assignment_epoch: int
     members: tuple[ConsumerMember, ...]
-    target: tuple[tuple[str, Partitions], ...]
+    target: Assignments
+    # Topic and the epoch of each partition's owner, -1 if it has none.
     partition_epochs: tuple[tuple[str, tuple[int, ...]], ...]
 
 
+written_as(
+    tuple[Timer, ...], lambda json: tuple(Timer(key, due) for key, due in sorted(json.items()))
+)
+written_as(tuple[Protocol, ...], lambda json: tuple((p["name"], read(p, Subscribed)) for p in json))
+written_as(tuple[tuple[str, str], ...], pairs)
+written_as(
+    tuple[tuple[str, tuple[int, ...]], ...],
+    lambda json: tuple((topic, tuple(epochs)) for topic, epochs in json.items()),
+)
+written_as(Assignments, assignments)
+_MEMORIES: dict[str, type[Memory]] = {"classic": ClassicMemory, "consumer": ConsumerMemory}
+
+
 def memory(json: Json) -> Memory:
-    """A look's JSON as a value."""
-    coordinator, kind = json["coordinator"], json["kind"]
-    timers = tuple(Timer(key, due) for key, due in sorted(json["timers"].items()))
-    if kind == "classic":
-        return ClassicMemory(
-            coordinator,
-            timers,
-            json["state"],
-            json["previous"],
-            json["generation"],
-            json["leader"],
-            json["type"],
-            json["protocol"],
-            json["newMemberAdded"],
-            json["awaitingJoin"],
-            tuple(json["pendingJoin"]),
-            tuple(json["pendingSync"]),
-            tuple(json["instances"].items()),
-            tuple(map(_classic_member, json["members"])),
-        )
-    if kind == "consumer":
-        return ConsumerMemory(
-            coordinator,
-            timers,
-            json["state"],
-            json["epoch"],
-            json["assignmentEpoch"],
-            tuple(map(_consumer_member, json["members"])),
-            tuple(
-                sorted((member, partitions(target)) for member, target in json["target"].items())
-            ),
-            tuple((topic, tuple(epochs)) for topic, epochs in json["partitionEpochs"].items()),
-        )
-    return NoGroup(coordinator, timers, kind)
-
-
-def _classic_member(m: dict[str, Any]) -> ClassicMember:
-    return ClassicMember(
-        m["member"],
-        m["instance"],
-        m["awaitingJoin"],
-        m["awaitingSync"],
-        m["new"],
-        m["sessionTimeoutMs"],
-        m["rebalanceTimeoutMs"],
-        tuple((p["name"], subscribed(p)) for p in m["protocols"]),
-        assigned(m["assigned"]),
-    )
-
-
-def _consumer_member(m: dict[str, Any]) -> ConsumerMember:
-    return ConsumerMember(
-        m["member"],
-        m["instance"],
-        m["epoch"],
-        m["previousEpoch"],
-        m["state"],
-        m["classic"],
-        m["rebalanceTimeoutMs"],
-        tuple(m["topics"]),
-        partitions(m["assigned"]),
-        partitions(m["pendingRevocation"]),
-    )
+    """What the driver found when it looked."""
+    return read(json, _MEMORIES.get(json["kind"], NoGroup))

@@ -1,5 +1,5 @@
-"""Which jars may run: the digests of everything that Maven fetches for each Kafka version, pinned
-in `jars.json` and compared with the files before Java starts. `.ci/pin-jars` writes the file anew.
+"""Which jars may run: `jars.json` pins the digest of everything that Maven fetches for each Kafka
+version, and the files are compared with it before Java starts. `.ci/pin-jars` rewrites it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.engine.fast.cache import refuse_exposed
 
 PINS = Path(__file__).with_name("jars.json")
-REBUILD = "remove this folder to have it built anew"
+REBUILD = "remove this folder; the next run builds it again"
 BUILT = "built.sha256"  # the digest of the jar that was compiled here, beside it
 
 Digests = Mapping[str, str]  # name of a jar -> SHA-256, in hexadecimal
 
 
 def pinned(jar: str, version: str, pins: Path = PINS) -> Digests:
-    """The jars that `jar` (driver.jar, recorder.jar) is run with on a Kafka version."""
+    """The jars that `jar` (driver.jar or recorder.jar) needs on a Kafka version."""
     known = json.loads(pins.read_text())
     return {name: known["digests"][name] for name in known["jars"][jar][version]}
 
@@ -33,8 +33,8 @@ def digest(path: Path) -> str:
 
 def checked(home: Path, jar: str, wanted: Digests, do: str = REBUILD) -> list[Path]:
     """The files of a built program in the order of its class path: `jar`, then everything that was
-    fetched. Raises `UserError`, which says what to `do`, unless they are exactly what was built and
-    pinned, and only this user can change them.
+    fetched. Raises `UserError`, which says what to `do`, unless they are exactly the files that were
+    built and pinned, and only this user can change them.
     """
     try:
         own = {jar: (home / BUILT).read_text()}

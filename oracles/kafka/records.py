@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json as text
-from typing import Any
 
 from attrs import frozen
 
-from groupcheck.oracles.kafka.answers import Subscribed, assigned, subscribed
-from groupcheck.oracles.kafka.values import Partitions
+from groupcheck.oracles.kafka.answers import Subscribed
+from groupcheck.oracles.kafka.reading import Assigned, Json, read
 
 
 @frozen
 class Record:
-    """What every record has: its place in the log. `producer`: of the transaction that it is part
-    of.
-    """
+    """What every record has."""
 
+    # Its place in the log.
     offset: int
+    # The producer of the transaction that it is part of.
     producer: int | None
 
 
@@ -30,30 +29,33 @@ class LoggedMember:
     session_timeout_ms: int
     rebalance_timeout_ms: int
     subscription: Subscribed
-    assigned: Partitions | str | None
+    assigned: Assigned
 
 
 @frozen
 class GroupRecord(Record):
-    """A classic group's metadata, members sorted by name; `tombstone`: the group is deleted."""
+    """A classic group's metadata."""
 
     group: str
+    # The group is deleted; the fields below then have their defaults.
     tombstone: bool
     type: str | None = None
     generation: int = 0
     protocol: str | None = None
     leader: str | None = None
     timestamp_ms: int = -1
+    # Sorted by name.
     members: tuple[LoggedMember, ...] = ()
 
 
 @frozen
 class OffsetRecord(Record):
-    """A committed offset; None where it is deleted."""
+    """A committed offset."""
 
     group: str
     topic: str
     partition: int
+    # None: the offset is deleted.
     committed: int | None
 
 
@@ -66,62 +68,26 @@ class MarkerRecord(Record):
 
 @frozen
 class OtherRecord(Record):
-    """A record of another protocol: its kind, and key and value as Kafka's own JSON (names for ids,
-    keys sorted); None for a tombstone.
-    """
+    """A record of another protocol."""
 
     kind: str
+    # Key and value as Kafka's own JSON with sorted keys and names for ids; None for a tombstone.
     key: str
     value: str | None
 
 
-def _sorted(value: Any) -> str:
-    return text.dumps(value, sort_keys=True)
-
-
-def record(json: dict[str, Any]) -> Record:
+def record(json: Json) -> Record:
     """A record's JSON as a value."""
-    offset, producer, kind = json["offset"], json.get("producer"), json["kind"]
+    kind, key, value = json["kind"], json.get("key", {}), json.get("value")
+    given = {"producer": None, **json, **key, "tombstone": value is None}
     if kind == "marker":
-        return MarkerRecord(offset, producer, json["commit"])
-    key, value = json["key"], json["value"]
+        return read(given, MarkerRecord)
     if kind == "GroupMetadata":
-        return _group(offset, producer, key["group"], value)
+        about = value or {"timestamp": -1, "members": ()}
+        members = sorted(about["members"], key=lambda m: str(m["member"]))
+        given |= {**about, "timestampMs": about["timestamp"], "members": members}
+        return read(given, GroupRecord)
     if kind == "OffsetCommit":
-        return OffsetRecord(
-            offset,
-            producer,
-            key["group"],
-            key["topic"],
-            key["partition"],
-            None if value is None else value["offset"],
-        )
-    return OtherRecord(
-        offset, producer, kind, _sorted(key), None if value is None else _sorted(value)
-    )
-
-
-def _group(
-    offset: int, producer: int | None, group: str, value: dict[str, Any] | None
-) -> GroupRecord:
-    if value is None:
-        return GroupRecord(offset, producer, group, True)
-    members = tuple(
-        LoggedMember(
-            m["member"],
-            m["instance"],
-            m["sessionTimeoutMs"],
-            m["rebalanceTimeoutMs"],
-            subscribed(m),
-            assigned(m["assigned"]),
-        )
-        for m in sorted(value["members"], key=lambda m: str(m["member"]))
-    )
-    head = (
-        value["type"],
-        value["generation"],
-        value["protocol"],
-        value["leader"],
-        value["timestamp"],
-    )
-    return GroupRecord(offset, producer, group, False, *head, members)
+        return read({**given, "committed": value and value["offset"]}, OffsetRecord)
+    texts = (None if part is None else text.dumps(part, sort_keys=True) for part in (key, value))
+    return read({**given, **dict(zip(("key", "value"), texts))}, OtherRecord)

@@ -1,8 +1,8 @@
 """Schedules and what became of them.
 
-A `Schedule` is replayed from a fresh coordinator, so its outcome depends on nothing but itself:
-equal schedules give equal transcripts. Prefixes cannot be shared inside one process (the
-coordinator cannot be copied), but a replay costs microseconds a command.
+A `Schedule` runs on a fresh coordinator, so its outcome depends on nothing else: equal schedules
+have equal transcripts. Schedules cannot share a prefix, because the coordinator cannot be copied,
+but a command takes only microseconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from groupcheck.oracles.kafka.records import Record, record
 
 
 class Looks(Enum):
-    """After which commands memory and appended records are told."""
+    """After which commands a step has memory and appended records."""
 
     NEVER = "never"
     LAST = "last"
@@ -34,47 +34,45 @@ def _commands(given: Iterable[Command]) -> tuple[Command, ...]:
 
 @frozen
 class Schedule:
-    """Commands to a fresh coordinator; they are numbered from 1. `group` is the one that is looked
-    at.
-    """
+    """Commands to a fresh coordinator, numbered from 1."""
 
     commands: tuple[Command, ...] = field(converter=_commands)
     setup: Reset = field(factory=Reset)
     looks: Looks = Looks.LAST
+    # The group that is looked at.
     group: str = "g"
 
 
 @frozen
 class Step:
-    """What one command did. `answered`: (number of the request, answer), in the order of
-    completion, also for requests of before.
-
-    `memory` and `records` (those that this command appended, or that it asked for) are None where
-    nothing looked. `refused`: why the command could not be carried out, then without the rest.
-    `end` and `high_watermark` are offsets in the log.
-    """
+    """What one command did."""
 
     number: int
     command: Command
     now_ms: int = 0
+    # Offsets in the log.
     end: int = 0
     high_watermark: int = 0
+    # (number of the request, answer), in the order of completion; earlier requests included.
     answered: tuple[tuple[int, Answer], ...] = ()
+    # None if nothing looked.
     memory: Memory | None = None
+    # The records that this command appended or asked for; None if nothing looked.
     records: tuple[Record, ...] | None = None
+    # Why the command could not be carried out; the fields above then have their defaults.
     refused: str = ""
 
 
 @frozen
 class Transcript:
-    """A schedule that was carried out to its end, or up to a command that was refused."""
+    """A schedule that was carried out to its end, or to a command that was refused."""
 
     schedule: Schedule
     steps: tuple[Step, ...]
 
     @property
     def refused(self) -> str:
-        """Why the last step was refused; empty where the schedule was carried out whole."""
+        """Why the last step was refused; empty if the schedule was carried out to its end."""
         return self.steps[-1].refused if self.steps else ""
 
     @property
@@ -100,14 +98,14 @@ class Transcript:
 
 @frozen
 class Lost:
-    """A schedule without an outcome, which agrees with nothing: the driver died, hung or failed.
-
-    `command` is the one that it happened in; None where it did not happen again when the schedules
-    in flight were run one by one.
+    """A schedule without an outcome, because the driver died, hung or failed. It agrees with
+    nothing.
     """
 
     schedule: Schedule
     reason: str
+    # The command during which it happened; None if it did not happen again when the schedules in
+    # flight were run one by one.
     command: Command | None
     number: int = 0
 
@@ -115,7 +113,7 @@ class Lost:
         where = (
             f"in command {self.number}, {self.command!r}"
             if self.command
-            else "in one of several schedules in flight, and not again alone"
+            else "in one of several schedules in flight, and not again when each was run alone"
         )
         return f"{self.reason} ({where})"
 
@@ -135,8 +133,8 @@ def looking(text: str, group: str) -> str:
 
 
 def step(number: int, command: Command, reply: dict[str, Any], asked: tuple[Command, ...]) -> Step:
-    """A reply as a step. `asked`: the commands so far, this one included, whose answers it may
-    hold.
+    """A reply as a step. `asked`: the commands so far, this one included; the reply may answer any
+    of them.
     """
     if "refused" in reply:
         return Step(number, command, refused=reply["refused"])
@@ -153,8 +151,8 @@ def step(number: int, command: Command, reply: dict[str, Any], asked: tuple[Comm
 
 
 def outcome(schedule: Schedule, replies: list[dict[str, Any]]) -> Transcript | Lost:
-    """What the replies to a schedule's line amount to; the first one is the setup's. A setup that
-    is refused is a transcript with that one step.
+    """The outcome of a schedule by the replies to its line; the first reply is the setup's. If the
+    setup is refused, the transcript has that one step.
     """
     commands = (schedule.setup, *schedule.commands)
     steps = []

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 Partitions = frozenset[tuple[str, int]]
-"""Partitions of topics: {("t", 0), ("t", 1)}. Commands take {"t": [0, 1]}, too."""
+"""Partitions of topics: {("t", 0), ("t", 1)}. A command also takes them as {"t": [0, 1]}."""
 
 Given = Mapping[str, Iterable[int]] | Iterable[tuple[str, int]]
 
@@ -16,11 +16,6 @@ def partitions(given: Given) -> Partitions:
     if isinstance(given, Mapping):
         return frozenset((topic, number) for topic, numbers in given.items() for number in numbers)
     return frozenset(given)
-
-
-def partitions_or_none(given: Given | None) -> Partitions | None:
-    """The same, where absent differs from none."""
-    return None if given is None else partitions(given)
 
 
 def by_topic(given: Partitions) -> dict[str, list[int]]:
@@ -45,12 +40,14 @@ def assignments(given: Mapping[str, Given] | Assignments) -> Assignments:
 Offsets = tuple[tuple[str, int, int], ...]
 
 
-def offsets(given: Mapping[str, Mapping[int, int]] | Offsets) -> Offsets:
-    """Topic, partition, offset; from {"t": {0: 5}}."""
+def offsets(given: Mapping[str, Mapping[int, int] | Mapping[str, int]] | Offsets) -> Offsets:
+    """Topic, partition, offset (or error code), sorted; from {"t": {0: 5}} or {"t": {"0": 5}}."""
     if isinstance(given, Mapping):
         return tuple(
             sorted(
-                (topic, number, at) for topic, ats in given.items() for number, at in ats.items()
+                (topic, int(number), at)
+                for topic, ats in given.items()
+                for number, at in ats.items()
             )
         )
     return tuple(sorted(given))
@@ -62,17 +59,6 @@ def offsets_by_topic(given: Offsets) -> dict[str, dict[str, int]]:
     for topic, number, at in given:
         found.setdefault(topic, {})[str(number)] = at
     return found
-
-
-def numbers_by_partition(json: Mapping[str, Mapping[str, int]]) -> Offsets:
-    """The way back: offsets, or error codes, of partitions."""
-    return tuple(
-        sorted(
-            (topic, int(number), value)
-            for topic, values in json.items()
-            for number, value in values.items()
-        )
-    )
 
 
 Pairs = tuple[tuple[str, Any], ...]

@@ -1,4 +1,4 @@
-"""The Kafka versions whose coordinator can be driven, newest first. What differs between them is in
+"""The Kafka versions whose coordinator can be driven, newest first. Their differences are in
 `driver/src/groupcheck/kafka/Versions.java`.
 """
 
@@ -11,7 +11,7 @@ NEWEST = VERSIONS[0]
 
 
 def known(version: str) -> str:
-    """The same version, if it is one that the driver is written for; else a `UserError`."""
+    """The same version. Raises `UserError` if the driver does not support it."""
     if version not in VERSIONS:
         raise UserError(
             f"no driver for Kafka {version[:20]!r}",

@@ -280,7 +280,11 @@ def test_a_driver_that_hangs_is_ended_and_the_command_named(monkeypatch: pytest.
 def test_a_death_that_does_not_come_again_still_agrees_with_nothing(tmp_path: Path):
     with stand_in(once=str(tmp_path / "broken")) as driver:
         lost, second = driver.run_all([DEADLY, FINE])
-        assert isinstance(lost, Lost) and lost.command is None and "not again alone" in str(lost)
+        assert (
+            isinstance(lost, Lost)
+            and lost.command is None
+            and "not again when each was run alone" in str(lost)
+        )
         assert isinstance(second, Transcript)
 
 

@@ -102,14 +102,14 @@ def test_without_maven_or_a_jdk_one_line_says_what_to_install(
         tool(bench, name)
     with pytest.raises(UserError) as said:
         install.classpath("4.3.0", silent)
-    assert f"there is no {missing}" in str(
+    assert f"{missing} is not installed" in str(
         said.value
     ) and "install a JDK 17 or newer and Maven" in str(said.value)
     assert "\n" not in str(said.value)
 
 
 def test_without_java_one_line_says_what_to_install(bench: Path):
-    with pytest.raises(UserError, match=r"there is no java.*install a JDK 17 or newer"):
+    with pytest.raises(UserError, match=r"java is not installed.*install a JDK 17 or newer"):
         install.java()
 
 
