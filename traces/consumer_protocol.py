@@ -1,117 +1,68 @@
-"""The consumer protocol's own bytes: what a member subscribes to, and what the leader assigns it
-(ConsumerProtocolSubscription, ConsumerProtocolAssignment).
+"""The bytes of the consumer protocol: what a member subscribes to, and what the leader assigns to it
+(ConsumerProtocolSubscription.json, ConsumerProtocolAssignment.json).
 
 They travel opaquely inside JoinGroup and SyncGroup: a version as int16, then the fields of that
-version; of a newer version the known fields are read, as Kafka does
-(ConsumerProtocol.deserializeSubscription). Sizes are checked against what is there before anything
-is read.
+version. Of a version that is newer than 3 the known fields are read, as Kafka does
+(ConsumerProtocol.deserializeSubscription).
 """
 
 from __future__ import annotations
 
-import struct
+from typing import Any
 
-from attrs import define, frozen
+from attrs import frozen
 
-NEWEST_SUBSCRIPTION = 3
+from groupcheck.traces.message_bytes import Field, Malformed, Reader
+
 NO_GENERATION = -1
-
-
-class NotConsumerProtocol(ValueError):
-    """Bytes that are not of the consumer protocol (Kafka Connect's, or damaged)."""
+_PARTITIONS = (Field("topic", "string"), Field("partitions", "[]int32"))
+_SUBSCRIPTION = (
+    Field("topics", "[]string"),
+    Field("user_data", "nullable_bytes"),
+    Field("owned", _PARTITIONS, 1),
+    Field("generation", "int32", 2),
+    Field("rack", "nullable_string", 3),
+)
+_ASSIGNMENT = (Field("assigned", _PARTITIONS), Field("user_data", "nullable_bytes"))
+Partitions = tuple[tuple[str, int], ...]
 
 
 @frozen
 class Subscription:
-    """What a member says of itself. `owned`: (topic, partition), version 1 on; `generation`: the
-    one it was last in, version 2 on; `rack`: 3 on.
-    """
+    """What a member says about itself."""
 
     version: int
     topics: tuple[str, ...]
     user_data: bytes | None = None
-    owned: tuple[tuple[str, int], ...] = ()
+    # (topic, partition), from version 1 on.
+    owned: Partitions = ()
+    # The generation that the member was in last, from version 2 on.
     generation: int = NO_GENERATION
+    # From version 3 on.
     rack: str | None = None
 
 
-@define
-class _Bytes:
-    data: bytes
-    at: int = 0
-
-    def _number(self, form: str) -> int:
-        size = struct.calcsize(form)
-        if self.at + size > len(self.data):
-            raise NotConsumerProtocol(f"ends after {len(self.data)} bytes")
-        (value,) = struct.unpack_from(form, self.data, self.at)
-        self.at += size
-        return int(value)
-
-    def int16(self) -> int:
-        return self._number(">h")
-
-    def int32(self) -> int:
-        return self._number(">i")
-
-    def count(self, least: int) -> int:
-        """The length of an array of elements of at least so many bytes."""
-        n = self.int32()
-        if n < 0 or n * least > len(self.data) - self.at:
-            raise NotConsumerProtocol(f"an array of {n} in {len(self.data)} bytes")
-        return n
-
-    def take(self, size: int) -> bytes:
-        if size < 0 or self.at + size > len(self.data):
-            raise NotConsumerProtocol(f"{size} bytes of {len(self.data)}")
-        self.at += size
-        return self.data[self.at - size : self.at]
-
-    def text(self) -> str:
-        return self.take(self.int16()).decode(errors="replace")
-
-    def nullable_text(self) -> str | None:
-        size = self.int16()
-        return None if size < 0 else self.take(size).decode(errors="replace")
-
-    def nullable_bytes(self) -> bytes | None:
-        size = self.int32()
-        return None if size < 0 else self.take(size)
-
-    def partitions(self) -> tuple[tuple[str, int], ...]:
-        found = []
-        for _ in range(self.count(6)):
-            topic = self.text()
-            found += [(topic, self.int32()) for _ in range(self.count(4))]
-        return tuple(found)
-
-    def version(self) -> int:
-        version = self.int16()
-        if version < 0:
-            raise NotConsumerProtocol(f"version {version}")
-        return version
-
-
 def subscription(data: bytes) -> Subscription:
-    """Decodes a member's subscription, versions 0 to 3. Raises `NotConsumerProtocol`."""
-    given = _Bytes(data)
-    version = given.version()
-    topics = tuple(given.text() for _ in range(given.count(2)))
-    user_data = given.nullable_bytes()
-    owned = given.partitions() if version >= 1 else ()
-    generation = given.int32() if version >= 2 else NO_GENERATION
-    rack = given.nullable_text() if version >= NEWEST_SUBSCRIPTION else None
-    return Subscription(version, topics, user_data, owned, generation, rack)
+    """Decodes a member's subscription. Raises `Malformed`."""
+    version, values = _read(data, _SUBSCRIPTION)
+    values |= {"topics": tuple(values["topics"]), "owned": _pairs(values.get("owned", ()))}
+    return Subscription(version, **values)
 
 
-def assignment(data: bytes) -> tuple[tuple[str, int], ...]:
-    """The partitions (topic, number) of an assignment, versions 0 to 3, in the order given; no
-    bytes at all: none. Raises `NotConsumerProtocol`.
+def assignment(data: bytes) -> Partitions:
+    """The partitions (topic, number) of an assignment, in the order given; no bytes mean no
+    partitions. Raises `Malformed`.
     """
-    if not data:
-        return ()
-    given = _Bytes(data)
-    given.version()
-    partitions = given.partitions()
-    given.nullable_bytes()
-    return partitions
+    return _pairs(_read(data, _ASSIGNMENT)[1]["assigned"]) if data else ()
+
+
+def _read(data: bytes, fields: tuple[Field, ...]) -> tuple[int, dict[str, Any]]:
+    reader = Reader(data)
+    version = reader.number("int16")
+    if version < 0:
+        raise Malformed(f"version {version}")
+    return version, reader.fields(fields, version)
+
+
+def _pairs(topics: Any) -> Partitions:
+    return tuple((t["topic"], number) for t in topics for number in t["partitions"])

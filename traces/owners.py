@@ -17,7 +17,7 @@ from typing import TypeVar
 from attrs import Factory, define, frozen
 
 from groupcheck.model.protocol.codes import ILLEGAL_GENERATION, NONE, UNKNOWN_MEMBER_ID
-from groupcheck.traces.consumer_protocol import NotConsumerProtocol, assignment, subscription
+from groupcheck.traces.consumer_protocol import assignment, subscription
 from groupcheck.traces.exchanges import (
     CommitExchange,
     Exchange,
@@ -26,6 +26,7 @@ from groupcheck.traces.exchanges import (
     LeaveExchange,
     SyncExchange,
 )
+from groupcheck.traces.message_bytes import Malformed
 
 MEMBERS_KEPT = 10_000
 PARTITIONS_KEPT = 100_000
@@ -143,7 +144,7 @@ class Owners:
     def _decoded(self, data: bytes) -> frozenset[str]:
         try:
             return frozenset(f"{topic}-{n}" for topic, n in assignment(data))
-        except NotConsumerProtocol:
+        except Malformed:
             self.opaque = True
             return frozenset()
 
@@ -153,7 +154,7 @@ class Owners:
         for _, data in e.protocols:
             try:
                 owned |= {f"{topic}-{n}" for topic, n in subscription(data).owned}
-            except NotConsumerProtocol:
+            except Malformed:
                 self.opaque = True
         self._claims.pop(e.member, None)
         if owned:

@@ -8,11 +8,13 @@ import select
 import socket
 import struct
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import frozen
 
-from groupcheck.oracles.wire.formats import Api, Malformed, Values, request_bytes, response_values
+from groupcheck.oracles.wire.formats import Api, request_bytes, response_values
+from groupcheck.traces.message_bytes import Malformed
 
 CLIENT = "groupcheck-live"
 CONNECT_S = 10.0
@@ -50,7 +52,7 @@ class Connections:
         self._read: dict[socket.socket, bytearray] = {}
         self._sent = 0
 
-    def send(self, api: Api, version: int, values: Values, cut: int = 0) -> int:
+    def send(self, api: Api, version: int, values: Mapping[str, Any], cut: int = 0) -> int:
         """Sends a request over an idle connection and gives its number. `cut`: so many bytes are
         missing at its end, which its length does not count.
         """

@@ -12,12 +12,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.traces.consumer_protocol import (
-    NotConsumerProtocol,
-    Subscription,
-    assignment,
-    subscription,
-)
+from groupcheck.traces.consumer_protocol import Subscription, assignment, subscription
 from groupcheck.traces.exchanges import (
     CommitExchange,
     EpochExchange,
@@ -26,6 +21,7 @@ from groupcheck.traces.exchanges import (
     JoinExchange,
     LeaveExchange,
 )
+from groupcheck.traces.message_bytes import Malformed
 from groupcheck.traces.replay import replay_file
 from groupcheck.traces.requests import log as request_log
 from groupcheck.traces.requests.line import NotUnderstood, exchanges
@@ -282,7 +278,7 @@ def test_subscriptions_of_all_versions_are_decoded(
     data = struct.pack(">hi", version, 2) + text("t") + text("uv") + NO_DATA + rest
     assert subscription(data) == expected
     for end in range(len(data) - (4 if version == 7 else 0)):
-        with pytest.raises(NotConsumerProtocol):
+        with pytest.raises(Malformed):
             subscription(data[:end])
 
 
@@ -302,7 +298,7 @@ def test_assignments_are_decoded() -> None:
 )
 def test_bytes_that_promise_more_than_there_is_are_refused(data: bytes) -> None:
     for decode in (subscription, assignment):
-        with pytest.raises(NotConsumerProtocol):
+        with pytest.raises(Malformed):
             decode(data)
 
 

@@ -20,8 +20,8 @@ from groupcheck.oracles.wire.formats import (
     OFFSET_COMMIT,
     SYNC_GROUP,
     Api,
-    Malformed,
 )
+from groupcheck.traces.message_bytes import Malformed
 
 with warnings.catch_warnings():  # it reads its schemas in a way that Python 3.11 calls old
     warnings.simplefilter("ignore", DeprecationWarning)
