@@ -1,16 +1,16 @@
-"""A group's story in the log: its rounds with cause, length and who held them up, and its members
-with how they came and went.
+"""A group's story in the log: its rounds with their cause, their length and who held them up, and
+its members with how they came and went.
 
-Written from the events alone, so it exists for every group, also where the model cannot follow.
-Memory is bounded: what exceeds the limits is counted, not kept.
+It is made from the events alone, so every group has one, even where the model cannot follow. Memory
+is bounded: what exceeds the limits is counted, not kept.
 """
 
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from attrs import Factory, define, field
 
@@ -31,6 +31,7 @@ from groupcheck.traces.events import (
     NotRejoined,
     NotSynced,
     OtherProtocol,
+    Reason,
     RebalanceStarted,
     Stabilized,
     StaticReplaced,
@@ -45,86 +46,78 @@ _UUID = re.compile(r"-[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 
 
 def client_of(member: str) -> str:
-    """The client id (or instance id) inside a member id `client-UUID`; the id itself if it has
-    another form.
+    """The client id (or instance id) in a member id `client-UUID`; the whole id if it has another
+    form.
     """
     return _UUID.sub("", member[-400:])
 
 
 @define
 class Member:
-    """One member id. `came`: how the log first shows it; `gone`: how it went (empty: it is still
-    there, as far as the log goes).
-    """
+    """One member id."""
 
     id: str
     instance: str | None = None
+    # When the id was handed out, when the member joined with it, and when a line names it first.
     handed_out: Moment | None = None
     joined: Moment | None = None
     first_seen: Moment | None = None
     ended: Moment | None = None
+    # How it went: left, expired, not_rejoined, not_synced, never_joined or replaced; empty while it
+    # is there, as far as the log goes.
     gone: str = ""
+    # It led a generation or visibly joined again.
     used: bool = False
+    # How many generations it led, and how many rebalances it caused.
     led: int = 0
     caused: int = 0
+    # The reason that its client gave for leaving.
     client_reason: str | None = None
-
-
-_HANDLERS: dict[type[Event], Callable[[Any, Any], None]] = {}
-_Handler = TypeVar("_Handler", bound=Callable[[Any, Any], None])
-
-
-def _on(kind: type[Event]) -> Callable[[_Handler], _Handler]:
-    """Registers a method as the one that takes events of this kind."""
-
-    def register(method: _Handler) -> _Handler:
-        _HANDLERS[kind] = method
-        return method
-
-    return register
 
 
 @define
 class Timeline:
-    """The story of one group on one coordinator, filled by `observe`.
-
-    `still_awaited`: the members that had not visibly joined the round, set before the line that
-    ends it. `preparing_ms`: time in join phases; `unstable_ms`: time from the beginning of a
-    rebalance to the assignment that ends it (or to Empty).
-    """
+    """The story of one group on one coordinator, filled by `observe`."""
 
     rounds: list[Round] = Factory(list)
     rounds_dropped: int = 0
     members: dict[str, Member] = Factory(dict)
     members_dropped: int = 0
     bursts: list[Burst] = Factory(list)
-    causes: dict[str, int] = Factory(dict)
-    counts: dict[str, int] = Factory(dict)
+    # Rebalances by cause, and events by kind.
+    causes: Counter[str] = Factory(Counter)
+    counts: Counter[str] = Factory(Counter)
+    # When the rebalances began, in ms since 1970.
     starts: deque[int] = field(factory=lambda: deque(maxlen=ROUNDS_KEPT))
+    # The first and the last line of the group.
     first: Moment | None = None
     last: Moment | None = None
+    # Time from the beginning of a rebalance to the assignment that ends it, or to Empty.
     unstable_ms: int = 0
+    # Time in join phases.
     preparing_ms: int = 0
+    # The size of the largest generation.
     largest: int = 0
-    generations: int = 0
+    # The lowest and the highest generation that a line names.
     lowest: int | None = None
     highest: int | None = None
+    # (epoch, when, `epoch` or `target`) of a KIP-848 group.
     epochs: list[tuple[int, Moment, str]] = Factory(list)
+    # The members that have not visibly joined the round; set before the line that ends it.
+    still_awaited: tuple[str, ...] = ()
     _unstable_since: Moment | None = None
     _preparing_since: Moment | None = None
-    still_awaited: tuple[str, ...] = ()
     _burst: Burst | None = None
     _empty: bool = False
     _story: EpochStory = Factory(EpochStory)
 
     @property
     def open(self) -> Round | None:
-        """The round under way, or stabilized and not yet assigned."""
-        return (
-            self.rounds[-1]
-            if self.rounds and self.rounds[-1].outcome in ("open", "stabilized")
-            else None
-        )
+        """The round that has begun and has no assignment yet."""
+        return self._last_round("open", "stabilized")
+
+    def _last_round(self, *outcomes: str) -> Round | None:
+        return self.rounds[-1] if self.rounds and self.rounds[-1].outcome in outcomes else None
 
     def observe(self, event: Event) -> None:
         if self.first is None:
@@ -134,9 +127,11 @@ class Timeline:
             self._burst = None
         if isinstance(event, IdHandedOut | MemberAdded) and event.phase is not None:
             self._empty = event.phase == Phase.EMPTY
-        self._take(event)
-        running = self.open
-        if running is not None and running.outcome == "open":
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            handler(self, event)
+        running = self._last_round("open")
+        if running is not None:
             running.last = event
 
     def member(self, id: str, event: Event) -> Member:
@@ -148,8 +143,8 @@ class Timeline:
         return known
 
     def shrink(self, limit: int) -> None:
-        """Keeps so many members (those still there before those gone, the latest first) and so many
-        rounds; what goes is counted.
+        """Keeps at most `limit` rounds and members: members that are gone are dropped first, and the
+        oldest before the latest. What is dropped is counted.
         """
         if len(self.members) > limit:
             gone_first = sorted(self.members, key=lambda id: not self.members[id].gone)
@@ -162,9 +157,6 @@ class Timeline:
             self.rounds_dropped += spare
         del self.bursts[:-limit], self.epochs[:-limit]
 
-    def _count(self, what: str, by: int = 1) -> None:
-        self.counts[what] = self.counts.get(what, 0) + by
-
     def _note_generation(self, generation: int) -> None:
         self.lowest = generation if self.lowest is None else min(self.lowest, generation)
         self.highest = generation if self.highest is None else max(self.highest, generation)
@@ -176,129 +168,23 @@ class Timeline:
         self.rounds.append(round)
         return round
 
+    def _begin_rebalance(self, round: Round, event: Event) -> None:
+        self._begin(round)
+        self.causes[round.cause.value] += 1
+        self.counts["rebalances"] += 1
+        if event.time is not None:
+            self.starts.append(event.time)
+
     def _gone(self, id: str, event: Event, how: str) -> Member:
         member = self.member(id, event)
         member.ended, member.gone = moment(event), how
         return member
 
-    # --- events
-
-    def _take(self, event: Event) -> None:
-        handler = _HANDLERS.get(type(event))
-        if handler is not None:
-            handler(self, event)
-
-    @_on(RebalanceStarted)
-    def _(self, event: RebalanceStarted) -> None:
-        running = self.open
-        if running is not None:
-            running.outcome = "interrupted" if running.outcome == "stabilized" else "lost"
-        reason = event.reason
-        cause = reason.cause if reason else Cause.NOT_TOLD
-        causers = reason.members if reason else ()
-        self._begin(
-            Round(
-                moment(event),
-                event.generation,
-                cause=cause,
-                causers=causers,
-                reason=reason.text if reason else "",
-                client_reason=reason.client if reason else None,
-                initial=self._empty,
-            )
-        )
-        self.causes[cause.value] = self.causes.get(cause.value, 0) + 1
-        self._count("rebalances")
-        self._empty = False
-        if event.time is not None:
-            self.starts.append(event.time)
-        if self._unstable_since is None:
-            self._unstable_since = moment(event)
-        if self._preparing_since is None:
-            self._preparing_since = moment(event)
-        for id in causers[:NAMES_KEPT]:
-            self._cause(id, cause, event)
-        self._note_generation(event.generation)
-
-    def _cause(self, id: str, cause: Cause, event: RebalanceStarted) -> None:
-        member = self.member(id, event)
-        member.caused += 1
-        round = self.rounds[-1]
-        if cause == Cause.JOIN:
-            if member.joined is None:
-                member.joined = moment(event)
-                member.instance = member.instance or (
-                    event.reason.instance if event.reason else None
-                )
-                self._count("joined")
-            round.joined.append(id)
-        elif cause == Cause.LEAVE:
-            if not member.gone:
-                self._gone(id, event, "left")
-                self._count("left")
-            round.left.append(id)
-        elif cause == Cause.SESSION_EXPIRED:
-            if not member.gone:
-                self._gone(id, event, "expired")
-                self._count("expired")
-            round.expired.append(id)
-        elif cause == Cause.SYNC_TIMEOUT:
-            if not member.gone:
-                self._gone(id, event, "not_synced")
-                self._count("not_synced")
-            round.expired.append(id)
-        elif cause in (Cause.LEADER_REJOIN, Cause.METADATA_CHANGE):
-            member.used = True
-
-    @_on(Stabilized)
-    def _(self, event: Stabilized) -> None:
-        running = self.rounds[-1] if self.rounds and self.rounds[-1].outcome == "open" else None
-        round = running or self._begin(Round(None, event.generation - 1))
-        round.to_generation, round.size, round.joined_at, round.outcome = (
-            event.generation,
-            event.members,
-            moment(event),
-            "stabilized",
-        )
-        hold_up(round, self.bursts[-1] if self.bursts else None, self.still_awaited)
-        self.largest = max(self.largest, event.members or 0)
-        self._count("stabilized")
+    def interrupted(self, event: Event) -> None:
+        """The coordinator stopped or started: the round that it was in will not end here."""
+        if self.open is not None:
+            self.open.outcome = "lost"
         self._joined_up(event)
-        self._note_generation(event.generation)
-
-    @_on(GroupEmptied)
-    def _(self, event: GroupEmptied) -> None:
-        running = self.rounds[-1] if self.rounds and self.rounds[-1].outcome == "open" else None
-        round = running or self._begin(Round(None, event.generation - 1))
-        round.to_generation, round.size, round.joined_at, round.outcome = (
-            event.generation,
-            0,
-            moment(event),
-            "emptied",
-        )
-        hold_up(round, self.bursts[-1] if self.bursts else None, ())
-        self._count("emptied")
-        self._empty = True
-        self._note_generation(event.generation)
-        self._joined_up(event)
-        self._settled(event)
-
-    @_on(AssignmentReceived)
-    def _(self, event: AssignmentReceived) -> None:
-        self._note_generation(event.generation)
-        if event.leader is not None:
-            leader = self.member(event.leader, event)
-            leader.led, leader.used = leader.led + 1, True
-        round = self.rounds[-1] if self.rounds else None
-        if (
-            round is None
-            or round.outcome != "stabilized"
-            or round.to_generation != event.generation
-        ):
-            return
-        round.assigned, round.outcome, round.leader = moment(event), "assigned", event.leader
-        round.size = round.size if round.size is not None else event.members
-        self._count("assigned")
         self._settled(event)
 
     def _joined_up(self, event: Event) -> None:
@@ -311,55 +197,121 @@ class Timeline:
             self.unstable_ms += elapsed(self._unstable_since, moment(event)) or 0
             self._unstable_since = None
 
-    @_on(IdHandedOut)
-    def _(self, event: IdHandedOut) -> None:
-        member = self.member(event.member, event)
-        member.handed_out = moment(event)
-        self._count("ids_handed_out")
+    # --- events
 
-    @_on(MemberAdded)
-    def _(self, event: MemberAdded) -> None:
+    def _started(self, event: RebalanceStarted) -> None:
+        if self.open is not None:
+            self.open.outcome = "interrupted" if self.open.outcome == "stabilized" else "lost"
+        reason = event.reason or Reason("", Cause.NOT_TOLD)
+        began = Round(
+            moment(event),
+            event.generation,
+            cause=reason.cause,
+            causers=reason.members,
+            reason=reason.text,
+            client_reason=reason.client,
+            initial=self._empty,
+        )
+        self._begin_rebalance(began, event)
+        self._empty = False
+        self._unstable_since = self._unstable_since or moment(event)
+        self._preparing_since = self._preparing_since or moment(event)
+        for id in reason.members[:NAMES_KEPT]:
+            self._caused(id, reason, event)
+        self._note_generation(event.generation)
+
+    def _caused(self, id: str, reason: Reason, event: RebalanceStarted) -> None:
+        member, round = self.member(id, event), self.rounds[-1]
+        member.caused += 1
+        how = _GONE.get(reason.cause)
+        if how is not None:
+            if not member.gone:
+                self._gone(id, event, how)
+                self.counts[how] += 1
+            (round.left if how == "left" else round.expired).append(id)
+        elif reason.cause == Cause.JOIN:
+            if member.joined is None:
+                member.joined = moment(event)
+                member.instance = member.instance or reason.instance
+                self.counts["joined"] += 1
+            round.joined.append(id)
+        elif reason.cause in (Cause.LEADER_REJOIN, Cause.METADATA_CHANGE):
+            member.used = True
+
+    def _stabilized(self, event: Stabilized) -> None:
+        self._joined_by_all(event, event.members, "stabilized", self.still_awaited)
+        self.largest = max(self.largest, event.members or 0)
+
+    def _emptied(self, event: GroupEmptied) -> None:
+        self._joined_by_all(event, 0, "emptied", ())
+        self._empty = True
+        self._settled(event)
+
+    def _joined_by_all(
+        self,
+        event: Stabilized | GroupEmptied,
+        size: int | None,
+        outcome: str,
+        awaited: tuple[str, ...],
+    ) -> None:
+        """The join phase is over."""
+        round = self._last_round("open") or self._begin(Round(None, event.generation - 1))
+        round.to_generation, round.size, round.outcome = event.generation, size, outcome
+        round.joined_at = moment(event)
+        hold_up(round, self.bursts[-1] if self.bursts else None, awaited)
+        self.counts[outcome] += 1
+        self._note_generation(event.generation)
+        self._joined_up(event)
+
+    def _assigned(self, event: AssignmentReceived) -> None:
+        self._note_generation(event.generation)
+        if event.leader is not None:
+            leader = self.member(event.leader, event)
+            leader.led, leader.used = leader.led + 1, True
+        round = self._last_round("stabilized")
+        if round is None or round.to_generation != event.generation:
+            return
+        round.assigned, round.outcome, round.leader = moment(event), "assigned", event.leader
+        round.size = round.size if round.size is not None else event.members
+        self.counts["assigned"] += 1
+        self._settled(event)
+
+    def _handed_out(self, event: IdHandedOut) -> None:
+        self.member(event.member, event).handed_out = moment(event)
+        self.counts["ids_handed_out"] += 1
+
+    def _added(self, event: MemberAdded) -> None:
         member = self.member(event.member, event)
         member.joined, member.instance = moment(event), event.instance
-        self._count("joined")
+        self.counts["joined"] += 1
         if event.fresh and event.instance is None:
-            self._count("joined_without_id")
-        running = self.rounds[-1] if self.rounds else None
-        if running is not None and running.outcome == "open" and len(running.joined) < NAMES_KEPT:
-            running.joined.append(event.member)
+            self.counts["joined_without_id"] += 1
+        running = self._last_round("open")
+        if running is not None:
+            _note(running.joined, event.member)
 
-    @_on(StaticReplaced)
-    def _(self, event: StaticReplaced) -> None:
+    def _replaced(self, event: StaticReplaced) -> None:
         self._gone(event.old, event, "replaced").instance = event.instance
-        self._count("static_returns")
+        self.counts["static_returns"] += 1
         if event.new is not None:
             new = self.member(event.new, event)
             new.joined, new.instance = moment(event), event.instance
 
-    @_on(MemberLeft)
-    def _(self, event: MemberLeft) -> None:
-        member = self.members.get(event.member)
-        if not (member is not None and member.gone == "left"):
+    def _left(self, event: MemberLeft) -> None:
+        member = self.member(event.member, event)
+        if member.gone != "left":
             self._gone(event.member, event, "never_joined" if event.pending else "left")
-            self._count("pending_left" if event.pending else "left")
-        member = self.members[event.member]
+            self.counts["pending_left" if event.pending else "left"] += 1
         member.client_reason = event.client_reason
         member.instance = member.instance or event.instance
-        running = self.open
-        if (
-            running is not None
-            and event.member not in running.left
-            and len(running.left) < NAMES_KEPT
-        ):
-            running.left.append(event.member)
+        if self.open is not None and event.member not in self.open.left:
+            _note(self.open.left, event.member)
 
-    @_on(MemberExpired)
-    def _(self, event: MemberExpired) -> None:
+    def _expired(self, event: MemberExpired) -> None:
         self._gone(event.member, event, "never_joined" if event.pending else "expired")
-        self._count("pending_expired" if event.pending else "expired")
-        running = self.open
-        if running is not None and len(running.expired) < NAMES_KEPT:
-            running.expired.append(event.member)
+        self.counts["pending_expired" if event.pending else "expired"] += 1
+        if self.open is not None:
+            _note(self.open.expired, event.member)
         if event.pending:
             return
         if self._burst is None or (elapsed(self._burst.last, moment(event)) or 0) > 1000:
@@ -367,76 +319,78 @@ class Timeline:
             if len(self.bursts) < ROUNDS_KEPT:
                 self.bursts.append(self._burst)
         self._burst.last, self._burst.count = moment(event), self._burst.count + 1
-        if len(self._burst.members) < NAMES_KEPT:
-            self._burst.members.append(event.member)
+        _note(self._burst.members, event.member)
 
-    @_on(NotRejoined)
-    def _(self, event: NotRejoined) -> None:
-        running = self.open
+    def _not_rejoined(self, event: NotRejoined) -> None:
         for id in event.members:
             self._gone(id, event, "not_rejoined")
-        self._count("not_rejoined", len(event.members))
-        self._count("rounds_ended_by_timeout")
-        if running is not None:
-            running.not_rejoined = list(event.members[:NAMES_KEPT])
+        self.counts["not_rejoined"] += len(event.members)
+        self.counts["rounds_ended_by_timeout"] += 1
+        if self.open is not None:
+            self.open.not_rejoined = list(event.members[:NAMES_KEPT])
 
-    @_on(NotSynced)
-    def _(self, event: NotSynced) -> None:
+    def _not_synced(self, event: NotSynced) -> None:
         for id in event.members:
             self._gone(id, event, "not_synced")
-        self._count("not_synced", len(event.members))
+        self.counts["not_synced"] += len(event.members)
 
-    @_on(MemberLoaded)
-    def _(self, event: MemberLoaded) -> None:
+    def _member_loaded(self, event: MemberLoaded) -> None:
         if event.generation is None:
             self.member(event.member, event).instance = event.instance
 
-    @_on(GroupLoaded)
-    def _(self, event: GroupLoaded) -> None:
-        self._count("loaded")
-        self._forget_open(event)
+    def _moved(self, event: GroupLoaded | GroupUnloaded) -> None:
+        self.counts["loaded" if isinstance(event, GroupLoaded) else "unloaded"] += 1
+        self.interrupted(event)
 
-    @_on(GroupUnloaded)
-    def _(self, event: GroupUnloaded) -> None:
-        self._count("unloaded")
-        self._forget_open(event)
-
-    def interrupted(self, event: Event) -> None:
-        """The coordinator stopped or started: what was under way is not finished here."""
-        self._forget_open(event)
-
-    def _forget_open(self, event: Event) -> None:
-        running = self.open
-        if running is not None:
-            running.outcome = "lost"
-        self._joined_up(event)
-        self._settled(event)
-
-    @_on(OtherProtocol)
-    def _(self, event: OtherProtocol) -> None:
+    def _other(self, event: OtherProtocol) -> None:
         if event.member is not None:
-            member = self.member(event.member, event)
-            if event.what == "joined" or event.what == "rejoined":
-                member.joined = moment(event)
-                member.gone, member.ended = "", None
-                self._count("joined")
-                if event.what == "rejoined" and event.detail:
-                    self._gone(event.detail, event, "replaced")
-            elif event.what in ("left", "fenced", "away"):
-                self._gone(event.member, event, "expired" if event.what == "fenced" else event.what)
-                self._count("expired" if event.what == "fenced" else event.what)
-        if (
-            event.epoch is not None
-            and event.what in ("epoch", "target")
-            and len(self.epochs) < ROUNDS_KEPT
-        ):
+            self._other_member(event, event.member)
+        epochs = event.what in ("epoch", "target") and len(self.epochs) < ROUNDS_KEPT
+        if event.epoch is not None and epochs:
             self.epochs.append((event.epoch, moment(event), event.what))
         began = self._story.observe(event, self.rounds[-1] if self.rounds else None)
         if began is not None:
-            self._begin(began)
-            self.causes[began.cause.value] = self.causes.get(began.cause.value, 0) + 1
-            self._count("rebalances")
-            if event.time is not None:
-                self.starts.append(event.time)
+            self._begin_rebalance(began, event)
             for id in began.causers:
                 self.member(id, event).caused += 1
+
+    def _other_member(self, event: OtherProtocol, id: str) -> None:
+        member = self.member(id, event)
+        if event.what in ("joined", "rejoined"):
+            member.joined, member.gone, member.ended = moment(event), "", None
+            self.counts["joined"] += 1
+            if event.what == "rejoined" and event.detail:
+                self._gone(event.detail, event, "replaced")
+        elif event.what in ("left", "fenced", "away"):
+            how = "expired" if event.what == "fenced" else event.what
+            self._gone(id, event, how)
+            self.counts[how] += 1
+
+
+def _note(names: list[str], id: str) -> None:
+    if len(names) < NAMES_KEPT:
+        names.append(id)
+
+
+_GONE = {
+    Cause.LEAVE: "left",
+    Cause.SESSION_EXPIRED: "expired",
+    Cause.SYNC_TIMEOUT: "not_synced",
+}
+_HANDLERS: dict[type[Event], Callable[[Timeline, Any], None]] = {
+    RebalanceStarted: Timeline._started,
+    Stabilized: Timeline._stabilized,
+    GroupEmptied: Timeline._emptied,
+    AssignmentReceived: Timeline._assigned,
+    IdHandedOut: Timeline._handed_out,
+    MemberAdded: Timeline._added,
+    StaticReplaced: Timeline._replaced,
+    MemberLeft: Timeline._left,
+    MemberExpired: Timeline._expired,
+    NotRejoined: Timeline._not_rejoined,
+    NotSynced: Timeline._not_synced,
+    MemberLoaded: Timeline._member_loaded,
+    GroupLoaded: Timeline._moved,
+    GroupUnloaded: Timeline._moved,
+    OtherProtocol: Timeline._other,
+}
