@@ -1,10 +1,10 @@
-"""Who held up a round: for whom its members waited, as far as the lines of the log tell."""
+"""Who held up a round: for whom its members waited, as far as the log tells."""
 
 from __future__ import annotations
 
 from attrs import define
 
-from groupcheck.traces.events import MemberAdded, MemberExpired, MemberLeft, RebalanceStarted
+from groupcheck.traces.events import Event, MemberAdded, MemberExpired, MemberLeft, RebalanceStarted
 from groupcheck.traces.moments import Moment, Round, elapsed, moment
 
 AT_ONCE_MS = 50
@@ -14,8 +14,8 @@ MOST_CANDIDATES = 5
 
 @define
 class Burst:
-    """Members that expired together: their timers were armed at one moment, and nothing was heard
-    of them since.
+    """Members that expired together: their timers were armed at one moment, and no sign of life
+    came from them after it.
     """
 
     first: Moment
@@ -25,43 +25,36 @@ class Burst:
 
 
 def hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None:
-    """Who came last, or for whom the round waited in vain, as far as the lines since its start
-    tell.
+    """Notes for whom the round waited: who joined last, or who never came, as far as the lines since
+    the round's beginning tell. `burst`: the last members that expired; `awaited`: the members that
+    had not visibly joined.
     """
-    last = (
-        round.last
-        if round.last is not None
-        and (elapsed(moment(round.last), round.joined_at) or 0) <= AT_ONCE_MS
-        else None
-    )
-    if round.not_rejoined:
-        round.held_up_by, round.waited_for = (
-            tuple(round.not_rejoined),
-            "did not rejoin until the rebalance timeout",
-        )
-    elif isinstance(last, MemberExpired):
-        together = burst is not None and burst.last.line == last.line
-        round.held_up_by = (
-            tuple(burst.members) if burst is not None and together else (last.member,)
-        )
-        round.waited_for = (
-            "never joined, until the session timeout"
-            if last.pending
-            else "gone, until the session timeout"
-        )
-    elif isinstance(last, MemberLeft):
-        round.held_up_by, round.waited_for = (last.member,), "left instead of joining"
-    elif isinstance(last, MemberAdded):
-        round.held_up_by, round.waited_for = (last.member,), "joined last"
-    elif isinstance(last, RebalanceStarted) and not awaited:
-        round.waited_for = "nobody"
-    elif round.initial:
-        round.waited_for = "the initial delay"
-    elif 0 < len(awaited) <= MOST_CANDIDATES:
-        round.held_up_by, round.waited_for = (
-            awaited,
-            "joined last" if len(awaited) == 1 else "one of them joined last",
-        )
-    else:
-        round.waited_for = "not shown (the JoinGroup of a member that the group knew)"
+    last = round.last
+    if last is not None and (elapsed(moment(last), round.joined_at) or 0) > AT_ONCE_MS:
+        last = None
+    round.held_up_by, round.waited_for = _held_up(round, last, burst, awaited)
     round.last = None
+
+
+def _held_up(
+    round: Round, last: Event | None, burst: Burst | None, awaited: tuple[str, ...]
+) -> tuple[tuple[str, ...], str]:
+    match last:
+        case _ if round.not_rejoined:
+            return tuple(round.not_rejoined), "did not rejoin until the rebalance timeout"
+        case MemberExpired():
+            together = burst is not None and burst.last.line == last.line
+            gone = tuple(burst.members) if burst is not None and together else (last.member,)
+            how = "never joined" if last.pending else "gone"
+            return gone, f"{how}, until the session timeout"
+        case MemberLeft():
+            return (last.member,), "left instead of joining"
+        case MemberAdded():
+            return (last.member,), "joined last"
+        case RebalanceStarted() if not awaited:
+            return (), "nobody"
+    if round.initial:
+        return (), "the initial delay"
+    if 0 < len(awaited) <= MOST_CANDIDATES:
+        return awaited, "joined last" if len(awaited) == 1 else "one of them joined last"
+    return (), "not shown (the JoinGroup of a member that the group knew)"
