@@ -21,12 +21,15 @@ import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from attrs import define
+from attrs import Factory, define
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.shipped import located
 
 LINE_CAP = 1 << 20
+SAMPLES, SAMPLE_CHARS = 20, 500
+JITTER_MS = 1000
+"""Lines of several threads may be a little out of order; more than this is reported."""
 _BLOCK = 1 << 16
 _GZIP = b"\x1f\x8b"
 _GZIP_BITS = 31
@@ -94,6 +97,40 @@ class Notes:
             )
         else:
             self.torn = f"the file is not read from line {self.lines + 1} on: {why}"
+
+
+@define
+class Log:
+    """One log file with its tallies, which are complete when all of it has been read."""
+
+    path: str
+    # The file if it is open already.
+    stream: BinaryIO | None = None
+    notes: Notes = Factory(Notes)
+    # Lines that a coordinator, or the request logger, wrote: those that some version is known to
+    # print, and those that none is.
+    understood: int = 0
+    strange: int = 0
+    # (number, text) of the first strange lines.
+    samples: list[tuple[int, str]] = Factory(list)
+    # How often timestamps ran backwards, and the first line where they did.
+    backwards: int = 0
+    first_backwards: int = 0
+
+    def opened(self) -> BinaryIO:
+        """The file. Raises `TraceError` if it cannot be read."""
+        return self.stream or open_log(self.path)
+
+    def note_strange(self, number: int, text: str) -> None:
+        """Counts a line that no version is known to print."""
+        self.strange += 1
+        if len(self.samples) < SAMPLES:
+            self.samples.append((number, text))
+
+    def note_backwards(self, line: int) -> None:
+        """Counts a line that is older than the one before it."""
+        self.backwards += 1
+        self.first_backwards = self.first_backwards or line
 
 
 def open_log(path: str) -> BinaryIO:

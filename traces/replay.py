@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from attrs import Factory, define
 
-from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, Kind
+from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.traces import formats
 from groupcheck.traces.broker.log import Broker, BrokerLog
 from groupcheck.traces.broker.trail import Room, Trail
@@ -28,8 +28,7 @@ from groupcheck.traces.events import (
 )
 from groupcheck.traces.exchanges import Exchange
 from groupcheck.traces.reading import ALTERED, TraceError, beginning, open_log
-from groupcheck.traces.repeated import left_out_note
-from groupcheck.traces.report import RANK, Anomaly, FileReport
+from groupcheck.traces.report import Anomaly, FileReport, file_report
 from groupcheck.traces.requests.log import RequestLog
 from groupcheck.traces.requests.replay import replay_requests
 
@@ -192,95 +191,42 @@ def _not_replayed(path: str, name: str, lines: int) -> FileReport:
 
 def _report(replay: Replay, forced: str | None) -> FileReport:
     log = replay.log
-    doubts, notes = _doubts(log)
+    doubts = _doubts(log)
     groups = tuple(
         trail.report(doubts, log.brokers[trail.broker].kinds)
         for trail in sorted(
             replay.trails.values(), key=lambda t: (t.group, -1 if t.broker is None else t.broker)
         )
     )
-    if replay.too_many:
-        notes.append(
-            f"more than {GROUPS_KEPT} groups: {replay.too_many} lines of further ones were left out"
-        )
-    if not groups:
-        verdict: Kind = UNKNOWN
-        reason = (
-            f"no line about the group {replay.only!r}"
-            if replay.only is not None
-            else "the coordinator's lines name no group"
-        )
-    else:
-        decisive = max(groups, key=lambda g: RANK[g.verdict])
-        verdict, reason = (
-            decisive.verdict,
-            (
-                f"group {decisive.group}: {decisive.reason}"
-                if decisive.verdict != HOLDS
-                else "every line is explained"
-            ),
-        )
-    if verdict == HOLDS and (log.strange or replay.too_many):
-        verdict, reason = (
-            UNKNOWN,
-            (
-                f"{log.strange + replay.too_many:,} of the coordinator's lines were not followed;"
-                " all others are explained"
-            ),
-        )
-    if verdict == HOLDS and log.notes.torn:
-        verdict, reason = UNKNOWN, f"{log.notes.torn}; every line that was read is explained"
-    anomalies = list(replay.anomalies)
-    if log.backwards:
-        anomalies.append(
-            Anomaly(
-                "out_of_order",
-                log.first_backwards,
-                f"timestamps run backwards {log.backwards} times; lines are taken as they stand",
-            )
-        )
+    nothing = (
+        f"no line about the group {replay.only!r}"
+        if replay.only is not None
+        else "the coordinator's lines name no group"
+    )
     versions = tuple(
         f"broker {number if number is not None else '?'}: {b.versions}"
         for number, b in log.brokers.items()
     )
-    foreign = log.notes.lines - log.understood - log.strange
-    return FileReport(
-        path=log.path,
-        format=forced or log.format or formats.UNKNOWN_FORMAT,
-        verdict=verdict,
-        reason=reason,
-        lines=log.notes.lines,
-        understood=log.understood,
-        foreign=foreign,
-        strange=log.strange,
-        samples=tuple(log.samples),
+    return file_report(
+        log,
+        forced or log.format or formats.UNKNOWN_FORMAT,
+        groups,
+        nothing=nothing,
+        too_many=replay.too_many,
+        repeated=log.once.left_out,
         versions=versions,
-        notes=tuple(notes),
-        groups=groups,
-        anomalies=tuple(anomalies),
+        anomalies=replay.anomalies,
     )
 
 
-def _doubts(log: BrokerLog) -> tuple[str, list[str]]:
-    """What makes the file as a whole doubtful: a sentence for verdicts (empty: nothing), and notes
-    for the reader.
-    """
-    notes, doubts = [text for text in (log.notes.torn, log.notes.beyond) if text], []
-    if log.notes.altered:
-        doubts.append(ALTERED)
-    if log.once.left_out:
-        notes.append(left_out_note(log.once.left_out))
-        if log.once.kept:
-            doubts.append(
-                "lines of this log stand twice where it is not clear whether two appenders wrote"
-                " them"
-            )
-    if log.notes.cut:
-        notes.append(f"{log.notes.cut} lines are longer than a million characters and were cut")
-        doubts.append("some lines were too long to be read whole")
-    if log.notes.undecodable:
-        notes.append(f"{log.notes.undecodable} lines are not valid UTF-8")
-    if log.strange:
-        notes.append(f"{log.strange} lines of a coordinator are not known from any version")
-        doubts.append(f"{log.strange} lines of the coordinator were not understood")
-    return "; ".join(doubts), notes
+def _doubts(log: BrokerLog) -> str:
+    """What makes the file as a whole doubtful; empty if nothing does."""
+    doubts = {
+        ALTERED: log.notes.altered,
+        "lines of this log stand twice where it is not clear whether two appenders wrote them": (
+            log.once.left_out and log.once.kept
+        ),
+        "some lines were too long to be read whole": log.notes.cut,
+        f"{log.strange} lines of the coordinator were not understood": log.strange,
+    }
+    return "; ".join(text for text, so in doubts.items() if so)

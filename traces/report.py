@@ -1,4 +1,4 @@
-"""What a replay answers: one report a file, one a group, as plain values."""
+"""The result of a replay as plain values: a report for each file and for each group."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from attrs import Factory, frozen
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.traces.facts import RequestFacts
 from groupcheck.traces.owners import Owners
+from groupcheck.traces.reading import Log
+from groupcheck.traces.repeated import left_out_note
 from groupcheck.traces.timeline import Timeline
 
 RANK = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
@@ -16,31 +18,31 @@ RANK = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
 
 @frozen
 class Anomaly:
-    """Something worth a look. `kind` is a word for scripts, `text` a sentence, `line` where it
-    shows first (0: nowhere in particular).
-    """
+    """Something that is worth a look."""
 
+    # A word for scripts; `anomaly_kinds` lists them.
     kind: str
+    # The line where it shows first; 0 if it belongs to no line.
     line: int
+    # A sentence.
     text: str
     evidence: tuple[str, ...] = ()
 
 
 @frozen
 class Unexplained:
-    """A line that no world of the model explains.
-
-    `skips`: the generation runs ahead, as when lines are missing. `lost`: kinds of lines (names of
-    events) that would explain it, were they missing. `assumed`: the log has no line of those kinds
-    at all, so they are taken for filtered out.
-    """
+    """A line that no world of the model explains."""
 
     line: int
     text: str
+    # Why it does not fit, and what was possible instead.
     why: str
     possible: str
+    # The generation runs ahead, as when lines are missing.
     skips: bool
+    # Kinds of lines (names of events) that would explain it if they were missing.
     lost: tuple[str, ...] = ()
+    # The log has no line of those kinds at all, so they are assumed to be filtered out.
     assumed: bool = False
 
 
@@ -49,7 +51,7 @@ class Requests:
     """What a request log adds to the report of a group."""
 
     facts: RequestFacts
-    # Who believed to own what.
+    # Which member believed that it owned what.
     owners: Owners
     # How many answers were judged.
     judged: int
@@ -57,34 +59,32 @@ class Requests:
 
 @frozen
 class GroupReport:
-    """One group on one coordinator. `coordinator` is the broker's id, None if the log does not
-    tell.
-
-    `protocol`: classic, consumer, share or streams; a request log also tells cooperative, static,
-    and the protocol type of what is no consumer.
-    `requests`: of a request log.
-    """
+    """One group on one coordinator."""
 
     group: str
+    # The broker's id; None if the log does not show it.
     coordinator: int | None
+    # classic, consumer, share or streams; in a request log also cooperative, static, or the
+    # protocol type of a group that is not made of consumers.
     protocol: str
     verdict: Kind
     reason: str
     timeline: Timeline
     anomalies: tuple[Anomaly, ...]
     unexplained: tuple[Unexplained, ...]
+    # How many lines are not explained; how many are, if filtered lines are assumed.
     unexplained_count: int
     assumed_count: int
     lines: int
+    # What the beginning of the log leaves open.
     begins: str
+    # Of a request log only.
     requests: Requests | None = None
 
 
 @frozen
 class FileReport:
-    """One file. `foreign`: lines that no coordinator wrote; `strange`: lines of a coordinator that
-    no version is known to print, `samples` of them.
-    """
+    """One file."""
 
     path: str
     format: str
@@ -92,7 +92,9 @@ class FileReport:
     reason: str
     lines: int
     understood: int
+    # Lines that no coordinator wrote.
     foreign: int
+    # Lines of a coordinator that no version is known to print, and (number, text) of the first.
     strange: int
     samples: tuple[tuple[int, str], ...] = ()
     versions: tuple[str, ...] = ()
@@ -101,11 +103,67 @@ class FileReport:
     anomalies: tuple[Anomaly, ...] = Factory(tuple)
 
 
+def file_report(
+    log: Log,
+    format: str,
+    groups: tuple[GroupReport, ...],
+    *,
+    nothing: str,
+    too_many: int,
+    repeated: int,
+    versions: tuple[str, ...] = (),
+    anomalies: Sequence[Anomaly] = (),
+) -> FileReport:
+    """The report of a log that has been read to its end. `nothing`: why there may be no groups;
+    `too_many`: lines about groups beyond the limit; `repeated`: lines that were left out as
+    repetitions.
+    """
+    notes = log.notes
+    verdict, reason = _verdict(log, groups, too_many) if groups else (UNKNOWN, nothing)
+    told = {
+        notes.torn: bool(notes.torn),
+        notes.beyond: bool(notes.beyond),
+        left_out_note(repeated): repeated,
+        f"{notes.cut} lines are longer than a million characters and were cut": notes.cut,
+        f"{notes.undecodable} lines are not valid UTF-8": notes.undecodable,
+        f"{log.strange} lines were not understood": log.strange,
+        f"{too_many} lines about more groups than can be followed were left out": too_many,
+    }
+    backwards = Anomaly(
+        "out_of_order", log.first_backwards, f"timestamps run backwards {log.backwards} times"
+    )
+    return FileReport(
+        path=log.path,
+        format=format,
+        verdict=verdict,
+        reason=reason,
+        lines=notes.lines,
+        understood=log.understood,
+        foreign=notes.lines - log.understood - log.strange,
+        strange=log.strange,
+        samples=tuple(log.samples),
+        versions=versions,
+        notes=tuple(text for text, so in told.items() if so),
+        groups=groups,
+        anomalies=(*anomalies, *([backwards] if log.backwards else ())),
+    )
+
+
+def _verdict(log: Log, groups: Sequence[GroupReport], too_many: int) -> tuple[Kind, str]:
+    decisive = max(groups, key=lambda g: RANK[g.verdict])
+    if decisive.verdict != HOLDS:
+        return decisive.verdict, f"group {decisive.group}: {decisive.reason}"
+    if log.strange or too_many:
+        lost = f"{log.strange + too_many:,} of its lines were not followed"
+        return UNKNOWN, f"{lost}; all others are explained"
+    if log.notes.torn:
+        return UNKNOWN, f"{log.notes.torn}; everything that was read is explained"
+    return HOLDS, decisive.reason
+
+
 def worst_of(reports: Sequence[FileReport]) -> tuple[Kind, str]:
-    """The worst verdict of several files with its reason; unknown if there is none."""
-    worst = max(reports, key=lambda r: RANK[r.verdict], default=None)
-    if worst is None:
-        return UNKNOWN, "no file was given"
+    """The worst verdict of one or more files, with its reason."""
+    worst = max(reports, key=lambda r: RANK[r.verdict])
     return worst.verdict, (
         f"{worst.path}: {worst.reason}"
         if len(reports) > 1 and worst.verdict != HOLDS

@@ -19,7 +19,7 @@ from groupcheck.traces.broker.worlds import Printing
 from groupcheck.traces.envelope import coordinator_sentence
 from groupcheck.traces.events import Event, MemberAdded, Noted
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
-from groupcheck.traces.reading import Notes, open_log, read_lines
+from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log, read_lines
 from groupcheck.traces.repeated import Line, Once
 
 _NEEDLES = (
@@ -32,10 +32,6 @@ _NEEDLES = (
     b"Static member ",
     b"Request memberId=",
 )
-SAMPLES = 20
-JITTER_MS = 1000
-"""Lines of several threads may stand a little out of order; more than this is reported."""
-SAMPLE_CHARS = 500
 
 
 @define
@@ -108,19 +104,12 @@ class _Read:
 
 
 @define
-class BrokerLog:
-    """One file's stream of events, and its tallies (complete when the stream has ended)."""
+class BrokerLog(Log):
+    """A coordinator's log as a stream of events."""
 
-    path: str
-    stream: BinaryIO | None = None
-    notes: Notes = Factory(Notes)
-    understood: int = 0
-    strange: int = 0
-    samples: list[tuple[int, str]] = Factory(list)
+    # Lines of the old and of the new coordinator.
     scala_lines: int = 0
     java_lines: int = 0
-    backwards: int = 0
-    first_backwards: int = 0
     brokers: dict[int | None, Broker] = Factory(dict)
     once: Once[_Read] = Factory(Once)
 
@@ -128,7 +117,7 @@ class BrokerLog:
         """Every event with the sentence that it was read from. Raises `TraceError` if the file
         cannot be read.
         """
-        with self.stream or open_log(self.path) as stream:
+        with self.opened() as stream:
             for read in self.once.of(self._understood(stream)):
                 self._tally(read.row, read.event, read.java)
                 yield read.event, read.text
@@ -142,7 +131,7 @@ class BrokerLog:
             found = (JAVA if sentence.java else SCALA).find(sentence.text)
             if found is None:
                 if sentence.broker is not None:
-                    self._strange(number, sentence.text)
+                    self.note_strange(number, sentence.text[:SAMPLE_CHARS])
                 continue
             broker = sentence.broker if sentence.broker is not None else broker
             row, fields = found
@@ -156,11 +145,6 @@ class BrokerLog:
                 len(sentence.text),
             )
 
-    def _strange(self, number: int, text: str) -> None:
-        self.strange += 1
-        if len(self.samples) < SAMPLES:
-            self.samples.append((number, text[:SAMPLE_CHARS]))
-
     def _tally(self, row: Row, event: Event, java: bool) -> None:
         if java:
             self.java_lines += 1
@@ -173,8 +157,7 @@ class BrokerLog:
             broker.saw(row, event, java)
         if event.time is not None:
             if broker.last_time is not None and event.time < broker.last_time - JITTER_MS:
-                self.backwards += 1
-                self.first_backwards = self.first_backwards or event.line
+                self.note_backwards(event.line)
             broker.last_time = event.time
 
     @property

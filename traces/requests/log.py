@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from heapq import heappop, heappush
-from typing import BinaryIO
 
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.exchanges import Exchange, JoinExchange
-from groupcheck.traces.reading import Notes, open_log, read_lines
+from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log, read_lines
 from groupcheck.traces.repeated import WINDOW
 from groupcheck.traces.requests.line import MARK, NotUnderstood, exchanges
 
@@ -23,39 +22,30 @@ LEAST_HELD_MS = 900_000.0
 MOST_HELD_MS = 1_800_000.0
 MOST_HELD = 50_000
 MOST_HELD_CHARS = 64_000_000
-SAMPLES, SAMPLE_CHARS = 20, 500
-JITTER_MS = 1000
-"""Lines of several network threads may stand a little out of order; more than this is reported."""
 
 
 @define
-class RequestLog:
-    """One file's exchanges, and its tallies (complete when the stream has ended). `late`: exchanges
-    that came after their turn.
-    """
+class RequestLog(Log):
+    """A request log as a stream of exchanges."""
 
-    path: str
-    stream: BinaryIO | None = None
-    notes: Notes = Factory(Notes)
-    understood: int = 0
-    foreign: int = 0
-    strange: int = 0
+    # Exchanges that came after their turn.
     late: int = 0
-    backwards: int = 0
-    first_backwards: int = 0
-    samples: list[tuple[int, str]] = Factory(list)
-    requests: dict[str, int] = Factory(dict)
+    # Lines that stood here a few lines before.
     left_out: int = 0
     _last: dict[Hashable, None] = Factory(dict)
+    # (began, line, place in its line, exchange), a heap.
     _held: list[tuple[float, int, int, Exchange]] = Factory(list)
+    # The characters of the lines that are held.
     _chars: int = 0
+    # The time of the latest line.
     _latest: float = float("-inf")
+    # Every exchange that began before this moment has been given, unless it was late.
     _given_up_to: float = float("-inf")
     _hold_ms: float = LEAST_HELD_MS
 
     def exchanges(self) -> Iterator[Exchange]:
         """Every exchange of a group API. Raises `TraceError` if the file cannot be read."""
-        with self.stream or open_log(self.path) as stream:
+        with self.opened() as stream:
             for number, line in read_lines(stream, self.notes, (MARK.encode(),)):
                 self._take(number, line)
                 while self._held and (
@@ -71,12 +61,9 @@ class RequestLog:
         try:
             found = exchanges(number, line)
         except NotUnderstood as why:
-            self.strange += 1
-            if len(self.samples) < SAMPLES:
-                self.samples.append((number, f"{why}: {line[:SAMPLE_CHARS]}"))
+            self.note_strange(number, f"{why}: {line[:SAMPLE_CHARS]}")
             return
         if found is None:
-            self.foreign += 1
             return
         self.understood += 1
         if found and self._repeats(found):
@@ -111,10 +98,8 @@ class RequestLog:
         return False
 
     def _tally(self, e: Exchange) -> None:
-        self.requests[e.api] = self.requests.get(e.api, 0) + 1
         if e.answered < self._latest - JITTER_MS:
-            self.backwards += 1
-            self.first_backwards = self.first_backwards or e.line
+            self.note_backwards(e.line)
         self._latest = max(self._latest, float(e.answered))
         if isinstance(e, JoinExchange):
             self._hold_ms = min(

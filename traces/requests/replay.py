@@ -28,8 +28,14 @@ from groupcheck.traces.facts import RequestFacts
 from groupcheck.traces.moments import Moment
 from groupcheck.traces.owners import Owners, Zombie
 from groupcheck.traces.reading import ALTERED
-from groupcheck.traces.repeated import left_out_note
-from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport, Requests, Unexplained
+from groupcheck.traces.report import (
+    Anomaly,
+    FileReport,
+    GroupReport,
+    Requests,
+    Unexplained,
+    file_report,
+)
 from groupcheck.traces.requests.follow import Follower
 from groupcheck.traces.requests.log import RequestLog
 from groupcheck.traces.requests.refused import Refused
@@ -304,118 +310,48 @@ def _zombie(z: Zombie) -> Anomaly:
     )
 
 
-@define
-class RequestReplay:
-    """One file under replay."""
-
-    log: RequestLog
-    only: str | None = None
-    seen: Callable[[Exchange, str], None] | None = None
-    trails: dict[str, RequestTrail] = Factory(dict)
-    too_many: int = 0
-
-    def run(self) -> None:
-        """Reads the file to its end."""
-        for e in self.log.exchanges():
-            if self.seen is not None:
-                self.seen(e, "")
-            if self.only is not None and e.group != self.only:
-                continue
-            trail = self.trails.get(e.group)
-            if trail is None:
-                if len(self.trails) >= GROUPS_KEPT:
-                    self.too_many += 1
-                    continue
-                trail = self.trails[e.group] = RequestTrail.of(e.group)
-            trail.observe(e)
-
-    def report(self) -> FileReport:
-        """The whole answer."""
-        log = self.log
-        notes = [text for text in (log.notes.torn, log.notes.beyond, *self._notes()) if text]
-        doubts = self._doubts()
-        groups = tuple(self.trails[name].report(doubts) for name in sorted(self.trails))
-        verdict, reason = self._verdict(groups)
-        anomalies: tuple[Anomaly, ...] = ()
-        if log.backwards:
-            text = f"timestamps run backwards {log.backwards} times"
-            anomalies = (Anomaly("out_of_order", log.first_backwards, text),)
-        foreign = log.notes.lines - log.understood - log.strange
-        return FileReport(
-            path=log.path,
-            format=formats.REQUEST_LOG,
-            verdict=verdict,
-            reason=reason,
-            lines=log.notes.lines,
-            understood=log.understood,
-            foreign=foreign,
-            strange=log.strange,
-            samples=tuple(log.samples),
-            versions=(),
-            notes=tuple(notes),
-            groups=groups,
-            anomalies=anomalies,
-        )
-
-    def _verdict(self, groups: tuple[GroupReport, ...]) -> tuple[Kind, str]:
-        if not groups:
-            if self.only is not None:
-                return UNKNOWN, f"no request of the group {self.only!r}"
-            return (
-                UNKNOWN,
-                (
-                    "no request of a group API in it; the logger kafka.request.logger must be at"
-                    " DEBUG, on the group's coordinator"
-                ),
-            )
-        decisive = max(groups, key=lambda g: RANK[g.verdict])
-        if decisive.verdict != HOLDS:
-            return decisive.verdict, f"group {decisive.group}: {decisive.reason}"
-        if self.log.strange or self.too_many:
-            return (
-                UNKNOWN,
-                (
-                    f"{self.log.strange + self.too_many:,} requests were not followed; all other"
-                    " answers are explained"
-                ),
-            )
-        if self.log.notes.torn:
-            return UNKNOWN, f"{self.log.notes.torn}; every answer that was read is explained"
-        return HOLDS, decisive.reason
-
-    def _doubts(self) -> str:
-        log = self.log
-        if log.notes.altered:
-            return ALTERED
-        if log.strange:
-            return f"{log.strange} lines of the request log were not understood"
-        if log.late:
-            return f"{log.late} requests stand later in the log than could be waited for"
-        return "its lines are not in the order of their timestamps" if log.backwards else ""
-
-    def _notes(self) -> Iterator[str]:
-        log = self.log
-        if log.left_out:
-            yield left_out_note(log.left_out)
-        if log.notes.cut:
-            yield f"{log.notes.cut} lines are longer than a million characters and were cut"
-        if log.notes.undecodable:
-            yield f"{log.notes.undecodable} lines are not valid UTF-8"
-        if log.strange:
-            yield f"{log.strange} lines of the request log were not understood"
-        if self.too_many:
-            yield (
-                f"more than {GROUPS_KEPT} groups: {self.too_many} requests of further ones were"
-                " left out"
-            )
-
-
 def replay_requests(
     log: RequestLog, group: str | None, seen: Callable[[Exchange, str], None] | None = None
 ) -> FileReport:
-    """Replays one request log; `seen` is told of every exchange. Raises `TraceError` if the file
-    cannot be read.
+    """Replays one request log; `group`: only this one; `seen` is told of every exchange. Raises
+    `TraceError` if the file cannot be read.
     """
-    replay = RequestReplay(log, group, seen)
-    replay.run()
-    return replay.report()
+    trails: dict[str, RequestTrail] = {}
+    too_many = 0
+    for e in log.exchanges():
+        if seen is not None:
+            seen(e, "")
+        if group is not None and e.group != group:
+            continue
+        if e.group not in trails:
+            if len(trails) >= GROUPS_KEPT:
+                too_many += 1
+                continue
+            trails[e.group] = RequestTrail.of(e.group)
+        trails[e.group].observe(e)
+    nothing = (
+        f"no request of the group {group!r}"
+        if group is not None
+        else "no request of a group API in it; the logger kafka.request.logger must be at DEBUG, on"
+        " the group's coordinator"
+    )
+    doubts = _doubts(log)
+    return file_report(
+        log,
+        formats.REQUEST_LOG,
+        tuple(trails[name].report(doubts) for name in sorted(trails)),
+        nothing=nothing,
+        too_many=too_many,
+        repeated=log.left_out,
+    )
+
+
+def _doubts(log: RequestLog) -> str:
+    """What makes the file as a whole doubtful; empty if nothing does."""
+    if log.notes.altered:
+        return ALTERED
+    if log.strange:
+        return f"{log.strange} lines of the request log were not understood"
+    if log.late:
+        return f"{log.late} requests stand later in the log than could be waited for"
+    return "its lines are not in the order of their timestamps" if log.backwards else ""
