@@ -112,7 +112,6 @@ class RequestFacts:
     requests: Counter[str] = Factory(Counter)
     errors: dict[str, Counter[str]] = Factory(dict)
     rewinds: list[Rewind] = Factory(list)
-    rewinds_dropped: int = 0
     generations_dropped: int = 0
     _generations: dict[int, _Open] = Factory(dict)
     _epochs: dict[int, dict[str, int]] = Factory(dict)
@@ -162,15 +161,10 @@ class RequestFacts:
                 continue
             partition = f"{topic}-{number}"
             was, was_by = self._committed.get(partition, (-1, ""))
-            if offset < was:
-                if len(self.rewinds) < REWINDS_KEPT:
-                    self.rewinds.append(
-                        Rewind(
-                            e.answered, e.line, self.group, partition, e.client, offset, was, was_by
-                        )
-                    )
-                else:
-                    self.rewinds_dropped += 1
+            if offset < was and len(self.rewinds) < REWINDS_KEPT:
+                self.rewinds.append(
+                    Rewind(e.answered, e.line, self.group, partition, e.client, offset, was, was_by)
+                )
             if partition in self._committed or len(self._committed) < PARTITIONS_KEPT:
                 self._committed[partition] = (offset, e.client)
 

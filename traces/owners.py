@@ -112,7 +112,6 @@ class Owners:
     zombies: list[Zombie] = Factory(list)
     foreign: list[Foreign] = Factory(list)
     overlaps: list[Overlap] = Factory(list)
-    dropped: int = 0
     opaque: bool = False
     cooperative: bool = False
     _held: dict[str, _Held] = Factory(dict)
@@ -167,7 +166,7 @@ class Owners:
         for member, data in e.assignments:
             for partition in sorted(self._decoded(data)):
                 if partition in given and given[partition] != member:
-                    self._keep(
+                    _keep(
                         self.overlaps,
                         Overlap(e.line, e.generation, partition, (given[partition], member)),
                     )
@@ -212,7 +211,7 @@ class Owners:
             others = [self._owner[p] for p in lost]
             since = min(at for _, _, at in others)
             for p, (_, client, at) in zip(lost, others, strict=True):
-                self._keep(
+                _keep(
                     self.two_owners,
                     TwoOwners(self.group, p, held.client, client, round(at), round(e.given), e.api),
                 )
@@ -231,7 +230,7 @@ class Owners:
                 accepted=accepted,
                 left=held.left,
             )
-            self._keep(self.zombies, zombie)
+            _keep(self.zombies, zombie)
         if refused:
             held.told = True
 
@@ -246,7 +245,7 @@ class Owners:
                 and partition not in held.partitions | held.still
                 and self._named(topic)
             ):
-                self._keep(
+                _keep(
                     self.foreign,
                     Foreign(e.answered, e.line, self.group, partition, e.client, offset),
                 )
@@ -257,8 +256,7 @@ class Owners:
         """
         return any(partition.rpartition("-")[0] == topic for partition in self._owner)
 
-    def _keep(self, kept: list[_Found], one: _Found) -> None:
-        if len(kept) < FOUND_KEPT:
-            kept.append(one)
-        else:
-            self.dropped += 1
+
+def _keep(kept: list[_Found], one: _Found) -> None:
+    if len(kept) < FOUND_KEPT:
+        kept.append(one)

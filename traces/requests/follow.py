@@ -19,19 +19,18 @@ from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS
 from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange, SyncExchange
 from groupcheck.traces.requests.moves import (
-    JUDGED,
     SOON_MS,
     Degree,
+    Lost,
     Moves,
-    TooMany,
     answered_within,
     members_of,
     put,
 )
-from groupcheck.traces.requests.refused import Lost, Refused
-from groupcheck.traces.requests.seats import Full, Seating
+from groupcheck.traces.requests.seats import Seating
 from groupcheck.traces.requests.steps import MOST_MEMBERS, SIZES, Ask, Coordinator
 from groupcheck.traces.requests.story import Entry, Story
+from groupcheck.traces.requests.words import Refused
 from groupcheck.traces.requests.worlds import AWAY, LATENESS_MS, SLACK_MS, Judged, Rules, World
 
 HANDLED_WITHIN_MS = 25.0
@@ -170,17 +169,17 @@ class Follower:
             used |= {
                 self.rules.seating.index(m) for m in members_of(e) if self.rules.seating.knows(m)
             }
-        try:
-            return self.rules.seating.seat(member, used)
-        except Full:
-            larger = next((size for size in SIZES if size > self.rules.seating.size), None)
-            if larger is None:
-                raise Lost(f"more than {MOST_MEMBERS} member ids are known at a time") from None
-            self.rules.coordinator, self.rules.seating.size = Coordinator(larger), larger
-            self.worlds = [
-                evolve(w, memory=self.rules.coordinator.grown(w.memory)) for w in self.worlds
-            ]
-            return self._seat(member, taken)
+        seat = self.rules.seating.seat(member, used)
+        if seat is not None:
+            return seat
+        larger = next((size for size in SIZES if size > self.rules.seating.size), None)
+        if larger is None:
+            raise Lost(f"more than {MOST_MEMBERS} member ids are known at a time")
+        self.rules.coordinator, self.rules.seating.size = Coordinator(larger), larger
+        self.worlds = [
+            evolve(w, memory=self.rules.coordinator.grown(w.memory)) for w in self.worlds
+        ]
+        return self._seat(member, taken)
 
     def _keep_plan(self, e: SyncExchange) -> None:
         plans = self.rules.plans
@@ -212,7 +211,7 @@ class Follower:
                     if before is None or not w.is_open(before)
                 ]
                 after = self._handled(ready, e)
-            except TooMany as why:
+            except Lost as why:
                 self._trouble(str(why))
                 return
             if after:
@@ -227,7 +226,7 @@ class Follower:
             return
         # The request before it on this connection should not have been answered yet, or not so:
         # that one is refused.
-        assert isinstance(blocked, JUDGED)
+        assert isinstance(blocked, Judged)
         parked = all(any(r == blocked.line for _, r in w.parked) for w in self.worlds)
         self._refused(blocked, self.worlds, parked)
         if not self.lost:
@@ -311,14 +310,14 @@ class Follower:
         for degree in Degree:
             try:
                 found = [w for w in self._moved(now, e, degree) if not w.is_open(e.line)]
-            except TooMany as why:
+            except Lost as why:
                 self._trouble(str(why))
                 return
             if found:
                 self.worlds = found
                 del self.rules.open[e.line]
                 return
-        assert isinstance(e, JUDGED)
+        assert isinstance(e, Judged)
         self._refused(e, self.worlds, parked=True)
 
     def _refused(self, e: Judged, worlds: list[World], parked: bool = False) -> None:

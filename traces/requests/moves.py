@@ -16,17 +16,17 @@ from attrs import define, evolve
 
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
-from groupcheck.traces.exchanges import (
-    CommitExchange,
-    Exchange,
-    HeartbeatExchange,
-    JoinExchange,
-    LeaveExchange,
-    SyncExchange,
+from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
+from groupcheck.traces.requests.worlds import (
+    GONE,
+    LATENESS_MS,
+    PATIENT_MS,
+    SLACK_MS,
+    Judged,
+    Rules,
+    World,
 )
-from groupcheck.traces.requests.worlds import GONE, LATENESS_MS, PATIENT_MS, SLACK_MS, Rules, World
 
-JUDGED = (JoinExchange, SyncExchange, HeartbeatExchange, LeaveExchange, CommitExchange)
 MOST_WORLDS = 2000
 NEW_MEMBER_MS = 300_000.0
 SOON_MS = 25.0
@@ -40,8 +40,8 @@ class Degree(IntEnum):
     ANYTHING = 2
 
 
-class TooMany(Exception):
-    """More worlds fit than can be carried."""
+class Lost(Exception):
+    """The group cannot be followed from here; the text says why."""
 
 
 def members_of(e: Exchange) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Moves:
         self, worlds: Iterable[World], now: float, e: Exchange, degree: Degree
     ) -> list[World]:
         """The worlds with all that may have happened by now. `e`: what the log shows next. Raises
-        `TooMany`.
+        `Lost`.
         """
         self.rules.lateness = PATIENT_MS if degree == Degree.ANYTHING else LATENESS_MS
         found: dict[World, World] = {}
@@ -79,7 +79,7 @@ class Moves:
                 if new is not None:
                     stack.append(new)
             if len(found) > MOST_WORLDS:
-                raise TooMany(f"more than {MOST_WORLDS:,} possibilities fit")
+                raise Lost(f"more than {MOST_WORLDS:,} possibilities fit")
         return [w for w in found.values() if all(until >= now for _, until in w.waiting)]
 
     def _caught_up(self, w: World, now: float) -> World:
@@ -93,7 +93,7 @@ class Moves:
             and not answered_within(self.rules, w, now + SOON_MS)
         ):
             waiting = self.rules.open[w.waiting[k][0]]
-            assert isinstance(waiting, JUDGED)
+            assert isinstance(waiting, Judged)
             without = evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :]))
             handled = (
                 list(self.rules.handle(without, waiting, now))
@@ -115,7 +115,7 @@ class Moves:
         for k, (request, _) in enumerate(w.waiting):
             waiting = rules.open[request]
             if waiting is not e or now > e.began:
-                assert isinstance(waiting, JUDGED)
+                assert isinstance(waiting, Judged)
                 yield from rules.handle(
                     evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :])), waiting, now
                 )

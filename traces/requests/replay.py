@@ -12,18 +12,11 @@ from collections.abc import Callable, Iterator
 from attrs import Factory, define
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
+from groupcheck.model.protocol.codes import COORDINATOR_NOT_AVAILABLE
 from groupcheck.traces import formats
 from groupcheck.traces.anomalies import find_anomalies, plural, seconds
 from groupcheck.traces.events import Stabilized
-from groupcheck.traces.exchanges import (
-    CommitExchange,
-    EpochExchange,
-    Exchange,
-    HeartbeatExchange,
-    JoinExchange,
-    LeaveExchange,
-    SyncExchange,
-)
+from groupcheck.traces.exchanges import EpochExchange, Exchange, JoinExchange
 from groupcheck.traces.facts import RequestFacts
 from groupcheck.traces.moments import Moment
 from groupcheck.traces.owners import Owners, Zombie
@@ -38,9 +31,9 @@ from groupcheck.traces.report import (
 )
 from groupcheck.traces.requests.follow import Follower
 from groupcheck.traces.requests.log import RequestLog
-from groupcheck.traces.requests.refused import Refused
 from groupcheck.traces.requests.story import Entry
-from groupcheck.traces.requests.words import exchange_text, why_not
+from groupcheck.traces.requests.words import Refused, exchange_text, why_not
+from groupcheck.traces.requests.worlds import AWAY, Judged
 from groupcheck.traces.timeline import Timeline
 
 GROUPS_KEPT = 2000
@@ -50,9 +43,6 @@ MOVED_MS = 300_000.0
 """How long a request that no line shows can have an effect: a round waits for its members for
 max.poll.interval.ms, by default five minutes.
 """
-_JUDGED = (JoinExchange, SyncExchange, HeartbeatExchange, LeaveExchange, CommitExchange)
-AWAY_CODES = frozenset({14, 15, 16})
-MOVED_AWAY = frozenset({14, 16})
 
 
 @define
@@ -60,8 +50,8 @@ class RequestTrail:
     """One group while the file is read."""
 
     group: str
-    facts: RequestFacts
-    owners: Owners
+    facts: RequestFacts = Factory(lambda self: RequestFacts(self.group), takes_self=True)
+    owners: Owners = Factory(lambda self: Owners(self.group), takes_self=True)
     timeline: Timeline = Factory(Timeline)
     unexplained: list[Unexplained] = Factory(list)
     refused: int = 0
@@ -72,10 +62,6 @@ class RequestTrail:
     moved_away: float = float("inf")
     lines: int = 0
     follower: Follower = Factory(lambda self: Follower(self.tell, self.refuse), takes_self=True)
-
-    @classmethod
-    def of(cls, group: str) -> RequestTrail:
-        return cls(group, RequestFacts(group), Owners(group))
 
     def observe(self, e: Exchange) -> None:
         """The next exchange of the group."""
@@ -88,12 +74,12 @@ class RequestTrail:
         self.facts.observe(e)
         self.owners.observe(e)
         self._kind(e)
-        if e.code in AWAY_CODES:
+        if e.code in AWAY:
             self.away_count += 1
             self.away = [*self.away[:1], e]
-            if e.code in MOVED_AWAY:
+            if e.code != COORDINATOR_NOT_AVAILABLE:
                 self.moved_away = min(self.moved_away, e.given)
-        if isinstance(e, _JUDGED) and "static" not in self.protocols:
+        if isinstance(e, Judged) and "static" not in self.protocols:
             self.follower.observe(e)
 
     def _kind(self, e: Exchange) -> None:
@@ -327,7 +313,7 @@ def replay_requests(
             if len(trails) >= GROUPS_KEPT:
                 too_many += 1
                 continue
-            trails[e.group] = RequestTrail.of(e.group)
+            trails[e.group] = RequestTrail(e.group)
         trails[e.group].observe(e)
     nothing = (
         f"no request of the group {group!r}"

@@ -1,4 +1,4 @@
-"""Who sits where: the member ids of a log on the indexes of the model's coordinator."""
+"""Which member id of a log stands for which index of the model's coordinator."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from attrs import Factory, define
 
 @define
 class Life:
-    """What the log says of one member's timers. `sign`: the last sign of life, at the earliest;
-    `parked_since`: of a new member.
-    """
+    """What the log says about one member's timers. Moments are ms since 1970."""
 
     session_ms: float = 0.0
     rebalance_ms: float = 0.0
+    # Its last sign of life, at the earliest.
     sign: float = float("-inf")
+    # Since when the JoinGroup of a new member waits.
     parked_since: float = float("inf")
 
     @property
@@ -24,31 +24,27 @@ class Life:
         return self.sign + self.session_ms
 
 
-class Full(Exception):
-    """More ids at a time than the coordinator has indexes."""
-
-
 @define
 class Seating:
-    """Member id <-> index. An index is given to another id when no world remembers the first one
-    any more.
+    """Member id <-> index. An index goes to another id when no world remembers the first one any
+    more.
     """
 
+    # How many indexes the coordinator has.
     size: int
     lives: dict[str, Life] = Factory(dict)
     _index: dict[str, int] = Factory(dict)
     _names: dict[int, str] = Factory(dict)
 
-    def seat(self, member: str, used: Iterable[int]) -> int:
-        """The index of a member that may be new; `used`: the indexes that mean somebody. Raises
-        `Full`.
+    def seat(self, member: str, used: set[int]) -> int | None:
+        """The index of a member that may be new; None if every index is one of `used`, which stand
+        for somebody.
         """
         if member in self._index:
             return self._index[member]
-        taken = set(used)
-        free = next((i for i in range(self.size) if i not in taken), None)
+        free = next((i for i in range(self.size) if i not in used), None)
         if free is None:
-            raise Full
+            return None
         old = self._names.pop(free, None)
         if old is not None:
             del self._index[old]
@@ -65,12 +61,12 @@ class Seating:
         return self._index[member]
 
     def name(self, index: int) -> str:
-        """Who sits there; empty for nobody."""
+        """The member with that index; empty if there is none."""
         return self._names.get(index, "")
 
     def names_of(self, indexes: Iterable[int]) -> tuple[str, ...]:
         return tuple(self.name(i) for i in sorted(indexes))
 
     def life(self, index: int) -> Life:
-        """The timers of who sits there."""
+        """The timers of the member with that index."""
         return self.lives.get(self.name(index)) or Life()

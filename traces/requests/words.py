@@ -4,6 +4,8 @@ wrong answer breaks.
 
 from __future__ import annotations
 
+from attrs import define
+
 from groupcheck.model.protocol.codes import (
     ILLEGAL_GENERATION,
     NONE,
@@ -19,9 +21,24 @@ from groupcheck.traces.exchanges import (
     LeaveExchange,
     SyncExchange,
 )
-from groupcheck.traces.requests.refused import Refused
+from groupcheck.traces.requests.worlds import Judged
 
 _FENCED = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
+
+
+@define
+class Refused:
+    """An answer that no world gives."""
+
+    e: Judged
+    # What was possible instead.
+    possible: str
+    # The request waited, and no world answers it now.
+    due: bool
+    # The codes with which it could have been answered at once; None: it had to wait.
+    allowed: frozenset[int | None] = frozenset()
+    # The generations that fit.
+    generations: frozenset[int] = frozenset()
 
 
 def asked(e: Exchange) -> str:
