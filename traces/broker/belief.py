@@ -1,12 +1,14 @@
 """What a log tells about a group's members, and what it leaves open.
 
-Ids are sorted into those that are certainly members, those that were handed out and may have joined
-without a line saying so, and members whose ids the log has not shown. The last two are counted by
-intervals. So one belief stands for every set of members that fits; it is never narrower than what
-the coordinator may hold. What cannot fit is answered with a sentence that says why.
+There are ids that are certainly members, ids that were handed out and may have joined without a
+line that says so, and members whose ids the log has not shown. The last two are counted by
+intervals. So one belief stands for every set of members that fits, and it is never narrower than
+what the coordinator may hold. What cannot fit is refused with a sentence that says why.
 """
 
 from __future__ import annotations
+
+from math import inf
 
 from attrs import Factory, define, frozen
 
@@ -14,70 +16,58 @@ GOING = ("NotRejoined", "MemberLeft", "MemberExpired")
 COMING = ("IdHandedOut", "MemberAdded")
 """Kinds of lines (names of events) by which members go, and come."""
 
-Bound = int | None
-"""The upper end of an interval; None: any number."""
-
 
 @frozen
 class Misfit:
-    """Why something cannot be. `lost`: kinds of lines of which one that is missing would explain
-    it.
-    """
+    """Why something cannot be."""
 
     text: str
+    # Kinds of lines; one of them that is missing would explain it.
     lost: tuple[str, ...] = ()
-
-
-def _less(bound: Bound, by: int) -> Bound:
-    return None if bound is None else max(bound - by, 0)
-
-
-def _more(bound: Bound, by: int) -> Bound:
-    return None if bound is None else bound + by
 
 
 @define
 class Belief:
-    """What is known of the members.
+    """What is known about the members. An upper bound of `inf` stands for any number."""
 
-    `inside`: id -> is its JoinGroup certainly parked in the running round. `handed`: ids given out,
-    of which `joined_least` to `joined_most` are members. `others_least`, `others_most`: members
-    without a name. `strangers`: ids handed out before the log begins may still turn up. `static`
-    (id -> instance id) and `dynamic`: the members of which the log tells which they are. `leader`:
-    the leader, where the log tells.
-    `largest`: the largest size printed so far. `peak`: how many there were at most in the running
-    round.
-    """
-
+    # Members: id -> is its JoinGroup certainly parked in the running round?
     inside: dict[str, bool] = Factory(dict)
+    # Ids that were handed out.
     handed: dict[str, None] = Factory(dict)
+    # Members that the log shows to be static (id -> instance id), or dynamic.
     static: dict[str, str] = Factory(dict)
     dynamic: dict[str, None] = Factory(dict)
+    # How many of `handed` are members.
     joined_least: int = 0
     joined_most: int = 0
+    # How many members have no name yet.
     others_least: int = 0
-    others_most: Bound = None
+    others_most: float = inf
+    # Ids that were handed out before the log begins may still appear.
     strangers: bool = True
+    # The leader, if the log shows it.
     leader: str | None = None
+    # The largest size printed so far.
     largest: int = 0
-    peak: Bound = 0
+    # How many members the running round may have had at most.
+    peak: float = 0
 
     def least(self) -> int:
         return len(self.inside) + self.joined_least + self.others_least
 
-    def most(self) -> Bound:
-        return _more(self.others_most, len(self.inside) + self.joined_most)
+    def most(self) -> float:
+        return len(self.inside) + self.joined_most + self.others_most
 
     def size(self) -> str:
         """`3`, `2 to 5` or `2 or more`."""
         least, most = self.least(), self.most()
-        if most is None:
+        if most == inf:
             return f"{least} or more"
         return str(least) if least == most else f"{least} to {most}"
 
     def not_parked(self) -> tuple[str, ...] | None:
-        """The members whose JoinGroup is not known to be parked; None if some are not known."""
-        if self.others_most != 0 or self.joined_most:
+        """The members whose JoinGroup is not known to be parked; None if some have no name."""
+        if self.others_most or self.joined_most:
             return None
         return tuple(id for id, waits in self.inside.items() if not waits)
 
@@ -90,8 +80,8 @@ class Belief:
     def join(
         self, id: str, *, instance: str | None = None, known_ids: bool = True
     ) -> Misfit | None:
-        """A member joins for the first time: its JoinGroup is parked. `known_ids`: the log prints
-        every id that is handed out.
+        """A member joins for the first time, and its JoinGroup is parked. `known_ids`: the log
+        prints every id that is handed out.
         """
         if id in self.inside:
             return Misfit(f"{id} is a member already")
@@ -112,10 +102,8 @@ class Belief:
         del self.handed[id]
         n = len(self.handed)
         if was_member:
-            self.joined_least, self.joined_most = (
-                max(self.joined_least - 1, 0),
-                self.joined_most - 1,
-            )
+            self.joined_least = max(self.joined_least - 1, 0)
+            self.joined_most -= 1
         self.joined_most = min(self.joined_most, n)
         self.joined_least = min(self.joined_least, self.joined_most)
 
@@ -126,16 +114,16 @@ class Belief:
     # --- members are named
 
     def must_be_member(self, id: str) -> Misfit | None:
-        """The log shows that `id` is a member: then it is one from here on, if it can be."""
+        """The log shows that `id` is a member: it is one from here on, if it can be."""
         if id in self.inside:
             return None
         if id in self.handed and self.joined_most > 0:
             self._take_handed(id, was_member=True)
             self.dynamic[id] = None
-        elif self.others_most is None or self.others_most > 0:
+        elif self.others_most > 0:
             self.others_least, self.others_most = (
                 max(self.others_least - 1, 0),
-                _less(self.others_most, 1),
+                self.others_most - 1,
             )
         elif id in self.handed:
             return Misfit(f"{id} has been given its id, but has not joined", COMING)
@@ -179,8 +167,8 @@ class Belief:
         return None
 
     def replace(self, instance: str, old: str, new: str | None) -> Misfit | None:
-        """A static member's id is exchanged; a new id that the line does not name is one of the
-        unnamed members.
+        """A static member gets another id. If the line does not name it, the member is one of those
+        without a name.
         """
         refused = self.must_be_member(old)
         if refused:
@@ -190,7 +178,7 @@ class Belief:
         if self.leader == old:
             self.leader = new
         if new is None:
-            self.others_least, self.others_most = self.others_least + 1, _more(self.others_most, 1)
+            self.others_least, self.others_most = self.others_least + 1, self.others_most + 1
         else:
             self.inside[new] = False
             self.static[new] = instance
@@ -199,28 +187,23 @@ class Belief:
     # --- counts
 
     def sized(self, size: int, *, generation: bool = True) -> Misfit | None:
-        """The log prints the number of members: of a generation, or of a round that is still open
-        (which may hold more than the cap).
+        """The log prints the number of members, of a generation or of a round that is still open
+        (which may have more members than group.max.size allows).
         """
         if generation:
             self.largest = max(self.largest, size)
         most = self.most()
-        if size < self.least() or (most is not None and size > most):
+        if not self.least() <= size <= most:
             return Misfit(
                 f"{size} members are printed, but there are {self.size()}",
                 GOING if size < self.least() else COMING,
             )
         rest = size - len(self.inside)
-        most_joined, most_others = (
-            min(self.joined_most, rest - self.others_least),
-            rest - self.joined_least,
-        )
+        others_most = int(min(self.others_most, rest - self.joined_least))
+        most_joined = min(self.joined_most, rest - self.others_least)
         self.others_least = max(self.others_least, rest - self.joined_most)
-        self.others_most = (
-            most_others if self.others_most is None else min(self.others_most, most_others)
-        )
-        self.joined_least = max(self.joined_least, rest - (self.others_most or 0))
-        self.joined_most = most_joined
+        self.joined_least = max(self.joined_least, rest - others_most)
+        self.others_most, self.joined_most = others_most, most_joined
         if self.joined_least == len(self.handed) and self.handed:
             self.inside.update(dict.fromkeys(self.handed, False))
             self.dynamic.update(self.handed)
@@ -229,39 +212,36 @@ class Belief:
         return None
 
     def uncount(self, *, joins_shown: bool) -> None:
-        """Takes back what the last count told: who it counted is open again."""
+        """Takes back what the last count told: whom it counted is open again."""
         self.joined_least, self.joined_most = 0, 0 if joins_shown else len(self.handed)
         self.others_least = 0
 
     def note_peak(self) -> None:
         """Remembers how many members the running round may have had at most."""
-        most = self.most()
-        self.peak = None if self.peak is None or most is None else max(self.peak, most)
+        self.peak = max(self.peak, self.most())
 
     def capped(self, size: int) -> bool:
         """Can group.max.size (KIP-389) have dropped members that rejoined too late, without a line,
         so that `size` are left?
 
-        A member is only dropped when so many others wait as the cap allows, and the cap is no less
-        than the largest generation seen. Who was dropped is then open.
+        A member is dropped only when as many others wait as the cap allows, and the cap is at least
+        the largest generation seen. Who was dropped is then open.
         """
-        dropped, most = None if self.peak is None else self.peak - self.largest, self.most()
-        if most is not None and size >= most:
+        dropped = self.peak - self.largest
+        if size >= self.most() or size < sum(self.inside.values()):
             return False
-        if size < sum(self.inside.values()) or (
-            dropped is not None and (dropped < 1 or size < self.least() - dropped)
-        ):
+        if dropped < 1 or size < self.least() - dropped:
             return False
         self.forget_unparked()
         self.joined_least = 0
         return True
 
     def forget_unparked(self) -> None:
-        """Members that have not visibly joined the round may have been dropped: they are unnamed
-        members at most.
+        """Members that have not visibly joined the round may have been dropped. If not, they now
+        count as members without a name.
         """
         parked = [id for id, waits in self.inside.items() if waits]
-        self.others_most = _more(self.others_most, len(self.inside) - len(parked))
+        self.others_most += len(self.inside) - len(parked)
         self.others_least = 0
         self.inside = dict.fromkeys(parked, True)
         self.static = {id: i for id, i in self.static.items() if id in self.inside}
@@ -270,18 +250,17 @@ class Belief:
             self.leader = None
 
     def emptied(self) -> None:
-        """Nobody is left; ids that wait to join stay."""
+        """Nobody is left; ids that were handed out stay."""
         self.inside, self.static, self.dynamic, self.leader = {}, {}, {}, None
         self.joined_least = self.joined_most = self.others_least = self.others_most = 0
 
-    def loaded(self, size: Bound) -> None:
-        """The group's record has been loaded: ids that were only handed out are forgotten."""
+    def loaded(self, size: int | None) -> None:
+        """The group's record has been loaded: ids that were only handed out are forgotten. `size`:
+        the number of members, if the log prints it.
+        """
         self.emptied()
         self.handed, self.strangers, self.largest = {}, False, 0
-        if size is None:
-            self.others_most = None
-        else:
-            self.others_least = self.others_most = size
+        self.others_least, self.others_most = (0, inf) if size is None else (size, size)
 
     def name_loaded(self, id: str, instance: str | None) -> None:
         """The name of a loaded member."""

@@ -7,6 +7,7 @@ GroupCoordinator.scala alike.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from groupcheck.model.protocol.classic.group import Phase
@@ -57,7 +58,7 @@ def rebalance_started(g: GroupWorlds, event: RebalanceStarted) -> Misfit | None:
         for id in reason.members:
             g.belief.park(id)
     if not g.printing.ids or (g.belief.strangers and not g.printing.joins):
-        g.belief.others_most = None
+        g.belief.others_most = inf
     return None
 
 
