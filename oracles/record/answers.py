@@ -1,14 +1,15 @@
-"""What the request log says by itself: who asked what, what was refused, who joined which
+"""What the request log says by itself: who asked for what, what was refused, who joined which
 generation, what was committed.
 
-Plain reading of the recorder's own recordings, kept apart from what replays logs
-(`groupcheck.traces`), so that the one can be compared with the other.
+It reads only the recorder's own recordings and shares nothing with the replay of logs
+(`groupcheck.traces`), so that the two can be compared.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -30,12 +31,12 @@ GRACE_MS = 20  # between the broker's clock reading and the member's
 
 @frozen
 class Exchange:
-    """A request and its answer: when it came and was answered (Unix ms), which program asked, and
-    both texts as objects.
-    """
+    """A request and its answer."""
 
+    # Unix ms.
     arrived: int
     answered: int
+    # The program that asked.
     run: str
     api: str
     request: Event
@@ -43,8 +44,8 @@ class Exchange:
 
 
 def exchanges(lines: Iterable[str]) -> Iterator[Exchange]:
-    """The lines of a request log in their order, which is that of the answers. A line that is no
-    exchange is left out (an end that was cut off).
+    """The exchanges of a request log, in the order of the answers. A line that was cut off is left
+    out.
     """
     for line in lines:
         at = stamp(line)
@@ -68,20 +69,16 @@ def exchanges(lines: Iterable[str]) -> Iterator[Exchange]:
 
 
 def counted(found: Iterable[Exchange]) -> dict[str, int]:
-    """Requests of each API."""
-    counts: dict[str, int] = {}
-    for one in found:
-        counts[one.api] = counts.get(one.api, 0) + 1
-    return counts
+    """How many requests each API had."""
+    return dict(Counter(one.api for one in found))
 
 
 def refused(found: Iterable[Exchange]) -> dict[str, dict[str, int]]:
     """`API CODE` -> program -> how many of its requests were answered with that error."""
-    counts: dict[str, dict[str, int]] = {}
+    counts: dict[str, Counter[str]] = {}
     for one in found:
         for code in sorted(_codes(one.response) - {0}):
-            by_run = counts.setdefault(f"{one.api} {code}", {})
-            by_run[one.run] = by_run.get(one.run, 0) + 1
+            counts.setdefault(f"{one.api} {code}", Counter())[one.run] += 1
     return {name: dict(sorted(by_run.items())) for name, by_run in sorted(counts.items())}
 
 
@@ -106,8 +103,8 @@ def member_ids(found: Iterable[Exchange], run: str) -> list[str]:
 
 
 def generations(found: Iterable[Exchange]) -> list[dict[str, Any]]:
-    """Each generation of a classic group: who joined it, when that JoinGroup came and was answered,
-    who led it, who kept it waiting.
+    """Each generation of a classic group: who joined it, when those JoinGroups came and were
+    answered, who led it, and who kept it waiting.
     """
     by_key: dict[tuple[str, int], dict[str, Any]] = {}
     for one in found:
@@ -143,7 +140,7 @@ def generations(found: Iterable[Exchange]) -> list[dict[str, Any]]:
 
 
 def epochs(found: Iterable[Exchange]) -> list[dict[str, Any]]:
-    """Each epoch of a KIP-848 group: when each program was first told of it, and who was last."""
+    """Each epoch of a KIP-848 group: when each program was first told it, and who was last."""
     by_key: dict[tuple[str, int], dict[str, Any]] = {}
     for one in found:
         if (
@@ -162,9 +159,7 @@ def epochs(found: Iterable[Exchange]) -> list[dict[str, Any]]:
 
 
 def rebalance_starts(broker_lines: Iterable[str]) -> list[dict[str, Any]]:
-    """Each time that a group began a rebalance: the coordinator's own reason, or the new group
-    epoch.
-    """
+    """The beginnings of rebalances, each with the coordinator's own reason or the new group epoch."""
     found: list[dict[str, Any]] = []
     for line in broker_lines:
         at = stamp(line)
@@ -185,8 +180,8 @@ def topic_ids(broker_lines: Iterable[str]) -> dict[str, str]:
 def commits(
     found: Iterable[Exchange], spans: Mapping[str, Sequence[Owned]], names: Mapping[str, str]
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Of the accepted commits: those that set an offset back, and those of a program that did not
-    own the partition. `names`: topic id -> topic.
+    """The accepted commits that set an offset back, and those from a program that did not own the
+    partition. `names`: topic id -> topic.
     """
     last: dict[tuple[str, str], tuple[int, str]] = {}
     back: list[dict[str, Any]] = []
@@ -210,16 +205,15 @@ def commits(
     return back, foreign
 
 
-def _accepted(one: Exchange, names: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    def partitions(topics: list[Event]) -> Iterator[tuple[str, Event]]:
-        for topic in topics:
-            name = topic.get("name") or names.get(
-                topic.get("topicId", ""), topic.get("topicId", "")
-            )
+def _accepted(one: Exchange, names: Mapping[str, str]) -> list[tuple[str, int]]:
+    """Partition and offset of what was committed."""
+
+    def partitions(said: Event) -> Iterator[tuple[str, Event]]:
+        for topic in said["topics"]:
+            id = topic.get("topicId", "")
             for partition in topic["partitions"]:
+                name = topic.get("name") or names.get(id, id)
                 yield f"{name}-{partition['partitionIndex']}", partition
 
-    granted = {name for name, p in partitions(one.response["topics"]) if not p["errorCode"]}
-    for name, p in partitions(one.request["topics"]):
-        if name in granted:
-            yield name, p["committedOffset"]
+    granted = {name for name, p in partitions(one.response) if not p["errorCode"]}
+    return [(name, p["committedOffset"]) for name, p in partitions(one.request) if name in granted]

@@ -1,5 +1,5 @@
-"""What the programs saw, from their own events: what each believed to own and when, who believed in
-the same thing, what was read twice.
+"""What the programs saw, from their own events: which partitions each believed that it owned and
+when, which beliefs overlap, and what was read twice.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ Consumed = tuple[str, int, int, int, int]  # partition, first and last offset, f
 
 
 def owned(run: str, events: Iterable[Event], actions: Iterable[Event], to_ms: int) -> list[Owned]:
-    """What a program believed in, until it was told otherwise, or died, or the recording ended at
-    `to_ms`; in order of time.
+    """The partitions that a program believed it owned, each until the program was told otherwise or
+    died, or the recording ended at `to_ms`; in order of time.
     """
     since: dict[str, int] = {}
     found: list[Owned] = []
@@ -33,7 +33,7 @@ def owned(run: str, events: Iterable[Event], actions: Iterable[Event], to_ms: in
         if a["who"] == run and a["do"] in ("SIGKILL", "ended", "hung in close, SIGKILL")
     ]
     end, how = min(deaths, default=(to_ms, "end of recording"))
-    how = {"ended": "ended"}.get(how, "killed" if "SIGKILL" in how else how)
+    how = "killed" if "SIGKILL" in how else how
     found += [(name, begun, end, how) for name, begun in since.items()]
     return sorted(found, key=lambda o: (o[1], o[0]))
 
@@ -54,7 +54,7 @@ def frozen_times(run: str, actions: Iterable[Event], to_ms: int) -> list[tuple[i
 
 
 def consumed(events: Iterable[Event]) -> list[Consumed]:
-    """The unbroken runs of records that a program got, in order of their first record."""
+    """The unbroken runs of records that a program received, in order of their first record."""
     found = [
         (name, *run)
         for event in events
@@ -67,8 +67,8 @@ def consumed(events: Iterable[Event]) -> list[Consumed]:
 def two_owners(
     spans: Mapping[str, Sequence[Owned]], stopped: Mapping[str, Sequence[tuple[int, int]]]
 ) -> list[dict[str, Any]]:
-    """Each time that two programs believed in one partition; with how long the one or the other
-    stood still meanwhile.
+    """Each time that two programs believed that they owned one partition, with how long either of
+    them stood still meanwhile.
     """
     found = []
     for one, other in combinations(spans, 2):
@@ -82,8 +82,10 @@ def two_owners(
                     "partition": name,
                     "earlier_owner": earlier,
                     "later_owner": later,
+                    "t": at,
+                    "until": until,
+                    "ms": until - at,
                 }
-                about |= {"t": at, "until": until, "ms": until - at}
                 for role in ("earlier_owner", "later_owner"):
                     still = sum(max(0, min(until, b) - max(at, a)) for a, b in stopped[about[role]])
                     about |= {f"{role}_frozen_ms": still} if still else {}
@@ -92,8 +94,8 @@ def two_owners(
 
 
 def processed_twice(by_run: Mapping[str, Sequence[Consumed]]) -> list[dict[str, Any]]:
-    """Offsets that two programs got, or one got twice, as unbroken ranges. `first_by`: whose run of
-    records began earlier.
+    """Offsets that two programs received, or one received twice, as unbroken ranges. `first_by`:
+    the program whose run of records began earlier.
     """
     every = [(run, c) for run, runs in by_run.items() for c in runs]
     shared: dict[tuple[str, str, str], set[int]] = {}

@@ -1,5 +1,5 @@
 """A real broker: one Java process with Apache Kafka's own server, an administrator and a producer
-in it (java/src/.../Broker.java).
+(java/src/.../Broker.java).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from groupcheck.model.engine import UserError
@@ -30,14 +30,14 @@ OPTIONS = (
     "-Djava.awt.headless=true",
 )
 BOOT_S, ANSWER_S, STOP_S = 120.0, 60.0, 30.0
-ATTEMPTS = 3  # to find ports that nobody takes before the broker does
+ATTEMPTS = 3  # to find ports that no other program takes before the broker does
 TAIL = 20_000
 _ERROR = re.compile(r"((?:\w+Exception|\w*Error): .*)|(?:\] (?:ERROR|FATAL) )(.*)")
 
 
 class Broker:
-    """One node in a folder of its own. Its logs are `broker.log` and `requests.log` there.
-    `options`: of the Java machine, beside the usual ones.
+    """One node in a folder of its own, where its logs are `broker.log` and `requests.log`.
+    `options`: further options of the Java machine.
     """
 
     def __init__(
@@ -57,8 +57,6 @@ class Broker:
             *OPTIONS,
             *options,
             f"-Dlog4j2.configurationFile={JAVA / 'broker-log.properties'}",
-        ]
-        self._command += [
             "-cp",
             install.classpath(version, say, RECORDER),
             "groupcheck.record.Broker",
@@ -68,8 +66,8 @@ class Broker:
         self.address = ""
 
     def start(self) -> None:
-        """Starts it and waits until it serves. Raises `UserError` where it does not come up, with
-        the reason that it wrote.
+        """Starts it and waits until it serves. Raises `UserError` with the reason that it wrote, if
+        it does not start.
         """
         for attempt in range(1, ATTEMPTS + 1):
             fresh = not self.address
@@ -115,7 +113,7 @@ class Broker:
             return f"no answer for {patience_s:.0f} s"
 
     def _why(self) -> str:
-        """The first error that it wrote, in one line."""
+        """The first error in its logs, in one line; empty if there is none."""
         for name in ("broker.log", "broker.out"):
             path = self.place / name
             lines = (
@@ -127,7 +125,7 @@ class Broker:
         return ""
 
     def ask(self, *words: str | int) -> None:
-        """Has it carry out a command of Broker.java's. Raises `UserError` with its answer where it
+        """Has it carry out a command of Broker.java. Raises `UserError` with its answer if it
         cannot.
         """
         assert self._process and self._process.stdin
@@ -144,16 +142,16 @@ class Broker:
             )
 
     def stop(self) -> None:
-        """Stops it in order, as an administrator does; it can be started again."""
+        """Shuts it down as an administrator does; it can be started again."""
         self._end(STOP_S)
 
     def end(self) -> None:
-        """Ends it at once, when all that it answered is in its log."""
+        """Ends it at once, as soon as all that it answered is in its log."""
         self.ask("flush")
         self._end()
 
     def leave(self, patience_s: float) -> None:
-        """Lets it end by itself, as it does when its input ends, within that time."""
+        """Ends its input and waits up to `patience_s` for it to end by itself."""
         assert self._process and self._process.stdin
         self._process.stdin.close()
         with suppress(subprocess.TimeoutExpired):
@@ -178,14 +176,9 @@ def _read(process: subprocess.Popen[bytes], answers: queue.Queue[str | None]) ->
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback that nobody listens on now. Held together, so that they differ;
-    somebody else may still be quicker.
+    """Different ports of the loopback on which nobody listens now; another program may still take
+    them first.
     """
-    held = [socket.socket() for _ in range(count)]
-    try:
-        for one in held:
-            one.bind((HOST, 0))
-        return [one.getsockname()[1] for one in held]
-    finally:
-        for one in held:
-            one.close()
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.create_server((HOST, 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in sockets]

@@ -1,5 +1,5 @@
-"""The clients that a scenario can have: how each is started, what it calls the options that all of
-them have, and what to install for it.
+"""The clients that a scenario can use: how each is started, its names for the options that all of
+them have, and what to install.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from attrs import frozen
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.record.broker import JAVA, OPTIONS, RECORDER
-from groupcheck.oracles.record.timing import Timing
+from groupcheck.oracles.record.settings import Timing
 
 DEFAULT = "kafka-python"
 GROUP = "g1"
@@ -23,16 +23,17 @@ GROUP = "g1"
 
 @frozen
 class Client:
-    """A library: `name`, the names of the four options of `Timing`, what else its members need, and
-    whether it can commit in a revoked callback.
-    """
+    """A client library."""
 
     name: str
+    # Its names for the four options of `Timing`.
     session: str
     heartbeat: str
     max_poll: str
     metadata: str
+    # Further options that its members need.
     more: Mapping[str, Any] = {}
+    # Can it commit in a revoked callback?
     commits_on_revoke: bool = True
 
     def options(self, timing: Timing) -> dict[str, Any]:
@@ -47,7 +48,7 @@ class Client:
 
     @property
     def is_java(self) -> bool:
-        """Does it come with the broker, through Maven?"""
+        """Does Maven fetch it together with the broker?"""
         return self.name == "java"
 
     def installed(self, kafka: str) -> str:
@@ -70,7 +71,7 @@ class Client:
         timing: Timing,
         program: Mapping[str, Any],
     ) -> list[str]:
-        """What starts a member. `program` has commit_ms and commit_on_revoke."""
+        """The command that starts a member. `program` has commit_ms and commit_on_revoke."""
         options = self.options(timing)
         if not self.is_java:
             told = {
@@ -82,7 +83,7 @@ class Client:
                 "options": options,
                 **program,
             }
-            # -P: a folder of the user's that is called kafka is none of the library's.
+            # -P: a folder `kafka` of the user's must not be imported in place of the library.
             return [
                 sys.executable,
                 "-P",
@@ -91,19 +92,19 @@ class Client:
                 json.dumps(told),
             ]
         given = {"bootstrap.servers": address, "client.id": run, "group.id": GROUP, **options}
-        log = f"-Dlog4j2.configurationFile={JAVA / 'member-log.properties'}"
-        classes = install.classpath(kafka, program=RECORDER)
-        fixed = [
+        return [
             install.java(RECORDER),
             "-Xmx200m",
             *OPTIONS,
-            log,
+            f"-Dlog4j2.configurationFile={JAVA / 'member-log.properties'}",
             "-cp",
-            classes,
+            install.classpath(kafka, program=RECORDER),
             "groupcheck.record.Member",
+            topic,
+            str(program["commit_ms"]),
+            str(program["commit_on_revoke"]).lower(),
+            *(f"{name}={value}" for name, value in given.items()),
         ]
-        told_java = [topic, str(program["commit_ms"]), str(program["commit_on_revoke"]).lower()]
-        return [*fixed, *told_java, *(f"{name}={value}" for name, value in given.items())]
 
 
 _DOTTED = ("session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms")
@@ -132,7 +133,7 @@ CLIENTS: dict[str, Client] = {
 
 
 def known(name: str) -> Client:
-    """The client of that name. Raises `UserError` for one that there is not."""
+    """The client of that name. Raises `UserError` if there is none."""
     if name not in CLIENTS:
         raise UserError(
             f"no client {name[:40]!r}", where="--client", do=f"choose one of {', '.join(CLIENTS)}"

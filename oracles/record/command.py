@@ -1,5 +1,5 @@
-"""`groupcheck record` at the terminal: what is asked for, progress on stderr, what was written
-where, the exit code.
+"""`groupcheck record` at the terminal: its options, progress on stderr, the files that were
+written, the exit code.
 """
 
 from __future__ import annotations
@@ -42,28 +42,28 @@ def run(
     settings: Mapping[str, str],
     as_json: bool,
 ) -> int:
-    """Records a command or a scenario and gives the exit code: the command's own; of a scenario 0,
-    or 3 where it did not come about.
+    """Records a command or a scenario and returns the exit code: the command's own; of a scenario
+    0, or 3 if it did not take place.
     """
     if bool(command) == bool(scenario):
         raise UserError(
-            "what is to be recorded?",
+            "needs either a command or a scenario",
             where="record",
-            do="give either `-- COMMAND...` or `--scenario NAME`",
+            do="give `-- COMMAND...` or `--scenario NAME`",
         )
     _alone(bool(scenario), client, topics)
     if name is not None and not NAME.fullmatch(name):
         raise UserError(
-            f"{name[:40]!r} is no name for files",
+            f"{name[:40]!r} cannot be the name of files",
             where="--name",
-            do="letters, digits, dots, dashes and underscores",
+            do="use letters, digits, dots, dashes and underscores",
         )
     given, version = checked(settings), known_version(kafka)
     if scenario:
         what, whose = scenarios.known(scenario), clients.known(client or clients.DEFAULT)
         whose.installed(version)
     elif shutil.which(command[0]) is None:
-        raise UserError(f"there is no program {command[0][:200]}", where="COMMAND")
+        raise UserError(f"no program {command[0][:200]} is found", where="COMMAND")
     with folder(out or Path(f"record-{datetime.now():%Y%m%d-%H%M%S}")) as place:
         about = Recording(name or scenario or name_of(command), place, version, given)
         if scenario:
@@ -86,12 +86,12 @@ def _alone(scenario: bool, client: str | None, topics: Mapping[str, int]) -> Non
         raise UserError("a scenario has a topic of its own", where="--topic", do="leave it out")
     for topic, partitions in topics.items():
         if not NAME.fullmatch(topic):
-            raise UserError(f"{topic[:40]!r} is no name of a topic", where="--topic")
+            raise UserError(f"{topic[:40]!r} cannot be the name of a topic", where="--topic")
         if not 1 <= partitions <= MOST_PARTITIONS:
             raise UserError(
                 f"{topic} needs 1 to {MOST_PARTITIONS} partitions",
                 where="--topic",
-                do="--topic NAME=N",
+                do="give --topic NAME=N",
             )
 
 
@@ -104,7 +104,7 @@ def _show(done: Recorded, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(as_text(done.document()))
         return
-    # A command's own output is on stdout; what a scenario gave is the answer.
+    # stdout has the command's own output, or the result of the scenario.
     out = sys.stdout if done.scenario else sys.stderr
     for line in summary(done):
         print(printable(line), file=out)

@@ -1,5 +1,5 @@
-"""Three Python libraries behind one face, for `member.py`. Imported in the member's own process
-only; each imports its library when it is used.
+"""Three Python libraries behind one interface, for `member.py`. Only the member's own process
+imports this file; each class imports its library when it is used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ AT_MOST = 500  # records of one poll
 
 
 class Told(Protocol):
-    """Who is told of assignments."""
+    """The one who is told about assignments."""
 
     async def assigned(self, partitions: Iterable[str]) -> None: ...
     async def gone(self, how: str, partitions: Iterable[str]) -> None: ...
@@ -34,7 +34,7 @@ def parted(name: str) -> tuple[str, int]:
 
 
 def at_once(steps: Coroutine[Any, Any, None]) -> None:
-    """Runs a callback for a library without asyncio, which waits; it must not wait itself."""
+    """Runs a callback for a library without asyncio; the callback must not wait."""
     try:
         steps.send(None)
     except StopIteration:
@@ -44,7 +44,7 @@ def at_once(steps: Coroutine[Any, Any, None]) -> None:
 
 
 def log_to_stderr(*loggers: str) -> None:
-    """What these loggers say, on stderr, with UTC times."""
+    """Has these loggers write to stderr, with UTC times."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     # kafka-python writes this one at every poll.
@@ -55,8 +55,24 @@ def log_to_stderr(*loggers: str) -> None:
         logging.getLogger(name).setLevel(logging.DEBUG)
 
 
+def _options(
+    bootstrap: str, client_id: str, group: str, assignor: type, more: Options
+) -> dict[str, Any]:
+    """The options that kafka-python and aiokafka share."""
+    return {
+        "bootstrap_servers": bootstrap,
+        "client_id": client_id,
+        "group_id": group,
+        "enable_auto_commit": False,
+        "auto_offset_reset": "earliest",
+        "fetch_max_wait_ms": 100,
+        "partition_assignment_strategy": (assignor,),
+        **more,
+    }
+
+
 class KafkaPython:
-    """kafka-python: synchronous. It cannot commit in a revoked callback (RuntimeError: it would
+    """kafka-python is synchronous. It cannot commit in a revoked callback (RuntimeError: that would
     block its own IO thread).
     """
 
@@ -67,16 +83,8 @@ class KafkaPython:
         log_to_stderr("kafka.coordinator", "kafka.consumer.subscription_state")
         self.version = f"kafka-python {kafka.__version__}"
         self._kafka = kafka
-        self._consumer = kafka.KafkaConsumer(
-            bootstrap_servers=bootstrap,
-            client_id=client_id,
-            group_id=group,
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            fetch_max_wait_ms=100,
-            partition_assignment_strategy=(RangePartitionAssignor,),
-            **options,
-        )
+        given = _options(bootstrap, client_id, group, RangePartitionAssignor, options)
+        self._consumer = kafka.KafkaConsumer(**given)
 
     async def start(self, topic: str, told: Told) -> None:
         class Listener(self._kafka.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
@@ -108,7 +116,9 @@ class KafkaPython:
 
 
 class AioKafka:
-    """aiokafka: asyncio. It knows no lost partitions, and does not call back when it closes."""
+    """aiokafka uses asyncio. It has no callback for lost partitions, and does not call back when it
+    closes.
+    """
 
     def __init__(self, bootstrap: str, client_id: str, group: str, options: Options) -> None:
         import aiokafka
@@ -117,16 +127,8 @@ class AioKafka:
         log_to_stderr("aiokafka.consumer.group_coordinator")
         self.version = f"aiokafka {aiokafka.__version__}"
         self._aiokafka = aiokafka
-        self._consumer = aiokafka.AIOKafkaConsumer(
-            bootstrap_servers=bootstrap,
-            client_id=client_id,
-            group_id=group,
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            fetch_max_wait_ms=100,
-            partition_assignment_strategy=(RangePartitionAssignor,),
-            **options,
-        )
+        given = _options(bootstrap, client_id, group, RangePartitionAssignor, options)
+        self._consumer = aiokafka.AIOKafkaConsumer(**given)
 
     async def start(self, topic: str, told: Told) -> None:
         class Listener(self._aiokafka.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
@@ -158,8 +160,8 @@ class AioKafka:
 
 
 class Confluent:
-    """confluent-kafka, on librdkafka: heartbeats and rebalances in threads of its own, callbacks
-    inside poll.
+    """confluent-kafka uses librdkafka: heartbeats and rebalances have threads of their own,
+    callbacks run inside poll.
     """
 
     def __init__(self, bootstrap: str, client_id: str, group: str, options: Options) -> None:

@@ -1,12 +1,12 @@
-"""One consumer in a process of its own that tells what it sees: `python -m
+"""One consumer in a process of its own that reports what it sees: `python -m
 groupcheck.oracles.record.member JSON`.
 
 The JSON object has `client` (a name in `CLIENTS`), `bootstrap`, `client_id`, `group`, `topic`,
-`commit_ms`, `commit_on_revoke` and `options` (the library's own). Lines in: `stop`, `sleep MS` (no
-poll meanwhile). When the input ends the process ends at once: whoever started it is gone. Lines
-out: one JSON event each, with the time `t` in Unix ms and the kind `ev`. stderr: the library's own
-log. A member owns a partition from the start of its assigned callback to the end of its revoked or
-lost callback; `own` in an event is all that it owns then.
+`commit_ms`, `commit_on_revoke` and `options` (the library's own). Input lines are `stop` and `sleep
+MS` (it does not poll meanwhile). When the input ends the process ends at once, because the process
+that started it is gone. Each output line is one JSON event with the time `t` in Unix ms and the
+kind `ev`; stderr is the library's own log. A member owns a partition from the start of its assigned
+callback to the end of its revoked or lost callback; `own` in an event is all that it owns then.
 """
 
 from __future__ import annotations
@@ -26,16 +26,15 @@ LONGEST_TEXT = 200
 
 
 class Member:
-    """What happens to one consumer: its library's callbacks come here, and its loop is `live`."""
+    """One consumer: its library calls the callbacks here, and `live` is its loop."""
 
     def __init__(self, client: Any, commit_ms: int, commit_on_revoke: bool) -> None:
         self._client, self._commit_ms, self._commit_on_revoke = client, commit_ms, commit_on_revoke
         self._lock = threading.RLock()  # a library may call back from a thread of its own
         self._own: set[str] = set()
         self._position: dict[str, int] = {}
-        self._runs: dict[
-            str, list[int]
-        ] = {}  # partition -> first and last offset, first and last time, of an unbroken run
+        # Partition -> first and last offset, first and last time of an unbroken run of records.
+        self._runs: dict[str, list[int]] = {}
         self._commands: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -51,18 +50,18 @@ class Member:
             sys.stdout.flush()
 
     def failed(self, kind: str, error: Exception, **fields: Any) -> None:
-        """Writes an event about an error of the library's."""
+        """Writes an event about an error of the library."""
         self.tell(kind, **fields, error=type(error).__name__, text=str(error)[:LONGEST_TEXT])
 
     async def assigned(self, partitions: Iterable[str]) -> None:
-        """The library's callback: these are its own from now on."""
+        """The library's callback: the member owns these partitions from now on."""
         parts = sorted(partitions)
         with self._lock:
             self._own |= set(parts)
             self.tell("assigned", parts=parts, own=sorted(self._own))
 
     async def gone(self, how: str, partitions: Iterable[str]) -> None:
-        """The library's callback: these were its own (`how` is revoked or lost)."""
+        """The library's callback: the member loses these partitions (`how`: revoked or lost)."""
         parts = sorted(partitions)
         self.tell(f"{how}_begin", parts=parts)
         if how == "revoked" and self._commit_on_revoke:
@@ -107,7 +106,7 @@ class Member:
             self.tell("commit_ok", why=why, sent=sent, offsets=offsets)
 
     async def live(self, topic: str) -> None:
-        """Subscribes, polls, commits now and then, and does what it is told, until `stop`."""
+        """Subscribes, polls, commits now and then, and carries out commands, until `stop`."""
         await self._client.start(topic, self)
         self.tell("subscribed", topics=[topic])
         self.tell("started", version=self._client.version)
@@ -132,7 +131,7 @@ class Member:
         self.tell("closed", own=[])
 
     async def _told(self) -> bool:
-        """Carries out the next command, if there is one. False: it was `stop`."""
+        """Carries out the next command, if there is one. False if it was `stop`."""
         try:
             command = self._commands.get_nowait()
         except queue.Empty:
@@ -150,7 +149,7 @@ def now() -> int:
 
 
 def run(told: Mapping[str, Any]) -> None:
-    """Lives the life of the member that is described."""
+    """Runs the member that is described."""
     from groupcheck.oracles.record.libraries import CLIENTS
 
     async def whole() -> None:
@@ -165,4 +164,4 @@ def run(told: Mapping[str, Any]) -> None:
 if __name__ == "__main__":
     run(json.loads(sys.argv[1]))
     sys.stdout.flush()
-    os._exit(0)  # threads of a library do not hold it back
+    os._exit(0)  # does not wait for threads of a library

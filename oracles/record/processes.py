@@ -1,5 +1,5 @@
-"""Everything that a recording starts, each in a process group of its own, so that nothing of it is
-left at the end.
+"""The processes that a recording starts, each in a process group of its own, so that none is left
+at the end, not even after Ctrl-C or a request to end.
 """
 
 from __future__ import annotations
@@ -7,23 +7,67 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
+from types import FrameType
 from typing import Any, Self
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.record.interrupts import Interrupts
 
 PATIENCE_S = 5.0  # after SIGTERM, before SIGKILL
 POLL_S = 0.02
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupts:
+    """While it is entered, SIGINT, SIGTERM and SIGHUP raise `KeyboardInterrupt` in the main thread,
+    but never between the start of a process and the moment when somebody is responsible for it:
+    inside `held` they wait for its end.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[signal.Signals, Any] = {}
+        self._held = 0
+        self._pending = False
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                self._before[number] = signal.signal(number, self._arrived)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
+
+    def _arrived(self, number: int, frame: FrameType | None) -> None:
+        if self._held:
+            self._pending = True
+        else:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The block runs to its end, so it must be bounded in time. A signal that arrived meanwhile
+        is raised after it, unless the block raised an error.
+        """
+        self._held += 1
+        try:
+            yield
+        finally:
+            self._held -= 1
+        if self._pending and not self._held:
+            self._pending = False
+            raise KeyboardInterrupt
 
 
 class Processes:
-    """The processes of one recording. Leaving it ends all that still run, with everything that they
-    started in their groups.
+    """The processes of one recording. At the end of the `with` block all that still run are ended,
+    with everything that they started in their groups.
     """
 
     def __init__(self, interrupts: Interrupts) -> None:
@@ -33,20 +77,15 @@ class Processes:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._interrupts.held():
             self.end_all()
 
     def start(
         self, command: Sequence[str], *, session: bool = False, **options: Any
     ) -> subprocess.Popen[bytes]:
-        """Starts a program; `session` gives it a session of its own too, so that it may read from
-        the terminal. `options` are Popen's.
+        """Starts a program. `session`: in a session of its own, so that it may read from the
+        terminal; `options` are Popen's. Raises `UserError` if it cannot be started.
         """
         grouped = {"start_new_session": True} if session else {"process_group": 0}
         with self._interrupts.held():
@@ -61,18 +100,18 @@ class Processes:
         return process
 
     def end(self, process: subprocess.Popen[bytes], patience_s: float = PATIENCE_S) -> None:
-        """Ends a process and its group: SIGTERM (and SIGCONT: it may be frozen), after `patience_s`
-        SIGKILL.
+        """Ends a process and its group: SIGTERM (and SIGCONT, as it may be frozen), after
+        `patience_s` SIGKILL.
 
-        Also to be called for one that ended by itself, at once: its number may be given to somebody
-        else later.
+        Call it as well, and at once, for a process that ended by itself: the system may give its
+        number to another process later.
         """
         with self._interrupts.held():
             end_groups([process], patience_s)
             self._started.remove(process)
 
     def end_all(self, patience_s: float = PATIENCE_S) -> None:
-        """Ends every group, all at once."""
+        """Ends every group, all at the same time."""
         end_groups(self._started, patience_s)
         self._started.clear()
 
@@ -95,13 +134,13 @@ def end_groups(processes: Sequence[subprocess.Popen[bytes]], patience_s: float) 
 
 
 def tell_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """Sends a signal to all of a process's group; nothing where there is nobody left."""
+    """Sends a signal to a process's whole group; does nothing if nobody is left."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
 
 
 def group_lives(process: subprocess.Popen[bytes]) -> bool:
-    """Is there anybody left in the group? A process that has ended is collected on the way."""
+    """Is anybody left in the group? Collects the process if it has ended."""
     process.poll()
     try:
         os.killpg(process.pid, 0)

@@ -1,5 +1,5 @@
-"""One recording, from the start of the broker to the files: of a command, or of a built-in
-scenario.
+"""One recording of a command or of a built-in scenario, from the start of the broker to the
+files.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ Say = Callable[[str], None]
 
 @frozen
 class Recording:
-    """What is asked for: the name and folder of its files, the Kafka version, and the user's
-    settings of the broker.
-    """
+    """What the user asks for."""
 
+    # The name and the folder of its files.
     name: str
     folder: Path
+    # The Kafka version.
     kafka: str
+    # The user's settings of the broker.
     settings: Mapping[str, str] = {}
 
     def file(self, kind: str) -> Path:
@@ -49,19 +50,21 @@ class Recording:
 
 @frozen
 class Recorded:
-    """What became of it. `files`: kind -> path; `lines`: how many were selected; `facts`: how often
-    what happened, of a scenario.
-    """
+    """The result of a recording."""
 
     recording: Recording
     exit_code: int
     seconds: float
+    # Kind -> path.
     files: Mapping[str, Path]
+    # Kind -> how many lines were selected.
     lines: Mapping[str, int]
+    # Why the scenario did not take place; empty if it did.
     reason: str = ""
     command: Sequence[str] | None = None
     scenario: str | None = None
     client: str | None = None
+    # Of a scenario: how often each kind of thing happened.
     facts: Mapping[str, int] = {}
 
     def document(self) -> dict[str, Any]:
@@ -84,14 +87,14 @@ class Recorded:
 
 
 def name_of(command: Sequence[str]) -> str:
-    """The name of a recording of a command: that of its program."""
+    """The name of the recording of a command: the name of its program."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", Path(command[0]).name)[:60].strip("._-") or "command"
 
 
 @contextmanager
 def folder(path: Path) -> Iterator[Path]:
-    """The folder of a recording, made if it is not there, and taken away again if nothing came into
-    it. Raises `UserError` where it cannot be made.
+    """The folder of a recording, created if it does not exist, and removed again if it stays empty.
+    Raises `UserError` if it cannot be created.
     """
     was_there = path.is_dir()
     try:
@@ -115,15 +118,15 @@ def record_command(
     echo: BinaryIO | None,
     say: Say,
 ) -> Recorded:
-    """Runs a command against a broker of its own and keeps what the broker logged meanwhile.
-    `topics` are made before: name -> partitions.
+    """Runs a command with a broker of its own and keeps what the broker logged meanwhile. `topics`
+    (name -> partitions) are created first.
     """
     began = time.monotonic()
     with running(about.kafka, about.settings, say) as on:
         broker, processes, place = on.broker, on.processes, on.place
         for topic, partitions in topics.items():
             broker.ask("topic", topic, partitions)
-        # Looked for once, so that the command does not wait for the offsets topic to be made.
+        # Makes the offsets topic, so that the command does not have to wait for it.
         broker.ask("group", GROUP)
         from_ms, log = now(), about.file("command.log")
         say(f"running {' '.join(command)}")
@@ -131,10 +134,8 @@ def record_command(
         say(f"it ended with {code}")
         try:
             broker.end()
-        except (
-            UserError
-        ) as error:  # the command may have done that; what was logged until then is kept
-            say(str(error))
+        except UserError as error:
+            say(str(error))  # the command may have ended it; what it logged until then is kept
         files, lines = _kept(about, place, from_ms, None)
     return Recorded(
         about, code, time.monotonic() - began, {**files, "command": log}, lines, command=command
@@ -142,8 +143,8 @@ def record_command(
 
 
 def record_scenario(about: Recording, scenario: Scenario, client: Client, say: Say) -> Recorded:
-    """Plays a scenario with members of one library, and writes the truth beside what the broker
-    logged.
+    """Plays a scenario with members of one library, and writes what really happened beside what the
+    broker logged.
     """
     began = time.monotonic()
     kind = client.installed(about.kafka)
@@ -159,7 +160,7 @@ def record_scenario(about: Recording, scenario: Scenario, client: Client, say: S
             stage.close()
             broker.ask("flush")
         except (NotStaged, UserError) as error:
-            reason = f"the scenario did not come about: {error}"
+            reason = f"the scenario did not take place: {error}"
         to_ms = now()
         processes.end_all()
         files, lines = _kept(about, place, from_ms, to_ms)
@@ -212,7 +213,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _told_kind(events: Sequence[Mapping[str, Any]], otherwise: str) -> str:
-    """The library and version as the member itself told it."""
+    """The library and its version as the member itself reported them."""
     told = next((event["version"] for event in events if event["ev"] == "started"), otherwise)
     return otherwise if told == "java" else str(told)
 

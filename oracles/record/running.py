@@ -1,9 +1,9 @@
-"""A broker for as long as it is needed: started, quicker from the second time on, and ended with
+"""A broker for as long as it is needed. It starts faster from the second time on, and ends with
 everything that was started beside it.
 
-Most of the start of a broker is the loading of its classes. The first use of a version keeps them
-in an archive of the Java machine's own (dynamic class data sharing, JEP 350), beside the jars in
-the cache; a Java that does not take it starts as it would without.
+A broker spends most of its start on loading classes. The first use of a version stores them in an
+archive of the Java machine (dynamic class data sharing, JEP 350), beside the jars in the cache. A
+Java that cannot use the archive starts as it would without it.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from attrs import frozen
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.record.broker import RECORDER, Broker
-from groupcheck.oracles.record.interrupts import Interrupts
-from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.record.processes import Interrupts, Processes
 
 ARCHIVING_S = 120.0
 Say = Callable[[str], None]
@@ -29,16 +28,18 @@ Say = Callable[[str], None]
 
 @frozen
 class Running:
-    """A broker that serves, what ends it and all else, and its folder."""
+    """A broker that serves."""
 
     broker: Broker
+    # Everything that was started for it.
     processes: Processes
+    # Its folder.
     place: Path
 
 
 @contextmanager
 def running(version: str, settings: Mapping[str, str], say: Say) -> Iterator[Running]:
-    """A broker of that Kafka version. Raises `UserError` where it does not start."""
+    """A broker of that Kafka version. Raises `UserError` if it does not start."""
     with (
         Interrupts() as interrupts,
         tempfile.TemporaryDirectory(
@@ -58,8 +59,8 @@ def running(version: str, settings: Mapping[str, str], say: Say) -> Iterator[Run
 
 
 def sharing(version: str, processes: Processes, say: Say) -> tuple[str, ...]:
-    """The option with which Java takes the classes from the archive, which is made now if it is not
-    there. Nothing where it cannot be made.
+    """The option with which Java takes the classes from the archive, which is created now if it does
+    not exist. Empty if it cannot be created.
     """
     home = install.folder(version, RECORDER)
     archive = home / f"classes-{_machine()}.jsa"
@@ -72,15 +73,15 @@ def sharing(version: str, processes: Processes, say: Say) -> tuple[str, ...]:
 
 
 def _machine() -> str:
-    """A name for the Java machine: an archive belongs to one."""
+    """A name for the Java machine, because an archive belongs to one."""
     java = Path(install.java(RECORDER)).resolve()
     about = java.stat()
     return hashlib.sha256(f"{java} {about.st_size} {about.st_mtime_ns}".encode()).hexdigest()[:12]
 
 
 def _keep(version: str, archive: Path, processes: Processes) -> None:
-    """Runs a broker once and has Java write down the classes that it has loaded. An empty file says
-    that this Java cannot.
+    """Runs a broker once and has Java store the classes that it loads. An empty file says that this
+    Java cannot.
     """
     with tempfile.TemporaryDirectory(
         dir=archive.parent, prefix=".keeping-", ignore_cleanup_errors=True

@@ -26,8 +26,8 @@ _COORDINATOR = re.compile(
 
 
 def stamp(line: str) -> int | None:
-    """The time at the begin of a line in Unix ms; the broker writes UTC. None: the line goes on
-    with the one before.
+    """The time at the beginning of a line in Unix ms; the broker writes UTC. None: the line
+    continues the one before it.
     """
     match = _STAMP.match(line)
     return (
@@ -45,7 +45,7 @@ def of_a_coordinator(line: str) -> bool:
 
 
 def of_a_group(line: str) -> bool:
-    """Is it a request of the group APIs with its answer, and not one of the recorder's own?"""
+    """Is it a request of the group APIs that the recorder did not send itself?"""
     match = _API.search(line)
     return bool(match and match[1] in APIS) and not any(
         f'"clientId":"{name}"' in line for name in OUR_CLIENTS
@@ -55,8 +55,8 @@ def of_a_group(line: str) -> bool:
 def selected(
     lines: Iterable[str], keep: Callable[[str], bool], from_ms: int = 0, to_ms: int | None = None
 ) -> Iterator[str]:
-    """The lines of a window of time that `keep` wants, each with those that go on with it (a stack
-    trace).
+    """The lines between `from_ms` and `to_ms` that `keep` wants, each with the lines that continue it
+    (a stack trace).
     """
     keeping = False
     for line in lines:
@@ -74,8 +74,8 @@ def select_file(
     from_ms: int = 0,
     to_ms: int | None = None,
 ) -> int:
-    """Writes what is selected of a file to another one, byte for byte; gives how many lines. A file
-    that is not there is empty.
+    """Copies the selected lines of a file to another one, byte for byte, and returns how many they
+    are. A file that does not exist has none.
     """
     count = 0
     with target.open("w", encoding="utf-8", errors="surrogateescape", newline="") as out:

@@ -1,15 +1,19 @@
-"""What the recorded broker is told: one node, on loopback, and whatever the user sets."""
+"""The settings of the recorded broker (one node on loopback, and whatever the user sets), and of
+the members of a scenario.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 
+from attrs import frozen
+
 from groupcheck.model.engine import UserError
 
 HOST = "127.0.0.1"
 
-# One replica of everything, and as few threads as will do. A single network thread answers all
+# One replica of everything, and as few threads as possible. A single network thread answers all
 # connections in turn (see Broker.java).
 SINGLE = {
     "offsets.topic.num.partitions": "5",
@@ -25,7 +29,7 @@ SINGLE = {
     "num.network.threads": "1",
 }
 
-# A group's timers as short as a scenario needs them; else they are Kafka's own.
+# A group's timers, as short as a scenario needs them. All others are Kafka's own.
 HASTY = {
     "auto.create.topics.enable": "false",
     "group.initial.rebalance.delay.ms": "200",
@@ -49,8 +53,22 @@ OURS = (
 )
 
 
+@frozen
+class Timing:
+    """The timers of a member of a scenario, in ms."""
+
+    session: int = 3000
+    heartbeat: int = 500
+    # How long it may not poll.
+    max_poll: int = 10_000
+    # How often it looks for new partitions.
+    metadata: int = 300_000
+
+
 def properties(broker_port: int, controller_port: int, given: Mapping[str, str]) -> str:
-    """The text of the broker's properties file; `given` is checked by `checked`."""
+    """The text of the broker's properties file. `given`: the user's settings, as `checked` returns
+    them.
+    """
     own = {
         "process.roles": "broker,controller",
         "node.id": "1",
@@ -65,18 +83,18 @@ def properties(broker_port: int, controller_port: int, given: Mapping[str, str])
 
 
 def checked(given: Mapping[str, str]) -> dict[str, str]:
-    """The user's own settings, if they may be set. Raises `UserError` for what is no property, or
-    belongs to the recorder.
+    """The user's own settings. Raises `UserError` for what is not a property, or belongs to the
+    recorder.
     """
     for name, value in given.items():
         if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,99}", name):
-            raise UserError(f"{name[:40]!r} is no name of a broker's property", where="--set")
+            raise UserError(f"{name[:40]!r} is not the name of a broker's property", where="--set")
         if not value.isascii() or not value.isprintable() or "\\" in value or len(value) > 200:
             raise UserError(f"the value of {name} is not plain text", where="--set")
         if name.startswith(OURS):
             raise UserError(
                 f"{name} belongs to the recorder",
                 where="--set",
-                do="it has to be one node on loopback",
+                do="the recorder runs one node on loopback; leave this setting out",
             )
     return dict(given)

@@ -1,5 +1,5 @@
-"""A command under recording: run with the broker's address in its environment, its output both
-shown and kept, its end bounded in time.
+"""A command that is recorded: it runs with the broker's address in its environment, its output is
+shown and kept, and its end is bounded in time.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ TICK_MS = 100
 def run_command(
     command: Sequence[str], address: str, log: Path, echo: BinaryIO | None, processes: Processes
 ) -> int:
-    """Runs a command to its end and gives its exit code, 128 + N where signal N ended it (as shells
+    """Runs a command to its end and returns its exit code, 128 + N if signal N ended it (as shells
     do).
 
-    What it prints goes to `log` and to `echo`. Ctrl-C is passed on to it once, then it and whatever
-    it started in its session is ended. Raises `UserError` where it cannot be started.
+    Its output goes to `log` and to `echo`. Ctrl-C is passed on to it once; then it is ended, with
+    all that it started in its session. Raises `UserError` if it cannot be started.
     """
     reading, writing = os.pipe()
     try:
@@ -65,8 +65,8 @@ def _await(process: subprocess.Popen[bytes]) -> None:
 
 
 def _pump(reading: int, log: Path, echo: BinaryIO | None, ended: threading.Event) -> None:
-    """Copies until the other side is closed; or, when the command has ended, until nothing comes (a
-    process that fled may hold the pipe open).
+    """Copies until the other side is closed or, once the command has ended, until nothing more comes:
+    a process that it left behind may hold the pipe open.
     """
     poll = select.poll()
     poll.register(reading, select.POLLIN)

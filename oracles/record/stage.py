@@ -1,7 +1,7 @@
 """What a scenario can do: start members, stop, kill, freeze and wake them, restart the broker, add
-partitions, and wait until something is so.
+partitions, and wait for something to be true.
 
-Every action is written down with its time.
+Every action is recorded with its time.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from attrs import field, frozen
 from groupcheck.oracles.record.broker import Broker
 from groupcheck.oracles.record.clients import GROUP, Client
 from groupcheck.oracles.record.processes import POLL_S, Processes, tell_group
-from groupcheck.oracles.record.timing import Timing
+from groupcheck.oracles.record.settings import Timing
 
 TOPIC, PARTITIONS = "orders", 6
 LIMIT_S = 60.0  # for something to come about; a busy machine is slow
 CLOSE_S = 20.0
-LONGEST_RUN = 200_000  # events that are kept of a member
+COMMIT_MS = 1000
+MOST_EVENTS = 200_000  # that are kept of a member
 
 Event = dict[str, Any]
 
 
 class NotStaged(Exception):
-    """The scenario did not come about; the text says what was waited for."""
+    """The scenario did not take place; the text says what did not happen."""
 
 
 @frozen(eq=False)
@@ -46,11 +47,8 @@ class Run:
 
     @property
     def own(self) -> frozenset[str]:
-        """What it says that it owns."""
-        for event in reversed(self.events):
-            if "own" in event:
-                return frozenset(event["own"])
-        return frozenset()
+        """What it says it owns."""
+        return frozenset(next((e["own"] for e in reversed(self.events) if "own" in e), ()))
 
     def told(self, kind: str) -> list[Event]:
         """Its events of a kind."""
@@ -58,8 +56,8 @@ class Run:
 
 
 class Stage:
-    """The place where one scenario is played, with members of one library in the group `g1` on the
-    topic `orders`.
+    """One scenario in progress, with members of one library in the group `g1` on the topic
+    `orders`.
     """
 
     def __init__(
@@ -70,20 +68,15 @@ class Stage:
         processes: Processes,
         say: Callable[[str], None],
     ) -> None:
-        self._place, self._broker, self._client, self._processes, self._say = (
-            place,
-            broker,
-            client,
-            processes,
-            say,
-        )
+        self._place, self._say, self._processes = place, say, processes
+        self._broker, self._client = broker, client
         self.runs: dict[str, Run] = {}
         self.actions: list[Event] = []
         self.partitions = PARTITIONS
         self._readers: dict[str, threading.Thread] = {}
 
     def prepare(self) -> None:
-        """The topic, its records, and the group's coordinator are there before the first member."""
+        """Makes the topic, its records and the group's coordinator before the first member starts."""
         self._broker.ask("topic", TOPIC, PARTITIONS)
         self._broker.ask("group", GROUP)
         self._broker.ask("feed", TOPIC)
@@ -92,16 +85,10 @@ class Stage:
         self.actions.append({"t": now(), "who": who, "do": do, **more})
         self._say(" ".join((who, do)))
 
-    def start(
-        self,
-        name: str,
-        timing: Timing = Timing(),
-        commit_ms: int = 1000,
-        commit_on_revoke: bool = True,
-    ) -> None:
+    def start(self, name: str, timing: Timing = Timing(), commit_on_revoke: bool = True) -> None:
         """Starts a member; its name is its client.id."""
         program = {
-            "commit_ms": commit_ms,
+            "commit_ms": COMMIT_MS,
             "commit_on_revoke": commit_on_revoke and self._client.commits_on_revoke,
         }
         self._act(name, "start")
@@ -127,7 +114,7 @@ class Stage:
         try:
             stdin.write(f"{command}\n".encode())
             stdin.flush()
-        except (OSError, ValueError):  # nobody reads, or it was ended before
+        except (OSError, ValueError):  # nobody reads, or its input is closed
             raise NotStaged(f"{name} has ended") from None
 
     def stop(self, name: str) -> None:
@@ -142,7 +129,7 @@ class Stage:
         self._ended(run)
 
     def kill(self, name: str) -> None:
-        """SIGKILL: it says nothing to anybody."""
+        """Sends SIGKILL: the member says nothing to anybody."""
         tell_group(self.runs[name].process, signal.SIGKILL)
         self._act(name, "SIGKILL")
         self._ended(self.runs[name])
@@ -154,17 +141,17 @@ class Stage:
         self._act(run.name, "ended", rc=code)
 
     def freeze(self, name: str) -> None:
-        """SIGSTOP: it stands still and does not know it."""
+        """Sends SIGSTOP: the member stands still without knowing it."""
         tell_group(self.runs[name].process, signal.SIGSTOP)
         self._act(name, "SIGSTOP")
 
     def wake(self, name: str) -> None:
-        """SIGCONT: it goes on where it stood."""
+        """Sends SIGCONT: the member goes on."""
         tell_group(self.runs[name].process, signal.SIGCONT)
         self._act(name, "SIGCONT")
 
     def restart_broker(self) -> None:
-        """Stops the broker in order and starts it again, with the same address and data."""
+        """Shuts the broker down and starts it again with the same address and data."""
         self._act("broker", "stop")
         self._broker.stop()
         self._act("broker", "ended")
@@ -179,7 +166,7 @@ class Stage:
         self.partitions = total
 
     def shared_by(self, *names: str) -> None:
-        """Waits until these members own all partitions together, each some and none twice."""
+        """Waits until these members own all partitions together, each at least one, none twice."""
         everything = {f"{TOPIC}-{p}" for p in range(self.partitions)}
 
         def so() -> bool:
@@ -192,23 +179,16 @@ class Stage:
 
         self.until(so, f"{' and '.join(names)} share the {self.partitions} partitions", names)
 
-    def until(
-        self,
-        so: Callable[[], bool],
-        what: str,
-        alive: tuple[str, ...] = (),
-        limit_s: float | None = None,
-    ) -> None:
+    def until(self, so: Callable[[], bool], what: str, alive: tuple[str, ...] = ()) -> None:
         """Waits for a condition. Raises `NotStaged` when the time is up or one of `alive` ends."""
         self._say(f"waiting until {what}")
-        limit_s = LIMIT_S if limit_s is None else limit_s
-        end = time.monotonic() + limit_s
+        end = time.monotonic() + LIMIT_S
         while not so():
             for name in alive:
                 if (code := self.runs[name].process.poll()) is not None:
                     raise NotStaged(f"{name} ended with {code}: {self._last_words(name)}")
             if time.monotonic() > end:
-                raise NotStaged(f"after {limit_s:.0f} s it is not so that {what}")
+                raise NotStaged(f"waited {LIMIT_S:.0f} s in vain until {what}")
             time.sleep(POLL_S)
 
     def _last_words(self, name: str) -> str:
@@ -216,15 +196,15 @@ class Stage:
         return lines[-1][:200] if lines else "it wrote nothing"
 
     def commits(self, name: str, more: int = 1) -> None:
-        """Waits until a member had so many more commits accepted."""
+        """Waits until `more` further commits of a member have been accepted."""
         enough = len(self.runs[name].told("commit_ok")) + more
         self.until(
             lambda: len(self.runs[name].told("commit_ok")) >= enough, f"{name} commits", (name,)
         )
 
     def learned(self, name: str) -> None:
-        """Waits until a member that was woken has been told that its partitions are not its own any
-        more, or that its commit is refused.
+        """Waits until a member that was woken has learned that it lost its partitions, or that its
+        commit is refused.
         """
         woken = max(
             action["t"]
@@ -240,12 +220,16 @@ class Stage:
 
         self.until(so, f"{name} learns of it", (name,))
 
+    def woken(self, name: str) -> None:
+        """Waits until a member that was told to sleep is awake."""
+        self.until(lambda: bool(self.runs[name].told("woke")), f"{name} wakes", ("a", "b"))
+
     def pause(self, seconds: float) -> None:
         """Lets time pass."""
         time.sleep(seconds)
 
     def close(self) -> None:
-        """The members that still run leave one after the other, in the order of their names."""
+        """Has the members that still run leave one after the other, in the order of their names."""
         for name in sorted(self.runs):
             if self.runs[name].process.poll() is None:
                 self.stop(name)
@@ -259,7 +243,7 @@ def _read(run: Run) -> None:
                 event = json.loads(line)
             except ValueError:  # the last line of one that was killed
                 continue
-            if isinstance(event, dict) and "ev" in event and len(run.events) < LONGEST_RUN:
+            if isinstance(event, dict) and "ev" in event and len(run.events) < MOST_EVENTS:
                 run.events.append(event)
     except (OSError, ValueError):
         pass

@@ -1,5 +1,5 @@
-"""The truth about a recorded scenario: what was done, what each program saw, and the facts that
-follow from both and from the request log.
+"""What really happened in a recorded scenario: what was done, what each program saw, and the facts
+that follow from both and from the request log.
 """
 
 from __future__ import annotations
@@ -29,14 +29,13 @@ class Program:
 
 @frozen
 class Played:
-    """What a scenario leaves behind, apart from logs. Times are Unix ms; `topics` are the
-    partitions at the begin.
-    """
+    """What a scenario leaves behind, apart from logs. Times are Unix ms."""
 
     name: str
     what: str
     kafka: str
     group: str
+    # Topic -> partitions at the beginning.
     topics: Mapping[str, int]
     settings: Mapping[str, str]
     actions: Sequence[Event]
@@ -117,28 +116,14 @@ def _facts(
 
 
 def as_lines(value: Any, indent: int = 0) -> str:
-    """JSON in which what belongs together stands on one line: events, intervals, generations."""
+    """JSON in which what belongs together is on one line: events, intervals, generations."""
     flat = json.dumps(value)
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list | tuple)
-        else ()
-    )
     record = isinstance(value, dict) and ("t" in value or "generation" in value)
-    if not items or record or len(flat) + indent < WIDE:
+    if record or not isinstance(value, dict | list | tuple) or len(flat) + indent < WIDE:
         return flat
-    pad = " " * (indent + 1)
+    pad, end = " " * (indent + 1), " " * indent
     if isinstance(value, dict):
-        inside = [
-            f"{pad}{json.dumps(name)}: {as_lines(item, indent + 1)}" for name, item in value.items()
-        ]
-        return "{\n" + ",\n".join(inside) + "\n" + " " * indent + "}"
-    return (
-        "[\n"
-        + ",\n".join(pad + as_lines(item, indent + 1) for item in value)
-        + "\n"
-        + " " * indent
-        + "]"
-    )
+        inside = [f"{json.dumps(name)}: {as_lines(v, indent + 1)}" for name, v in value.items()]
+    else:
+        inside = [as_lines(item, indent + 1) for item in value]
+    return flat[0] + "\n" + ",\n".join(pad + line for line in inside) + f"\n{end}{flat[-1]}"

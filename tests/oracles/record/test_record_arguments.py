@@ -28,8 +28,8 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "what is to be recorded"),
-        (["--scenario", "join", "--", "true"], "what is to be recorded"),
+        ([], "needs either a command or a scenario"),
+        (["--scenario", "join", "--", "true"], "needs either a command or a scenario"),
         (["--scenario", "nothing"], "no scenario 'nothing' (choose one of join, leave"),
         (
             ["--scenario", "join", "--client", "sarama"],
@@ -38,13 +38,13 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         (["--client", "java", "--", "true"], "a command brings its own clients"),
         (["--scenario", "join", "--topic", "t=2"], "a scenario has a topic of its own"),
         (["--topic", "t=0", "--", "true"], "t needs 1 to 1000 partitions"),
-        (["--topic", "a b=1", "--", "true"], "'a b' is no name of a topic"),
+        (["--topic", "a b=1", "--", "true"], "'a b' cannot be the name of a topic"),
         (["--topic", "t=1", "--topic", "t=2", "--", "true"], "t is given twice"),
         (["--kafka", "2.8.0", "--", "true"], "no driver for Kafka '2.8.0'"),
-        (["--name", "../x", "--", "true"], "'../x' is no name for files"),
+        (["--name", "../x", "--", "true"], "'../x' cannot be the name of files"),
         (["--set", "log.dirs=/", "--", "true"], "log.dirs belongs to the recorder"),
-        (["--set", "Group=1", "--", "true"], "'Group' is no name of a broker's property"),
-        (["--", "no-such-program-at-all"], "there is no program no-such-program-at-all"),
+        (["--set", "Group=1", "--", "true"], "'Group' is not the name of a broker's property"),
+        (["--", "no-such-program-at-all"], "no program no-such-program-at-all is found"),
     ],
 )
 def test_what_cannot_be_recorded_is_refused_in_one_line(

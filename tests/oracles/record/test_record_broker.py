@@ -14,8 +14,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles import cli
 from groupcheck.oracles.record import broker as brokers
 from groupcheck.oracles.record.broker import Broker, free_ports
-from groupcheck.oracles.record.interrupts import Interrupts
-from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.record.processes import Interrupts, Processes
 
 SERVES = """
 print("> ok", flush=True)
@@ -142,7 +141,9 @@ def test_without_java_or_maven_one_line_says_what_to_install(
     assert cli.run(["record", "--out", str(tmp_path / "out"), "--", "program"]) == 2
     err = capsys.readouterr().err
     assert (
-        err.startswith(f"groupcheck: error: there is no {missing}: the broker that is recorded ")
+        err.startswith(
+            f"groupcheck: error: {missing} is not installed: the broker that is recorded "
+        )
         and err.count("\n") == 1
     )
     assert "install a JDK 17 or newer and Maven" in err

@@ -16,10 +16,9 @@ import pytest
 
 from groupcheck.oracles.record import scenarios, stage
 from groupcheck.oracles.record.clients import CLIENTS, Client
-from groupcheck.oracles.record.interrupts import Interrupts
-from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.record.processes import Interrupts, Processes
+from groupcheck.oracles.record.settings import Timing
 from groupcheck.oracles.record.stage import NotStaged, Stage
-from groupcheck.oracles.record.timing import Timing
 
 # A library that assigns two partitions, gives three records, refuses one commit, and takes one
 # partition away.
@@ -181,7 +180,7 @@ def test_two_that_own_the_same_do_not_share(play: Stage, monkeypatch: pytest.Mon
     owning(play, "all")
     monkeypatch.setattr(stage, "LIMIT_S", 0.1)
     with pytest.raises(
-        NotStaged, match="after 0 s it is not so that a and all share the 6 partitions"
+        NotStaged, match="waited 0 s in vain until a and all share the 6 partitions"
     ):
         play.shared_by("a", "all")
 

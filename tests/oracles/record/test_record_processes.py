@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.record.interrupts import Interrupts
-from groupcheck.oracles.record.processes import Processes, group_lives
+from groupcheck.oracles.record.processes import Interrupts, Processes, group_lives
 from groupcheck.oracles.record.shown import run_command
 
 DEAF = (

@@ -1,4 +1,4 @@
-"""From what a broker wrote to the files of a recording: also where the scenario did not come about,
+"""From what a broker wrote to the files of a recording: also if the scenario did not take place,
 or the broker was gone. The broker here only writes.
 """
 
@@ -16,13 +16,12 @@ import pytest
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.record import recording
-from groupcheck.oracles.record.interrupts import Interrupts
-from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.record.processes import Interrupts, Processes
 from groupcheck.oracles.record.recording import Recording, record_command, record_scenario
 from groupcheck.oracles.record.running import Running
 from groupcheck.oracles.record.scenarios import Scenario
+from groupcheck.oracles.record.settings import Timing
 from groupcheck.oracles.record.stage import NotStaged, Stage
-from groupcheck.oracles.record.timing import Timing
 
 
 class WritingBroker:
@@ -149,7 +148,7 @@ def test_a_scenario_that_did_not_come_about_says_so_and_leaves_what_there_is(
     tmp_path: Path, broker: WritingBroker
 ):
     done = record_scenario(about(tmp_path, "s"), Scenario("s", "What.", failed), Sleeper(), quiet)  # type: ignore[arg-type]
-    assert done.exit_code == 3 and done.reason == "the scenario did not come about: a never came"
+    assert done.exit_code == 3 and done.reason == "the scenario did not take place: a never came"
     assert (
         json.loads((tmp_path / "out" / "s.truth.json").read_text())["actions"][0]["do"] == "start"
     )

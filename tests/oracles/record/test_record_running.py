@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.oracles.record import running
-from groupcheck.oracles.record.interrupts import Interrupts
-from groupcheck.oracles.record.processes import Processes
+from groupcheck.oracles.record.processes import Interrupts, Processes
 
 KEEPS = """
 open(f"{HERE}/starts", "a").write("x")
