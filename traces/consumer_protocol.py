@@ -16,7 +16,7 @@ from groupcheck.traces.message_bytes import Field, Malformed, Reader
 
 NO_GENERATION = -1
 _PARTITIONS = (Field("topic", "string"), Field("partitions", "[]int32"))
-_SUBSCRIPTION = (
+SUBSCRIPTION = (
     Field("topics", "[]string"),
     Field("user_data", "nullable_bytes"),
     Field("owned", _PARTITIONS, 1),
@@ -44,7 +44,7 @@ class Subscription:
 
 def subscription(data: bytes) -> Subscription:
     """Decodes a member's subscription. Raises `Malformed`."""
-    version, values = _read(data, _SUBSCRIPTION)
+    version, values = _read(data, SUBSCRIPTION)
     values |= {"topics": tuple(values["topics"]), "owned": _pairs(values.get("owned", ()))}
     return Subscription(version, **values)
 

@@ -1,11 +1,11 @@
-"""The model's requests as bytes for the broker, and requests that never reach the coordinator, with
-what the broker has to say to them.
+"""The model's requests as requests for the broker, and requests that the broker refuses before they
+reach the coordinator.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import field, frozen
@@ -22,31 +22,30 @@ from groupcheck.oracles.wire.formats import (
     Api,
 )
 from groupcheck.oracles.wire.worlds import World
+from groupcheck.traces.consumer_protocol import SUBSCRIPTION
+from groupcheck.traces.message_bytes import written
 
 TOPIC, PARTITION = "t", 0
 PROTOCOL_TYPE, PROTOCOL = "consumer", "range"
 # Long enough that none of the coordinator's timers fires during a schedule.
 SESSION_MS = REBALANCE_MS = 120_000
-INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT, INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_TOPIC = (
-    24,
-    26,
-    23,
-    3,
-)
-CLOSED = -1  # instead of an error: the broker closes the connection
+INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT = 24, 26
+INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_TOPIC = 23, 3
+CLOSED = -1  # in place of an error code: the broker closes the connection
 
 
 @frozen
 class Wire:
-    """A request as it is sent. `cut`: bytes that are missing at its end. `error`: of a request that
-    the coordinator does not see, the answer.
-    """
+    """A request as it is sent."""
 
     api: Api
     version: int
     values: dict[str, Any] = field(eq=False)
+    # What is special about it, in words.
     what: str = ""
+    # How many bytes are missing at its end.
     cut: int = 0
+    # The error code of the answer, if the coordinator does not see the request.
     error: int | None = None
 
     def __str__(self) -> str:
@@ -59,22 +58,21 @@ class Wire:
 
 
 def subscription(claimed: int) -> bytes:
-    """The subscription of a consumer, version 2 (ConsumerProtocolSubscription.json): the topic, no
-    partitions owned, `claimed` as its generation.
+    """A consumer's subscription to the topic, version 2; it owns no partitions, and its generation
+    is `claimed`.
     """
-    topic = TOPIC.encode()
-    return struct.pack(">hih", 2, 1, len(topic)) + topic + struct.pack(">iii", -1, 0, claimed)
+    given = {"topics": [TOPIC], "generation": claimed}
+    return struct.pack(">h", 2) + written(SUBSCRIPTION, 2, given)
 
 
-def api_of(request: messages.Request) -> Api:
-    """The API that a request of the model's stands for."""
-    return {
-        messages.JoinGroup: JOIN_GROUP,
-        messages.SyncGroup: SYNC_GROUP,
-        messages.Heartbeat: HEARTBEAT,
-        messages.LeaveGroup: LEAVE_GROUP,
-        messages.OffsetCommit: OFFSET_COMMIT,
-    }[type(request)]
+API_OF: Mapping[type[messages.Request], Api] = {
+    messages.JoinGroup: JOIN_GROUP,
+    messages.SyncGroup: SYNC_GROUP,
+    messages.Heartbeat: HEARTBEAT,
+    messages.LeaveGroup: LEAVE_GROUP,
+    messages.OffsetCommit: OFFSET_COMMIT,
+}
+"""The API of each of the model's requests."""
 
 
 def wire(
@@ -84,7 +82,7 @@ def wire(
     version: int,
     planned: Sequence[tuple[str, bytes]] | None = None,
 ) -> Wire:
-    """A request of the model's as it is sent. `planned`: what the leader hands out."""
+    """A request of the model as it is sent. `planned`: the leader's assignment."""
     request = given.request
     assert not isinstance(request, messages.Store)
     values: dict[str, Any] = {"group": group, "member": world.name(given.member, request.id)}
@@ -96,10 +94,10 @@ def wire(
                 "generation": request.generation,
                 "protocol_type": PROTOCOL_TYPE,
                 "protocol": PROTOCOL,
+                "assignments": [
+                    {"member": member, "assignment": share} for member, share in planned or ()
+                ],
             }
-            values["assignments"] = [
-                {"member": member, "assignment": share} for member, share in planned or ()
-            ]
         case messages.Heartbeat():
             values |= {"generation": request.generation}
         case messages.LeaveGroup():
@@ -109,11 +107,11 @@ def wire(
                 "generation": request.generation,
                 "topics": committing(TOPIC, request.offset),
             }
-    return Wire(api_of(request), version, values)
+    return Wire(API_OF[type(request)], version, values)
 
 
 def joining(claimed: int = messages.NO_GENERATION) -> dict[str, Any]:
-    """What a JoinGroup has beside the group and the member."""
+    """The fields of a JoinGroup besides the group and the member."""
     protocols = [{"name": PROTOCOL, "metadata": subscription(claimed)}]
     return {
         "session_timeout_ms": SESSION_MS,
@@ -131,8 +129,8 @@ def committing(topic: str, offset: int) -> list[dict[str, Any]]:
 
 
 def refused(group: str, version: int, kind: int) -> Wire:
-    """A request that the broker answers without asking the memory of the group (KafkaApis,
-    GroupCoordinatorService). `kind`: one below `KINDS`.
+    """A request that the broker answers without looking at the group (KafkaApis,
+    GroupCoordinatorService). `kind`: a number below `KINDS`.
     """
     api, what, values, error, cut = _REFUSED[kind]
     values = {"group": group, **values}
@@ -141,69 +139,63 @@ def refused(group: str, version: int, kind: int) -> Wire:
     return Wire(api, api.oldest + version % (api.newest - api.oldest + 1), values, what, cut, error)
 
 
-UNKNOWN_VERSION = "a version that there is not"
-_Refusal = tuple[Api, str, dict[str, Any], int, int]
-
-
-def _refusals() -> tuple[_Refusal, ...]:
-    join = joining()
-    empty = "an empty group id"
-    return (
-        (JOIN_GROUP, empty, join | {"group": ""}, INVALID_GROUP_ID, 0),
-        (
-            SYNC_GROUP,
-            empty,
-            {"group": "", "protocol_type": PROTOCOL_TYPE, "protocol": PROTOCOL},
-            INVALID_GROUP_ID,
-            0,
-        ),
-        (HEARTBEAT, empty, {"group": ""}, INVALID_GROUP_ID, 0),
-        (
-            LEAVE_GROUP,
-            empty,
-            {"group": "", "members": [{"member": "x"}], "member": "x"},
-            INVALID_GROUP_ID,
-            0,
-        ),
-        (
-            JOIN_GROUP,
-            "a session timeout that is too short",
-            join | {"session_timeout_ms": 5_999},
-            INVALID_SESSION_TIMEOUT,
-            0,
-        ),
-        (
-            JOIN_GROUP,
-            "a session timeout that is too long",
-            join | {"session_timeout_ms": 1_800_001},
-            INVALID_SESSION_TIMEOUT,
-            0,
-        ),
-        (
-            JOIN_GROUP,
-            "no protocol at all",
-            join | {"protocols": []},
-            INCONSISTENT_GROUP_PROTOCOL,
-            0,
-        ),
-        (
-            JOIN_GROUP,
-            "no protocol type",
-            join | {"protocol_type": ""},
-            INCONSISTENT_GROUP_PROTOCOL,
-            0,
-        ),
-        (
-            OFFSET_COMMIT,
-            "a topic that there is not",
-            {"topics": committing("no-such-topic", 1)},
-            UNKNOWN_TOPIC,
-            0,
-        ),
-        *((api, UNKNOWN_VERSION, {}, CLOSED, 0) for api in APIS),
-        *((api, "cut off", join if api is JOIN_GROUP else {}, CLOSED, 3) for api in APIS),
-    )
-
-
-_REFUSED = _refusals()
+UNKNOWN_VERSION = "a version that does not exist"
+_Refusal = tuple[Api, str, dict[str, Any], int, int]  # API, what, values, error, cut
+_JOIN = joining()
+_EMPTY = "an empty group id"
+_REFUSED: tuple[_Refusal, ...] = (
+    (JOIN_GROUP, _EMPTY, _JOIN | {"group": ""}, INVALID_GROUP_ID, 0),
+    (
+        SYNC_GROUP,
+        _EMPTY,
+        {"group": "", "protocol_type": PROTOCOL_TYPE, "protocol": PROTOCOL},
+        INVALID_GROUP_ID,
+        0,
+    ),
+    (HEARTBEAT, _EMPTY, {"group": ""}, INVALID_GROUP_ID, 0),
+    (
+        LEAVE_GROUP,
+        _EMPTY,
+        {"group": "", "members": [{"member": "x"}], "member": "x"},
+        INVALID_GROUP_ID,
+        0,
+    ),
+    (
+        JOIN_GROUP,
+        "a session timeout that is too short",
+        _JOIN | {"session_timeout_ms": 5_999},
+        INVALID_SESSION_TIMEOUT,
+        0,
+    ),
+    (
+        JOIN_GROUP,
+        "a session timeout that is too long",
+        _JOIN | {"session_timeout_ms": 1_800_001},
+        INVALID_SESSION_TIMEOUT,
+        0,
+    ),
+    (
+        JOIN_GROUP,
+        "no protocol at all",
+        _JOIN | {"protocols": []},
+        INCONSISTENT_GROUP_PROTOCOL,
+        0,
+    ),
+    (
+        JOIN_GROUP,
+        "no protocol type",
+        _JOIN | {"protocol_type": ""},
+        INCONSISTENT_GROUP_PROTOCOL,
+        0,
+    ),
+    (
+        OFFSET_COMMIT,
+        "a topic that does not exist",
+        {"topics": committing("no-such-topic", 1)},
+        UNKNOWN_TOPIC,
+        0,
+    ),
+    *((api, UNKNOWN_VERSION, {}, CLOSED, 0) for api in APIS),
+    *((api, "cut off", _JOIN if api is JOIN_GROUP else {}, CLOSED, 3) for api in APIS),
+)
 KINDS = len(_REFUSED)

@@ -13,8 +13,13 @@ from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite, tell
 from groupcheck.oracles.wire.live import SCHEDULES, Live, live
 
-# Options of `conform` that say how rows are executed one by one, which is not done here.
-OF_ROWS = ("assignors", "max_rows", "diff", "findings")
+# Options of `conform` that concern rows executed one by one, and their names for the user.
+OF_ROWS = {
+    "assignors": "--assignor",
+    "max_rows": "--max-rows",
+    "diff": "--diff",
+    "findings": "--findings",
+}
 
 
 def run(
@@ -32,22 +37,18 @@ def run(
     junit: Path | None = None,
     **others: Any,
 ) -> int:
-    """Runs the schedules, prints what came of them, and gives the exit code: 0 all agree, 1 one
-    differs, 3 the run ended early.
+    """Runs the schedules, prints the result, and returns the exit code: 0 if all agree, 1 if one
+    differs, 3 if the run ended early.
     """
     if faults:
         raise UserError(
-            "no fault can be brought about over the wire",
+            "faults cannot be caused over the wire",
             where="--fault",
             do="leave it out, or leave out --live",
         )
-    for name in OF_ROWS:
+    for name, option in OF_ROWS.items():
         if others.get(name):
-            raise UserError(
-                "it does not go with --live",
-                where="--assignor" if name == "assignors" else f"--{name.replace('_', '-')}",
-            )
-    wanted = SCHEDULES if schedules is None else schedules
+            raise UserError("cannot be used with --live", where=option, do="leave it out")
     result = live(
         variant,
         kafka=kafka,
@@ -55,7 +56,7 @@ def run(
         generations=generations,
         mutation=mutation,
         settings=settings,
-        schedules=wanted,
+        schedules=SCHEDULES if schedules is None else schedules,
         seed=seed,
         say=_say,
     )

@@ -1,5 +1,5 @@
-"""`groupcheck conform --live`: schedules of raw requests against a real broker, made up by
-Hypothesis, each answer compared with what the model allows.
+"""`groupcheck conform --live`: Hypothesis makes up schedules of raw requests, a real broker answers
+them, and each answer is compared with what the model allows.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from groupcheck.oracles.wire.walk import PATIENCE_S, Disagreement, Seen, Walk
 
 SCHEMA = "groupcheck.conform-live/1"
 MEMBERS, GENERATIONS, SCHEDULES = 3, 12, 300
-SHRINK_S, HURRY_S = 30.0, 1.0  # to make the first disagreement shorter, and for an answer meanwhile
-# One thread at each place, so that what is sent first is carried out first; no waiting for more
-# members.
+# How long the first disagreement is made shorter, and how long an answer may take meanwhile.
+SHRINK_S, HURRY_S = 30.0, 1.0
+# One thread everywhere, so that what is sent first is carried out first; a round does not wait for
+# more members.
 SETTINGS = {
     "group.initial.rebalance.delay.ms": "0",
     "num.io.threads": "1",
@@ -36,21 +37,23 @@ Say = Callable[[str], None]
 
 @frozen
 class Live:
-    """What a run found. `disagreement`: the shortest one, if there is any."""
+    """The result of a run."""
 
     variant: str
     scope: Scope
     kafka: str
     mutation: str | None
     seed: int
+    # How many schedules were asked for.
     wanted: int
     seen: Seen
+    # The shortest one, if there is any.
     disagreement: Disagreement | None
     seconds: float
 
     @property
     def verdict(self) -> str:
-        """`agrees`, `differs`, or `unknown` where fewer schedules were run than were asked for."""
+        """`agrees`, `differs`, or `unknown` if fewer schedules were run than were asked for."""
         return "differs" if self.disagreement else "unknown" if self.reason else "agrees"
 
     @property
@@ -89,11 +92,11 @@ class Live:
 def explore(
     rows: Rows, address: str, schedules: int, seed: int, say: Say
 ) -> tuple[Seen, Disagreement | None]:
-    """Runs schedules, each with a group of its own; what they met, and the shortest disagreement.
-    Raises `UserError` without Hypothesis.
+    """Runs schedules, each with a group of its own, and returns what they met and the shortest
+    disagreement. Raises `UserError` without Hypothesis.
 
-    Where the first disagreement is an answer that is wrong, one that does not come meanwhile is
-    none: the broker may have paused.
+    If the first disagreement is a wrong answer, an answer that does not come later is not counted
+    as a disagreement: the broker may have paused.
     """
     try:
         import hypothesis
@@ -142,8 +145,8 @@ def explore(
     try:
         hypothesis.seed(seed)(how(hypothesis.given(strategies.data())(one)))()
     except Exception:
-        # Also what Hypothesis says of a schedule that does not fail twice: ids are random, and with
-        # them hash orders.
+        # Hypothesis also complains about a schedule that does not fail twice: ids are random, and so
+        # are hash orders.
         if not found:
             raise
     finally:
@@ -165,7 +168,9 @@ def live(
 ) -> Live:
     """Starts a broker of that Kafka version, runs the schedules, ends the broker."""
     if schedules < 1:
-        raise UserError(f"schedules is {schedules}, not 1 or more")
+        raise UserError(
+            f"{schedules} schedules are too few", where="--schedules", do="give 1 or more"
+        )
     version = known(kafka)
     variant_named(variant)
     _, rows = rows_at(

@@ -1,5 +1,5 @@
-"""Connections to the broker: requests are sent, answers are gathered as they come, and nothing
-waits longer than it is told to.
+"""Connections to the broker: requests are sent, answers are gathered as they come, and every wait
+is bounded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CHUNK = 1 << 16
 
 @frozen
 class Sent:
-    """A request on its way: its number, and what it takes to read its answer."""
+    """A request that waits: its number, and what is needed to read its answer."""
 
     number: int
     api: Api
@@ -33,15 +33,15 @@ class Sent:
 
 @frozen
 class Closed:
-    """In an answer's place: the broker has closed the connection."""
+    """In place of an answer: the broker has closed the connection."""
 
 
 Answered = dict[str, Any] | Closed
 
 
 class Connections:
-    """As many connections as there are requests that wait; an idle one is used again. Numbers count
-    all requests, the first is 1.
+    """As many connections as there are waiting requests; idle ones are used again. Requests are
+    numbered from 1.
     """
 
     def __init__(self, address: str) -> None:
@@ -53,8 +53,8 @@ class Connections:
         self._sent = 0
 
     def send(self, api: Api, version: int, values: Mapping[str, Any], cut: int = 0) -> int:
-        """Sends a request over an idle connection and gives its number. `cut`: so many bytes are
-        missing at its end, which its length does not count.
+        """Sends a request over an idle connection and returns its number. `cut`: how many bytes are
+        missing at its end; its length does not count them.
         """
         self._sent += 1
         connection = (
@@ -70,8 +70,8 @@ class Connections:
         return self._sent
 
     def gather(self, wait_s: float, until: int = 0) -> dict[int, Answered]:
-        """The answers that come within `wait_s`, by number; at once when that of `until` is among
-        them.
+        """The answers that come within `wait_s` seconds, by number; returns at once when the answer
+        to `until` is among them.
         """
         found: dict[int, Answered] = {}
         end = time.monotonic() + wait_s
@@ -115,12 +115,12 @@ class Connections:
         connection.close()
 
     def abandon(self) -> None:
-        """Closes the connections on which somebody still waits."""
+        """Closes the connections on which a request still waits."""
         for connection in list(self._waiting):
             self._forget(connection)
 
     def close(self) -> None:
-        """Closes all."""
+        """Closes all connections."""
         self.abandon()
         for connection in self._idle:
             connection.close()

@@ -1,5 +1,5 @@
 """One schedule: a group at the broker and in the model, request by request, until the schedule ends
-or the two are not in the same place.
+or the two differ.
 """
 
 from __future__ import annotations
@@ -39,10 +39,9 @@ Choose = Callable[[int], int]  # a number below the given one
 
 
 class Disagreement(Exception):
-    """The model does not allow what the broker did. `what`: where the nearest end of the step
-    differs; `transcript`: the schedule so far.
-
-    `is_silence`: nothing that came is wrong, only something did not come in time.
+    """The model does not allow what the broker did. `what`: how the most similar end of the step
+    differs; `transcript`: the schedule so far; `is_silence`: nothing that came is wrong, but
+    something did not come in time.
     """
 
     def __init__(self, what: Sequence[str], transcript: Sequence[str], is_silence: bool) -> None:
@@ -52,9 +51,7 @@ class Disagreement(Exception):
 
 @frozen
 class Row:
-    """A step that was taken: the model's memory before it, the request, and the rules that then
-    fired.
-    """
+    """A step that was taken: the model's memory before it, the request, and the rules that fired."""
 
     before: Memory
     given: Asks
@@ -63,20 +60,18 @@ class Row:
 
 @define
 class Seen:
-    """What schedules have met, together: rows, answers by API and error, requests that the broker
-    refused by itself, and how many in all.
-    """
+    """What all schedules together have met."""
 
     rows: set[Row] = field(factory=set)
-    answers: dict[str, int] = field(factory=dict)
+    # The kinds of requests that the broker refused without the coordinator.
     refused: set[str] = field(factory=set)
     schedules: int = 0
     requests: int = 0
 
 
 class Walk:
-    """One group. `choose` decides what is done next; 0 is the simplest choice. In the transcript
-    ids are m1, m2, ... in the order of their coming.
+    """One group. `choose` decides what is done next; 0 is the simplest choice. The transcript calls
+    ids m1, m2, ... in the order in which they appear.
     """
 
     def __init__(
@@ -88,18 +83,12 @@ class Walk:
         total: Seen,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self._rows, self._connections, self._group, self._choose, self._total = (
-            rows,
-            connections,
-            group,
-            choose,
-            total,
-        )
-        self._patience_s = patience_s
+        self._rows, self._connections, self._group = rows, connections, group
+        self._choose, self._total, self._patience_s = choose, total, patience_s
         self._short: dict[str, str] = {}
         self._numbers: dict[int, int] = {}
         self.transcript: list[str] = []
-        # An id that comes and goes makes the group (the model's group exists from the start).
+        # An id that comes and goes creates the group; the model's group exists from the start.
         first = self._ask(
             Wire(JOIN_GROUP, 5, {"group": group, **asking.joining()}, "makes the group")
         )
@@ -122,8 +111,8 @@ class Walk:
                 self._step(options[self._choose(len(options))])
 
     def _options(self) -> list[Asks]:
-        """Requests that make a difference, in every world; what a member would do next comes first,
-        and more often.
+        """Requests that make a difference in every world. What a member would do next comes first and
+        is listed more often.
         """
         asked = [
             [given for given in self._rows.inputs(world.memory) if isinstance(given, Asks)]
@@ -134,12 +123,12 @@ class Walk:
         return [*usual, *usual, *every]
 
     def _step(self, given: Asks) -> None:
-        api = asking.api_of(given.request)
+        api = asking.API_OF[type(given.request)]
         version = api.oldest + self._choose(api.newest - api.oldest + 1)
         plans = {plan(self._rows, world, given) for world in self.worlds}
         sent = {str(wire(self._group, world, given, version)) for world in self.worlds}
         possible = all(self._rows.outcomes(world.memory, given) for world in self.worlds)
-        if not possible or len(plans) > 1 or len(sent) > 1:  # or what it means depends on the world
+        if not possible or len(plans) > 1 or len(sent) > 1:  # its meaning depends on the world
             return
         number = self._ask(
             wire(self._group, self.worlds[0], given, version, next(iter(plans))),
@@ -173,7 +162,7 @@ class Walk:
         return number
 
     def _answer(self, number: int) -> dict[str, object]:
-        """The answer to a request to which there is one, whatever the group is like."""
+        """The answer to a request that is answered in every state of the group."""
         answer = self._connections.gather(self._patience_s, number).get(number)
         if not isinstance(answer, dict):
             raise self._disagrees([f"request {number} is not answered"], answer is None)
@@ -181,8 +170,8 @@ class Walk:
         return answer
 
     def _follow(self, possible: Sequence[End], number: int) -> list[tuple[End, World]]:
-        """Gathers answers until they are all those of an end, when everything before them has been
-        carried out.
+        """Gathers answers until they are exactly those of some end, and the broker has carried out
+        everything that it was sent.
         """
         answers = self._connections.gather(
             PAUSE_S if any(_waits(end, number) for end in possible) else self._patience_s, number
@@ -208,12 +197,12 @@ class Walk:
             answers |= self._connections.gather(PAUSE_S)
 
     def _barrier(self, answered: bool) -> dict[int, Answered]:
-        """Waits until the broker has carried out what it was sent, and has sent what it answers;
-        gives the answers that came meanwhile.
+        """Waits until the broker has carried out what it was sent, and has sent its answers; returns
+        the answers that came meanwhile.
 
-        A heartbeat of nobody waits for its turn behind all that the coordinator does with the
-        group, and for what was appended before it. The first one makes sure that the request has
-        been read, the last one that answers of the same turn have been sent.
+        A heartbeat of an unknown member waits until the coordinator has done everything else with
+        the group, and until what was appended before it is committed. The first one makes sure that
+        the request has been read, the last one that answers of the same turn have been sent.
         """
         found: dict[int, Answered] = {}
         for turn in count(1 if answered else 0):
@@ -266,7 +255,7 @@ def _waits(end: End, number: int) -> bool:
 
 
 def natural(memory: Memory, given: Asks) -> bool:
-    """Is it what a member does that follows the protocol?"""
+    """Is it what a member does if it follows the protocol?"""
     request, core = given.request, memory.core
     if isinstance(request, messages.JoinGroup) and request.id == messages.NO_ID:
         return True

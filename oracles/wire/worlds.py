@@ -1,9 +1,9 @@
-"""What the model allows next, over the wire: the worlds that fit what was seen, and the answers
-that each lets one expect.
+"""What the model allows next over the wire: the worlds that fit what was seen, and the answers to
+expect in each.
 
-A world is a memory of the model's coordinator with what the broker calls its ids. Timers and
-appends are as on a real broker whose initial delay is 0 and whose log has one replica: what may
-happen freely happens before anybody asks again.
+A world is a memory of the model's coordinator with the broker's names of its ids. Timers and appends
+behave as on a real broker whose initial delay is 0 and whose log has one replica: what can happen by
+itself happens before the next request.
 """
 
 from __future__ import annotations
@@ -18,39 +18,34 @@ from groupcheck.model.protocol.classic.assignment import interval
 from groupcheck.model.protocol.classic.group import leader_of
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Memory, Outcome, Rows, Told
+from groupcheck.oracles.conform.rows import Asks, Fires, Memory, Outcome, Rows, Told
 from groupcheck.oracles.conform.standing import leads_with
 from groupcheck.oracles.wire.sockets import Answered, Closed
 
 Name = tuple[tuple[int, int], str]  # (process, id), the broker's name of it
-# What happens by itself before anybody asks again. A round that began with members waits for longer
-# than a schedule takes, whoever is left of them.
+# What happens by itself before the next request. A round that began with members waits for longer
+# than a schedule takes, even if members have gone.
 BY_ITSELF = ("append_committed", "initial_delay")
-NEW = "?"  # before the name of an id that the answer will bring
+NEW = "?"  # before the number of the request whose answer will bring an id
 
 
 @frozen
 class World:
-    """`names`: of the ids in memory; `parked`: the number of the request that waits, for each
-    process that has one; `gone`: an id that was forgotten.
-    """
+    """A memory of the model, and how it belongs to the broker's group."""
 
     memory: Memory
+    # An id that the coordinator has forgotten.
     gone: str
+    # The broker's names of the ids in memory.
     names: tuple[Name, ...] = ()
+    # (process, number of its request that waits).
     parked: tuple[tuple[int, int], ...] = ()
 
     def name(self, member: int, id: int) -> str:
-        """What the broker calls that id; one that is not in memory (a mutated model may speak of
-        it) is as good as forgotten.
+        """The broker's name of that id. An id that is not in memory (a mutated model may use one)
+        counts as forgotten.
         """
-        return (
-            ""
-            if id == NO_ID
-            else self.gone
-            if id == STRANGER
-            else dict(self.names).get((member, id), self.gone)
-        )
+        return "" if id == NO_ID else dict(self.names).get((member, id), self.gone)
 
 
 @frozen
@@ -64,7 +59,7 @@ class Expected:
 
 @frozen
 class End:
-    """Where a step may lead, by which rules, and all that is answered on the way."""
+    """Where a step may lead, what is answered on the way, and the rules that fire."""
 
     world: World
     answers: tuple[Expected, ...]
@@ -72,16 +67,13 @@ class End:
 
 
 def ends(rows: Rows, worlds: Sequence[World], given: Asks, number: int) -> list[End]:
-    """Every end of a step that begins with a request, in every world, when all has happened that
-    happens by itself.
+    """Every end of a step that begins with a request, in every world, after all that happens by
+    itself.
     """
     found: dict[End, None] = {}
     for world in worlds:
-        begun = [
-            _after(world, given, outcome, number) for outcome in rows.outcomes(world.memory, given)
-        ]
-        for end in begun:
-            found |= dict.fromkeys(_settled(rows, end))
+        for outcome in rows.outcomes(world.memory, given):
+            found |= dict.fromkeys(_settled(rows, _after(world, given, outcome, number)))
     return list(found)
 
 
@@ -110,12 +102,8 @@ def _settled(rows: Rows, begun: End) -> Iterator[End]:
 
 
 def _after(world: World, given: Asks | Fires, outcome: Outcome, number: int) -> End:
-    waited, parked, names, gone = (
-        dict(world.parked),
-        dict(world.parked),
-        dict(world.names),
-        world.gone,
-    )
+    waited, parked = dict(world.parked), dict(world.parked)
+    names, gone = dict(world.names), world.gone
     for told in outcome.told:
         if told.parked:
             parked.pop(told.member, None)
@@ -143,16 +131,13 @@ def _expected(told: Told, number: int, before: World, after: World) -> Expected:
         fields["member"] = f"{NEW}{number}"
     elif isinstance(answer.request, messages.JoinGroup) and answer.code == NONE:
         leader = leader_of(after.memory.seats)
-        member, leads = (
-            after.name(told.member, answer.id),
-            leader is not None and leader == (told.member, answer.id),
-        )
+        leads = leader == (told.member, answer.id)
         fields = {
-            "member": member,
+            "member": after.name(told.member, answer.id),
             "generation": answer.generation,
             "leader": "" if leader is None else after.name(*leader),
+            "members": members(after) if leads else frozenset(),
         }
-        fields["members"] = members(after) if leads else frozenset()
     elif isinstance(answer.request, messages.SyncGroup) and answer.code == NONE:
         fields["assignment"] = share_bytes(answer.share)
     return Expected(number, answer.code, tuple(fields.items()))
@@ -169,15 +154,15 @@ def members(world: World) -> frozenset[str]:
 
 
 def share_bytes(share: int) -> bytes:
-    """A share (bit mask) as the bytes of an assignment; to the coordinator these are any bytes.
-    Nothing is nothing.
+    """A share (bit mask) as the bytes of an assignment, which the coordinator does not look into;
+    an empty share has none.
     """
     return share.to_bytes(4, "big") if share else b""
 
 
 def plan(rows: Rows, world: World, given: Asks) -> tuple[tuple[str, bytes], ...] | None:
-    """What the leader hands out, if it is the leader who asks: the range assignor's shares, members
-    in the order of their index.
+    """The leader's assignment, if it is the leader that asks: the range assignor's shares, members in
+    the order of their index.
     """
     if not leads_with(world.memory, given):
         return None
@@ -192,8 +177,8 @@ def plan(rows: Rows, world: World, given: Asks) -> tuple[tuple[str, bytes], ...]
 
 
 def seen(answer: Answered) -> tuple[int, dict[str, Any]]:
-    """An answer's error and the fields that are compared. The error of a LeaveGroup of version 3
-    and newer, and of an OffsetCommit, stands deeper.
+    """An answer's error code and the fields that are compared. LeaveGroup from version 3 on and
+    OffsetCommit have the code further inside.
     """
     if isinstance(answer, Closed):
         return -1, {}
@@ -212,7 +197,7 @@ def seen(answer: Answered) -> tuple[int, dict[str, Any]]:
 
 
 def unlike(expected: Expected, answer: Answered) -> list[str]:
-    """What of an answer is not as expected, in words."""
+    """How an answer differs from the expected one, in words."""
     error, fields = seen(answer)
     wrong = [f"error is {error}, in the model {expected.error}"] if error != expected.error else []
     for name, value in expected.fields if not wrong else ():
@@ -231,8 +216,8 @@ def shown(value: Any) -> str:
 
 
 def fits(end: End, answers: Mapping[int, Answered]) -> World | None:
-    """The end's world, with the ids that the answers brought, if these are exactly the answers that
-    it lets one expect.
+    """The end's world with the ids that the answers brought, if these are exactly the answers to
+    expect.
     """
     if {e.number for e in end.answers} != set(answers) or not could(end, answers):
         return None
@@ -244,7 +229,7 @@ def fits(end: End, answers: Mapping[int, Answered]) -> World | None:
 
 
 def could(end: End, answers: Mapping[int, Answered]) -> bool:
-    """Are these answers all among the expected ones? Others may be to come."""
+    """Is each of these answers an expected one? Others may still come."""
     expected = {e.number: e for e in end.answers}
     return all(
         number in expected and not unlike(expected[number], answer)
@@ -253,7 +238,7 @@ def could(end: End, answers: Mapping[int, Answered]) -> bool:
 
 
 def problems(end: End, answers: Mapping[int, Answered]) -> list[str]:
-    """What was seen and is not so at this end, in words."""
+    """How the answers differ from those of this end, in words."""
     expected = {e.number: e for e in end.answers}
     said = [
         f"request {n} gets no answer, in the model error {expected[n].error}"
