@@ -199,7 +199,6 @@ def _ghosts(timeline: Timeline) -> Iterator[Anomaly]:
 
 
 def _never_joined(timeline: Timeline) -> Iterator[Anomaly]:
-    """Ids handed out and never used."""
     unused = [m for m in timeline.members.values() if m.gone == "never_joined"]
     if unused:
         first = unused[0].handed_out or unused[0].ended

@@ -118,7 +118,6 @@ class RequestFacts:
     _committed: dict[str, tuple[int, str]] = Factory(dict)
 
     def observe(self, e: Exchange) -> None:
-        """The next exchange of the group."""
         self.requests[e.api] += 1
         for code in _codes(e):
             clients = self.errors.setdefault(f"{e.api} {code}", Counter())

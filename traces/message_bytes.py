@@ -32,8 +32,6 @@ class Malformed(Exception):
 
 @frozen
 class Field:
-    """One field of a message."""
-
     name: str
     # A number of `NUMBERS`; `string`, `bytes`, `nullable_string` or `nullable_bytes`; an array of
     # one of them, such as `[]string`; or, for an array of structures, the fields of a structure.
@@ -115,7 +113,6 @@ class Reader:
                 self._take(self._varint())
 
     def number(self, kind: str) -> int:
-        """A number of one of `NUMBERS`."""
         form = NUMBERS[kind]
         (number,) = struct.unpack(form, self._take(struct.calcsize(form)))
         return int(number)

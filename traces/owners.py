@@ -120,7 +120,6 @@ class Owners:
     _on: dict[str, str] = Factory(dict)
 
     def observe(self, e: Exchange) -> None:
-        """The next exchange of the group."""
         if e.member:
             if len(self._on) >= MEMBERS_KEPT:
                 del self._on[next(iter(self._on))]

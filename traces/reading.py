@@ -190,7 +190,6 @@ class _Unpacked(io.RawIOBase):
         return found
 
     def _next(self) -> bool:
-        """Unpacks the next piece, if there is one."""
         if self._failure is None:
             try:
                 self._piece = next(self._pieces, b"")

@@ -56,7 +56,6 @@ class Replay:
     room: Room = Factory(Room)
 
     def run(self) -> None:
-        """Reads the file to its end."""
         for count, (event, text) in enumerate(self.log.events(), 1):
             if count % SWEEP_LINES == 0:
                 self._sweep()

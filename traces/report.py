@@ -18,8 +18,6 @@ RANK = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
 
 @frozen
 class Anomaly:
-    """Something that is worth a look."""
-
     # A word for scripts; `anomaly_kinds` lists them.
     kind: str
     # The line where it shows first; 0 if it belongs to no line.
@@ -84,8 +82,6 @@ class GroupReport:
 
 @frozen
 class FileReport:
-    """One file."""
-
     path: str
     format: str
     verdict: Kind

@@ -54,8 +54,6 @@ def client_of(member: str) -> str:
 
 @define
 class Member:
-    """One member id."""
-
     id: str
     instance: str | None = None
     # When the id was handed out, when the member joined with it, and when a line names it first.
@@ -254,7 +252,6 @@ class Timeline:
         outcome: str,
         awaited: tuple[str, ...],
     ) -> None:
-        """The join phase is over."""
         round = self._last_round("open") or self._begin(Round(None, event.generation - 1))
         round.to_generation, round.size, round.outcome = event.generation, size, outcome
         round.joined_at = moment(event)

@@ -43,8 +43,6 @@ class Listed:
 
 @frozen
 class JoinAnswer(Answer):
-    """JoinGroup."""
-
     generation: int = -1
     type: str | None = None
     protocol: str | None = None
@@ -57,8 +55,6 @@ class JoinAnswer(Answer):
 
 @frozen
 class SyncAnswer(Answer):
-    """SyncGroup."""
-
     type: str | None = None
     protocol: str | None = None
     assigned: Assigned = None
@@ -66,8 +62,6 @@ class SyncAnswer(Answer):
 
 @frozen
 class LeaveAnswer(Answer):
-    """LeaveGroup."""
-
     # An error code for each member of the batch.
     members: tuple[int, ...] = ()
 
@@ -82,8 +76,6 @@ class PartitionsAnswer(Answer):
 
 @frozen
 class FetchAnswer(Answer):
-    """OffsetFetch."""
-
     # The error code of each partition that has one.
     errors: Offsets = ()
     # The offset of each partition, -1 if none is known.
@@ -92,8 +84,6 @@ class FetchAnswer(Answer):
 
 @frozen
 class ConsumerAnswer(Answer):
-    """ConsumerGroupHeartbeat."""
-
     member: str | None = None
     epoch: int = 0
     # None: the answer leaves the assignment as it was.
@@ -102,8 +92,6 @@ class ConsumerAnswer(Answer):
 
 @frozen
 class DescribedMember:
-    """A member in a description."""
-
     member: str
     instance: str | None = None
     # Of a KIP-848 group only.
@@ -126,8 +114,6 @@ class DescribeAnswer(Answer):
 
 @frozen
 class ListAnswer(Answer):
-    """ListGroups."""
-
     # (group, state, kind) of each, sorted.
     groups: tuple[Group, ...] = ()
 

@@ -91,8 +91,6 @@ class SyncGroup(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class Heartbeat(Request):
-    """Classic Heartbeat."""
-
     member: str
     generation: int
     instance: str | None = None
@@ -138,8 +136,6 @@ class DeleteGroups(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class OffsetCommit(Request):
-    """OffsetCommit."""
-
     member: str = ""
     # In a KIP-848 group the member epoch; -1 for a commit from outside any group.
     generation: int = -1
@@ -168,8 +164,6 @@ class EndTxn(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class OffsetFetch(Request):
-    """OffsetFetch."""
-
     member: str | None = None
     generation: int = -1
     topics: Partitions = field(

@@ -283,7 +283,6 @@ class Conversation:
         return Lost(Schedule(self.commands, self.setup), reason, command, len(self.commands))
 
     def transcript(self) -> Transcript:
-        """The conversation so far."""
         return Transcript(Schedule(self.commands, self.setup, group=self.group), tuple(self.steps))
 
 

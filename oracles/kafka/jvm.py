@@ -108,7 +108,6 @@ class Jvm:
         return Broken(f"{what}: {said}" if said else what)
 
     def kill(self) -> None:
-        """Kills it."""
         self._process.kill()
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):

@@ -87,7 +87,6 @@ class ClassicMemory(Memory):
     members: tuple[ClassicMember, ...]
 
     def member(self, name: str) -> ClassicMember | None:
-        """The member of that name."""
         return next((m for m in self.members if m.member == name), None)
 
 

@@ -26,7 +26,6 @@ def pinned(jar: str, version: str, pins: Path = PINS) -> Digests:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -50,8 +50,6 @@ class GroupRecord(Record):
 
 @frozen
 class OffsetRecord(Record):
-    """A committed offset."""
-
     group: str
     topic: str
     partition: int
@@ -77,7 +75,6 @@ class OtherRecord(Record):
 
 
 def record(json: Json) -> Record:
-    """A record's JSON as a value."""
     kind, key, value = json["kind"], json.get("key", {}), json.get("value")
     given = {"producer": None, **json, **key, "tombstone": value is None}
     if kind == "marker":

@@ -65,10 +65,8 @@ Pairs = tuple[tuple[str, Any], ...]
 
 
 def pairs(given: Mapping[str, Any] | Pairs) -> Pairs:
-    """A mapping as a frozen value."""
     return tuple(sorted(given.items() if isinstance(given, Mapping) else given))
 
 
 def texts(given: Iterable[str]) -> tuple[str, ...]:
-    """Names as a frozen value."""
     return tuple(given)

@@ -31,8 +31,6 @@ GRACE_MS = 20  # between the broker's clock reading and the member's
 
 @frozen
 class Exchange:
-    """A request and its answer."""
-
     # Unix ms.
     arrived: int
     answered: int
@@ -206,8 +204,6 @@ def commits(
 
 
 def _accepted(one: Exchange, names: Mapping[str, str]) -> list[tuple[str, int]]:
-    """Partition and offset of what was committed."""
-
     def partitions(said: Event) -> Iterator[tuple[str, Event]]:
         for topic in said["topics"]:
             id = topic.get("topicId", "")

@@ -23,8 +23,6 @@ GROUP = "g1"
 
 @frozen
 class Client:
-    """A client library."""
-
     name: str
     # Its names for the four options of `Timing`.
     session: str

@@ -96,7 +96,6 @@ def _alone(scenario: bool, client: str | None, topics: Mapping[str, int]) -> Non
 
 
 def _say(message: str) -> None:
-    """Progress, on stderr."""
     print(f"groupcheck: {printable(message)}", file=sys.stderr, flush=True)
 
 
@@ -111,7 +110,6 @@ def _show(done: Recorded, as_json: bool) -> None:
 
 
 def summary(done: Recorded) -> list[str]:
-    """What was recorded, in a few lines."""
     about = done.recording
     said = [f"not staged  {about.name}: {done.reason}"] if done.reason else []
     lines = ", ".join(f"{count:,} {kind} lines" for kind, count in done.lines.items())

@@ -44,7 +44,6 @@ class Member:
         os._exit(1)
 
     def tell(self, kind: str, **fields: Any) -> None:
-        """Writes an event."""
         with self._lock:
             sys.stdout.write(json.dumps({"t": now(), "ev": kind, **fields}) + "\n")
             sys.stdout.flush()
@@ -144,7 +143,6 @@ class Member:
 
 
 def now() -> int:
-    """Unix ms."""
     return time.time_ns() // 1_000_000
 
 

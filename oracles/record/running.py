@@ -28,8 +28,6 @@ Say = Callable[[str], None]
 
 @frozen
 class Running:
-    """A broker that serves."""
-
     broker: Broker
     # Everything that was started for it.
     processes: Processes

@@ -20,8 +20,6 @@ Step = tuple[Any, ...]
 
 @frozen
 class Scenario:
-    """A scenario under its name."""
-
     name: str
     # What happens in it, and what is to be seen.
     doc: str

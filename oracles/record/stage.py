@@ -51,7 +51,6 @@ class Run:
         return frozenset(next((e["own"] for e in reversed(self.events) if "own" in e), ()))
 
     def told(self, kind: str) -> list[Event]:
-        """Its events of a kind."""
         return [event for event in list(self.events) if event["ev"] == kind]
 
 
@@ -225,7 +224,6 @@ class Stage:
         self.until(lambda: bool(self.runs[name].told("woke")), f"{name} wakes", ("a", "b"))
 
     def pause(self, seconds: float) -> None:
-        """Lets time pass."""
         time.sleep(seconds)
 
     def close(self) -> None:
@@ -250,5 +248,4 @@ def _read(run: Run) -> None:
 
 
 def now() -> int:
-    """Unix ms."""
     return time.time_ns() // 1_000_000

@@ -36,8 +36,6 @@ CLOSED = -1  # in place of an error code: the broker closes the connection
 
 @frozen
 class Wire:
-    """A request as it is sent."""
-
     api: Api
     version: int
     values: dict[str, Any] = field(eq=False)

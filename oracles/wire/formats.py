@@ -18,8 +18,6 @@ from groupcheck.traces.message_bytes import Field, Malformed, Reader, written
 
 @frozen
 class Api:
-    """A kind of request, with its answer."""
-
     key: int
     name: str
     # The first version with compact lengths and tagged fields (KIP-482).

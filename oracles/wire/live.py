@@ -37,8 +37,6 @@ Say = Callable[[str], None]
 
 @frozen
 class Live:
-    """The result of a run."""
-
     variant: str
     scope: Scope
     kafka: str

@@ -120,7 +120,6 @@ class Connections:
             self._forget(connection)
 
     def close(self) -> None:
-        """Closes all connections."""
         self.abandon()
         for connection in self._idle:
             connection.close()

@@ -143,7 +143,6 @@ class Belief:
     # --- ids go
 
     def remove(self, id: str) -> Misfit | None:
-        """A member is gone."""
         refused = self.must_be_member(id)
         if refused:
             return refused
@@ -263,7 +262,6 @@ class Belief:
         self.others_least, self.others_most = (0, inf) if size is None else (size, size)
 
     def name_loaded(self, id: str, instance: str | None) -> None:
-        """The name of a loaded member."""
         self.must_be_member(id)
         if instance is not None and id in self.inside:
             self.static[id] = instance

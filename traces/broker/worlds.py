@@ -132,7 +132,6 @@ class GroupWorlds:
                 self.belief.strangers = False
 
     def told(self, worlds: Worlds, base: int | None) -> str:
-        """Worlds in words."""
         if base is None and len(worlds) == len(steps.EVERY_WORLD):
             return "anything: the log has not told the group's state yet"
         generation = "an unknown generation" if base is None else f"generation {base}"
@@ -169,7 +168,6 @@ class GroupWorlds:
         return None
 
     def in_generation(self, expected: int) -> Misfit | None:
-        """The current generation is this one."""
         if self.base is not None and self.base != expected:
             return Misfit(
                 f"generation {expected} is printed, but the group was in generation {self.base}"

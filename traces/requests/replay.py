@@ -64,7 +64,6 @@ class RequestTrail:
     follower: Follower = Factory(lambda self: Follower(self.tell, self.refuse), takes_self=True)
 
     def observe(self, e: Exchange) -> None:
-        """The next exchange of the group."""
         self.lines += 1
         if self.timeline.first is None:
             self.timeline.first = Moment(e.line, e.answered)

@@ -57,7 +57,6 @@ class Seating:
         return member in self._index
 
     def index(self, member: str) -> int:
-        """The index of a member that has been seated."""
         return self._index[member]
 
     def name(self, index: int) -> str:

@@ -93,7 +93,6 @@ class World:
         )
 
     def told(self) -> str:
-        """The world in words."""
         generation = "" if self.base is None else f" in generation {self.base}"
         return (
             f"{self.memory.phase}{generation} with {len(self.memory.members)} members,"

@@ -115,10 +115,10 @@ def test_what_the_broker_refuses_by_itself_it_refuses_as_documented(address: str
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--live", "--fault", "fail_over"], "no fault can be brought about over the wire"),
-        (["--live", "--findings"], "--findings: it does not go with --live"),
-        (["--live", "--diff", "4.0.0", "4.3.0"], "--diff: it does not go with --live"),
-        (["--live", "--schedules", "0"], "schedules is 0"),
+        (["--live", "--fault", "fail_over"], "faults cannot be caused over the wire"),
+        (["--live", "--findings"], "--findings: cannot be used with --live"),
+        (["--live", "--diff", "4.0.0", "4.3.0"], "--diff: cannot be used with --live"),
+        (["--live", "--schedules", "0"], "0 schedules are too few"),
         (["--live", "--kafka", "2.8.0"], "no driver for Kafka '2.8.0'"),
         (["--schedules", "5"], "add --live"),
     ],
