@@ -1,8 +1,8 @@
-"""What stands out in a group's timeline: storms, ghosts, members that bounce, rounds that waited
-for somebody who was gone.
+"""What stands out in a group's timeline: rebalance storms, ghosts, members that bounce, rounds that
+waited for a member that was gone.
 
-Thresholds are named constants, and the evidence carries the figures, so that a reader can judge for
-himself.
+Thresholds are named constants, and the evidence has the figures, so that readers can judge for
+themselves.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def seconds(ms: int) -> str:
 
 
 def busiest(starts: list[int], window: int) -> tuple[int, int]:
-    """(how many, when it begins): the window with the most rebalances."""
+    """The window of `window` ms with the most rebalances: (how many, when it begins)."""
     most, when, left = 0, 0, 0
     for right, time in enumerate(starts):
         while time - starts[left] > window:
@@ -97,7 +97,7 @@ def _storm(timeline: Timeline) -> Iterator[Anomaly]:
 
 
 def unstable_share(timeline: Timeline) -> float | None:
-    """The part of the observed time in which a classic group was rebalancing, None without
+    """The part of the observed time in which a classic group was rebalancing; None without
     timestamps or join phases.
     """
     if not timeline.counts.get("stabilized") and not timeline.counts.get("emptied"):
@@ -111,7 +111,7 @@ def _join_ms(round: Round) -> int | None:
 
 
 def _blocked(timeline: Timeline) -> Iterator[Anomaly]:
-    """Rounds that waited for members already gone, until a session timeout ended the wait."""
+    """Rounds that waited for members that were gone, until a session timeout ended the wait."""
     waits = [
         (ms, r)
         for r in timeline.rounds
@@ -165,8 +165,8 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
 
 
 def _ghosts(timeline: Timeline) -> Iterator[Anomaly]:
-    """Members that expired in bulk: their timers were armed together when a generation began, so
-    nothing was heard of them since.
+    """Members that expired together: their timers were armed together when a generation began, and
+    no sign of life came from them since.
     """
     bursts = [b for b in timeline.bursts if b.count >= BURST_LEAST]
     if not bursts:

@@ -1,4 +1,4 @@
-"""Every kind of anomaly that a replay can report: what it means, and from which figure on."""
+"""Every kind of anomaly that a replay can report: what it means, and its threshold."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ MINUTE_MS, SECOND_MS = 60_000, 1000
 
 @frozen
 class Kind:
-    """One kind of anomaly. `logs`: in which logs it can be found. `threshold`: the figures from
-    which on it is reported; empty where one case is enough.
-    """
+    """One kind of anomaly."""
 
     name: str
     meaning: str
+    # The logs in which it can be found.
     logs: str
+    # The figures from which on it is reported; empty if one case is enough.
     threshold: str = ""
 
 
@@ -43,7 +43,7 @@ KINDS = (
     ),
     Kind(
         "ghost_members",
-        "Members expired together: ids that nobody used after they had joined.",
+        "Members expired together: nobody used their ids after they had joined.",
         BOTH,
         f"{found.BURST_LEAST} members that expire together",
     ),
@@ -74,18 +74,18 @@ KINDS = (
     ),
     Kind(
         "size_cap",
-        "A generation is smaller than it should be: it fits only if group.max.size is its size.",
+        "A generation has fewer members than expected: it fits only if group.max.size is its size.",
         BROKER,
     ),
     Kind("out_of_order", "Timestamps run backwards.", BOTH),
-    Kind("duplicate_line", "A line stands twice, with the same millisecond.", BROKER),
+    Kind("duplicate_line", "A line appears twice with the same millisecond.", BROKER),
     Kind("fenced", "A request was refused: a newer process has the same instance id.", BROKER),
     Kind("group_loaded", "The coordinator loaded the group from __consumer_offsets.", BROKER),
-    Kind("group_unloaded", "The coordinator gave the group up to another broker.", BROKER),
+    Kind("group_unloaded", "Another broker became the coordinator of the group.", BROKER),
     Kind("group_deleted", "The group was deleted.", BROKER),
     Kind(
         "generation_reset",
-        "The generation starts at 0 again: the group was deleted, or its state was lost.",
+        "The generation starts again at 0: the group was deleted, or its state was lost.",
         BROKER,
     ),
     Kind(
@@ -97,27 +97,35 @@ KINDS = (
     Kind("coordinator_stopped", "The coordinator of a broker stopped.", BROKER),
     Kind(
         "coordinator_away",
-        "Requests were answered with the errors 14, 15 or 16: the coordinator was not here.",
+        "Requests were answered with error 14, 15 or 16: this broker was not the coordinator then.",
         REQUESTS,
     ),
     Kind(
         "zombie",
-        "A member that had been removed tried to commit what another member owned, and was"
-        " refused.",
+        "A member that had been removed tried to commit a partition that another member owned, and"
+        " was refused.",
         REQUESTS,
     ),
-    Kind("zombie_commit_accepted", "The same, and the commit was accepted.", REQUESTS),
+    Kind(
+        "zombie_commit_accepted",
+        "A member that had been removed committed a partition that another member owned.",
+        REQUESTS,
+    ),
     Kind(
         "late_to_learn",
-        "A member sent heartbeats in a generation that was over and owned what another one had.",
+        "A member sent heartbeats in a generation that was over; others owned its partitions.",
         REQUESTS,
     ),
     Kind(
         "commit_from_non_owner",
-        "A commit was accepted from a client that had not been given the partition.",
+        "A commit was accepted from a client to which the partition was not assigned.",
         REQUESTS,
     ),
-    Kind("committed_offset_went_back", "An accepted commit was below the one before it.", REQUESTS),
+    Kind(
+        "committed_offset_went_back",
+        "An accepted commit was lower than the one before it.",
+        REQUESTS,
+    ),
     Kind(
         "partition_assigned_twice",
         "The leader's assignment gives one partition to two members.",

@@ -1,9 +1,9 @@
-"""What shippers wrap around a line: JSON records, container and journal prefixes, colours. Inside
-is the program's own line.
+"""Takes off what shippers wrap around a program's own line: JSON records, container and journal
+prefixes, colours.
 
-Nothing is assumed about the user's pattern: the coordinator's own marker (`[GroupCoordinator 1]: `)
-is searched, what stands before it is only asked for a timestamp, and a logger in parentheses at the
-end is cut off.
+Nothing is assumed about the user's log pattern: the coordinator's own marker (`[GroupCoordinator
+1]: `) is looked for, what stands before it is only searched for a timestamp, and a logger in
+parentheses at the end is cut off.
 """
 
 from __future__ import annotations
@@ -56,14 +56,16 @@ _JSON_CAP = 1 << 20
 
 @frozen
 class Unwrapped:
-    """The program's own line, and the shipper's timestamp (ms) in case that the line has none."""
+    """A line without its wrapping."""
 
+    # The program's own line.
     line: str
+    # The shipper's timestamp in ms, if there is one.
     time: int | None = None
 
 
 def unwrap(line: str) -> Unwrapped:
-    """Takes a JSON wrapper and colours off. A line that is neither is returned as it is."""
+    """Takes off a JSON record and colours; any other line is returned as it is."""
     if "\x1b" in line:
         line = _COLOUR.sub("", line)
     at = line.find("{")
@@ -124,12 +126,15 @@ def _time(record: dict[str, Any]) -> int | None:
 
 @frozen
 class Sentence:
-    """A line of a coordinator: what it says, when, and which coordinator wrote it."""
+    """A line of a coordinator."""
 
     text: str
     time: int | None
+    # The broker whose coordinator wrote it.
     broker: int | None
+    # The new coordinator wrote it.
     java: bool
+    # The partition of `__consumer_offsets`, if the line names it.
     partition: int | None = None
 
 
@@ -162,20 +167,15 @@ def coordinator_sentence(line: str) -> Sentence | None:
         bare = _BARE.search(text)
         if bare is None:
             return None
-        start, before, java, broker, partition = (
-            bare.start("text"),
-            text[: bare.start()],
-            False,
-            None,
-            None,
-        )
+        start, before = bare.start("text"), text[: bare.start()]
+        java, broker, partition = False, None, None
     said = _cut(text[start:], before)
     time = parse_time(before[-200:])
     return Sentence(said, wrapped.time if time is None else time, broker, java, partition)
 
 
 def _cut(said: str, before: str) -> str:
-    """Without the logger, blanks, and the quote of a CSV column at the end."""
+    """Cuts off the logger, blanks, and the quote of a CSV column at the end."""
     said = said.rstrip()
     if said[-1:] == '"' and before.count('"') % 2:
         said = said[:-1].replace('""', '"').rstrip()

@@ -1,9 +1,9 @@
-"""The timeline of a KIP-848 group (consumer, share, streams): each new group epoch is a rebalance,
-told as far as the log shows it.
+"""The timeline of a KIP-848 group (consumer, share, streams), in which each new group epoch is a
+rebalance.
 
-Nothing is followed through a model here. A rebalance ends when every member has been given its part
-of that epoch (DEBUG lines from 4.0 on), and that is only claimed for groups whose beginning the log
-shows; otherwise members may exist that no line names.
+No model is involved. A rebalance ends when every member has its assignment of that epoch (DEBUG
+lines from 4.0 on). The end is reported only for groups whose beginning the log shows, because other
+groups may have members that no line names.
 """
 
 from __future__ import annotations
@@ -24,30 +24,27 @@ _CAUSES = {
     "topology": Cause.METADATA_CHANGE,
 }
 FIRST_EPOCH = 2
-"""A new group's first bump goes to 2 (1 in some versions)."""
+"""The first epoch of a new group is 2 (1 in some versions)."""
 
 
 @define
 class EpochStory:
-    """`members`: who is in the group; `whole`: the log shows it from its beginning; `reached`: who
-    has been given its part of the current epoch.
-    """
+    """A group's members and its current epoch."""
 
     members: dict[str, None] = Factory(dict)
+    # The log shows the group from its beginning.
     whole: bool = False
+    # The members that have their assignment of the current epoch.
     reached: set[str] = Factory(set)
+    # Why the next epoch begins: cause, members and text.
     why: tuple[Cause, tuple[str, ...], str] = (Cause.NOT_TOLD, (), "")
 
     def observe(self, event: OtherProtocol, current: Round | None) -> Round | None:
         """Takes one event; `current`: the last rebalance. Returns a new one if it begins here."""
         member = event.member
         if event.what in _CAUSES and (self.why[0] != Cause.JOIN or event.what != "subscription"):
-            detail = event.detail or ""
-            self.why = (
-                _CAUSES[event.what],
-                (member,) if member is not None else (),
-                detail if event.what == "fenced" else "",
-            )
+            reason = (event.detail or "") if event.what == "fenced" else ""
+            self.why = (_CAUSES[event.what], () if member is None else (member,), reason)
         if member is not None:
             self._members(event.what, member, event.detail)
         if event.epoch is None:
@@ -83,11 +80,8 @@ class EpochStory:
         if self.whole:
             began.size = len(self.members)
             if not self.members:
-                began.outcome, began.joined_at, began.waited_for = (
-                    "emptied",
-                    moment(event),
-                    "nobody",
-                )
+                began.outcome, began.waited_for = "emptied", "nobody"
+                began.joined_at = moment(event)
         return began
 
     def _given(self, member: str, when: Moment, current: Round) -> None:

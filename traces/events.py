@@ -1,9 +1,9 @@
-"""One vocabulary of events: what a line of evidence says happened, whatever program printed it.
+"""One vocabulary of events: what a line says happened, whatever program printed it.
 
-An event is a fact that somebody wrote down, not a step of the model: the coordinator's log names
-some steps twice, others never. Times are milliseconds since 1970 of the clock that wrote the line;
-broker logs do not print their zone, so such a time is the local clock read as if it were UTC. Names
-follow Kafka's own (GroupMetadataManager, GroupCoordinator).
+An event is a fact that a program wrote down, not a step of the model: the coordinator's log names
+some steps twice and others never. Times are milliseconds since 1970 by the clock of the program.
+Broker logs do not print their zone, so a local time is read as if it were UTC. Names follow Kafka's
+own (GroupMetadataManager, GroupCoordinator).
 """
 
 from __future__ import annotations
@@ -37,17 +37,16 @@ class Cause(StrEnum):
 
 @frozen
 class Reason:
-    """The text in `(reason: ...)` taken apart.
-
-    `members`: who caused it; `phase`: the state that the text names; `client`: what the client gave
-    as its reason.
-    """
+    """The text in `(reason: ...)`, parsed."""
 
     text: str
     cause: Cause
+    # The members that caused it.
     members: tuple[str, ...] = ()
     instance: str | None = None
+    # The state that the text names.
     phase: Phase | None = None
+    # The reason that the client gave.
     client: str | None = None
 
 
@@ -61,14 +60,13 @@ class Timeouts:
 
 @frozen(kw_only=True)
 class Event:
-    """`line` counts from 1 in its file, `time` is None where the line has none.
+    """What every event has."""
 
-    `broker` is the coordinator that wrote it; it and `group` are None if the line does not name
-    them.
-    """
-
+    # The number of its line in the file, from 1.
     line: int
+    # None if the line has no time.
     time: int | None = None
+    # The broker whose coordinator wrote it, and the group; None if the line does not name them.
     broker: int | None = None
     group: str | None = None
 
@@ -78,8 +76,9 @@ class Event:
 
 @frozen(kw_only=True)
 class RebalanceStarted(Event):
-    """The group is PreparingRebalance; `generation` is the one that ends."""
+    """The group is PreparingRebalance."""
 
+    # The generation that ends.
     generation: int
     reason: Reason | None = None
 
@@ -95,20 +94,21 @@ class Stabilized(Event):
 
 @frozen(kw_only=True)
 class AssignmentReceived(Event):
-    """The leader has sent SyncGroup. `leader` is printed from 3.0 on, `members` and `static` from
-    2.8 on.
-    """
+    """The leader has sent SyncGroup."""
 
     generation: int
+    # Printed from 3.0 on.
     leader: str | None = None
+    # How many members there are, and how many are static; printed from 2.8 on.
     members: int | None = None
     static: int | None = None
 
 
 @frozen(kw_only=True)
 class GroupEmptied(Event):
-    """The round ended without members; `generation` is the new one."""
+    """The round ended without members."""
 
+    # The new generation.
     generation: int
 
 
@@ -131,10 +131,9 @@ class RoundStuck(Event):
 
 @frozen(kw_only=True)
 class RoundOpen(Event):
-    """DEBUG, 4.0 on: why the join phase cannot be completed yet; counts are None where the text
-    gives another reason than missing members.
-    """
+    """DEBUG, from 4.0 on: why the join phase cannot end yet."""
 
+    # Counts; None if the reason is not that members are missing.
     members: int | None = None
     parked: int | None = None
     pending: int | None = None
@@ -167,12 +166,11 @@ class MemberAdded(Event):
 
 @frozen(kw_only=True)
 class StaticReplaced(Event):
-    """A static member came back without its id: the old id is exchanged for a new one (None where
-    the line does not name it).
-    """
+    """A static member came back without its id: a new id replaces the old one."""
 
     instance: str
     old: str
+    # None if the line does not name it.
     new: str | None = None
     phase: Phase | None = None
 
@@ -188,38 +186,37 @@ class StaticKept(Event):
 
 @frozen(kw_only=True)
 class MemberLeft(Event):
-    """LeaveGroup. `pending`: the id had been handed out but had not joined. `late`: printed after
-    what it caused (Scala, 3.0 on).
-    """
+    """LeaveGroup."""
 
     member: str
     instance: str | None = None
     client_reason: str | None = None
+    # The id had been handed out, and nobody had joined with it.
     pending: bool = False
+    # Printed after what it caused (the old coordinator, from 3.0 on).
     late: bool = False
     timeouts: Timeouts | None = None
 
 
 @frozen(kw_only=True)
 class MemberExpired(Event):
-    """No heartbeat for the session timeout, or a new member waited parked for five minutes.
-    `pending`: an id that never joined.
-    """
+    """No heartbeat came during the session timeout, or a new member was parked for five minutes."""
 
     member: str
+    # An id with which nobody joined.
     pending: bool = False
 
 
 @frozen(kw_only=True)
 class NotRejoined(Event):
-    """The join timer fired: these dynamic members had not joined the round and are removed."""
+    """The join timer fired: these dynamic members had not joined the round and were removed."""
 
     members: tuple[str, ...]
 
 
 @frozen(kw_only=True)
 class NotSynced(Event):
-    """DEBUG: the sync timer fired: these members are removed."""
+    """DEBUG: the sync timer fired, and these members were removed."""
 
     members: tuple[str, ...]
 
@@ -252,7 +249,7 @@ class JoinRejected(Event):
 
 @frozen(kw_only=True)
 class EmptyAssignment(Event):
-    """The leader's plan left these members out."""
+    """The leader's assignment left these members out."""
 
     generation: int
     members: tuple[str, ...]
@@ -260,12 +257,11 @@ class EmptyAssignment(Event):
 
 @frozen(kw_only=True)
 class AppendFailed(Event):
-    """The group's record could not be written. `reverted_to`: the id that a static replacement fell
-    back to.
-    """
+    """The group's record could not be written."""
 
     generation: int | None = None
     error: str | None = None
+    # The id that the static member has again, because its replacement was undone.
     reverted_to: str | None = None
 
 
@@ -274,11 +270,11 @@ class AppendFailed(Event):
 
 @frozen(kw_only=True)
 class GroupLoaded(Event):
-    """`protocol`: classic, consumer, share, streams. Before 3.6 the generation is printed, from 3.6
-    on the number of members.
-    """
+    """The group was loaded from its record."""
 
+    # classic, consumer, share or streams.
     protocol: str = "classic"
+    # Before 3.6 the generation is printed, from 3.6 on the number of members.
     generation: int | None = None
     members: int | None = None
 
@@ -294,15 +290,16 @@ class MemberLoaded(Event):
 
 @frozen(kw_only=True)
 class GroupUnloaded(Event):
-    """`generation`: of a classic group; the epoch of others."""
+    """The coordinator gave the group up."""
 
+    # The generation of a classic group, the epoch of any other one.
     generation: int
     protocol: str = "classic"
 
 
 @frozen(kw_only=True)
 class CoordinatorStarted(Event):
-    """A broker's coordinator begins: whatever it knew before is gone from memory."""
+    """A broker's coordinator starts: what it knew before is gone from memory."""
 
 
 @frozen(kw_only=True)
@@ -312,8 +309,8 @@ class CoordinatorStopped(Event):
 
 @frozen(kw_only=True)
 class PartitionTaken(Event):
-    """The broker begins to coordinate the groups of one partition of `__consumer_offsets` (or loads
-    them).
+    """The broker begins to coordinate the groups of one partition of `__consumer_offsets`, or loads
+    them.
     """
 
     partition: int
@@ -351,14 +348,15 @@ class OtherProtocol(Event):
 
 @frozen(kw_only=True)
 class Converted(Event):
-    """The group changed its protocol (KIP-848 migration); `protocol` is the new one."""
+    """The group changed its protocol (KIP-848 migration)."""
 
+    # The new one.
     protocol: str
     was_empty: bool = False
 
 
 @frozen(kw_only=True)
 class Noted(Event):
-    """A line of the coordinator that is known and changes nothing the replay follows."""
+    """A known line of the coordinator that changes nothing that the replay follows."""
 
     what: str

@@ -1,10 +1,7 @@
-"""Requests of the group APIs with their answers, as the coordinator's own log tells them.
+"""Requests of the group APIs with their answers, as the broker's request log tells them.
 
-An exchange is one request and what was answered. Times are milliseconds since 1970 of the broker's
-clock: `arrived`, when the request was read from its connection; `began`, when the broker took it
-up; `given`, when it gave the answer to the connection; `answered`, the time of the line, when the
-answer had been sent. The coordinator handled it some time between `began` and `given`: a parked
-request near the beginning. Field names follow the message schemas of Kafka.
+An exchange is one request and its answer. The coordinator handled it between `began` and `given`; a
+parked request, shortly after `began`. Field names follow the message schemas of Kafka.
 """
 
 from __future__ import annotations
@@ -17,54 +14,62 @@ FROM_OUTSIDE = -1
 
 @frozen(kw_only=True)
 class Exchange:
-    """`code`: the error code of the answer, None where the answer has none. `version`: of the API.
-    `size`: characters of its line.
-    """
+    """What every exchange has. Times are ms since 1970 by the broker's clock."""
 
     line: int
     api: str
+    # The version of the API.
     version: int
     client: str
     connection: str
     correlation: int
+    # The request was read from its connection.
     arrived: float
+    # The broker began to handle it.
     began: float
+    # The broker gave the answer to the connection.
     given: float
+    # The answer had been sent; this is the time of the line.
     answered: int
     group: str
+    # The error code of the answer; None if it has none.
     code: int | None = None
     member: str = ""
     instance: str | None = None
+    # How many characters its line has.
     size: int = 0
 
 
 @frozen(kw_only=True)
 class JoinExchange(Exchange):
-    """`protocols`: (name, subscription bytes) in order of preference.
-
-    Of the answer: `to_generation`, the `chosen` protocol, the `leader`, `told` (the member's id),
-    and for the leader `members`, (id, subscription bytes).
-    """
+    """JoinGroup."""
 
     session_ms: int
     rebalance_ms: int
     protocol_type: str
+    # (name, subscription bytes), in order of preference.
     protocols: tuple[tuple[str, bytes], ...]
     reason: str | None = None
+    # From here on: the answer.
     to_generation: int = FROM_OUTSIDE
+    # The protocol that the coordinator chose.
     chosen: str | None = None
     leader: str = ""
+    # The member's id.
     told: str = ""
+    # For the leader: (id, subscription bytes) of each member.
     members: tuple[tuple[str, bytes], ...] = ()
     static_members: bool = False
 
 
 @frozen(kw_only=True)
 class SyncExchange(Exchange):
-    """`assignments`: the leader's plan, (member id, bytes); `share`: the bytes of the answer."""
+    """SyncGroup."""
 
     generation: int
+    # The leader's assignment: (member id, bytes).
     assignments: tuple[tuple[str, bytes], ...] = ()
+    # The member's assignment in the answer.
     share: bytes = b""
 
 
@@ -90,26 +95,27 @@ class LeaveExchange(Exchange):
 
 @frozen(kw_only=True)
 class CommitExchange(Exchange):
-    """`offsets`: (topic or its id, partition, offset, error code or None)."""
+    """OffsetCommit."""
 
     generation: int
+    # (topic or its id, partition, offset, error code or None).
     offsets: tuple[tuple[str, int, int, int | None], ...]
 
 
 @frozen(kw_only=True)
 class FetchExchange(Exchange):
-    """OffsetFetch, of one group. `offsets`: (topic or its id, partition, committed offset)."""
+    """OffsetFetch of one group."""
 
+    # (topic or its id, partition, committed offset).
     offsets: tuple[tuple[str, int, int], ...]
     partition_codes: tuple[int, ...] = ()
 
 
 @frozen(kw_only=True)
 class EpochExchange(Exchange):
-    """A heartbeat of another protocol: `protocol` is consumer (KIP-848), share (KIP-932) or streams
-    (KIP-1071).
-    """
+    """A heartbeat of another protocol."""
 
+    # consumer (KIP-848), share (KIP-932) or streams (KIP-1071).
     protocol: str
     epoch: int
     to_epoch: int | None = None

@@ -1,8 +1,7 @@
-"""What a request log says by itself, without any model: who joined which generation and who was
-last, what was refused, what was committed.
+"""What a request log says by itself, without a model: who joined which generation and who was last,
+what was refused, what was committed.
 
-Processes are named by their client id. Memory is bounded: what exceeds the limits is counted, not
-kept.
+Processes are named by their client id. Memory is bounded: what exceeds the limits is dropped.
 """
 
 from __future__ import annotations
@@ -30,27 +29,28 @@ CLIENTS_KEPT = 1000
 
 @frozen(order=True)
 class Join:
-    """A JoinGroup that was answered with the generation: when it arrived, and when the answer had
-    been sent (ms).
-    """
+    """A JoinGroup that was answered with the generation."""
 
+    # When it arrived, in ms since 1970.
     arrived: int
     line: int
     client: str
+    # When the answer had been sent.
     answered: int
 
 
 @frozen
 class Generation:
-    """`joins` made the generation, in order of arrival; `later` were answered with it without a
-    rebalance. `leader`: a client, if the log names it.
-    """
+    """One generation of a classic group."""
 
     group: str
     generation: int
     protocol: str | None
+    # The leader's client, if the log names it.
     leader: str | None
+    # The JoinGroups that made the generation, in order of arrival.
     joins: tuple[Join, ...]
+    # JoinGroups that were answered with it later, without a rebalance.
     later: tuple[Join, ...]
 
     @property
@@ -66,9 +66,7 @@ class Generation:
 
 @frozen
 class Rewind:
-    """A commit that was accepted although a later offset of the partition had been committed
-    before.
-    """
+    """A commit that was accepted although a higher offset of the partition had been committed."""
 
     time: int
     line: int
@@ -82,12 +80,11 @@ class Rewind:
 
 @frozen
 class Epoch:
-    """An epoch of a KIP-848 group: the clients in the order in which they were first told it, each
-    with the time of that answer (ms).
-    """
+    """An epoch of a KIP-848 group."""
 
     group: str
     epoch: int
+    # (client, time of the first answer that told it, in ms), in order of time.
     reached: tuple[tuple[str, int], ...]
 
     @property

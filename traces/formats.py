@@ -1,5 +1,5 @@
-"""Which program wrote a file, told from its first lines. What cannot be replayed yet is named, so
-that the answer is clear.
+"""Which program wrote a file, judged by its first lines. Logs that cannot be replayed yet are named,
+so that the answer is clear.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ _SNIFFED_LINES = 400
 
 
 def sniff(head: bytes) -> str:
-    """The format of a file by the marks that its first lines hold, or `unknown`. `head`: how the
-    file begins.
+    """The format of a file by the marks in its first lines, or `unknown`. `head`: how the file
+    begins.
     """
     found: Counter[str] = Counter()
     for line in head.decode(errors="replace").splitlines()[:_SNIFFED_LINES]:

@@ -1,4 +1,4 @@
-"""Moments of a log, and the rebalance as a stretch between them."""
+"""Moments of a log, and rebalances as the time between them."""
 
 from __future__ import annotations
 
@@ -26,15 +26,7 @@ def elapsed(a: Moment | None, b: Moment | None) -> int | None:
 
 @define
 class Round:
-    """One rebalance. `joined_at`: the join phase ended (Stabilized, or the group is empty);
-    `assigned`: the leader's assignment arrived.
-
-    `outcome`: open, stabilized (no assignment seen yet), assigned, emptied, interrupted (another
-    round began before the assignment), lost.
-    `initial`: it began in an Empty group, so the initial delay ran (KIP-134). `waited_for`: what
-    ended the wait, in words;
-    `held_up_by`: the members that it waited for, as far as the log tells.
-    """
+    """One rebalance."""
 
     started: Moment | None
     from_generation: int | None
@@ -43,8 +35,12 @@ class Round:
     causers: tuple[str, ...] = ()
     reason: str = ""
     client_reason: str | None = None
+    # When the join phase ended: Stabilized, or the group is empty.
     joined_at: Moment | None = None
+    # When the leader's assignment arrived.
     assigned: Moment | None = None
+    # open, stabilized (no assignment yet), assigned, emptied, interrupted (another round began
+    # before the assignment) or lost.
     outcome: str = "open"
     size: int | None = None
     leader: str | None = None
@@ -52,9 +48,12 @@ class Round:
     left: list[str] = Factory(list)
     expired: list[str] = Factory(list)
     not_rejoined: list[str] = Factory(list)
+    # The members that it waited for, as far as the log tells, and what ended the wait, in words.
     held_up_by: tuple[str, ...] = ()
     waited_for: str = ""
+    # It began in an Empty group, so the initial delay ran (KIP-134).
     initial: bool = False
+    # The last event of its join phase so far.
     last: Event | None = None
 
     @property

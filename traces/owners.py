@@ -1,13 +1,13 @@
-"""Who believed to own which partition, as far as requests tell: two owners at once, zombies that
-commit, commits of partitions never given.
+"""Which member believed that it owned which partition, as far as requests tell: two owners at once,
+zombies that commit, commits of partitions that were never assigned.
 
-A member believes in what its last SyncGroup was answered with, until it joins again (an eager
-member revokes before that), until it is told that it is no member any more, or until it is never
-heard of again. A LeaveGroup does not end the belief by itself: a client's background thread may
-send it while the application is busy (max.poll.interval.ms). What a cooperative member says in its
-subscription that it owns, it still holds when its next SyncGroup is answered, until it has revoked
-it. After a LeaveGroup librdkafka commits without a member id, but in its old generation: such a
-commit is taken for that of the last member on the same connection.
+A member believes that it owns what its last SyncGroup was answered with, until it joins again (an
+eager member revokes before that), until it is told that it is not a member any more, or until the
+end of its requests. A LeaveGroup alone does not end the belief: a background thread of the client
+may send it while the application is busy (max.poll.interval.ms). A cooperative member still holds
+the partitions that its subscription lists when its next SyncGroup is answered, until it has revoked
+them. After a LeaveGroup librdkafka commits without a member id, but in its old generation: such a
+commit counts as one of the last member on the same connection.
 """
 
 from __future__ import annotations
@@ -37,24 +37,23 @@ REFUSALS = frozenset({ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID})
 
 @frozen
 class TwoOwners:
-    """Two members believed in one partition from `since` to `until` (ms). `by` what request the
-    earlier one showed that it had not heard of it.
-    """
+    """Two members believed that they owned one partition."""
 
     group: str
     partition: str
+    # Their clients.
     earlier: str
     later: str
+    # ms since 1970.
     since: int
     until: int
+    # The API of the request by which the earlier owner showed its belief.
     by: str
 
 
 @frozen
 class Zombie:
-    """A member that goes on in a generation that is over, although its partitions are another's.
-    `committed`: it tried to commit them.
-    """
+    """A member that goes on in a generation that is over, although others own its partitions now."""
 
     member: str
     client: str
@@ -62,16 +61,19 @@ class Zombie:
     generation: int
     partitions: tuple[str, ...]
     others: tuple[str, ...]
+    # When another member was given the first of them, and when this one was answered.
     since: int
     until: int
+    # It tried to commit them, and that was not refused.
     committed: bool
     accepted: bool
+    # It had sent LeaveGroup.
     left: bool
 
 
 @frozen
 class Foreign:
-    """A commit that was accepted from a member that had not been given the partition."""
+    """An accepted commit from a member to which the partition had not been assigned."""
 
     time: int
     line: int
@@ -83,7 +85,7 @@ class Foreign:
 
 @frozen
 class Overlap:
-    """A leader's plan that gives one partition to two members."""
+    """A leader's assignment that gives one partition to two members."""
 
     line: int
     generation: int
@@ -103,17 +105,19 @@ class _Held:
 
 @define
 class Owners:
-    """The beliefs of one group's members, filled by `observe`. `cooperative`: some member kept
-    partitions while it joined. `opaque`: bytes that are not of the consumer protocol.
-    """
+    """The beliefs of one group's members, filled by `observe`."""
 
     group: str
     two_owners: list[TwoOwners] = Factory(list)
     zombies: list[Zombie] = Factory(list)
     foreign: list[Foreign] = Factory(list)
     overlaps: list[Overlap] = Factory(list)
+    # Some bytes were not of the consumer protocol.
     opaque: bool = False
+    # Some member kept partitions while it joined.
     cooperative: bool = False
+    # Member -> what it believes; partition -> (member, client, since when) of its owner; member ->
+    # the partitions that its subscription lists; connection -> the last member on it.
     _held: dict[str, _Held] = Factory(dict)
     _owner: dict[str, tuple[str, str, float]] = Factory(dict)
     _claims: dict[str, frozenset[str]] = Factory(dict)
@@ -147,7 +151,7 @@ class Owners:
             return frozenset()
 
     def _join(self, e: JoinExchange) -> None:
-        """What the member says that it owns, by whichever of its protocols says most."""
+        """Notes what the member says it owns, in any of its protocols."""
         owned: set[str] = set()
         for _, data in e.protocols:
             try:
@@ -185,8 +189,8 @@ class Owners:
                 self._owner[partition] = (e.member, e.client, e.given)
 
     def _shows_belief(self, e: HeartbeatExchange | CommitExchange) -> None:
-        """A request in an old generation, refused or not, of a member whose partitions are
-        another's by now: until then it believed in them.
+        """A request in an old generation, refused or not, from a member whose partitions belong to
+        others by now: until then it believed that it owned them.
         """
         member = e.member or self._on.get(e.connection, "")
         held = self._held.get(member)
@@ -250,8 +254,8 @@ class Owners:
                 )
 
     def _named(self, topic: str) -> bool:
-        """Is it a topic of some assignment? (From version 10 on commits give ids, which the log
-        does not resolve.)
+        """Is it a topic of some assignment? (From version 10 on commits have topic ids, which the
+        log does not resolve.)
         """
         return any(partition.rpartition("-")[0] == topic for partition in self._owner)
 

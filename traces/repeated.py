@@ -1,18 +1,18 @@
-"""Lines that stand twice because two appenders write to one file: the usual slip in a logging
-configuration (a logger with an appender of its own that also hands its lines on to the root's).
+"""Lines that appear twice because two appenders write to one file, a common mistake in a logging
+configuration: a logger has its own appender and also passes its lines on to the root's.
 
-A line that says the same in the same millisecond may be a second event or a repetition: one such
-line is left to the replay, which follows it as a second event and, where that does not fit, neither
-blames the coordinator nor clears it. But where line after line stands twice, lines of several kinds
-and nothing single between them, one would have to believe that the coordinator did everything
-twice, down to the ids that it drew at random. So a stretch of at least `PAIRS` pairs of `KINDS`
-kinds is taken for what two appenders write, and of each pair in it the first is given. A burst of
-one kind of event that is told twice is not.
+A line that says the same in the same millisecond may be a second event or a repetition. A single
+one is left to the replay, which follows it as a second event; if that does not fit, the line is
+evidence neither against the coordinator nor for it. But if line after line appears twice, lines of
+several kinds with nothing single between them, the coordinator would have done everything twice,
+down to the ids that it drew at random. So a stretch of at least `PAIRS` pairs of `KINDS` kinds
+counts as the work of two appenders, and only the first line of each of its pairs is passed on. A
+burst of one kind of event that appears twice does not count as such.
 
-Pairs are counted off: of four equal lines two are given, so that an event that did happen twice
-still does. Threads and buffers may move the second of a pair away from the first, by less than
-`WINDOW` lines. A stretch may begin and end in mid-file, as at a restart; a line in it that stands
-once does not end it, two in a row do.
+Of four equal lines two are passed on, so that an event that did happen twice still does. Threads
+and buffers may move the second line of a pair away from the first, by less than `WINDOW` lines. A
+stretch may begin and end inside the file, as at a restart. One line in it that appears once does
+not end it, two in a row do.
 """
 
 from __future__ import annotations
@@ -28,27 +28,30 @@ T = TypeVar("T")
 WINDOW = 64
 PAIRS, KINDS = 8, 3
 MOST_CHARS = 1 << 23
-"""Of the lines that are held back to look for their second."""
+"""Of all lines that are held back to look for their repetition."""
 
 
 @define(eq=False)
 class Line(Generic[T]):
-    """A line on its way. `key`: all that it says; `kind`: of event; `size`: its characters."""
+    """A line that is held back."""
 
     item: T
+    # All that it says.
     key: Hashable
+    # The kind of its event.
     kind: str
+    # How many characters it has.
     size: int
+    # It is one of a pair, and the second one.
     paired: bool = False
     second: bool = False
 
 
 @define
 class Once(Generic[T]):
-    """Gives lines in their order, those that stand twice once. `left_out`: how many were not given;
-    `kept`: how many second ones were.
-    """
+    """Passes lines on in their order, and repeated lines once."""
 
+    # How many lines were left out, and how many second lines were passed on.
     left_out: int = 0
     kept: int = 0
     _window: deque[Line[T]] = Factory(deque)
@@ -74,7 +77,7 @@ class Once(Generic[T]):
         yield from self._given()
 
     def _settled(self) -> Iterator[T]:
-        """The oldest line's fate, once its second would have come."""
+        """Decides about the oldest line, whose repetition would have come by now."""
         line = self._window.popleft()
         if line.paired:
             self._singles = 0
@@ -90,7 +93,7 @@ class Once(Generic[T]):
         yield line.item
 
     def _given(self) -> Iterator[T]:
-        """The pairs met since the last line that stands once, judged together."""
+        """Passes on the pairs since the last single line, judged together."""
         if not self._doubled:
             seconds = [line.kind for line in self._run if line.second]
             self._doubled = len(seconds) >= PAIRS and len(set(seconds)) >= KINDS
@@ -105,6 +108,6 @@ class Once(Generic[T]):
 
 
 def left_out_note(count: int) -> str:
-    """What is said of lines that were left out."""
-    lines = "1 line stands" if count == 1 else f"{count:,} lines stand"
-    return f"{lines} twice, as where two appenders write to one file: taken once"
+    """The note about lines that were left out."""
+    lines = "1 line appears" if count == 1 else f"{count:,} lines appear"
+    return f"{lines} twice, as if two appenders wrote to one file: taken once"

@@ -1,4 +1,4 @@
-"""The samples that are installed with the package: `sample:NAME` can stand for a file that
+"""The samples that are installed with the package: `sample:NAME` can stand in place of any file that
 groupcheck reads. In a checkout they are links to the files that the tests use.
 """
 
@@ -54,8 +54,8 @@ SAMPLES = {
 
 
 def located(path: str | Path) -> Path:
-    """Where to open a path: `sample:NAME` is a file of the package, anything else is itself. Raises
-    `UserError` if there is no such sample.
+    """The file to open for a path: `sample:NAME` is a file of the package. Raises `UserError` if
+    there is no such sample.
     """
     text = str(path)
     if not text.startswith(PREFIX):

@@ -87,10 +87,10 @@ def test_what_two_appenders_write_is_judged_as_if_one_did(
     assert told(doubled) == told(once)
     assert (doubled.lines, doubled.understood) == (2 * once.lines, 2 * once.understood)
     assert (
-        f"{once.understood} lines stand twice, as where two appenders write to one file: taken once"
+        f"{once.understood} lines appear twice, as if two appenders wrote to one file: taken once"
         in doubled.notes
     )
-    assert not any("stand twice" in note for note in once.notes)
+    assert not any("appear twice" in note for note in once.notes)
 
 
 @pytest.mark.parametrize("name", [SCALE, ZOMBIE])
