@@ -1,8 +1,8 @@
 """Follows one group on one coordinator through the model, line by line, and keeps every world that
 fits.
 
-Each event is an observation of one coordinator step: it keeps the worlds in which that step can
-happen and takes it there. What no world explains is refused with what was possible instead; then
+Each event shows one step of the coordinator: the worlds in which that step can happen take it, the
+others are dropped. An event that no world explains is refused, with what was possible instead. Then
 the replay goes on as if the lines that would explain it had been lost, or else as if the log began
 there.
 """
@@ -37,15 +37,14 @@ _LINES = ROUND_LINES | MEMBER_LINES
 
 @frozen
 class Refusal:
-    """A line that no world explains: why, and what was possible instead.
+    """A line that no world explains."""
 
-    `skips`: the generation runs ahead, as if lines were missing. `lost`: kinds of lines that would
-    explain it, were they missing.
-    """
-
+    # Why it does not fit, and what was possible instead.
     why: str
     possible: str
+    # The generation runs ahead, as if lines were missing.
     skips: bool = False
+    # Kinds of lines that would explain it if they were missing.
     lost: tuple[str, ...] = ()
 
 
@@ -56,8 +55,8 @@ class Follower:
     group: GroupWorlds = Factory(GroupWorlds)
 
     def observe(self, event: Event, seen: Set[str] = frozenset()) -> Refusal | None:
-        """Takes the step that the event shows, or says why no world has it. `seen`: kinds of lines
-        that this log has; they are lost last.
+        """Takes the step that the event shows, or says why no world allows it. `seen`: the kinds of
+        lines that this log has; those are the last to be assumed missing.
         """
         group = self.group
         group.time_goes_on(event.time)
@@ -80,7 +79,7 @@ class Follower:
         return None if line is None else line(self.group, event)
 
     def _due(self, event: Event) -> Misfit | None:
-        """What the last line made necessary and this one does not bring."""
+        """What the last line made necessary and this one does not show."""
         group = self.group
         if (
             group.debt
@@ -105,15 +104,14 @@ class Follower:
     def _recover(
         self, event: Event, why: Misfit, worlds: Worlds, base: int | None, seen: Set[str]
     ) -> tuple[str, ...]:
-        """Finds lost lines that explain the event and goes on from there; none found: starts over
-        from it.
+        """Finds missing lines that explain the event and goes on from there. If there are none,
+        starts again with the event.
         """
         gap = shortest_gap(worlds, base, event, starts_in(event), seen)
         if gap is not None:
             lost, place = gap
-            if (
-                not lost and why.lost
-            ):  # the group is where it should be, so it is the members that do not fit
+            if not lost and why.lost:
+                # The group's state fits, so it is the members that do not.
                 lost = next(((kind,) for kind in why.lost if kind not in seen), ())
             if lost:
                 self.group.go_on_from(
@@ -129,14 +127,9 @@ class Follower:
 
 
 def _capped_instead(group: GroupWorlds) -> bool:
-    """No leave is printed after all: was it the size cap that made the generation smaller?"""
-    size = group.just_ended
-    if (
-        size is None
-        or size < 1
-        or not group.belief.capped(size)
-        or group.belief.sized(size) is not None
-    ):
+    """No leave is printed after all: did group.max.size make the generation smaller?"""
+    size = group.just_ended or 0
+    if size < 1 or not group.belief.capped(size) or group.belief.sized(size) is not None:
         return False
     group.debt = False
     group.assume(
@@ -147,7 +140,7 @@ def _capped_instead(group: GroupWorlds) -> bool:
 
 
 def _ended_with(event: Event) -> int | None:
-    """The size that a round ended with in this line; None if none ended."""
+    """The size with which a round ended in this line; None if none ended."""
     if isinstance(event, Stabilized):
         return NOT_PRINTED if event.members is None else event.members
     return 0 if isinstance(event, GroupEmptied) else None

@@ -1,10 +1,10 @@
-"""Lines that must be missing for the next one to fit: the cheapest way through the model's
-coordinator that loses lines.
+"""The lines that must be missing for the next one to fit: the cheapest way through the model's
+coordinator.
 
-Logs reach us filtered (a search for `group g1` keeps most lines and drops those that begin with
-`Group g1`), cut and pieced together. When no world explains a line, this says which lost lines
-would; whether that is believable is judged by the caller, who knows whether the log has such lines
-anywhere.
+Many logs are filtered (a search for `group g1` keeps most lines and drops those that begin with
+`Group g1`), cut or pieced together. If no world explains a line, this module says which missing
+lines would. The caller, who knows whether the log has such lines at all, judges whether that is
+plausible.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ SENTENCES = {
     "IdHandedOut": "... joins group ... Created a new member id",
     "MemberAdded": "... joins group ... Adding to the group",
 }
-"""Kind of event -> how its line reads, for people."""
+"""Kind of event -> its line, as readers know it."""
 
 
 @frozen
 class Place:
-    """Where a group may stand: a world, and how many generations further."""
+    """A state in which a group may be: a world, and how many generations later."""
 
     world: steps.World
     ahead: int = 0
 
 
 def _moves(place: Place) -> list[tuple[str, Place]]:
-    """What the coordinator could have done next, each with the line that it would have printed."""
+    """The coordinator's possible next steps, each with the line that it would have printed."""
     moves: list[tuple[str, Place]] = []
     started = steps.start_round(place.world)
     if started is not None:
@@ -79,7 +79,7 @@ def _moves(place: Place) -> list[tuple[str, Place]]:
 
 def fits(event: Event, world: steps.World, base: int | None, starts_in: frozenset[Phase]) -> bool:
     """Could this world print the event, as far as phase and generation are concerned? `starts_in`:
-    where a round of its cause may begin.
+    the phases in which a round with its cause may begin.
     """
     phase = steps.PHASE[world]
     if isinstance(event, RebalanceStarted):
@@ -115,8 +115,8 @@ def shortest_gap(
     starts_in: frozenset[Phase],
     seen: Set[str],
 ) -> tuple[tuple[str, ...], Place] | None:
-    """The lines that must be missing, and where the group stands then; lines of kinds in `seen` are
-    lost last. None if no few lines do.
+    """The lines that must be missing, and the group's state after them. Kinds in `seen` are the last
+    to be assumed missing. None if a few lines are not enough.
     """
     queue: list[tuple[int, int, tuple[str, ...], Place]] = []
     order = 0

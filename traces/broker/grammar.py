@@ -1,9 +1,9 @@
-"""Tables of log lines as data: a row says which sentence means which event, and in which versions
-of Kafka it is printed.
+"""Tables of log lines as data: a row says which sentence means which event, and which versions of
+Kafka print it.
 
 The tables themselves are in `grammar_scala`, `grammar_java` and `grammar_other`; they were derived
 from the log calls of the release tags 0.9.0 to 3.9 and the release branches 4.0 to 4.4. Reasons of
-rebalances are sentences inside a sentence and have a table of their own here.
+rebalances are sentences inside a sentence and have a table here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from groupcheck.traces.broker.template import Template, compile_template
 from groupcheck.traces.events import Cause, Event, Reason, Timeouts
 
 Version = tuple[int, int]
-"""Minor line of a release: (2, 8), (0, 11)."""
+"""A minor release: (2, 8), (0, 11)."""
 FIRST: Version = (0, 9)
 LAST: Version = (9, 99)
 
@@ -32,17 +32,16 @@ def version(text: str) -> Version:
 
 @frozen
 class Row:
-    """A sentence and what it means.
-
-    `since`, `until`: first and last minor line that prints it; `source`: the class that does;
-    `fixed`: fields that it implies.
-    """
+    """A sentence and what it means."""
 
     event: type[Event]
     template: Template
+    # The first and the last minor release that print it.
     since: Version
     until: Version
+    # The class that prints it.
     source: str
+    # Fields of the event that the sentence implies.
     fixed: Mapping[str, Any] = field(factory=dict)
 
 
@@ -54,8 +53,8 @@ _COLLECTION = re.compile(r"(?:[A-Za-z.]{0,40}\(|\[)")
 def member_ids(text: str) -> tuple[str, ...]:
     """`Set(a, b)`, `[a, b]` or `a, b` -> `("a", "b")`.
 
-    An id ends with a UUID, and what stands before it is the client's own text and may hold commas:
-    pieces are joined until one ends so.
+    An id ends with a UUID, and the client's own text before it may have commas, so pieces are joined
+    until one ends with a UUID.
     """
     opening = _COLLECTION.match(text)
     if opening and text[-1:] in ")]":
@@ -81,22 +80,18 @@ def option(text: str) -> str | None:
     return None if text in ("None", "null", "Optional.empty") else text
 
 
-def _reason(text: str) -> Reason:
-    return parse_reason(text)
-
-
 _CONVERT: Mapping[str, Any] = {
     "int": int,
     "state": lambda s: PHASES.get(s),
     "ids": member_ids,
     "option": option,
-    "reason": _reason,
+    "reason": lambda s: parse_reason(s),
     "names": lambda s: tuple(s.split(", ")),
 }
 
 
 def convert(kinds: Mapping[str, str], found: Mapping[str, str]) -> dict[str, Any]:
-    """The fields of a matched template as values of their kinds; those whose name begins with `_`
+    """The fields of a matched template as values of their kinds. Fields whose name begins with `_`
     are dropped.
     """
     return {
@@ -116,20 +111,17 @@ def build(row: Row, found: Mapping[str, str], place: Mapping[str, Any]) -> Event
 
 def rows(source: str, entries: Iterable[tuple[Any, ...]]) -> tuple[Row, ...]:
     """Rows from (event, since, until, sentence[, fixed fields])."""
-    made = []
-    for event, since, until, sentence, *rest in entries:
-        last = LAST if until == "now" else version(until)
-        made.append(
-            Row(
-                event,
-                compile_template(sentence),
-                version(since),
-                last,
-                source,
-                rest[0] if rest else {},
-            )
+    return tuple(
+        Row(
+            event,
+            compile_template(sentence),
+            version(since),
+            LAST if until == "now" else version(until),
+            source,
+            *fixed,
         )
-    return tuple(made)
+        for event, since, until, sentence, *fixed in entries
+    )
 
 
 _OPENING = re.compile(r"[^ =]*")

@@ -1,7 +1,7 @@
 """The coordinator's log as events: one parser for both coordinators, all versions, any wrapping.
 
-`BrokerLog` reads one file and keeps the tallies: lines seen and understood, the range of versions
-that can have printed what was seen (per broker), timestamps that run backwards, lines printed
+`BrokerLog` reads one file and keeps the tallies: lines seen and understood, for each broker the
+range of versions that can have printed its lines, timestamps that run backwards, lines that appear
 twice.
 """
 
@@ -36,21 +36,23 @@ _NEEDLES = (
 
 @define
 class Broker:
-    """What the lines of one broker tell about the program that wrote them. `kinds`: names of the
-    events that its log has.
-    """
+    """What the lines of one broker tell about the program that wrote them."""
 
+    # The range of versions that can have printed the lines.
     since: Version = FIRST
     until: Version = LAST
+    # The new coordinator wrote the last line.
     java: bool = False
+    # The log shows the second step of a join.
     shows_joins: bool = False
     last_time: int | None = None
+    # The names of the events that its log has.
     kinds: set[str] = Factory(set)
     printing: Printing = Factory(Printing)
 
     def saw(self, row: Row, event: Event, java: bool) -> None:
-        """Narrows the range of versions by what this line is known from; a line from another range
-        begins anew (an upgrade).
+        """Narrows the range of versions by the versions that print this line. A line from outside
+        the range (an upgrade) begins a new range.
         """
         self.kinds.add(type(event).__name__)
         since, until = max(self.since, row.since), min(self.until, row.until)

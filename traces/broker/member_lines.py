@@ -1,8 +1,8 @@
-"""What the lines about members, and about loading a group, say: which worlds can print each, and
-where they are then.
+"""Lines about members and about loading a group: which worlds can print each, and where they are
+after it.
 
-Kafka: classicGroupJoin, classicGroupLeave, expireClassicGroupMemberHeartbeat, onLoaded of
-GroupMetadataManager, GroupCoordinator.scala alike.
+Kafka: classicGroupJoin, classicGroupLeave, expireClassicGroupMemberHeartbeat and onLoaded of
+GroupMetadataManager; the same in GroupCoordinator.scala.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from groupcheck.traces.events import (
 
 
 def id_handed_out(g: GroupWorlds, event: IdHandedOut) -> Misfit | None:
-    """A member that has no id is given one; it may join with it in any later round."""
+    """A new member is given an id; it may join with it in any later round."""
     why = g.within(event.phase)
     if why is None:
         g.belief.hand_out(event.member)
@@ -40,13 +40,12 @@ def id_handed_out(g: GroupWorlds, event: IdHandedOut) -> Misfit | None:
 
 
 def member_added(g: GroupWorlds, event: MemberAdded) -> Misfit | None:
-    """A member joins for the first time and is parked; outside a running round, one must begin in
-    the same step.
+    """A member joins for the first time and is parked. If no round is running, one must begin in the
+    same step.
     """
     if not event.fresh and not g.printing.joins:
-        g.belief.joined_least = g.belief.joined_most = (
-            0  # such joins are printed here, so none was silent
-        )
+        # This coordinator prints such joins, so no earlier one was silent.
+        g.belief.joined_least = g.belief.joined_most = 0
     why = g.within(event.phase)
     if why is None:
         known = event.fresh or event.member in g.belief.handed or not g.printing.ids
@@ -59,24 +58,21 @@ def member_added(g: GroupWorlds, event: MemberAdded) -> Misfit | None:
 
 
 def static_replaced(g: GroupWorlds, event: StaticReplaced) -> Misfit | None:
-    """A static member is known under another id from now on."""
+    """A static member has another id from now on."""
     why = g.within(event.phase) or g.keep(frozenset(Phase) - {Phase.EMPTY})
     return why or g.belief.replace(event.instance, event.old, event.new)
 
 
 def member_left(g: GroupWorlds, event: MemberLeft) -> Misfit | None:
-    """LeaveGroup. The old coordinator prints it (from 3.0 on) after what it caused, the new one
+    """LeaveGroup. The old coordinator prints it after what it caused (from 3.0 on), the new one
     before.
     """
     if event.member in g.confirm:
         del g.confirm[event.member]
         return None
     if event.pending:
-        g.departed[event.member] = (
-            # the new coordinator starts a round in a Stable group because of it, the old one does
-            # not
-            None
-        )
+        # The new coordinator starts a round in a Stable group because of it, the old one does not.
+        g.departed[event.member] = None
         return g.belief.drop_pending(event.member, known_ids=g.printing.ids)
     if not event.late:
         return _gone(g, event.member, "left")
@@ -86,8 +82,8 @@ def member_left(g: GroupWorlds, event: MemberLeft) -> Misfit | None:
 
 
 def _left_before(g: GroupWorlds, id: str) -> Misfit | None:
-    """The line of a leave that ended the round stands behind the end: the member was gone when the
-    members were counted.
+    """The line of a leave that ended the round comes after the round's end: the member was gone when
+    the members were counted.
     """
     belief, size = g.belief, g.just_ended
     owed, g.debt = g.debt, False
@@ -114,14 +110,13 @@ def _gone(g: GroupWorlds, id: str, how: str) -> Misfit | None:
 
 
 def _owe(g: GroupWorlds, what: str) -> None:
-    """After the loss of a member a round begins, unless one is running: the worlds tell."""
-    running = frozenset(w for w in g.worlds if not steps.must_restart(w))
-    if not running:
+    """After the loss of a member a round begins, unless one is running in some world."""
+    if all(map(steps.must_restart, g.worlds)):
         g.owed = what
 
 
 def member_expired(g: GroupWorlds, event: MemberExpired) -> Misfit | None:
-    """A session timeout. Of an id that never joined: it can join no more."""
+    """A session timeout. An id with which nobody joined cannot join any more."""
     if event.pending:
         return g.belief.drop_pending(event.member, known_ids=g.printing.ids)
     return _gone(g, event.member, "expired")
@@ -154,12 +149,12 @@ def not_synced(g: GroupWorlds, event: NotSynced) -> Misfit | None:
 
 
 def join_rejected(g: GroupWorlds, event: JoinRejected) -> Misfit | None:
-    """Says nothing but the state."""
+    """The line tells only the state."""
     return g.within(event.phase)
 
 
 def group_loaded(g: GroupWorlds, event: GroupLoaded) -> Misfit | None:
-    """The last group record is in memory: Empty or Stable, everything else is forgotten."""
+    """The last group record is in memory: the group is Empty or Stable, all else is forgotten."""
     g.forget(loaded=True)
     g.base = event.generation
     g.belief.loaded(event.members)
@@ -170,8 +165,8 @@ def group_loaded(g: GroupWorlds, event: GroupLoaded) -> Misfit | None:
 
 
 def member_loaded(g: GroupWorlds, event: MemberLoaded) -> Misfit | None:
-    """The name of a loaded member; the old coordinator prints the members of every record that it
-    reads, superseded ones too.
+    """The name of a loaded member. The old coordinator prints the members of every record that it
+    reads, even of superseded ones.
     """
     if event.generation is None:
         g.belief.name_loaded(event.member, event.instance)
@@ -179,7 +174,7 @@ def member_loaded(g: GroupWorlds, event: MemberLoaded) -> Misfit | None:
 
 
 def group_unloaded(g: GroupWorlds, event: GroupUnloaded) -> Misfit | None:
-    """The group is gone to another coordinator."""
+    """Another coordinator takes the group over."""
     why = g.in_generation(event.generation)
     if why is None:
         g.forget(loaded=True)

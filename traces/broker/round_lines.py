@@ -1,7 +1,7 @@
-"""What the lines about rounds say: which worlds can print each, and where they are then.
+"""Lines about rounds: which worlds can print each, and where they are after it.
 
-Kafka: prepareRebalance, completeClassicGroupJoin and classicGroupSync of GroupMetadataManager,
-GroupCoordinator.scala alike.
+Kafka: prepareRebalance, completeClassicGroupJoin and classicGroupSync of GroupMetadataManager; the
+same in GroupCoordinator.scala.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from groupcheck.traces.events import (
 
 
 def rebalance_started(g: GroupWorlds, event: RebalanceStarted) -> Misfit | None:
-    """prepareRebalance: the group was where its reason can arise, and now waits for its members to
-    join.
+    """prepareRebalance: the group was in a state in which the reason can arise, and now waits for
+    its members to join.
     """
     reason = event.reason or Reason("", Cause.NOT_TOLD)
     if reason.cause == Cause.DOWNGRADE:
@@ -63,11 +63,9 @@ def rebalance_started(g: GroupWorlds, event: RebalanceStarted) -> Misfit | None:
 
 
 def _maybe_recreated(g: GroupWorlds, event: RebalanceStarted) -> bool:
-    """An Empty group can vanish (its offsets expired) and be made anew, with generation 0."""
+    """An Empty group can vanish (its offsets expired) and be created again, with generation 0."""
     gone = event.generation == 0 and g.base not in (None, 0) and Phase.EMPTY in g.phases
-    if not gone:
-        return False
-    if not g.printing.silent_deletion:
+    if not gone or not g.printing.silent_deletion:
         return False
     g.assume(
         "generation_reset",
@@ -80,11 +78,8 @@ def _maybe_recreated(g: GroupWorlds, event: RebalanceStarted) -> bool:
 
 
 def _caused_by(g: GroupWorlds, reason: Reason) -> Misfit | None:
-    for id in reason.members:
-        why = _member_of_reason(g, reason, id)
-        if why:
-            return why
-    return None
+    each = (_member_of_reason(g, reason, id) for id in reason.members)
+    return next(filter(None, each), None)
 
 
 def _member_of_reason(g: GroupWorlds, reason: Reason, id: str) -> Misfit | None:
@@ -94,7 +89,7 @@ def _member_of_reason(g: GroupWorlds, reason: Reason, id: str) -> Misfit | None:
             return None
         return belief.join(id, instance=reason.instance, known_ids=g.printing.ids)
     if reason.cause in (Cause.LEAVE, Cause.SESSION_EXPIRED, Cause.SYNC_TIMEOUT):
-        if id in g.departed:  # the line before has said it already
+        if id in g.departed:  # a line before has said it already
             return None
         if reason.cause == Cause.LEAVE:
             g.confirm = {id: None}
@@ -109,16 +104,21 @@ def _member_of_reason(g: GroupWorlds, reason: Reason, id: str) -> Misfit | None:
 
 def stabilized(g: GroupWorlds, event: Stabilized) -> Misfit | None:
     """The join phase is over: the next generation begins with so many members."""
+    return _can_end(g, event) or _counted_at_end(g, event) or _end(g, event, anybody=True)
+
+
+def _can_end(g: GroupWorlds, event: Stabilized | GroupEmptied) -> Misfit | None:
     why = g.keep(frozenset({Phase.PREPARING}))
     if why is None and g.base is not None:
         why = g.in_generation(event.generation - 1)
-    why = why or _counted_at_end(g, event)
-    why = why or g.step(lambda w: steps.end_round(w, True))
-    if why:
-        return why
-    g.base = event.generation
-    g.closing, g.departed = False, {}
-    return None
+    return why
+
+
+def _end(g: GroupWorlds, event: Stabilized | GroupEmptied, *, anybody: bool) -> Misfit | None:
+    why = g.step(lambda w: steps.end_round(w, anybody))
+    if why is None:
+        g.base, g.closing, g.departed = event.generation, False, {}
+    return why
 
 
 def _counted_at_end(g: GroupWorlds, event: Stabilized) -> Misfit | None:
@@ -130,7 +130,7 @@ def _counted_at_end(g: GroupWorlds, event: Stabilized) -> Misfit | None:
         return Misfit("a generation without members is Empty, not stabilized")
     belief = g.belief
     if g.printing.late_leaves and not g.closing and size == belief.least() - 1:
-        g.debt = True  # `follow` settles it with the next line
+        g.debt = True  # the next line must show who left
         return None
     least = belief.least()
     if belief.capped(size) and size < least:
@@ -144,9 +144,7 @@ def _counted_at_end(g: GroupWorlds, event: Stabilized) -> Misfit | None:
 
 def group_emptied(g: GroupWorlds, event: GroupEmptied) -> Misfit | None:
     """The join phase is over, and nobody is left."""
-    why = g.keep(frozenset({Phase.PREPARING}))
-    if why is None and g.base is not None:
-        why = g.in_generation(event.generation - 1)
+    why = _can_end(g, event)
     if why is None and g.belief.inside and g.printing.removals:
         left = list(g.belief.inside)
         if len(left) > 1 or not g.printing.late_leaves or g.closing:
@@ -155,18 +153,14 @@ def group_emptied(g: GroupWorlds, event: GroupEmptied) -> Misfit | None:
             )
         else:
             g.debt = True
-    why = why or g.step(lambda w: steps.end_round(w, False))
-    if why:
-        return why
-    g.base = event.generation
-    g.closing, g.departed = False, {}
-    if not g.debt:
+    why = why or _end(g, event, anybody=False)
+    if why is None and not g.debt:
         g.belief.emptied()
-    return None
+    return why
 
 
 def assignment_received(g: GroupWorlds, event: AssignmentReceived) -> Misfit | None:
-    """The leader has sent SyncGroup to a group that waits for it; its size is that of the
+    """The leader has sent SyncGroup to a group that waits for it; the printed size is that of the
     generation.
     """
     why = g.in_generation(event.generation) or g.step(steps.leader_syncs)
@@ -190,12 +184,12 @@ def _leads(g: GroupWorlds, id: str) -> Misfit | None:
 
 
 def empty_assignment(g: GroupWorlds, event: EmptyAssignment) -> Misfit | None:
-    """A word about the assignment of a generation."""
+    """A line about the assignment of a generation."""
     return g.in_generation(event.generation) or g.keep(IN_A_GENERATION)
 
 
 def round_stuck(g: GroupWorlds, event: RoundStuck) -> Misfit | None:
-    """The join timer fired, and only static members are left, none joined: the round goes on."""
+    """The join timer fired, only static members are left, and none has joined: the round goes on."""
     g.closing = False
     return g.keep(frozenset({Phase.PREPARING}))
 
@@ -204,10 +198,8 @@ def round_open(g: GroupWorlds, event: RoundOpen) -> Misfit | None:
     """DEBUG: why the round cannot end yet."""
     if event.phase is not None:
         return g.within(event.phase)
-    if event.initial:
-        return g.keep(frozenset({Phase.PREPARING}))
     why = g.keep(frozenset({Phase.PREPARING}))
-    if why is None and event.members is not None:
+    if why is None and event.members is not None and not event.initial:
         if event.members < g.belief.least():
             g.belief.capped(event.members)
         why = g.belief.sized(event.members, generation=False)
@@ -215,8 +207,8 @@ def round_open(g: GroupWorlds, event: RoundOpen) -> Misfit | None:
 
 
 def append_failed(g: GroupWorlds, event: AppendFailed) -> Misfit | None:
-    """A record was not written. A static replacement is taken back, so that it is open who the
-    members are.
+    """A record was not written. If that undoes the replacement of a static member, who the members
+    are is open.
     """
     if event.reverted_to is not None:
         g.forget_members()

@@ -1,11 +1,11 @@
 """Templates of log lines, matched in linear time from left to right.
 
 A template is the sentence of a log call with its arguments in braces: `Stabilized group {group}
-generation {generation:int}`. Free text may hold anything (group and member ids may contain spaces,
-commas and parentheses), so it ends where the next literal text begins for the first time; the end
-of the template is anchored at the end of the line. There is no backtracking over free text: each
-stretch between two free fields is searched once from where the last one ended, so a hostile line
-costs no more than a friendly one of the same length.
+generation {generation:int}`. Free text may contain anything (group and member ids may have spaces,
+commas and parentheses), so it ends at the first occurrence of the literal text that follows it; the
+end of the template is anchored at the end of the line. There is no backtracking over free text: the
+literal text between two free fields is searched once, from the end of the one before, so a hostile
+line costs no more than a friendly one of the same length.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ _FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
 @frozen
 class _Anchor:
-    """Literal text with constrained fields in it, and the free field that stands before it (None:
-    it begins the line).
-    """
+    """Literal text with constrained fields in it."""
 
+    # The free field before it; None at the beginning of the line.
     before: str | None
     pattern: re.Pattern[str]
     names: tuple[str, ...]
@@ -40,14 +39,15 @@ class _Anchor:
 
 @frozen
 class Template:
-    """A compiled template. `opening`: the literal text that it begins with; `kinds`: field name ->
-    kind of its value.
-    """
+    """A compiled template."""
 
     text: str
+    # The literal text with which it begins.
     opening: str
+    # Field -> kind of its value.
     kinds: Mapping[str, str]
     anchors: tuple[_Anchor, ...]
+    # The free field at the end, if there is one.
     last: str | None
 
     def match(self, line: str) -> dict[str, str] | None:

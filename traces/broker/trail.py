@@ -1,9 +1,10 @@
-"""One group of a log under replay: its lines followed through the model, its timeline, its
-verdict.
+"""One group of a coordinator's log: its lines are followed through the model, its timeline is
+filled, and a verdict is given.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Set
 
 from attrs import Factory, define, evolve
@@ -39,11 +40,12 @@ _ONCE = (RebalanceStarted, Stabilized, GroupEmptied)
 
 @define
 class Room:
-    """How many texts may still be kept, of all groups of a file together."""
+    """Room for texts, shared by all groups of a file."""
 
     left: int = TEXTS_KEPT
 
     def take(self) -> bool:
+        """May one more text be kept?"""
         self.left -= 1
         return self.left >= 0
 
@@ -56,19 +58,28 @@ class Trail:
     broker: int | None
     follower: Follower = Factory(Follower)
     timeline: Timeline = Factory(Timeline)
+    # The first lines that no world explains.
     unexplained: list[Unexplained] = Factory(list)
-    refused: dict[tuple[bool, tuple[str, ...]], int] = Factory(dict)
+    # Kinds of lines that would explain it -> how many lines are not explained.
+    refused: Counter[tuple[str, ...]] = Factory(Counter)
     anomalies: list[Anomaly] = Factory(list)
     lines: int = 0
+    # Lines that tell a step of a rebalance.
     steps: int = 0
-    protocols: dict[str, int] = Factory(dict)
+    # Protocols other than the classic one -> how many lines are about them.
+    protocols: Counter[str] = Factory(Counter)
     last_text: str = ""
     last_time: int | None = None
+    # Lines that appeared twice and were taken once.
     duplicates: int = 0
+    # The first line that repeats the one before it and does not fit as a second event; 0 if none.
     repeats: int = 0
+    # How often timestamps ran backwards.
     backwards: int = 0
+    # Why the generation may begin again; empty if it may not.
     reset: str = ""
     generation: int | None = None
+    # What the first line leaves open.
     begins: str = ""
     room: Room = Factory(Room)
 
@@ -105,9 +116,8 @@ class Trail:
         self.timeline.observe(event)
 
     def _other(self, event: OtherProtocol | Converted) -> None:
-        name = event.protocol or "consumer"
-        if name != "classic":
-            self.protocols[name] = self.protocols.get(name, 0) + (1 if event.protocol else 0)
+        if event.protocol != "classic":
+            self.protocols[event.protocol or "consumer"] += bool(event.protocol)
         if isinstance(event, Converted):
             self.note("protocol_changed", event.line, f"the group became a {event.protocol} group")
             self.follower.group.forget(loaded=True)
@@ -117,7 +127,7 @@ class Trail:
             "classic",
             "other",
         ):
-            self.protocols[event.protocol] = self.protocols.get(event.protocol, 0) + 1
+            self.protocols[event.protocol] += 1
             return
         if isinstance(event, GroupUnloaded) and event.protocol == "other":
             return
@@ -140,8 +150,8 @@ class Trail:
             self.generation = self.follower.group.base
 
     def _repeated(self, event: Event, text: str, why: str) -> None:
-        """A line that says what the one before it says, and does not fit as a second event: it is
-        no evidence against the coordinator, nor for it.
+        """A line that repeats the one before it and does not fit as a second event is evidence
+        neither against the coordinator nor for it.
         """
         self.repeats = self.repeats or event.line
         self.note(
@@ -153,9 +163,7 @@ class Trail:
         )
 
     def _refused(self, event: Event, text: str, refusal: Refusal) -> None:
-        self.refused[refusal.skips, refusal.lost] = (
-            self.refused.get((refusal.skips, refusal.lost), 0) + 1
-        )
+        self.refused[refusal.lost] += 1
         if not self.unexplained or (len(self.unexplained) < UNEXPLAINED_KEPT and self.room.take()):
             self.unexplained.append(
                 Unexplained(
@@ -169,7 +177,7 @@ class Trail:
             )
 
     def _look_back(self, event: Event) -> None:
-        """Life of the coordinator: loads, moves, and generations that begin again after them."""
+        """Notes loads and moves of the group, and generations that begin again after them."""
         if isinstance(event, GroupUnloaded):
             self.note(
                 "group_unloaded",
@@ -203,17 +211,17 @@ class Trail:
             self.reset = ""
 
     def coordinator_gone(self, event: Event, why: str) -> None:
-        """The broker stopped or started: memory is lost."""
+        """The coordinator lost its memory of the group; `why`, in words."""
         self.follower.group.forget(loaded=True)
         self.timeline.interrupted(event)
         self.reset = why
 
     def report(self, doubts: str, kinds: Set[str]) -> GroupReport:
-        """The group's report; `doubts`: what makes the file as a whole doubtful (empty: nothing);
-        `kinds`: of lines that its broker's log has.
+        """The group's report. `doubts`: what makes the whole file doubtful (empty: nothing);
+        `kinds`: the kinds of lines that its broker's log has.
         """
         judged = tuple(evolve(u, assumed=_filtered(u.lost, kinds)) for u in self.unexplained)
-        assumed = sum(n for (_, lost), n in self.refused.items() if _filtered(lost, kinds))
+        assumed = sum(n for lost, n in self.refused.items() if _filtered(lost, kinds))
         unexplained = sum(self.refused.values()) - assumed
         verdict, reason = self._verdict(
             doubts, [u for u in judged if not u.assumed], unexplained, assumed
@@ -278,12 +286,14 @@ class Trail:
 
 
 def _filtered(lost: tuple[str, ...], kinds: Set[str]) -> bool:
-    """Would lines explain it of which the log has none at all?"""
+    """Would lines explain it that are of kinds that the log never has?"""
     return bool(lost) and not any(kind in kinds for kind in lost)
 
 
 def _of_refusals(unexplained: tuple[Unexplained, ...]) -> Iterator[Anomaly]:
-    """Lines that are not explained, one by one; lines that were filtered out, one for each kind."""
+    """An anomaly for each line that is not explained, and one for each kind of lines that was
+    filtered out.
+    """
     filtered: dict[str, list[Unexplained]] = {}
     for u in unexplained:
         if u.assumed:

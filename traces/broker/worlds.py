@@ -1,8 +1,8 @@
 """The worlds of one group that fit what its log has said so far.
 
-A world is a value of the model's `core` (phase, initial delay, append in flight), by number; all
-worlds of a group share the generation and what is known of the members (`belief`). What each line
-does to them is in `round_lines` and `member_lines`; `follow` reads the lines.
+A world is a value of the model's `core` (phase, initial delay, append in flight), given by its
+number. All worlds of a group share the generation and what is known about the members (`belief`).
+`round_lines` and `member_lines` say what each line does to them; `follow` reads the lines.
 """
 
 from __future__ import annotations
@@ -18,25 +18,24 @@ from groupcheck.traces.events import Cause, Event, RebalanceStarted
 
 Worlds = frozenset[steps.World]
 NOT_PRINTED = -1
-"""A size that the line does not tell."""
+"""In place of a size that the line does not print."""
 LONGEST_SESSION_MS = 1_800_000
 """group.max.session.timeout.ms, by default."""
 
 
 @frozen
 class Printing:
-    """What a coordinator's log shows.
+    """What a coordinator's log shows, which depends on the version."""
 
-    `ids`: every id that is handed out or made; `joins`: also the second step of a join; `removals`:
-    members that did not rejoin;
-    `late_leaves`: the line of a leave stands behind what it caused; `silent_deletion`: an expired
-    group vanishes without its name.
-    """
-
+    # Every id that is handed out or made.
     ids: bool = False
+    # The second step of a join, too.
     joins: bool = False
+    # Members that did not rejoin.
     removals: bool = False
+    # The line of a leave comes after what the leave caused.
     late_leaves: bool = True
+    # An expired group vanishes without a line that names it.
     silent_deletion: bool = False
 
 
@@ -71,27 +70,28 @@ def or_words(phases: frozenset[Phase]) -> str:
 
 @define
 class GroupWorlds:
-    """`base`: the current generation, None while no line has told it. `owed`: a rebalance must
-    begin now, for this reason.
-
-    `departed`: who is gone by the lines before, `confirm`: leaves whose own line is still to come.
-    `debt`: the last completion fits only if such a line comes next. `just_ended`: the last line
-    ended a round, with so many members (`NOT_PRINTED`: perhaps, nobody knows). `begun`: the time of
-    the first line. `closing`: the join phase is ending in this very step. `notes`: what had to be
-    assumed, for the report.
-    """
+    """The worlds of one group, and what they share."""
 
     printing: Printing = Factory(Printing)
     worlds: Worlds = steps.EVERY_WORLD
+    # The current generation; None as long as no line has told it.
     base: int | None = None
     belief: Belief = Factory(Belief)
+    # Why a rebalance must begin now; empty if none must.
     owed: str = ""
+    # Members that earlier lines showed to be gone.
     departed: dict[str, None] = Factory(dict)
+    # Leaves whose own line is still to come.
     confirm: dict[str, None] = Factory(dict)
+    # The end of the last round fits only if such a line comes next.
     debt: bool = False
+    # The size with which the last line ended a round, or `NOT_PRINTED`; None if it ended none.
     just_ended: int | None = NOT_PRINTED
+    # The time of the first line.
     begun: int | None = None
+    # The join phase is ending in this step.
     closing: bool = False
+    # What had to be assumed: (kind of anomaly, text).
     notes: list[tuple[str, str]] = Factory(list)
 
     @property
@@ -99,13 +99,13 @@ class GroupWorlds:
         return frozenset(steps.PHASE[w] for w in self.worlds)
 
     def forget(self, *, loaded: bool = False) -> None:
-        """Everything is possible again (`loaded`: but ids handed out before are void)."""
+        """Everything is possible again. `loaded`: ids that were handed out before are void."""
         self.worlds, self.base = steps.EVERY_WORLD, None
         self.belief, self.just_ended, self.begun = Belief(strangers=not loaded), NOT_PRINTED, None
         self.owed, self.departed, self.confirm, self.debt, self.closing = "", {}, {}, False, False
 
     def forget_members(self) -> None:
-        """Who the members are is open again, the state of the group is not."""
+        """Forgets who the members are, but not the state of the group."""
         self.belief = Belief(strangers=self.belief.strangers)
 
     def go_on_from(self, worlds: Worlds, base: int | None, *, emptied: bool) -> None:
@@ -118,8 +118,8 @@ class GroupWorlds:
             self.belief.strangers = strangers
 
     def time_goes_on(self, time: int | None) -> None:
-        """What happens without a line: appends commit, ids that were handed out join a running
-        round, those from before the log expire.
+        """What happens without a line: appends commit, members join a running round with ids that
+        were handed out, and ids from before the log expire.
         """
         self.worlds = steps.silent_steps(self.worlds)
         if Phase.PREPARING in self.phases:
@@ -145,10 +145,10 @@ class GroupWorlds:
             text += "; the join phase had to end"
         return text
 
-    # --- pieces of a step: each keeps the worlds that fit, or says why none does
+    # --- parts of a step: each keeps the worlds that fit, or says why none does
 
     def keep(self, phases: frozenset[Phase]) -> Misfit | None:
-        """The worlds in one of these phases."""
+        """Keeps the worlds in one of these phases."""
         kept = frozenset(w for w in self.worlds if steps.PHASE[w] in phases)
         if not kept:
             return Misfit(f"the group was {or_words(self.phases)}, not {or_words(phases)}")
@@ -156,11 +156,11 @@ class GroupWorlds:
         return None
 
     def within(self, phase: Phase | None) -> Misfit | None:
-        """The worlds in the phase that a line names (None: it names none)."""
+        """Keeps the worlds in the phase that a line names; None: it names none."""
         return None if phase is None else self.keep(frozenset({phase}))
 
     def step(self, move: Callable[[steps.World], steps.World | None]) -> Misfit | None:
-        """The worlds after a step of the coordinator, where it can take it."""
+        """Takes a step of the coordinator in the worlds where it can be taken."""
         moved = frozenset(after for after in map(move, self.worlds) if after is not None)
         if not moved:
             return Misfit(f"the group was {or_words(self.phases)}")
