@@ -1,9 +1,9 @@
 """Follows the request log of one group through the model's coordinator, in the order in which the
-broker took the requests up.
+broker began to handle the requests.
 
-Every world that fits is carried. A request is handled when it arrives; where it could also have
-been handled a little later (something else was under way at the same moment, and the order makes a
-difference) that is another world. Before each request, and when an answer is due, the coordinator
+Every world that fits is kept. A request is handled when it arrives; if it could also have been
+handled a little later (something else happened at the same moment, and the order makes a
+difference), that is another world. Before each request, and when an answer is due, the coordinator
 may do by itself what the time allows: end a wait, commit an append, let a session expire.
 """
 
@@ -34,7 +34,7 @@ from groupcheck.traces.requests.words import Refused
 from groupcheck.traces.requests.worlds import AWAY, LATENESS_MS, SLACK_MS, Judged, Rules, World
 
 HANDLED_WITHIN_MS = 25.0
-"""A request that could be handled at once is handled at most so much later."""
+"""How much later a request may be handled that could be handled at once."""
 MOST_REFUSALS_IN_A_ROW = 3
 IDS_KEPT = 10_000
 RECENT_KEPT = 200
@@ -48,28 +48,30 @@ _SHOWS_LIFE = frozenset({NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED})
 
 @define
 class Follower:
-    """One group. `lost`: why nothing is judged until a round shows everybody again (empty: it is
-    followed).
+    """One group."""
 
-    `tell` takes what happened, `refuse` an answer that cannot be. `judged` and `unjudged` count
-    answers; `synced`: rounds from which it could go on;
-    `moves`: when a member's connection was seen to have changed.
-    """
-
+    # Takes what happened, and an answer that cannot be.
     tell: Callable[[Entry], None]
     refuse: Callable[[Refused], None]
     rules: Rules = Factory(lambda: Rules(Coordinator(SIZES[0]), Seating(SIZES[0])))
     worlds: list[World] = Factory(list)
+    # Why nothing is judged until a round shows all members again; empty while the group is followed.
     lost: str = ""
+    # What the beginning of the log leaves open.
     begins: str = ""
+    # How many answers were judged, and how often the group was found again.
     judged: int = 0
-    unjudged: int = 0
     synced: int = 0
+    # The latest generation, and how many have begun in the log.
     generation: int | None = None
     rounds: int = 0
+    # Refused answers without one between them that fits.
     in_a_row: int = 0
+    # A fail-over loaded what was written before the log begins.
     blind: bool = False
+    # Why the group could not be followed, each time.
     troubles: list[str] = Factory(list)
+    # When a member changed its connection.
     moves: deque[float] = field(factory=lambda: deque(maxlen=MOVES_KEPT))
     _connection_of: dict[str, str] = Factory(dict)
     _recent: deque[Judged] = field(factory=lambda: deque(maxlen=RECENT_KEPT))
@@ -90,7 +92,6 @@ class Follower:
         self._answers_due(e.began)
         self._signs(e)
         if self.lost:
-            self.unjudged += 1
             self._recent.append(e)
         else:
             self._judge(e)
@@ -115,7 +116,7 @@ class Follower:
             self.lost = "the log begins in the middle"
 
     def _signs(self, e: Judged) -> None:
-        """What the request tells of timers and ids, whatever comes of it."""
+        """Notes what the request tells about timers and ids, whatever its answer is."""
         try:
             taken: set[int] = set()
             for member in members_of(e):
@@ -144,8 +145,8 @@ class Follower:
             self._keep_plan(e)
 
     def _moves(self, e: Judged) -> None:
-        """A member that goes on over another connection, and not because the broker went away, may
-        have left a request behind that no line shows.
+        """Notes a member that goes on over another connection although the broker did not go away:
+        it may have left a request behind that no line shows.
         """
         if not e.member or isinstance(e, LeaveExchange):
             return
@@ -161,9 +162,7 @@ class Follower:
         self._connection_of[e.member] = e.connection
 
     def _seat(self, member: str, taken: Iterable[int] = ()) -> int:
-        """The index of a member, who need not have been seen before; `taken`: indexes that no world
-        knows yet.
-        """
+        """The index of a member that may be new; `taken`: indexes that no world knows yet."""
         used = {*taken} | {i for w in self.worlds for i in w.memory.used}
         for e in self.rules.open.values():
             used |= {
@@ -241,8 +240,8 @@ class Follower:
         return found
 
     def _handled(self, worlds: list[World], e: Judged) -> list[World]:
-        """The worlds in which the request has been handled, and those in which it will be in a
-        moment.
+        """The worlds in which the request has been handled, and those in which it will be handled
+        in a moment.
         """
         found: dict[World, World] = {}
         for w in worlds:
@@ -300,7 +299,7 @@ class Follower:
                 self._hand_on()
 
     def _handed(self, e: JoinExchange) -> None:
-        """Which ids have been handed out and not used, as far as answers tell."""
+        """Notes which ids have been handed out and not been used, as far as answers tell."""
         if e.code == MEMBER_ID_REQUIRED and len(self._handed_out) < IDS_KEPT:
             self._handed_out.add(e.told)
         else:
@@ -321,8 +320,8 @@ class Follower:
         self._refused(e, self.worlds, parked=True)
 
     def _refused(self, e: Judged, worlds: list[World], parked: bool = False) -> None:
-        """No world gives this answer: it is reported, and the group followed on as if it had been
-        another one, or from the next whole round.
+        """No world gives this answer. It is reported, and the replay goes on as if the answer had
+        been another one, or from the next round that the log shows whole.
         """
         self.rules.open.pop(e.line, None)
         if self.blind:
@@ -365,7 +364,7 @@ class Follower:
         self.worlds = list(found.values())
 
     def _from_before(self, e: Judged) -> bool:
-        """Before the second round: has the log shown members that it did not see coming?"""
+        """Before the second round: has the log shown members that joined before it began?"""
         if self.rounds > 1 or self.synced:
             return False
         return self._strangers or (
@@ -375,8 +374,8 @@ class Follower:
     # -- lost, and found again
 
     def _trouble(self, why: str) -> None:
-        """The group cannot be followed, which is nobody's fault: from now on its verdict is at best
-        unknown.
+        """The group cannot be followed, and that is no mistake of the coordinator: the verdict is
+        `unknown` at best.
         """
         if len(self.troubles) < TROUBLES_KEPT:
             self.troubles.append(why)
@@ -390,8 +389,8 @@ class Follower:
         self.in_a_row = 0
 
     def _perhaps_synced(self, e: Exchange) -> None:
-        """The first answers of a new generation are due: if the leader's is among them, it names
-        everybody, and the group is known again.
+        """The first answers of a new generation are due. If the leader's is one of them, it names
+        all members, and the group is known again.
         """
         alike = [
             x
@@ -412,21 +411,20 @@ class Follower:
                 return
 
     def _judge_again(self, since: float) -> None:
-        """What came since the round was complete is judged after all."""
+        """Judges the requests since the end of that round after all."""
         recent = [x for x in self._recent if x.began >= since]
         self._recent.clear()
         for x in recent:
             if self.lost:
                 return
             self._answers_due(x.began)
-            self.unjudged -= 1
             self._signs(x)
             self._judge(x)
             heappush(self._due, (x.given + SLACK_MS, x.line, x))
 
     def _go_on_from(self, e: JoinExchange) -> None:
-        """A group whose members all have just been told the new generation, made by the model's own
-        rules.
+        """Builds, with the model's own rules, a group whose members have all just been told the new
+        generation.
         """
         members = [e.told, *(id for id, _ in e.members if id != e.told)]
         try:
@@ -463,7 +461,7 @@ class Follower:
     # -- what is handed on
 
     def _hand_on(self, at_the_end: bool = False) -> None:
-        """Tells what all worlds tell."""
+        """Passes on what all worlds tell."""
         if not self.worlds:
             return
         story = self.worlds[0].story
@@ -483,8 +481,8 @@ class Follower:
 
 
 def _turned(rules: Rules, before: World, after: World, now: float) -> bool:
-    """Would others be answered otherwise now? (An id that was handed out is waited for when a round
-    could end.)
+    """Would others get other answers now? (When a round could end, it waits for an id that was
+    handed out.)
     """
     memory, then = before.memory, after.memory
     if memory.phase != then.phase or before.base != after.base:

@@ -1,9 +1,10 @@
 """One line of the broker's request log (`kafka.request.logger`, JSON since 2.8, KIP-673) as an
 exchange.
 
-Source of the fields: RequestConvertToJson and RequestChannel of Kafka; names are those of the
-message schemas in lower camel case, bytes are base64, and what the version of a request does not
-have is absent. Lines before 2.8 are no JSON and hide the bytes: they are not understood.
+Source of the fields: RequestConvertToJson and RequestChannel of Kafka. Names are those of the
+message schemas in lower camel case, bytes are base64, and fields that the version of a request does
+not have are absent. Lines before 2.8 are not JSON and do not show the bytes: they are not
+understood.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -39,12 +39,12 @@ Fields = dict[str, Any]
 
 
 class NotUnderstood(ValueError):
-    """A line of the request log that does not have the form that its API prints."""
+    """A line of the request log that does not have the form that its API prescribes."""
 
 
 def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
-    """What a line tells: one exchange (several for an OffsetFetch of several groups); None if it
-    concerns no group. Raises `NotUnderstood`.
+    """The exchange of a line (several for an OffsetFetch of several groups); None if it concerns no
+    group. Raises `NotUnderstood`.
     """
     at = line.find(MARK)
     if at < 0 or '\\"requestHeader' in line:
@@ -60,7 +60,7 @@ def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
             raise NotUnderstood("the JSON is damaged or cut") from None
         if "requestApiKeyName" in start:
             return None
-        raise NotUnderstood("no JSON (a line of Kafka before 2.8?)") from None
+        raise NotUnderstood("not JSON (a line of Kafka before 2.8?)") from None
     header = _part(record, "requestHeader")
     api = header.get("requestApiKeyName")
     reader = _READERS.get(api) if isinstance(api, str) else None
@@ -74,7 +74,7 @@ def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
 
 
 def _shared(number: int, record: Fields, header: Fields, time: int) -> Fields:
-    """What all exchanges have. The parts of the time that are missing are taken for 0."""
+    """What all exchanges have. Parts of the time that are missing count as 0."""
     total = _ms(record, "totalTimeMs")
     waited, sending = (
         _ms(record, "requestQueueTimeMs"),
@@ -97,7 +97,7 @@ def _shared(number: int, record: Fields, header: Fields, time: int) -> Fields:
     }
 
 
-# -- values of a hostile file: each is what it should be, or the line is not understood
+# -- values of a file that is not trusted: a value of another type makes the line not understood
 
 
 def _part(record: Any, name: str) -> Fields:
@@ -110,7 +110,7 @@ def _part(record: Any, name: str) -> Fields:
 def _int(fields: Fields, name: str, default: int | None = None) -> int:
     value = fields.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _LARGEST:
-        raise NotUnderstood(f"{name} is no number")
+        raise NotUnderstood(f"{name} is not a number")
     return value
 
 
@@ -120,12 +120,9 @@ def _code(fields: Fields) -> int | None:
 
 def _ms(fields: Fields, name: str) -> float:
     value = fields.get(name, 0.0)
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not (math.isfinite(value) and 0 <= value <= _LONGEST_MS)
-    ):
-        raise NotUnderstood(f"{name} is no time")
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value <= _LONGEST_MS:
+        raise NotUnderstood(f"{name} is not a time")
     return float(value)
 
 
@@ -134,7 +131,7 @@ def _text(fields: Fields, name: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise NotUnderstood(f"{name} is no text")
+        raise NotUnderstood(f"{name} is not text")
     return value
 
 
@@ -147,7 +144,7 @@ def _list(fields: Fields, name: str) -> list[Fields]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-        raise NotUnderstood(f"{name} is no list")
+        raise NotUnderstood(f"{name} is not a list")
     return value
 
 
@@ -155,15 +152,23 @@ def _bytes(fields: Fields, name: str) -> bytes:
     try:
         return base64.b64decode(_text(fields, name), validate=True)
     except (binascii.Error, ValueError):
-        raise NotUnderstood(f"{name} is no base64") from None
+        raise NotUnderstood(f"{name} is not base64") from None
 
 
 def _topic(fields: Fields) -> str:
-    """Its name, or its id where the version has no names (OffsetCommit and OffsetFetch 10)."""
+    """Its name, or its id in versions without names (OffsetCommit and OffsetFetch 10)."""
     return _text(fields, "name") or _text(fields, "topicId")
 
 
-# -- one reader an API
+def _of_a_member(request: Fields) -> Fields:
+    return {
+        "group": _text(request, "groupId"),
+        "member": _text(request, "memberId"),
+        "instance": _maybe_text(request, "groupInstanceId"),
+    }
+
+
+# -- one reader for each API
 
 
 def _join(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, ...]:
@@ -172,9 +177,7 @@ def _join(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, 
     return (
         JoinExchange(
             **shared,
-            group=_text(request, "groupId"),
-            member=_text(request, "memberId"),
-            instance=_maybe_text(request, "groupInstanceId"),
+            **_of_a_member(request),
             code=_int(response, "errorCode"),
             session_ms=session,
             rebalance_ms=_int(request, "rebalanceTimeoutMs", session),
@@ -197,9 +200,7 @@ def _sync(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange, 
     return (
         SyncExchange(
             **shared,
-            group=_text(request, "groupId"),
-            member=_text(request, "memberId"),
-            instance=_maybe_text(request, "groupInstanceId"),
+            **_of_a_member(request),
             code=_int(response, "errorCode"),
             generation=_int(request, "generationId"),
             assignments=tuple(
@@ -215,9 +216,7 @@ def _heartbeat(shared: Fields, request: Fields, response: Fields) -> tuple[Excha
     return (
         HeartbeatExchange(
             **shared,
-            group=_text(request, "groupId"),
-            member=_text(request, "memberId"),
-            instance=_maybe_text(request, "groupInstanceId"),
+            **_of_a_member(request),
             code=_int(response, "errorCode"),
             generation=_int(request, "generationId"),
         ),
@@ -270,9 +269,7 @@ def _commit(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange
     return (
         CommitExchange(
             **shared,
-            group=_text(request, "groupId"),
-            member=_text(request, "memberId"),
-            instance=_maybe_text(request, "groupInstanceId"),
+            **_of_a_member(request),
             code=_of_all([code for _, _, _, code in offsets]),
             generation=_int(
                 request, "generationIdOrMemberEpoch", _int(request, "generationId", FROM_OUTSIDE)
@@ -283,8 +280,8 @@ def _commit(shared: Fields, request: Fields, response: Fields) -> tuple[Exchange
 
 
 def _of_all(codes: list[int | None]) -> int | None:
-    """The answer to the commit as a whole: 0 if some partition was stored, the one code of all,
-    None if that is not to be told.
+    """The answer to the commit as a whole: 0 if some partition was stored, else the code that all
+    partitions have; None if they have several.
     """
     given = {code for code in codes if code is not None}
     if 0 in given:
@@ -352,4 +349,3 @@ _READERS: dict[str, Callable[[Fields, Fields, Fields], tuple[Exchange, ...]]] = 
     "SHARE_GROUP_HEARTBEAT": _epochs("share"),
     "STREAMS_GROUP_HEARTBEAT": _epochs("streams"),
 }
-GROUP_APIS = tuple(_READERS)

@@ -1,9 +1,10 @@
-"""The request log as a stream of exchanges in the order in which the broker took the requests up.
+"""The request log as a stream of exchanges, in the order in which the broker began to handle the
+requests.
 
-Lines stand in the order of the answers, so a parked JoinGroup appears when its round ends, long
-after the heartbeats that it caused to be refused. Exchanges are therefore held back for as long as
-a request can be parked, then given in order of `began`. What is held is bounded in number and in
-bytes; where that is not enough, an exchange may come too late, which is counted and said.
+Lines are in the order of the answers, so a parked JoinGroup appears when its round ends, long after
+the heartbeats that were refused because of it. So exchanges are held back for as long as a request
+can be parked, and then given in order of `began`. The number and the size of what is held are
+bounded; if that is not enough, an exchange may come too late, which is counted and reported.
 """
 
 from __future__ import annotations
@@ -78,10 +79,10 @@ class RequestLog(Log):
             self._chars += e.size
 
     def _repeats(self, found: tuple[Exchange, ...]) -> bool:
-        """Stood this line here a few lines before, as where two appenders write to one file?
+        """Was this line there a few lines before, as if two appenders wrote to one file?
 
-        It is the same request then, and no second one: with its number on its connection, it took
-        as long in every part, to the microsecond.
+        Then it is the same request, and not a second one: it has the same number on the same
+        connection, and every part of it took as long, to the microsecond.
         """
         first = found[0]
         said = (

@@ -1,9 +1,9 @@
 """What the coordinator of a group may have done by itself before a moment of its request log: which
-timers may have fired, which appends ended.
+timers may have fired, which appends may have ended.
 
-Three degrees of imagination, tried one after the other, each only where the one before it explains
-nothing: steps that an answer shows which is just being given; sessions that ended unseen; and a
-broker that stood still, or requests that no line shows.
+There are three degrees of assumptions, each tried only if the one before it explains nothing: steps
+that the answer just given shows; sessions that ended unseen; and a broker that stood still, or
+requests that no line shows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SOON_MS = 25.0
 
 
 class Degree(IntEnum):
-    """How much is imagined."""
+    """How much is assumed."""
 
     LIKELY = 0
     EXPIRIES = 1
@@ -45,8 +45,8 @@ class Lost(Exception):
 
 
 def members_of(e: Exchange) -> tuple[str, ...]:
-    """The members that an exchange concerns; of a JoinGroup without an id, the one whose id the
-    answer tells.
+    """The members that an exchange concerns; for a JoinGroup without an id, the id that the answer
+    tells.
     """
     if isinstance(e, LeaveExchange):
         return tuple(x.member for x in e.leavers)
@@ -55,19 +55,19 @@ def members_of(e: Exchange) -> tuple[str, ...]:
 
 @define
 class Moves:
-    """The steps without a request. `unknown_record`: what a fail-over would load may have been
-    written before the log begins; `blind`: it was needed.
-    """
+    """The steps without a request."""
 
     rules: Rules
+    # The record that a fail-over loads may have been written before the log begins.
     unknown_record: bool = False
+    # Such a record was needed.
     blind: bool = False
 
     def closure(
         self, worlds: Iterable[World], now: float, e: Exchange, degree: Degree
     ) -> list[World]:
-        """The worlds with all that may have happened by now. `e`: what the log shows next. Raises
-        `Lost`.
+        """The worlds after all that may have happened by `now`. `e`: what the log shows next. Raises
+        `Lost` if there are too many.
         """
         self.rules.lateness = PATIENT_MS if degree == Degree.ANYTHING else LATENESS_MS
         found: dict[World, World] = {}
@@ -83,8 +83,8 @@ class Moves:
         return [w for w in found.values() if all(until >= now for _, until in w.waiting)]
 
     def _caught_up(self, w: World, now: float) -> World:
-        """While a round collects JoinGroups and nobody is about to be answered, it makes no
-        difference when one more is handled: now.
+        """Handles waiting JoinGroups now: while a round collects them and no answer is about to be
+        given, it makes no difference when one more is handled.
         """
         k = 0
         while (
@@ -140,24 +140,23 @@ class Moves:
                 yield from rules.unseen_join(w, i, now, e)
 
     def _shortest(self, w: World) -> float:
-        """The rebalance timeout, at the least."""
+        """The rebalance timeout: the shortest of all members'."""
         return min((self.rules.seating.life(i).rebalance_ms for i in w.memory.members), default=0.0)
 
     def _expiries(self, w: World, now: float, e: Exchange, degree: Degree) -> Iterator[World]:
-        """Sessions that have ended. A member that is gone shows in its own requests, in others'
-        heartbeats, and when a round can go on.
+        """Sessions that have ended. That a member is gone shows in its own requests, in the
+        heartbeats of others, and when a round can go on.
         """
         memory, seating = w.memory, self.rules.seating
         silent = (memory.members | memory.pending) - memory.joining - memory.syncing
         over = sorted((at, i) for i in silent if (at := seating.life(i).expires) <= now + SLACK_MS)
         if over and memory.phase == Phase.PREPARING:
             own = self._own(over, w, now, e)
-            if memory.joining and not self._answered_soon(w, now):
+            if memory.joining and not answered_within(self.rules, w, now + self.rules.lateness):
                 over = own
             elif degree < Degree.ANYTHING:
-                over = [
-                    x for x in over if x[0] <= over[0][0] + 2 * SLACK_MS or x in own
-                ]  # the others follow; their order makes no difference
+                # The others follow later; their order makes no difference.
+                over = [x for x in over if x[0] <= over[0][0] + 2 * SLACK_MS or x in own]
         elif over:
             own = self._own(over, w, now, e)
             over = [
@@ -172,13 +171,12 @@ class Moves:
             if seating.life(i).parked_since + NEW_MEMBER_MS <= now + SLACK_MS:
                 yield from self.rules.fire(w, "new_member_timeout", i, now, e)
 
-    def _answered_soon(self, w: World, now: float) -> bool:
-        return answered_within(self.rules, w, now + self.rules.lateness)
-
     def _own(
         self, over: list[tuple[float, int]], w: World, now: float, e: Exchange
     ) -> list[tuple[float, int]]:
-        """Those of members that are told so by the request at hand, or by one that still waits."""
+        """The sessions of members that learn of it from the request at hand, or from one that still
+        waits.
+        """
         told = [e, *(self.rules.open[r] for r, _ in w.waiting)]
         gone = {m for x in told if _tells(x) for m in members_of(x)}
         return [x for x in over if self.rules.seating.name(x[1]) in gone]
@@ -188,13 +186,13 @@ class Moves:
         if not sent_away and not w.reloaded < self.rules.interrupted <= now + SLACK_MS:
             return
         if self.unknown_record and w.kept_plan is None:
-            self.blind = True  # what the log of the group holds was written before this log begins
+            self.blind = True  # the group's record was written before this log begins
             return
         yield from self.rules.fail_over(w, now)
 
 
 def answered_within(rules: Rules, w: World, until: float) -> bool:
-    """Is somebody who waits answered by then?"""
+    """Is a waiting request answered by then?"""
     return any(rules.open[r].given <= until for _, r in w.parked)
 
 
@@ -205,8 +203,8 @@ def _tells(e: Exchange) -> bool:
 
 
 def put(found: dict[World, World], w: World) -> World | None:
-    """Adds a world; of two equal ones, what is more permissive is kept. Gives what is new to
-    `found`, None if nothing is.
+    """Adds a world. Two equal worlds become one that allows what either allows. Returns the world
+    that is new in `found`, None if none is.
     """
     known = found.get(w)
     if known is not None:

@@ -1,12 +1,13 @@
-"""Replays a broker's request log: every answer of the group APIs followed through the model, the
-groups' timelines and facts told.
+"""Replays a broker's request log: every answer of the group APIs is followed through the model, and
+each group gets its timeline and its facts.
 
-Each group is followed by itself. A group whose protocol is not modelled yet is read in full, and
+Each group is followed by itself. A group whose protocol is not modelled yet is read completely, and
 its verdict is unknown.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from attrs import Factory, define
@@ -40,8 +41,8 @@ GROUPS_KEPT = 2000
 UNEXPLAINED_KEPT = 200
 SHOWN = 20
 MOVED_MS = 300_000.0
-"""How long a request that no line shows can have an effect: a round waits for its members for
-max.poll.interval.ms, by default five minutes.
+"""How long a request that no line shows can have an effect: a round waits for its members for up to
+max.poll.interval.ms, five minutes by default.
 """
 
 
@@ -53,12 +54,16 @@ class RequestTrail:
     facts: RequestFacts = Factory(lambda self: RequestFacts(self.group), takes_self=True)
     owners: Owners = Factory(lambda self: Owners(self.group), takes_self=True)
     timeline: Timeline = Factory(Timeline)
+    # The first answers that no world gives, how many there are, and when the first were given.
     unexplained: list[Unexplained] = Factory(list)
     refused: int = 0
     refused_at: list[float] = Factory(list)
-    protocols: dict[str, int] = Factory(dict)
+    # Protocols other than the classic eager one -> how many exchanges show them.
+    protocols: Counter[str] = Factory(Counter)
+    # The first and the last answer that the coordinator is not here, and how many there are.
     away: list[Exchange] = Factory(list)
     away_count: int = 0
+    # When the coordinator was first seen to have moved or to be loading.
     moved_away: float = float("inf")
     lines: int = 0
     follower: Follower = Factory(lambda self: Follower(self.tell, self.refuse), takes_self=True)
@@ -67,9 +72,8 @@ class RequestTrail:
         self.lines += 1
         if self.timeline.first is None:
             self.timeline.first = Moment(e.line, e.answered)
-        self.timeline.last = Moment(
-            e.line, max(e.answered, (self.timeline.last and self.timeline.last.time) or 0)
-        )
+        known = self.timeline.last
+        self.timeline.last = Moment(e.line, max(e.answered, (known and known.time) or 0))
         self.facts.observe(e)
         self.owners.observe(e)
         self._kind(e)
@@ -82,7 +86,7 @@ class RequestTrail:
             self.follower.observe(e)
 
     def _kind(self, e: Exchange) -> None:
-        """What the exchange says of the group's protocol, if that is not the classic eager one."""
+        """Notes the group's protocol, if it is not the classic eager one."""
         if isinstance(e, EpochExchange):
             self._is(e.protocol)
         elif e.instance is not None or (isinstance(e, JoinExchange) and e.static_members):
@@ -99,7 +103,7 @@ class RequestTrail:
 
     def _is(self, protocol: str) -> None:
         if protocol in self.protocols or len(self.protocols) < SHOWN:
-            self.protocols[protocol] = self.protocols.get(protocol, 0) + 1
+            self.protocols[protocol] += 1
 
     def tell(self, entry: Entry) -> None:
         """Something that happened to the group, in every world that fits."""
@@ -130,7 +134,7 @@ class RequestTrail:
     # -- the report
 
     def report(self, doubts: str) -> GroupReport:
-        """`doubts`: what makes the file as a whole doubtful (empty: nothing)."""
+        """The group's report. `doubts`: what makes the whole file doubtful (empty: nothing)."""
         self.follower.finish()
         verdict, reason = self._verdict(doubts)
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")

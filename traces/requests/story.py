@@ -1,12 +1,13 @@
-"""What happens to a group in one world, in the vocabulary of events that the coordinator's own log
-has: so that both logs have one timeline.
+"""What happens to a group in one world, told with the events of the coordinator's own log, so that
+both kinds of logs have one timeline.
 
-Worlds share the beginning of their stories; only what all of them tell is handed on.
+Worlds share the beginning of their stories; only what all of them tell is passed on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from attrs import frozen
 
@@ -35,9 +36,10 @@ Names = Callable[[Iterable[int]], tuple[str, ...]]
 
 @frozen
 class Entry:
-    """An event, and who held up the round that it ends, if that is known."""
+    """An event of a story."""
 
     event: Event
+    # Who held up the round that it ends; empty if that is not known.
     held_up_by: str = ""
 
 
@@ -61,16 +63,17 @@ class Story:
 
 @frozen
 class Step:
-    """One outcome of the coordinator, with what is known beside it: the generation after it, its
-    time, the exchange that it belongs to (or that made it visible), who it concerns, and who led
-    before it.
-    """
+    """One outcome of the coordinator, with what is known about it."""
 
     before: Memory
     outcome: Outcome
+    # The generation after it.
     base: int | None
+    # ms since 1970.
     now: float
+    # The exchange to which it belongs, or that made it visible.
     e: Exchange | None
+    # The member that it concerns, and the leader before it; empty if there is none.
     who: str
     leader: str
 
@@ -95,7 +98,7 @@ class Step:
 
     @property
     def client_reason(self) -> str | None:
-        """What the client gave as its reason."""
+        """The reason that the client gave."""
         if self.rule == "join_group" and isinstance(self.e, JoinExchange):
             return self.e.reason or None
         if self.rule == "leave_group" and isinstance(self.e, LeaveExchange):
@@ -131,52 +134,42 @@ def told_of(story: Story | None, step: Step, names: Names) -> Story | None:
 
 def _entries(step: Step, names: Names) -> Iterator[Entry]:
     before, after, on = step.before, step.outcome.after, step.outcome.on
-    line, time, group = (
-        (step.e.line, round(step.now), step.e.group) if step.e else (0, round(step.now), None)
-    )
-    generation = 0 if step.base is None else step.base
+    place: dict[str, Any] = {
+        "line": step.e.line if step.e else 0,
+        "time": round(step.now),
+        "group": step.e.group if step.e else None,
+    }
+    generation = step.base or 0
     if step.rule == "fail_over":
-        yield Entry(
-            GroupLoaded(
-                line=line, time=time, group=group, generation=generation, members=len(after.members)
-            )
-        )
+        yield Entry(GroupLoaded(**place, generation=generation, members=len(after.members)))
         return
     gone = names((before.members | before.pending) - (after.members | after.pending))
-    yield from map(Entry, _of_members(step, gone, line, time, group))
+    yield from map(Entry, _of_members(step, gone, place))
     began = before.phase != Phase.PREPARING and (after.phase == Phase.PREPARING or on > 0)
     if began:
         by = gone if step.rule == "sync_timeout" else (step.who,) if step.who else ()
         reason = Reason(_WORDS[step.cause], step.cause, by, client=step.client_reason)
-        yield Entry(
-            RebalanceStarted(
-                line=line, time=time, group=group, generation=generation - on, reason=reason
-            )
-        )
+        yield Entry(RebalanceStarted(**place, generation=generation - on, reason=reason))
     if on > 0:
         if step.rule == "rebalance_timeout" and gone:
-            yield Entry(NotRejoined(line=line, time=time, group=group, members=gone))
+            yield Entry(NotRejoined(**place, members=gone))
         if after.members:
             held = step.who if step.rule == "join_group" and not began else ""
             yield Entry(
                 Stabilized(
-                    line=line,
-                    time=time,
-                    group=group,
+                    **place,
                     generation=generation,
                     members=len(after.members),
                 ),
                 held,
             )
         else:
-            yield Entry(GroupEmptied(line=line, time=time, group=group, generation=generation))
+            yield Entry(GroupEmptied(**place, generation=generation))
     if (step.rule, step.label) == ("sync_group", "led"):
         size = len(before.members)
         yield Entry(
             AssignmentReceived(
-                line=line,
-                time=time,
-                group=group,
+                **place,
                 generation=generation,
                 leader=step.who,
                 members=size,
@@ -185,25 +178,21 @@ def _entries(step: Step, names: Names) -> Iterator[Entry]:
         )
 
 
-def _of_members(
-    step: Step, gone: tuple[str, ...], line: int, time: int, group: str | None
-) -> Iterator[Event]:
+def _of_members(step: Step, gone: tuple[str, ...], place: Mapping[str, Any]) -> Iterator[Event]:
     phase, who, pending = step.before.phase, step.who, step.label == "pending"
     if (step.rule, step.label) == ("join_group", "id_required"):
-        yield IdHandedOut(line=line, time=time, group=group, member=who, phase=phase)
+        yield IdHandedOut(**place, member=who, phase=phase)
     elif (step.rule, step.label) == ("join_group", "added"):
         fresh = isinstance(step.e, JoinExchange) and not step.e.member
-        yield MemberAdded(line=line, time=time, group=group, member=who, phase=phase, fresh=fresh)
+        yield MemberAdded(**place, member=who, phase=phase, fresh=fresh)
     elif step.rule == "leave_group" and gone:
         yield MemberLeft(
-            line=line,
-            time=time,
-            group=group,
+            **place,
             member=who,
             pending=pending,
             client_reason=step.client_reason,
         )
     elif step.rule in ("session_timeout", "new_member_timeout"):
-        yield MemberExpired(line=line, time=time, group=group, member=who, pending=pending)
+        yield MemberExpired(**place, member=who, pending=pending)
     elif step.rule == "sync_timeout":
-        yield NotSynced(line=line, time=time, group=group, members=gone)
+        yield NotSynced(**place, members=gone)

@@ -1,4 +1,4 @@
-"""Words for exchanges: what a request was, what it was answered, and which promise of the model a
+"""Exchanges in words: what a request was, how it was answered, and which promise of the model a
 wrong answer breaks.
 """
 
@@ -90,9 +90,7 @@ def why_not(refused: Refused) -> str:
 
 
 def promise(refused: Refused) -> str:
-    """The invariant of the model that the answer breaks; empty if it is another rule of the
-    coordinator.
-    """
+    """The invariant of the model that the answer breaks; empty if it breaks none."""
     e, allowed = refused.e, refused.allowed - {None}
     fenced = bool(allowed) and allowed <= _FENCED
     if isinstance(e, HeartbeatExchange):

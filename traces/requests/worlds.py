@@ -1,9 +1,9 @@
 """The worlds of one group that fit what its request log has said so far.
 
 A world is a memory of the model's coordinator with what the log adds to it: the number of the
-running generation, which request of the log waits on which index, which ones are still to be
-handled, and whose plan the assignment is. A step is kept only if it answers as the log says, and at
-the time that the log says.
+current generation, which request of the log waits on which index, which requests are not handled
+yet, and from which request the assignment is. A step is kept only if its answers are those of the
+log, at the times of the log.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from groupcheck.traces.requests.story import Step, Story, told_of
 Judged = JoinExchange | SyncExchange | HeartbeatExchange | LeaveExchange | CommitExchange
 
 SLACK_MS = 10.0
-"""Two moments of the log this close together may have been the other way round."""
+"""Two moments of the log that are this close may have been in the other order."""
 LATENESS_MS = 100.0
-"""So long may an answer take from the step that gives it to the connection."""
+"""How long an answer may take from the coordinator's step to the connection."""
 PATIENT_MS = 10_000.0
-"""The same, where nothing else explains the log (a broker that stood still)."""
+"""The same, if nothing else explains the log (a broker that stood still)."""
 
 AWAY = frozenset({COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR})
-"""Answers of a broker that is not (yet) the group's coordinator: its memory is not asked."""
+"""Answers of a broker that is not, or not yet, the group's coordinator; its memory has no part."""
 OF_THE_GROUP = frozenset(
     {
         NONE,
@@ -57,8 +57,8 @@ OF_THE_GROUP = frozenset(
         GROUP_MAX_SIZE_REACHED,
     }
 )
-"""Answers that depend on the group's memory. All others depend on the request alone (sizes, rights,
-versions) and change nothing.
+"""Answers that depend on the group's memory. All others depend only on the request (sizes,
+permissions, versions) and change nothing.
 """
 FAILED_APPEND = frozenset({COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, -1})
 _UNSEEN = -2  # the number of a subscription that no line shows
@@ -67,27 +67,31 @@ GONE = frozenset({*AWAY, -1})
 
 @frozen(cache_hash=True)
 class World:
-    """`parked`: (index, request); `waiting`: requests that have arrived and are not handled yet,
-    each with the moment by which they must be.
-
-    `plan`: the leader's SyncGroup whose assignment is in force or being written, `kept_plan` the
-    one that a fail-over loads. `since`: when the phase began, at the earliest. `reloaded`: when the
-    group was loaded last. `unseen`: indexes whose parked JoinGroup no line shows.
+    """A memory of the model's coordinator, and what the log adds to it. A request is given by the
+    number of its line.
     """
 
     memory: Memory
+    # The current generation; None as long as it is not known.
     base: int | None = None
+    # (index, request that is parked).
     parked: tuple[tuple[int, int], ...] = ()
+    # (request that has arrived and is not handled yet, the moment by which it must be).
     waiting: tuple[tuple[int, float], ...] = ()
+    # The leader's SyncGroup whose assignment is in force or being written, and the one whose
+    # assignment a fail-over loads.
     plan: int | None = None
     kept_plan: int | None = None
+    # Indexes whose parked JoinGroup no line shows.
     unseen: frozenset[int] = frozenset()
+    # When the group was loaded last.
     reloaded: float = field(default=float("-inf"), eq=False)
+    # When the phase began, at the earliest.
     since: float = field(default=float("-inf"), eq=False)
     story: Story | None = field(default=None, eq=False)
 
     def is_open(self, request: int) -> bool:
-        """Has it arrived, and is not answered yet?"""
+        """Has it arrived without having been answered?"""
         return any(r == request for _, r in self.parked) or any(
             r == request for r, _ in self.waiting
         )
@@ -102,16 +106,19 @@ class World:
 
 @define
 class Rules:
-    """The steps of a group's worlds. `open`: requests by number; `plans`: the leaders' plans by
-    request; `interrupted`: signs of a fail-over.
-    """
+    """The steps of a group's worlds."""
 
     coordinator: Coordinator
     seating: Seating
+    # Requests that are not answered yet in some world, by number.
     open: dict[int, Exchange] = Factory(dict)
+    # The leaders' assignments by request: member id -> bytes.
     plans: dict[int, dict[str, bytes]] = Factory(dict)
+    # A number for each set of protocols of a JoinGroup.
     claims: dict[tuple[tuple[str, bytes], ...], int] = Factory(dict)
+    # When a fail-over showed last.
     interrupted: float = float("-inf")
+    # How long an answer may take.
     lateness: float = LATENESS_MS
 
     # -- requests
@@ -130,7 +137,7 @@ class Rules:
         if isinstance(e, CommitExchange) and (
             e.generation < 0 or (e.code == ILLEGAL_GENERATION and not world.memory.members)
         ):
-            yield world  # from outside the group; or of a group that is not there any more
+            yield world  # from outside the group, or to a group that does not exist any more
             return
         ask = self.ask(world, e)
         for outcome in self.coordinator.ask(world.memory, ask):
@@ -164,22 +171,22 @@ class Rules:
         return Ask(kind, index, current=world.base is not None and e.generation == world.base)
 
     def allowed(self, world: World, e: Judged) -> set[int | None]:
-        """The codes that the coordinator may answer at once; None: it parks the request."""
+        """The codes with which the coordinator may answer at once; None: it parks the request."""
         return {
             o.own.code if o.own else None
             for o in self.coordinator.ask(world.memory, self.ask(world, e))
         }
 
     def despite(self, world: World, e: Judged) -> Iterator[World]:
-        """The worlds after a request whatever it was answered: where to go on after an answer that
-        cannot be.
+        """The worlds after a request, whatever it was answered, in which the replay goes on after
+        an answer that cannot be.
         """
         for outcome in self.coordinator.ask(world.memory, self.ask(world, e)):
             if outcome.own is not None and not outcome.told:
                 yield self._moved(world, outcome, dict(world.parked), world.base, e.began, None)
 
     def _claim(self, e: JoinExchange) -> int:
-        """A number for what the member says of itself; equal texts have equal numbers."""
+        """A number for the member's protocols; equal protocols have equal numbers."""
         if len(self.claims) > 10_000:
             self.claims.clear()
         return self.claims.setdefault(e.protocols, len(self.claims))
@@ -208,8 +215,8 @@ class Rules:
     def fire(
         self, world: World, rule: str, index: int | None, now: float, e: Exchange
     ) -> Iterator[World]:
-        """The worlds after a timer has fired or an append has ended. `index`: whom it concerns;
-        `e`: what the log shows next.
+        """The worlds after a timer has fired or an append has ended. `index`: the member that it
+        concerns; `e`: what the log shows next.
         """
         for outcome in self.coordinator.fire(world.memory, rule, index or 0):
             found = self._told(world, outcome, now, dict(world.parked))
@@ -234,7 +241,7 @@ class Rules:
                 )
 
     def fail_over(self, world: World, now: float) -> Iterator[World]:
-        """The group is unloaded, everybody who waits is sent away, and it is loaded again."""
+        """The group is unloaded, all waiting requests are refused, and it is loaded again."""
         for _, request in world.parked:
             e = self.open[request]
             if e.code not in GONE or not now - 2 * SLACK_MS <= e.given <= now + self.lateness:
@@ -246,8 +253,8 @@ class Rules:
             yield evolve(moved, plan=plan, kept_plan=plan, unseen=frozenset(), reloaded=now)
 
     def unseen_join(self, world: World, index: int, now: float, e: Exchange) -> Iterator[World]:
-        """A JoinGroup over a connection that broke while it was parked: a later one takes its
-        place, and it is never answered.
+        """A JoinGroup over a connection that broke while it was parked: it is never answered, and a
+        later one takes its place.
         """
         for outcome in self.coordinator.unheard(world.memory, Ask("join", index, claimed=_UNSEEN)):
             if index in outcome.after.joining and index not in world.memory.joining:
@@ -263,12 +270,12 @@ class Rules:
     ) -> World | None:
         parked = dict(world.parked)
         if outcome.own is None and index in parked:
-            return None  # the one that waits would never be answered, but the log shows its answer
+            return None  # the parked request would never be answered, but the log has its answer
         refused = (
             outcome.own is None and isinstance(e, JoinExchange) and e.code == UNKNOWN_MEMBER_ID
         )
         if refused and self.lateness < PATIENT_MS and e.given - e.began < 2 * SLACK_MS:
-            # parked, and its member removed in the same moment: only if nothing else explains it
+            # Parked, and its member removed at the same moment: only if nothing else explains it.
             return None
         found = self._told(world, outcome, now, parked, e if outcome.own is None else None, index)
         if found is None:
@@ -298,7 +305,7 @@ class Rules:
         """Who still waits, and the generation, if every answer to a parked request is the one in
         the log; None if not.
 
-        `e`: the request at hand on `index`, which is parked, or answered in this very step.
+        `e`: the request at hand on `index`, which is parked, or answered in this same step.
         """
         base = None if world.base is None else world.base + outcome.on
         if e is not None:
@@ -336,9 +343,8 @@ class Rules:
         memory = outcome.after
         if isinstance(e, JoinExchange) and e.code == NONE:
             if base is None or (anew and e.to_generation == 1 and world.memory.initial):
-                base = (
-                    e.to_generation
-                )  # not known so far; or the group had been deleted and begins anew
+                # Not known so far; or the group had been deleted and begins again.
+                base = e.to_generation
             names = self.seating.name
             if (
                 memory.leader is None
