@@ -143,7 +143,7 @@ def open_log(path: str) -> BinaryIO:
     except OSError as e:
         raise TraceError(f"cannot be read: {e.strerror or e}", where=path) from None
     except ValueError as e:
-        raise TraceError(f"is no file name: {e}", where=repr(path)) from None
+        raise TraceError(f"is not a file name: {e}", where=repr(path)) from None
     stream: BinaryIO = raw
     try:
         head = raw.peek(_LONGEST_MAGIC)  # nothing is taken back: a pipe cannot seek

@@ -182,7 +182,7 @@ def _not_replayed(path: str, name: str, lines: int) -> FileReport:
         )
     else:
         reason = (
-            "no line of a group coordinator in it; give the broker's server.log (loggers"
+            "the log has no line of a group coordinator; give the broker's server.log (loggers"
             " kafka.coordinator.group or org.apache.kafka.coordinator)"
         )
     return FileReport(path, name, UNKNOWN, reason, lines, 0, lines, 0)
@@ -222,7 +222,7 @@ def _doubts(log: BrokerLog) -> str:
     """What makes the file as a whole doubtful; empty if nothing does."""
     doubts = {
         ALTERED: log.notes.altered,
-        "lines of this log stand twice where it is not clear whether two appenders wrote them": (
+        "some lines appear twice, and it is not clear whether two appenders wrote them": (
             log.once.left_out and log.once.kept
         ),
         "some lines were too long to be read whole": log.notes.cut,

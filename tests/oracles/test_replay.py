@@ -67,7 +67,7 @@ def test_a_log_that_no_coordinator_wrote_exits_with_1(
     assert (code, told["verdict"]) == (1, "violated")
     group = next(g for g in told["groups"] if g["verdict"] == "violated")
     line, *_ = [a for a in group["anomalies"] if a["kind"] == "unexplained_line"]
-    assert line["line"] > 0 and line["text"] and any("possible was" in e for e in line["evidence"])
+    assert line["line"] > 0 and line["text"] and any("possible: " in e for e in line["evidence"])
     assert call("replay", broken) == 1
     assert "unexplained_line" in capsys.readouterr().out
 

@@ -113,7 +113,7 @@ def test_a_member_that_was_never_seen_cannot_make_a_generation_larger(log: Log) 
     two_members(log).prepare(
         2, f"Leader {A} re-joining group during Stable; client reason: x"
     ).stable(3, 3, A)
-    assert refused(log.group())[0] == "3 members are printed, but there are 2"
+    assert refused(log.group())[0] == "3 members are printed, but the group has 2"
 
 
 def test_only_the_leader_can_send_the_assignment(log: Log) -> None:

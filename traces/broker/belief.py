@@ -194,7 +194,7 @@ class Belief:
         most = self.most()
         if not self.least() <= size <= most:
             return Misfit(
-                f"{size} members are printed, but there are {self.size()}",
+                f"{size} members are printed, but the group has {self.size()}",
                 GOING if size < self.least() else COMING,
             )
         rest = size - len(self.inside)

@@ -149,7 +149,7 @@ def group_emptied(g: GroupWorlds, event: GroupEmptied) -> Misfit | None:
         left = list(g.belief.inside)
         if len(left) > 1 or not g.printing.late_leaves or g.closing:
             why = Misfit(
-                f"the group is called empty, but {', '.join(left[:3])} had not gone", GOING
+                f"the group is said to be empty, but {', '.join(left[:3])} had not gone", GOING
             )
         else:
             g.debt = True

@@ -97,7 +97,7 @@ class Trail:
                 self.note(
                     "duplicate_line",
                     event.line,
-                    "a line stands twice, with the same millisecond: it is taken once",
+                    "a line appears twice with the same millisecond: it is taken once",
                     text[:TEXT_CHARS],
                 )
             return
@@ -157,7 +157,7 @@ class Trail:
         self.note(
             "duplicate_line",
             event.line,
-            "a line stands twice, with the same millisecond: as a second event it does not fit:"
+            "a line appears twice with the same millisecond, and does not fit as a second event:"
             f" {why}",
             text[:TEXT_CHARS],
         )
@@ -276,12 +276,11 @@ class Trail:
             return (
                 UNKNOWN,
                 (
-                    "lines have been filtered out of this log; every line is explained if they are"
-                    " assumed"
+                    "lines were filtered out of this log; every line is explained if they are assumed"
                 ),
             )
         if not self.steps:
-            return UNKNOWN, "no line tells a step of this group's rebalances"
+            return UNKNOWN, "no line shows a step of this group's rebalances"
         return HOLDS, "every line is explained"
 
 
@@ -300,7 +299,7 @@ def _of_refusals(unexplained: tuple[Unexplained, ...]) -> Iterator[Anomaly]:
             for kind in dict.fromkeys(u.lost):
                 filtered.setdefault(kind, []).append(u)
             continue
-        evidence = [u.text, f"possible was: {u.possible}"]
+        evidence = [u.text, f"possible: {u.possible}"]
         if u.lost:
             evidence.append(
                 "it fits if these lines are missing before it: "

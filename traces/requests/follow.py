@@ -110,8 +110,8 @@ class Follower:
             self.worlds = [World(self.rules.coordinator.start())]
         else:
             self.begins = (
-                "the log begins in the middle: the group is followed from the first round that it"
-                " shows whole"
+                "the log begins in the middle: the group is followed from its first complete round"
+                " on"
             )
             self.lost = "the log begins in the middle"
 
@@ -327,7 +327,7 @@ class Follower:
         if self.blind:
             self.blind = False
             self._trouble(
-                "the coordinator was interrupted before a whole round had shown what its log holds"
+                "the coordinator was interrupted before a complete round had shown the group's record"
             )
             return
         if self.synced and self.rounds == self._synced_at:

@@ -198,7 +198,7 @@ class RequestTrail:
                     UNKNOWN,
                     (
                         f"line {first_one.line} is not explained, but the coordinator was away"
-                        " before it: what it found again is not shown"
+                        " before it: the log does not show what it loaded"
                     ),
                 )
             more = f" (and {self.refused - 1} more)" if self.refused > 1 else ""
@@ -211,14 +211,14 @@ class RequestTrail:
             )
             return (UNKNOWN, f"{said}, but {doubts}") if doubts == ALTERED else (VIOLATED, said)
         if follower.troubles:
-            return UNKNOWN, f"the group could not be followed throughout: {follower.troubles[0]}"
+            return UNKNOWN, f"the group could not be followed all the way: {follower.troubles[0]}"
         if not follower.judged:
             return (
                 UNKNOWN,
                 (
-                    "no round of this group is shown whole"
+                    "the log shows no complete round of this group"
                     if self.facts.generations
-                    else "no request tells of a round of this group"
+                    else "no request belongs to a round of this group"
                 ),
             )
         zombies = [z for z in self.owners.zombies if z.committed]
@@ -231,9 +231,7 @@ class RequestTrail:
 
     def _refusals(self) -> Iterator[Anomaly]:
         for u in self.unexplained:
-            yield Anomaly(
-                "unexplained_line", u.line, u.why, (u.text, f"possible was: {u.possible}")
-            )
+            yield Anomaly("unexplained_line", u.line, u.why, (u.text, f"possible: {u.possible}"))
 
     def _found(self) -> Iterator[Anomaly]:
         for twice in self.owners.overlaps[:SHOWN]:
@@ -264,8 +262,8 @@ class RequestTrail:
             yield Anomaly(
                 "coordinator_away",
                 first.line,
-                f"{plural(self.away_count, 'request')} were answered that the coordinator is not"
-                f" here, or not yet{span}",
+                f"{plural(self.away_count, 'answer')}{span} that the coordinator is elsewhere, or still"
+                " loading",
                 (exchange_text(first),),
             )
 
@@ -321,7 +319,7 @@ def replay_requests(
     nothing = (
         f"no request of the group {group!r}"
         if group is not None
-        else "no request of a group API in it; the logger kafka.request.logger must be at DEBUG, on"
+        else "the log has no request of a group API; the logger kafka.request.logger must be at DEBUG, on"
         " the group's coordinator"
     )
     doubts = _doubts(log)
@@ -342,5 +340,5 @@ def _doubts(log: RequestLog) -> str:
     if log.strange:
         return f"{log.strange} lines of the request log were not understood"
     if log.late:
-        return f"{log.late} requests stand later in the log than could be waited for"
+        return f"{log.late} requests appear too late in the log to be put in order"
     return "its lines are not in the order of their timestamps" if log.backwards else ""

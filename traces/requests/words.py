@@ -77,14 +77,14 @@ def why_not(refused: Refused) -> str:
     allowed = [code for code in refused.allowed if code is not None]
     parked = None in refused.allowed
     if refused.due:
-        instead = ", but in no world that fits was it time for that answer"
+        instead = ", but it was not time for that answer in any world that fits"
     elif parked and not allowed:
         instead = ", but the coordinator had to let it wait"
     elif allowed and not (len(allowed) == 1 and allowed[0] == e.code):
         instead = ", but could only be " + " or ".join(name_of(code) for code in sorted(allowed))
         instead += " or wait" if parked else ""
     else:
-        instead = ", which does not fit what it was told"
+        instead = ", with contents that do not fit"
     broken = promise(refused)
     return f"{asked(e)} was answered {answered(e)}{instead}" + (f" ({broken})" if broken else "")
 
