@@ -1,10 +1,23 @@
-"""Moments of a log, and rebalances as the time between them."""
+"""Moments of a log, rebalances as the time between them, and who held a rebalance up: for whom its
+members waited, as far as the log tells.
+"""
 
 from __future__ import annotations
 
 from attrs import Factory, define
 
-from groupcheck.traces.events import Cause, Event
+from groupcheck.traces.events import (
+    Cause,
+    Event,
+    MemberAdded,
+    MemberExpired,
+    MemberLeft,
+    RebalanceStarted,
+)
+
+AT_ONCE_MS = 50
+"""Lines this close together are one step of the coordinator, as far as a log can tell."""
+MOST_CANDIDATES = 5
 
 
 @define
@@ -59,3 +72,51 @@ class Round:
     @property
     def ended(self) -> Moment | None:
         return self.joined_at if self.outcome == "emptied" else self.assigned
+
+
+@define
+class Burst:
+    """Members that expired together: their timers were armed at one moment, and no sign of life
+    came from them after it.
+    """
+
+    first: Moment
+    last: Moment
+    members: list[str]
+    count: int = 0
+
+
+def hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None:
+    """Notes for whom the round waited: who joined last, or who never came, as far as the lines since
+    the round's beginning tell. `burst`: the last members that expired; `awaited`: the members that
+    had not visibly joined.
+    """
+    last = round.last
+    if last is not None and (elapsed(moment(last), round.joined_at) or 0) > AT_ONCE_MS:
+        last = None
+    round.held_up_by, round.waited_for = _held_up(round, last, burst, awaited)
+    round.last = None
+
+
+def _held_up(
+    round: Round, last: Event | None, burst: Burst | None, awaited: tuple[str, ...]
+) -> tuple[tuple[str, ...], str]:
+    match last:
+        case _ if round.not_rejoined:
+            return tuple(round.not_rejoined), "did not rejoin until the rebalance timeout"
+        case MemberExpired():
+            together = burst is not None and burst.last.line == last.line
+            gone = tuple(burst.members) if burst is not None and together else (last.member,)
+            how = "never joined" if last.pending else "gone"
+            return gone, f"{how}, until the session timeout"
+        case MemberLeft():
+            return (last.member,), "left instead of joining"
+        case MemberAdded():
+            return (last.member,), "joined last"
+        case RebalanceStarted() if not awaited:
+            return (), "nobody"
+    if round.initial:
+        return (), "the initial delay"
+    if 0 < len(awaited) <= MOST_CANDIDATES:
+        return awaited, "joined last" if len(awaited) == 1 else "one of them joined last"
+    return (), "not shown (the JoinGroup of a member that the group knew)"

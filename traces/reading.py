@@ -1,13 +1,13 @@
-"""Files as streams of lines: plain or gzip, any size, one line in memory at a time; what is no text
-is refused with a reason.
+"""Files as streams of lines: plain or gzip, of any size, with one line in memory at a time. A file
+that is not text is refused with a reason.
 
-Lines are decoded as UTF-8 (a byte-order mark may say UTF-16); bytes that do not fit become U+FFFD.
-A line longer than `LINE_CAP` is cut there and counted. Nothing is reordered or repaired: what a
-file lacks is said in its `Notes`.
+Lines are decoded as UTF-8, or as UTF-16 after a byte-order mark; bytes that do not fit become
+U+FFFD. A line longer than `LINE_CAP` is cut there and counted. Nothing is reordered or repaired:
+the file's `Notes` say what is wrong with it.
 
-Of a damaged gzip file all is read that unpacks, as `zcat` does, but the line that the damage cuts:
-its beginning may be a sentence of its own. A few bytes after a whole member are no damage, unless
-they may be the remains of another one.
+A damaged gzip file is read as far as it unpacks, as `zcat` does, except for the line that the
+damage cuts: its beginning may be a sentence of its own. A few bytes after a whole gzip member are
+not damage, unless they may be the rest of another member.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _SHORTEST_GZIP = 20
 _SNIFF = 8192
 _LONGEST_MAGIC = 6
 MOST_UNPACKED, MOST_RATIO = 4 << 30, 200
-"""A gzip file that unpacks to more bytes than the first, and to more than the second times its own
-size, is no log: the rest of it is not read.
+"""A gzip file that unpacks to more than `MOST_UNPACKED` bytes and to more than `MOST_RATIO` times its
+size is not a log: the rest of it is not read.
 """
 _UNPACK = "unpack it first (gzip is read as it is)"
 _CAPTURE = "packet captures are not replayed yet; give the coordinator's log"
@@ -58,34 +58,34 @@ _DAMAGE = (OSError, EOFError, zlib.error)
 
 
 class TraceError(UserError):
-    """A file that cannot be read as a log: missing, empty, binary, packed in a way that is not
-    supported.
+    """A file that cannot be read as a log: it is missing, empty, binary, or packed in a way that is
+    not supported.
     """
 
 
 class _Beyond(OSError):
-    """Something after the end of what was read, which takes nothing away from it."""
+    """Bytes after the end of the gzip data; the data itself is whole."""
 
 
 @define
 class Notes:
-    """What was remarkable about a file while it was read. `head`: how it begins; `beyond`: what
-    follows its end.
+    """What was special about a file while it was read."""
 
-    `torn`: why it was not read to its end, if it was not; `altered`: what was read of it may not be
-    what was written.
-    """
-
+    # How many lines it has, how many were cut, and how many are not valid UTF-8.
     lines: int = 0
     cut: int = 0
     undecodable: int = 0
+    # Why it was not read to its end; empty if it was.
     torn: str = ""
+    # What was read may not be what was written.
     altered: bool = False
+    # What follows the end of its gzip data.
     beyond: str = ""
+    # Its beginning.
     head: bytes = b""
 
     def ends(self, why: Exception) -> None:
-        """No line can be read after those that were counted."""
+        """No more lines can be read after those that were counted."""
         if isinstance(why, _Beyond):
             self.beyond = str(why)
         elif isinstance(why, EOFError):
@@ -160,8 +160,8 @@ def open_log(path: str) -> BinaryIO:
 
 
 class _Unpacked(io.RawIOBase):
-    """A gzip file's content, up to where it is damaged or unpacks to more than any log: there it
-    raises, and again if it is asked again.
+    """A gzip file's content. Reading raises an error where the file is damaged, or has unpacked to
+    more than any log has, and again at every further attempt.
     """
 
     def __init__(self, raw: io.BufferedReader) -> None:
@@ -206,7 +206,9 @@ class _Unpacked(io.RawIOBase):
 
 
 def _unpacked(raw: io.BufferedReader) -> Iterator[bytes]:
-    """The members of a gzip file in pieces. Raises at damage, after all that unpacks before it."""
+    """The content of a gzip file in pieces. Raises an error at damage, after all that unpacks before
+    it.
+    """
     packed = raw.read1(_BLOCK)
     while packed:
         member = zlib.decompressobj(_GZIP_BITS)
@@ -232,7 +234,7 @@ def _unpacked(raw: io.BufferedReader) -> Iterator[bytes]:
 
 
 def _until_damage(member: Any, packed: bytes) -> bytes:
-    """What unpacks before damage in `packed`: zlib drops it where it meets the damage in the same
+    """What unpacks before the damage in `packed`; zlib drops it if it meets the damage in the same
     call.
     """
     pieces = []
@@ -245,14 +247,16 @@ def _until_damage(member: Any, packed: bytes) -> bytes:
 
 
 def _padded(raw: io.BufferedReader, packed: bytes) -> bytes:
-    """What follows a member, without padding; more than the shortest member, if there is more."""
+    """What follows a member without the padding: enough bytes for the shortest member, if there are
+    as many.
+    """
     while len(packed := packed.lstrip(b"\0")) < _SHORTEST_GZIP and (more := raw.read1(_BLOCK)):
         packed += more
     return packed
 
 
 def beginning(stream: BinaryIO) -> bytes:
-    """How an opened log begins; nothing is taken from it."""
+    """The beginning of an opened log; nothing is consumed."""
     assert isinstance(stream, io.BufferedReader)
     return stream.peek(_SNIFF)
 
@@ -275,10 +279,10 @@ def _refuse_binary(stream: BinaryIO, path: str) -> None:
 def read_lines(
     stream: BinaryIO, notes: Notes, needles: tuple[bytes, ...] = ()
 ) -> Iterator[tuple[int, str]]:
-    """(number, text) of every line that holds one of `needles` (all lines, if none are given),
-    without its line end.
+    """(number, text without its line end) of every line that contains one of `needles`; of all
+    lines if there are none.
 
-    `notes` counts all lines as they go by. A damaged end is noted, never raised.
+    `notes` counts all lines. Damage is noted and does not raise an error.
     """
     assert isinstance(stream, io.BufferedReader)
     wide = stream.peek(2)[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -309,8 +313,8 @@ def _decoded(raw: bytes, notes: Notes) -> str:
 
 
 def _blocks(stream: io.BufferedReader, notes: Notes) -> Iterator[bytes]:
-    """The file in blocks that end with a line; of a line longer than the cap, the beginning. What
-    was read before damage is not lost.
+    """The file in blocks of whole lines; a line longer than the cap is cut. What was read before
+    damage is not lost.
     """
     rest = b""
     try:
@@ -324,7 +328,7 @@ def _blocks(stream: io.BufferedReader, notes: Notes) -> Iterator[bytes]:
                 if len(rest) > LINE_CAP:
                     notes.cut += 1
                     yield rest[:LINE_CAP] + b"\n"
-                    rest = b""  # given already, should the rest not be readable
+                    rest = b""  # in case that the rest cannot be read
                     rest = _rest_of_line(stream)
     except _DAMAGE as e:
         notes.ends(e)

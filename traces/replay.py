@@ -1,13 +1,13 @@
-"""Replays logs: every group's lines followed through the model, its timeline told, its verdict
-given.
+"""Replays logs: each group's lines are followed through the model, its timeline is filled, and its
+verdict is given.
 
-One file is one replay: files are read as they are, in the order given, and nothing is carried from
-one to the next (a rotated file begins in the middle, and the report says what that leaves open). A
-group is followed once for each coordinator that speaks of it.
+Each file is replayed by itself, as it is: a rotated file begins in the middle, and the report says
+what that leaves open. A group is followed once for each coordinator that names it.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 
 from attrs import Factory, define
@@ -35,11 +35,11 @@ from groupcheck.traces.requests.replay import replay_requests
 GROUPS_KEPT = 10_000
 NOTES_KEPT = 200
 SWEEP_LINES = 200_000
-# Rounds and members of all groups together, after a sweep.
+# How many rounds and members all groups together keep after a sweep.
 NAMES_KEPT = 100_000
 TEXT_CHARS = 500
-# Hears of every event of a file, with its sentence, and of every exchange (without one), in the
-# order in which they are replayed.
+# Is told every event of a file with its sentence, or every exchange (without one), in the order of
+# the replay.
 Seen = Callable[[Event | Exchange, str], None]
 
 
@@ -72,8 +72,8 @@ class Replay:
                 self._life(event)
 
     def _sweep(self) -> None:
-        """Forgets the oldest of what the timelines keep, and names of members where there are too
-        many: memory stays bounded.
+        """Keeps memory bounded: forgets the oldest rounds and members of the timelines, and the
+        names of members if there are too many.
         """
         each = max(50, NAMES_KEPT // max(len(self.trails), 1))
         for trail in self.trails.values():
@@ -138,20 +138,22 @@ class Replay:
 def replay_file(
     path: str, *, format: str | None = None, group: str | None = None, seen: Seen | None = None
 ) -> FileReport:
-    """Replays one file. `format`: one of `formats.REPLAYED` (or a known one that is not replayed
-    yet), None: found out; `group`: only this one;
-    `seen`: is told of all that is read, whatever group it concerns.
+    """Replays one file. `format`: one of `formats.REPLAYED`, or a known one that is not replayed
+    yet; None: it is detected. `group`: only this one. `seen` is told everything that is read,
+    whatever group it concerns.
 
-    Raises `TraceError` if the file cannot be read as text, or the format is not known.
+    Raises `TraceError` if the file cannot be read as text, or the format is unknown.
     """
     if format is not None and format not in formats.REPLAYED and format not in formats.NAMED:
         raise TraceError(
             f"no format {format!r}",
             where="--format",
-            do="one of " + ", ".join((*formats.REPLAYED, *formats.NAMED)),
+            do="choose one of " + ", ".join((*formats.REPLAYED, *formats.NAMED)),
         )
     if format in formats.NAMED:
-        return _not_replayed(path, format, count_lines(path))
+        log = BrokerLog(path)
+        deque(log.events(), maxlen=0)
+        return _not_replayed(path, format, log.notes.lines)
     stream = open_log(path)
     if format == formats.REQUEST_LOG or (
         format is None and formats.sniff(beginning(stream)) == formats.REQUEST_LOG
@@ -165,13 +167,6 @@ def replay_file(
     return _report(
         replay, format if format in (formats.BROKER_JAVA, formats.BROKER_SCALA) else None
     )
-
-
-def count_lines(path: str) -> int:
-    log = BrokerLog(path)
-    for _ in log.events():
-        pass
-    return log.notes.lines
 
 
 def _not_replayed(path: str, name: str, lines: int) -> FileReport:

@@ -36,8 +36,7 @@ from groupcheck.traces.events import (
     Stabilized,
     StaticReplaced,
 )
-from groupcheck.traces.hold_up import Burst, hold_up
-from groupcheck.traces.moments import Moment, Round, elapsed, moment
+from groupcheck.traces.moments import Burst, Moment, Round, elapsed, hold_up, moment
 
 ROUNDS_KEPT = 20_000
 MEMBERS_KEPT = 50_000

@@ -54,26 +54,26 @@ MEMORIES_KEPT = 20_000
 
 @frozen
 class Ask:
-    """A request of the member on an index. `fresh`: a JoinGroup without an id (`two_step`: of a
-    version that is told to come again).
+    """A request of the member with an index."""
 
-    `claimed`: the number of its subscription. `current`: it names the running generation. `full`: a
-    JoinGroup that finds the group full.
-    """
-
+    # join, sync, heartbeat, leave or commit.
     kind: str
     index: int
+    # A JoinGroup without an id, and whether its version has to come again with the id.
     fresh: bool = False
     two_step: bool = True
+    # The number of its subscription.
     claimed: int = NO_GENERATION
+    # It names the current generation.
     current: bool = True
+    # A JoinGroup that finds the group full.
     full: bool = False
 
 
 @frozen
 class Told:
-    """An answer to the member on an index: error code and, of a JoinGroup, that it names the
-    generation of the memory after the step.
+    """An answer to the member with an index. The answer to a JoinGroup names the generation of the
+    memory after the step.
     """
 
     index: int
@@ -83,35 +83,36 @@ class Told:
 
 @frozen(eq=False)
 class Outcome:
-    """What one step may do. `own`: the answer to the request at hand, None if it is parked; `told`:
-    answers to requests parked before.
+    """What one step may do."""
 
-    `rules`: the firings, in order. `on`: generations begun (negative: an older one was loaded).
-    `fresh`: nothing was loaded.
-    """
-
+    # The rules that fire, in order.
     rules: tuple[str, ...]
+    # The answer to the request at hand; None if it is parked.
     own: Told | None
+    # Answers to requests that were parked before.
     told: tuple[Told, ...]
     after: Memory
+    # How many generations have begun; negative: an older one was loaded.
     on: int = 0
 
 
 @define(eq=False)
 class Memory:
-    """The coordinator's memory of the group, and views of it: indexes of members, of ids handed
-    out, of who waits and who owes a SyncGroup.
-    """
+    """The coordinator's memory of the group, and views of it."""
 
     core: Core
     seats: tuple[Seats, ...]
+    # Indexes of members, and of ids that were only handed out.
     members: frozenset[int] = field(init=False)
     pending: frozenset[int] = field(init=False)
+    # Indexes whose JoinGroup or SyncGroup is parked, and those that owe a SyncGroup.
     joining: frozenset[int] = field(init=False)
     syncing: frozenset[int] = field(init=False)
     due: frozenset[int] = field(init=False)
+    # Indexes of members whose first JoinGroup is parked, and of those in the group's record.
     new: frozenset[int] = field(init=False)
     recorded: frozenset[int] = field(init=False)
+    # What it may do with a request, or when a rule fires for an index, as far as that was computed.
     known: dict[Ask | tuple[str, int], tuple[Outcome, ...]] = Factory(dict)
 
     def __attrs_post_init__(self) -> None:
