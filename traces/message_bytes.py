@@ -14,7 +14,12 @@ from typing import Any
 
 from attrs import define, frozen
 
-NUMBERS = {"int8": ">b", "int16": ">h", "int32": ">i", "int64": ">q"}
+NUMBERS = {
+    "int8": struct.Struct(">b"),
+    "int16": struct.Struct(">h"),
+    "int32": struct.Struct(">i"),
+    "int64": struct.Struct(">q"),
+}
 NEWEST = 32_767
 DEFAULTS: Mapping[str, Any] = {
     "int8": 0,
@@ -53,11 +58,11 @@ def written(
             continue
         if isinstance(field.kind, tuple):
             items = values.get(field.name, ())
-            out.append(_length(len(items), flexible, ">i"))
+            out.append(_length(len(items), flexible, "int32"))
             out += [written(field.kind, version, item, flexible) for item in items]
         elif field.kind.startswith("[]"):
             items = values.get(field.name, ())
-            out.append(_length(len(items), flexible, ">i"))
+            out.append(_length(len(items), flexible, "int32"))
             out += [_value(field.kind.removeprefix("[]"), item, flexible) for item in items]
         else:
             value = values.get(field.name, DEFAULTS.get(field.kind))
@@ -67,8 +72,8 @@ def written(
 
 def _value(kind: str, value: Any, flexible: bool) -> bytes:
     if kind in NUMBERS:
-        return struct.pack(NUMBERS[kind], value)
-    plain = ">i" if kind.endswith("bytes") else ">h"
+        return NUMBERS[kind].pack(value)
+    plain = "int32" if kind.endswith("bytes") else "int16"
     if value is None:
         return _length(-1, flexible, plain)
     raw = value if isinstance(value, bytes) else value.encode()
@@ -77,7 +82,7 @@ def _value(kind: str, value: Any, flexible: bool) -> bytes:
 
 def _length(count: int, flexible: bool, plain: str) -> bytes:
     if not flexible:
-        return struct.pack(plain, count)
+        return NUMBERS[plain].pack(count)
     value, out = count + 1, bytearray()
     while value > 127:
         out.append(value & 127 | 128)
@@ -102,19 +107,19 @@ class Reader:
         values = {
             f.name: self._value(f.kind, version) for f in fields if f.since <= version <= f.until
         }
-        self.tags()
+        if self.flexible:
+            self.tags()
         return values
 
     def tags(self) -> None:
-        """Passes over tagged fields: none is needed here."""
-        if self.flexible:
-            for _ in range(self._count(self._varint())):
-                self._varint()
-                self._take(self._varint())
+        """Passes over the tagged fields of a flexible message: none is needed here."""
+        for _ in range(self._count(self._varint())):
+            self._varint()
+            self._take(self._varint())
 
     def number(self, kind: str) -> int:
         form = NUMBERS[kind]
-        (number,) = struct.unpack(form, self._take(struct.calcsize(form)))
+        (number,) = form.unpack(self._take(form.size))
         return int(number)
 
     def _value(self, kind: str | tuple[Field, ...], version: int) -> Any:

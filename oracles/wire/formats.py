@@ -197,7 +197,8 @@ def request_bytes(
 def response_values(api: Api, version: int, body: bytes) -> dict[str, Any]:
     """The fields of an answer, without its length and its correlation id. Raises `Malformed`."""
     reader = Reader(body, version >= api.flexible)
-    reader.tags()
+    if reader.flexible:
+        reader.tags()
     values = reader.fields(api.response, version)
     if reader.left():
         raise Malformed(
