@@ -1,5 +1,5 @@
-"""The bytes of the consumer protocol: what a member subscribes to, and what the leader assigns to it
-(ConsumerProtocolSubscription.json, ConsumerProtocolAssignment.json).
+"""The bytes of the consumer protocol: what a member subscribes to, and what the leader assigns to
+it (ConsumerProtocolSubscription.json, ConsumerProtocolAssignment.json).
 
 They travel opaquely inside JoinGroup and SyncGroup: a version as int16, then the fields of that
 version. Of a version that is newer than 3 the known fields are read, as Kafka does

@@ -1,5 +1,5 @@
-"""Which program wrote a file, judged by its first lines. Logs that cannot be replayed yet are named,
-so that the answer is clear.
+"""Which program wrote a file, judged by its first lines. Logs that cannot be replayed yet are
+named, so that the answer is clear.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Kafka's binary messages as data: the fields of a message with the versions that have them, written
-and read by one pair of functions.
+"""Kafka's binary messages as data: the fields of a message with the versions that have them,
+written and read by one pair of functions.
 
 Source: the message definitions of Apache Kafka (clients/src/main/resources/common/message,
 JoinGroupRequest.json and so on) and KIP-482. Bytes come from outside: what does not fit is a

@@ -87,9 +87,9 @@ class Burst:
 
 
 def hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None:
-    """Notes for whom the round waited: who joined last, or who never came, as far as the lines since
-    the round's beginning tell. `burst`: the last members that expired; `awaited`: the members that
-    had not visibly joined.
+    """Notes for whom the round waited: who joined last, or who never came, as far as the lines
+    since the round's beginning tell. `burst`: the last members that expired; `awaited`: the members
+    that had not visibly joined.
     """
     last = round.last
     if last is not None and (elapsed(moment(last), round.joined_at) or 0) > AT_ONCE_MS:

@@ -37,8 +37,8 @@ _SHORTEST_GZIP = 20
 _SNIFF = 8192
 _LONGEST_MAGIC = 6
 MOST_UNPACKED, MOST_RATIO = 4 << 30, 200
-"""A gzip file that unpacks to more than `MOST_UNPACKED` bytes and to more than `MOST_RATIO` times its
-size is not a log: the rest of it is not read.
+"""A gzip file that unpacks to more than `MOST_UNPACKED` bytes and to more than `MOST_RATIO` times
+its size is not a log: the rest of it is not read.
 """
 _UNPACK = "unpack it first (gzip is read as it is)"
 _CAPTURE = "packet captures are not replayed yet; give the coordinator's log"
@@ -206,8 +206,8 @@ class _Unpacked(io.RawIOBase):
 
 
 def _unpacked(raw: io.BufferedReader) -> Iterator[bytes]:
-    """The content of a gzip file in pieces. Raises an error at damage, after all that unpacks before
-    it.
+    """The content of a gzip file in pieces. Raises an error at damage, after all that unpacks
+    before it.
     """
     packed = raw.read1(_BLOCK)
     while packed:

@@ -1,5 +1,5 @@
-"""The samples that are installed with the package: `sample:NAME` can stand in place of any file that
-groupcheck reads. In a checkout they are links to the files that the tests use.
+"""The samples that are installed with the package: `sample:NAME` can stand in place of any file
+that groupcheck reads. In a checkout they are links to the files that the tests use.
 """
 
 from __future__ import annotations

@@ -140,8 +140,8 @@ class Timeline:
         return known
 
     def shrink(self, limit: int) -> None:
-        """Keeps at most `limit` rounds and members: members that are gone are dropped first, and the
-        oldest before the latest. What is dropped is counted.
+        """Keeps at most `limit` rounds and members: members that are gone are dropped first, and
+        the oldest before the latest. What is dropped is counted.
         """
         if len(self.members) > limit:
             gone_first = sorted(self.members, key=lambda id: not self.members[id].gone)

@@ -64,8 +64,8 @@ class Driver:
         say: Callable[[str], None] = install.tell,
         command: Sequence[str] = (),
     ) -> None:
-        """Starts nothing yet. `long_run`: the JVM uses its second compiler too, which pays off after
-        about a minute. `command` is run in place of the JVM.
+        """Starts nothing yet. `long_run`: the JVM uses its second compiler too, which pays off
+        after about a minute. `command` is run in place of the JVM.
         """
         self.version = known(version)
         self._options = COMMON if long_run else (*QUICK, *COMMON)
@@ -215,8 +215,8 @@ class Driver:
                 self._abandon()
 
     def _one_by_one(self, flight: tuple[Schedule, ...], reason: str) -> list[Transcript | Lost]:
-        """Runs what was in flight when the driver broke again, command by command. If nothing breaks
-        now, the first schedule is lost all the same.
+        """Runs what was in flight when the driver broke again, command by command. If nothing
+        breaks now, the first schedule is lost all the same.
         """
         results = [self._slowly(schedule) for schedule in flight]
         if not any(isinstance(result, Lost) for result in results):

@@ -23,8 +23,8 @@ class Broken(Exception):
 
 
 class Jvm:
-    """A running driver. Lines may be sent ahead of their answers: `receive` goes on writing while it
-    waits, so that neither side can block the other.
+    """A running driver. Lines may be sent ahead of their answers: `receive` goes on writing while
+    it waits, so that neither side can block the other.
     """
 
     def __init__(self, command: Sequence[str], silence_s: float) -> None:

@@ -32,8 +32,8 @@ def digest(path: Path) -> str:
 
 def checked(home: Path, jar: str, wanted: Digests, do: str = REBUILD) -> list[Path]:
     """The files of a built program in the order of its class path: `jar`, then everything that was
-    fetched. Raises `UserError`, which says what to `do`, unless they are exactly the files that were
-    built and pinned, and only this user can change them.
+    fetched. Raises `UserError`, which says what to `do`, unless they are exactly the files that
+    were built and pinned, and only this user can change them.
     """
     try:
         own = {jar: (home / BUILT).read_text()}

@@ -57,8 +57,8 @@ def running(version: str, settings: Mapping[str, str], say: Say) -> Iterator[Run
 
 
 def sharing(version: str, processes: Processes, say: Say) -> tuple[str, ...]:
-    """The option with which Java takes the classes from the archive, which is created now if it does
-    not exist. Empty if it cannot be created.
+    """The option with which Java takes the classes from the archive, which is created now if it
+    does not exist. Empty if it cannot be created.
     """
     home = install.folder(version, RECORDER)
     archive = home / f"classes-{_machine()}.jsa"

@@ -105,8 +105,8 @@ SCENARIOS: dict[str, Scenario] = {
         ),
         Scenario(
             "kill",
-            "One of three members, b, is killed (SIGKILL); its session expires after 3 s, then a and"
-            " c take over.",
+            "One of three members, b, is killed (SIGKILL); its session expires after 3 s, then a"
+            " and c take over.",
             _kill,
         ),
         Scenario(

@@ -55,8 +55,8 @@ def of_a_group(line: str) -> bool:
 def selected(
     lines: Iterable[str], keep: Callable[[str], bool], from_ms: int = 0, to_ms: int | None = None
 ) -> Iterator[str]:
-    """The lines between `from_ms` and `to_ms` that `keep` wants, each with the lines that continue it
-    (a stack trace).
+    """The lines between `from_ms` and `to_ms` that `keep` wants, each with the lines that continue
+    it (a stack trace).
     """
     keeping = False
     for line in lines:

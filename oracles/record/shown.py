@@ -65,8 +65,8 @@ def _await(process: subprocess.Popen[bytes]) -> None:
 
 
 def _pump(reading: int, log: Path, echo: BinaryIO | None, ended: threading.Event) -> None:
-    """Copies until the other side is closed or, once the command has ended, until nothing more comes:
-    a process that it left behind may hold the pipe open.
+    """Copies until the other side is closed or, once the command has ended, until nothing more
+    comes: a process that it left behind may hold the pipe open.
     """
     poll = select.poll()
     poll.register(reading, select.POLLIN)

@@ -143,8 +143,8 @@ def explore(
     try:
         hypothesis.seed(seed)(how(hypothesis.given(strategies.data())(one)))()
     except Exception:
-        # Hypothesis also complains about a schedule that does not fail twice: ids are random, and so
-        # are hash orders.
+        # Hypothesis also complains about a schedule that does not fail twice: ids are random, and
+        # so are hash orders.
         if not found:
             raise
     finally:

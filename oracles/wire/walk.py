@@ -111,8 +111,8 @@ class Walk:
                 self._step(options[self._choose(len(options))])
 
     def _options(self) -> list[Asks]:
-        """Requests that make a difference in every world. What a member would do next comes first and
-        is listed more often.
+        """Requests that make a difference in every world. What a member would do next comes first
+        and is listed more often.
         """
         asked = [
             [given for given in self._rows.inputs(world.memory) if isinstance(given, Asks)]
@@ -197,8 +197,8 @@ class Walk:
             answers |= self._connections.gather(PAUSE_S)
 
     def _barrier(self, answered: bool) -> dict[int, Answered]:
-        """Waits until the broker has carried out what it was sent, and has sent its answers; returns
-        the answers that came meanwhile.
+        """Waits until the broker has carried out what it was sent, and has sent its answers;
+        returns the answers that came meanwhile.
 
         A heartbeat of an unknown member waits until the coordinator has done everything else with
         the group, and until what was appended before it is committed. The first one makes sure that

@@ -1,9 +1,9 @@
 """What the model allows next over the wire: the worlds that fit what was seen, and the answers to
 expect in each.
 
-A world is a memory of the model's coordinator with the broker's names of its ids. Timers and appends
-behave as on a real broker whose initial delay is 0 and whose log has one replica: what can happen by
-itself happens before the next request.
+A world is a memory of the model's coordinator with the broker's names of its ids. Timers and
+appends behave as on a real broker whose initial delay is 0 and whose log has one replica: what can
+happen by itself happens before the next request.
 """
 
 from __future__ import annotations
@@ -161,8 +161,8 @@ def share_bytes(share: int) -> bytes:
 
 
 def plan(rows: Rows, world: World, given: Asks) -> tuple[tuple[str, bytes], ...] | None:
-    """The leader's assignment, if it is the leader that asks: the range assignor's shares, members in
-    the order of their index.
+    """The leader's assignment, if it is the leader that asks: the range assignor's shares, members
+    in the order of their index.
     """
     if not leads_with(world.memory, given):
         return None

@@ -53,8 +53,8 @@ _COLLECTION = re.compile(r"(?:[A-Za-z.]{0,40}\(|\[)")
 def member_ids(text: str) -> tuple[str, ...]:
     """`Set(a, b)`, `[a, b]` or `a, b` -> `("a", "b")`.
 
-    An id ends with a UUID, and the client's own text before it may have commas, so pieces are joined
-    until one ends with a UUID.
+    An id ends with a UUID, and the client's own text before it may have commas, so pieces are
+    joined until one ends with a UUID.
     """
     opening = _COLLECTION.match(text)
     if opening and text[-1:] in ")]":

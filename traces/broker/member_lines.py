@@ -40,8 +40,8 @@ def id_handed_out(g: GroupWorlds, event: IdHandedOut) -> Misfit | None:
 
 
 def member_added(g: GroupWorlds, event: MemberAdded) -> Misfit | None:
-    """A member joins for the first time and is parked. If no round is running, one must begin in the
-    same step.
+    """A member joins for the first time and is parked. If no round is running, one must begin in
+    the same step.
     """
     if not event.fresh and not g.printing.joins:
         # This coordinator prints such joins, so no earlier one was silent.
@@ -82,8 +82,8 @@ def member_left(g: GroupWorlds, event: MemberLeft) -> Misfit | None:
 
 
 def _left_before(g: GroupWorlds, id: str) -> Misfit | None:
-    """The line of a leave that ended the round comes after the round's end: the member was gone when
-    the members were counted.
+    """The line of a leave that ended the round comes after the round's end: the member was gone
+    when the members were counted.
     """
     belief, size = g.belief, g.just_ended
     owed, g.debt = g.debt, False

@@ -276,7 +276,8 @@ class Trail:
             return (
                 UNKNOWN,
                 (
-                    "lines were filtered out of this log; every line is explained if they are assumed"
+                    "lines were filtered out of this log; every line is explained if they are"
+                    " assumed"
                 ),
             )
         if not self.steps:

@@ -55,7 +55,8 @@ class Follower:
     refuse: Callable[[Refused], None]
     rules: Rules = Factory(lambda: Rules(Coordinator(SIZES[0]), Seating(SIZES[0])))
     worlds: list[World] = Factory(list)
-    # Why nothing is judged until a round shows all members again; empty while the group is followed.
+    # Why nothing is judged until a round shows all members again; empty while the group is
+    # followed.
     lost: str = ""
     # What the beginning of the log leaves open.
     begins: str = ""
@@ -327,7 +328,8 @@ class Follower:
         if self.blind:
             self.blind = False
             self._trouble(
-                "the coordinator was interrupted before a complete round had shown the group's record"
+                "the coordinator was interrupted before a complete round had shown the group's"
+                " record"
             )
             return
         if self.synced and self.rounds == self._synced_at:

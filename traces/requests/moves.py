@@ -66,8 +66,8 @@ class Moves:
     def closure(
         self, worlds: Iterable[World], now: float, e: Exchange, degree: Degree
     ) -> list[World]:
-        """The worlds after all that may have happened by `now`. `e`: what the log shows next. Raises
-        `Lost` if there are too many.
+        """The worlds after all that may have happened by `now`. `e`: what the log shows next.
+        Raises `Lost` if there are too many.
         """
         self.rules.lateness = PATIENT_MS if degree == Degree.ANYTHING else LATENESS_MS
         found: dict[World, World] = {}

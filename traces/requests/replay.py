@@ -262,8 +262,8 @@ class RequestTrail:
             yield Anomaly(
                 "coordinator_away",
                 first.line,
-                f"{plural(self.away_count, 'answer')}{span} that the coordinator is elsewhere, or still"
-                " loading",
+                f"{plural(self.away_count, 'answer')}{span} that the coordinator is elsewhere, or"
+                " still loading",
                 (exchange_text(first),),
             )
 
@@ -319,8 +319,8 @@ def replay_requests(
     nothing = (
         f"no request of the group {group!r}"
         if group is not None
-        else "the log has no request of a group API; the logger kafka.request.logger must be at DEBUG, on"
-        " the group's coordinator"
+        else "the log has no request of a group API; the logger kafka.request.logger must be at"
+        " DEBUG, on the group's coordinator"
     )
     doubts = _doubts(log)
     return file_report(
