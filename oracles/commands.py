@@ -173,14 +173,14 @@ def assign(
             if value is not None:
                 raise UserError("is only for --against", where=f"--{name}", do="add --against NAME")
     else:
-        from groupcheck.oracles.assignment.against_command import run as run_against
+        from groupcheck.oracles.assignment.against.command import run as run_against
 
         return run_against(against, as_json=as_json, junit=junit, **options)
     if file is None:
-        from groupcheck.oracles.assignment.proof_command import run as run_proofs
+        from groupcheck.oracles.assignment.prove.command import run as run_proofs
 
         return run_proofs(as_json, junit)
-    from groupcheck.oracles.assignment.assign_command import run
+    from groupcheck.oracles.assignment.judge.command import run
 
     return run(file, as_json, html, junit)
 

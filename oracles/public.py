@@ -9,7 +9,7 @@ HOMES = {
     "CheckResult": "groupcheck.oracles.check.run",
     "Followed": "groupcheck.oracles.check.run",
     "UserError": "groupcheck.model.engine.errors",
-    "assignor_contract": "groupcheck.oracles.assignment.contract",
+    "assignor_contract": "groupcheck.oracles.assignment.against.contract",
     "check": "groupcheck.oracles.check.run",
     "follow": "groupcheck.oracles.check.run",
     "replay": "groupcheck.oracles.replay.report",

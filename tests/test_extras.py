@@ -14,7 +14,9 @@ import pytest
 
 from groupcheck.model.assignors import Group, Member
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment import against, optimum, solving
+from groupcheck.oracles.assignment import optimum
+from groupcheck.oracles.assignment.against import searches
+from groupcheck.oracles.assignment.solve import by_z3
 from groupcheck.oracles.record.clients import CLIENTS
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.spark import session
@@ -61,9 +63,9 @@ def sweeps(path: Path) -> None:
 @pytest.mark.parametrize(
     ("module", "task"),
     [
-        ("hypothesis", lambda _: against.installed("here")),
+        ("hypothesis", lambda _: searches.installed("here")),
         ("scipy", lambda _: optimum.optimum(CLAIMED)),
-        ("z3", lambda _: solving._z3()),
+        ("z3", lambda _: by_z3.needed()),
         ("pyspark", lambda _: session.needed()),
         ("pyarrow", lambda _: parquet.needed("--parquet")),
         ("pyarrow", lambda f: command.run(f / "s.toml", None, None, False, 1, False)),

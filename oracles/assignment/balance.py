@@ -1,8 +1,8 @@
-"""Balanced: nobody has more than it must. Three senses, from what range promises to the best that
-there is.
+"""Balanced: nobody has more than it must. There are three senses, from what range promises to the
+best balance that exists.
 
-All three take a valid assignment: of one that gives a partition twice, or to a member that does not
-subscribe, they mean nothing.
+All functions take a valid assignment. They mean nothing for one that gives a partition twice, or
+gives one to a member that does not subscribe to its topic.
 """
 
 from __future__ import annotations
@@ -24,11 +24,9 @@ def balanced_in_topics(group: Group, assigned: Assigned) -> Iterator[Violation]:
             for m in group.members
             if topic in m.topics
         }
-        if sizes:
-            least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
-            if sizes[most] > sizes[least] + 1:
-                words = f"of {topic}, {most} has {sizes[most]} and {least} has {sizes[least]}"
-                yield Violation("balanced in topics", words, ((most, None), (least, None)))
+        for most, least in _apart(sizes):
+            words = f"of {topic}, {most} has {sizes[most]} and {least} has {sizes[least]}"
+            yield Violation("balanced in topics", words, ((most, None), (least, None)))
 
 
 def level(group: Group, assigned: Assigned) -> Iterator[Violation]:
@@ -36,11 +34,17 @@ def level(group: Group, assigned: Assigned) -> Iterator[Violation]:
     where all subscriptions are equal.
     """
     sizes = _sizes(group, assigned)
+    for most, least in _apart(sizes):
+        words = f"{most} has {sizes[most]} partitions and {least} has {sizes[least]}"
+        yield Violation("level", words, ((most, None), (least, None)))
+
+
+def _apart(sizes: dict[str, int]) -> Iterator[tuple[str, str]]:
+    """The members with the most and the fewest, if these differ by two or more."""
     if sizes:
         least, most = min(sizes, key=sizes.__getitem__), max(sizes, key=sizes.__getitem__)
         if sizes[most] > sizes[least] + 1:
-            words = f"{most} has {sizes[most]} partitions and {least} has {sizes[least]}"
-            yield Violation("level", words, ((most, None), (least, None)))
+            yield most, least
 
 
 def locally_balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
@@ -61,11 +65,11 @@ def locally_balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
 
 
 def balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
-    """The best that there is: no chain of moves, however long, takes one partition off a member and
+    """The best balance: no chain of moves, however long, takes one partition from a member and
     gives one to a member that has two fewer.
 
-    That no such chain exists is the same as that the sum of the squares of the sizes is the least
-    possible (a cost-reducing path of a semi-matching), and then the largest size is the least
+    If there is no such chain, the sum of the squares of the sizes is the least possible, and the
+    other way round (a cost-reducing path of a semi-matching); then the largest size is the least
     possible, too. Yields the shortest chain for the first member that has one.
     """
     sizes = _sizes(group, assigned)
@@ -73,41 +77,31 @@ def balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
         chain = _chain(group, assigned, start, sizes)
         if chain:
             end = chain[-1][2]
-            steps = ", ".join(
-                f"{named(partition)} from {frm} to {to}" for frm, partition, to in chain
+            steps = ", ".join(f"{named(p)} from {frm} to {to}" for frm, p, to in chain)
+            words = (
+                f"{start} has {sizes[start]} partitions and {end} has {sizes[end]}; better: {steps}"
             )
-            yield Violation(
-                "balanced",
-                f"{start} has {sizes[start]} partitions and {end} has {sizes[end]}; better:"
-                f" {steps}",
-                ((start, None), (end, None)),
-            )
+            yield Violation("balanced", words, ((start, None), (end, None)))
             return
 
 
 def _chain(
     group: Group, assigned: Assigned, start: str, sizes: dict[str, int]
 ) -> list[tuple[str, Partition, str]]:
-    """The shortest chain of moves from `start` to a member with at least two fewer; empty if there
-    is none.
+    """The shortest chain of moves from `start` to a member with at least two partitions fewer;
+    empty if there is none.
     """
-    came: dict[str, tuple[str, Partition] | None] = {start: None}
+    chains: dict[str, list[tuple[str, Partition, str]]] = {start: []}
     waiting = deque([start])
     while waiting:
         frm = waiting.popleft()
         if sizes[frm] + 1 < sizes[start]:
-            chain = []
-            while (step := came[frm]) is not None:
-                chain.append((*step, frm))
-                frm = step[0]
-            return chain[::-1]
-        by_topic = {
-            partition[0]: partition for partition in sorted(assigned.get(frm, ()), reverse=True)
-        }
+            return chains[frm]
+        first = {topic: (topic, number) for topic, number in sorted(assigned.get(frm, ()))[::-1]}
         for member in group.members:
-            topic = next((topic for topic in sorted(by_topic) if topic in member.topics), None)
-            if topic is not None and member.id not in came:
-                came[member.id] = frm, by_topic[topic]
+            topic = min(member.topics.intersection(first), default=None)
+            if topic is not None and member.id not in chains:
+                chains[member.id] = [*chains[frm], (frm, first[topic], member.id)]
                 waiting.append(member.id)
     return []
 

@@ -1,4 +1,4 @@
-"""Sticky: how much moves. Safe to hand over: what moves is nobody's in between."""
+"""Sticky: how much moves. Safe to hand over: what moves belongs to nobody in between."""
 
 from __future__ import annotations
 
@@ -8,29 +8,36 @@ from groupcheck.model.assignors import Group, Partition
 from groupcheck.oracles.assignment.validity import Assigned, Violation, named
 
 
-def moves(group: Group, assigned: Assigned) -> dict[Partition, tuple[str, str]]:
-    """Partitions that go from a member that claims them to another: (from, to). Of several
-    claimants the one of the highest generation counts.
+def claimants(group: Group) -> dict[Partition, str]:
+    """Who claims each partition: of several claimants the one of the highest generation, and of
+    equals the first.
     """
     claimed: dict[Partition, tuple[int, str]] = {}
     for member in group.members:
         for partition in member.owned:
             if partition not in claimed or member.generation > claimed[partition][0]:
                 claimed[partition] = member.generation, member.id
+    return {partition: member for partition, (_, member) in claimed.items()}
+
+
+def moves(group: Group, assigned: Assigned) -> dict[Partition, tuple[str, str]]:
+    """Partitions that go from their claimant (`claimants`) to another member: (from, to)."""
     owner = {
         partition: member for member, partitions in assigned.items() for partition in partitions
     }
     return {
-        p: (frm, owner[p]) for p, (_, frm) in sorted(claimed.items()) if owner.get(p, frm) != frm
+        p: (frm, owner[p])
+        for p, frm in sorted(claimants(group).items())
+        if owner.get(p, frm) != frm
     }
 
 
 def handed_over(group: Group, assigned: Assigned) -> Iterator[Violation]:
-    """Nobody gets a partition while its owner, another member, has not let go of it: that one goes
-    on until it hears of the assignment (KIP-429).
+    """Nobody gets a partition before its owner, another member, has let go of it: the owner goes on
+    until it hears of the assignment (KIP-429).
 
-    A member that claims a partition believes that it owns it; its claim is its own leave to keep
-    it, unless another's is of a higher generation.
+    A member that claims a partition believes that it owns it. Its claim lets it keep the partition,
+    unless another member's claim is of a higher generation.
     """
     for member in group.members:
         for partition in sorted(assigned.get(member.id, ())):
@@ -42,10 +49,11 @@ def handed_over(group: Group, assigned: Assigned) -> Iterator[Violation]:
                         f"{named(partition)} goes from {other.id} to {member.id} in one round:"
                         f" {other.id} has not let go of it"
                     )
-                    yield Violation("handed over", words, ((member.id, partition),))
                 elif other.generation > member.generation:
                     words = (
                         f"{named(partition)} goes from {other.id}, whose claim is newer, to"
                         f" {member.id} in one round"
                     )
-                    yield Violation("handed over", words, ((member.id, partition),))
+                else:
+                    continue
+                yield Violation("handed over", words, ((member.id, partition),))

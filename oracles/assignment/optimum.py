@@ -1,12 +1,12 @@
-"""The best that there is: a balanced complete assignment with the fewest moves, exact, for
-thousands of members and partitions.
+"""The optimum: a balanced complete assignment with the fewest moves, exact, for thousands of
+members and partitions.
 
 Balanced: the sum of size² / weight over the members is the least possible. That is a flow with
-convex costs from classes (the partitions of topics with the same subscribers) to members. The flow
-is found by hand; its shadow prices say which class may go to which member, and how many partitions
-each may have, in *every* balanced assignment. What is left is to keep as much as possible within
-that: a small linear program, whose matrix is a network's, so that its solution is whole numbers;
-scipy (HiGHS) solves it.
+convex costs from classes (the partitions of topics with the same subscribers) to members. `_Shares`
+finds the flow; its shadow prices say which class may go to which member, and how many partitions
+each may have, in *every* balanced assignment. Within these bounds a small linear program keeps as
+many claims as possible. Its matrix is that of a network, so its solution is whole numbers; scipy
+(HiGHS) solves it.
 """
 
 from __future__ import annotations
@@ -22,22 +22,23 @@ from attrs import frozen
 from groupcheck.model.assignors import Assignment, Group, Partition
 from groupcheck.model.assignors.group import subscribed_sizes
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.handover import claimants
 
 Price = int | Fraction
 Weights = Mapping[str, Fraction]
 Flow = dict[int, dict[str, int]]
 """How many partitions of a class each member has."""
 
-COLUMNS_AT_FIRST = 12  # members of a class beside those that have some of it
+COLUMNS_AT_FIRST = 12  # members of a class, besides those that have some of it
 
 
 @frozen
 class Optimum:
-    """`moves`: the fewest that a balanced complete assignment needs; `assigned` is one that needs
-    no more.
-    """
+    """The best that is possible for a group."""
 
+    # A balanced complete assignment with the fewest moves.
     assigned: Assignment
+    # How many partitions move from their claimant to another member.
     moves: int
 
     @property
@@ -47,8 +48,8 @@ class Optimum:
 
 
 def optimum(group: Group, weights: Weights | None = None) -> Optimum:
-    """The balanced complete assignment with the fewest moves. Raises `UserError` where scipy is
-    needed and not installed.
+    """The balanced complete assignment with the fewest moves. Raises `UserError` if it needs scipy
+    (that is, if there are claims) and scipy is not installed.
     """
     shares = _Shares(group, weights or {})
     flow = shares.balanced_flow()
@@ -83,19 +84,9 @@ def unevenness(sizes: Mapping[str, int], weights: Weights) -> Fraction:
     )
 
 
-def claimants(group: Group) -> dict[Partition, str]:
-    """Who claims each partition: the claimant of the highest generation, the first among equals."""
-    claimed: dict[Partition, tuple[int, str]] = {}
-    for member in group.members:
-        for partition in member.owned:
-            if partition not in claimed or member.generation > claimed[partition][0]:
-                claimed[partition] = member.generation, member.id
-    return {partition: member for partition, (_, member) in claimed.items()}
-
-
 class _Shares:
-    """The group as a network: classes of partitions with the same subscribers, and what one
-    partition more costs a member.
+    """The group as a network: classes of partitions with the same subscribers, and what one more
+    partition costs a member.
     """
 
     def __init__(self, group: Group, weights: Weights) -> None:
@@ -115,14 +106,14 @@ class _Shares:
         self.claimed = {p: member for p, member in claimants(group).items() if p in there}
 
     def price(self, member: str, size: int) -> Price:
-        """What one more costs a member that has `size`."""
+        """What one more partition costs a member that has `size`."""
         return (
             Fraction(2 * size + 1) / self.weights.get(member, 1) if self.weights else 2 * size + 1
         )
 
     def balanced_flow(self) -> Flow:
-        """Greedy, the class with the fewest subscribers first; then chains of moves, until none
-        helps.
+        """A flow of least cost: greedy, the class with the fewest subscribers first; then chains
+        of moves, until none helps.
         """
         flow: Flow = {}
         size = dict.fromkeys(self.members, 0)
@@ -146,8 +137,8 @@ class _Shares:
     def reached(
         self, flow: Flow, size: Mapping[str, int]
     ) -> tuple[dict[str, Price], dict[str, tuple[int, str]]]:
-        """For each member the price of the cheapest end of a chain of moves that starts at it, and
-        the first step towards there.
+        """For each member the price of the cheapest end that a chain of moves from it reaches, and
+        the first step of that chain.
         """
         prices: dict[str, Price] = {}
         step: dict[str, tuple[int, str]] = {}
@@ -169,8 +160,8 @@ class _Shares:
         return prices, step
 
     def improved(self, flow: Flow, size: dict[str, int]) -> bool:
-        """Takes what costs more than it would at the end of a chain along that chain; one chain to
-        each end.
+        """Moves partitions along chains to where they cost less, over one chain for each end.
+        False if no chain helps.
         """
         prices, step = self.reached(flow, size)
         used: set[str] = set()
@@ -199,16 +190,16 @@ class _Shares:
 
 @frozen
 class Balance:
-    """What all balanced assignments have in common, and only they: who may have which partition,
-    and from how many to how many each has.
-    """
+    """The bounds within which an assignment is balanced. An assignment outside them is not."""
 
+    # Partitions, and the members that may have them.
     able: tuple[tuple[tuple[Partition, ...], tuple[str, ...]], ...]
+    # Member -> the least and the largest number of partitions that it may have.
     room: Mapping[str, tuple[int, int]]
 
 
 def balance_of(group: Group, weights: Weights | None = None) -> Balance:
-    """The balanced complete assignments, described."""
+    """The bounds of all balanced complete assignments."""
     shares = _Shares(group, weights or {})
     able, room = _face(shares, shares.balanced_flow())
     return Balance(
@@ -221,8 +212,9 @@ def balance_of(group: Group, weights: Weights | None = None) -> Balance:
 
 
 def _face(shares: _Shares, flow: Flow) -> tuple[list[list[str]], dict[str, tuple[int, int]]]:
-    """Complementary slackness: a class goes to the cheapest of its subscribers; what costs less
-    than the price is had, what costs the same may be.
+    """Who may have some of each class, and how much room each member has, by complementary
+    slackness: a class goes to the cheapest of its subscribers; a member has every partition that
+    costs less than its price, and may have one that costs the same.
     """
     size = dict.fromkeys(shares.members, 0)
     for given in flow.values():
@@ -243,8 +235,8 @@ def _face(shares: _Shares, flow: Flow) -> tuple[list[list[str]], dict[str, tuple
 
 
 def _kept(shares: _Shares, flow: Flow) -> tuple[Flow, Flow]:
-    """Of each class, how many each member keeps of what it claims, and how many it is dealt of the
-    rest, as many kept as possible.
+    """Of each class, how many partitions each member keeps of those it claims, and how many of the
+    others it is dealt. As many as possible are kept.
     """
     able, room = _face(shares, flow)
     own: list[dict[str, int]] = []
@@ -257,8 +249,8 @@ def _kept(shares: _Shares, flow: Flow) -> tuple[Flow, Flow]:
 
 
 class _Program:
-    """Columns: what is kept, what is dealt, and how much more than the least a member has. Dealt
-    columns come in as their prices ask for them.
+    """The linear program. Its columns: what is kept, what is dealt, and how much more than the
+    least a member has. A dealt column is added when its price shows that it could help.
     """
 
     def __init__(
@@ -272,7 +264,9 @@ class _Program:
         self.row = {member: len(sizes) + k for k, member in enumerate(room)}
 
     def solved(self, start: Flow) -> tuple[Flow, Flow]:
-        """Exact: it ends when no column left out could make the solution better."""
+        """What is kept and what is dealt. Exact: it ends when no column that is left out could make
+        the solution better.
+        """
         dealt = {(c, m) for c, given in start.items() for m, count in given.items() if count}
         for c, able in enumerate(self.able):
             dealt.update(
@@ -335,7 +329,7 @@ def _scipy() -> tuple[Any, Any]:
         from scipy.optimize import linprog
     except ImportError:
         raise UserError(
-            "the fewest moves are found with scipy, which is not installed",
+            "the fewest moves are computed with scipy, which is not installed",
             do="pip install 'groupcheck[assign]'",
         ) from None
     return linprog, sparse

@@ -1,5 +1,5 @@
-"""What an assignor promises, by name: each promise can be asked of an assignment, and each of
-Kafka's assignors has some by default.
+"""What an assignor promises, by name. Each promise can be asked of an assignment, and each of
+Kafka's assignors makes some of them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from attrs import field, frozen
 from groupcheck.model.assignors import (
     Assignment,
     Group,
+    NoAssignment,
     cooperative_sticky,
     range_,
     round_robin,
@@ -32,7 +33,8 @@ from groupcheck.oracles.assignment.handover import handed_over, moves
 from groupcheck.oracles.assignment.optimum import Optimum, optimum, unevenness
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
 
-ASSIGNORS: Mapping[str, Callable[[Group], Assignment]] = {
+Solve = Callable[[Group], Assignment]
+ASSIGNORS: Mapping[str, Solve] = {
     "range": range_,
     "roundrobin": round_robin,
     "sticky": sticky,
@@ -40,16 +42,35 @@ ASSIGNORS: Mapping[str, Callable[[Group], Assignment]] = {
     "uniform": uniform,
     "server-range": server_range,
 }
-FEW = 4  # moves told
+
+
+def answer(solve: Solve, group: Group) -> Assignment | NoAssignment:
+    """What an assignor answers, or why it throws."""
+    try:
+        return solve(group)
+    except NoAssignment as thrown:
+        return thrown
+
+
+def thrown(reason: str) -> NoAssignment:
+    """`java.lang.IllegalStateException: no more members` as an answer."""
+    name, _, why = reason.partition(":")
+    return NoAssignment(name.rpartition(".")[2], why.strip())
+
+
+FEW = 4  # moves that a violation names
+MOST_TOLD = 1_000  # violations of one promise
 
 
 @frozen(slots=False)
 class Case:
-    """An assignment to be judged. `best` is `known`, or is found when it is first asked for."""
+    """An assignment that is to be judged."""
 
     group: Group
     assigned: Assigned
+    # Member -> weight; a member that is left out weighs 1.
     weights: Mapping[str, Fraction] = field(factory=dict)
+    # The optimum, if it is known already.
     known: Optimum | None = None
 
     @cached_property
@@ -64,21 +85,39 @@ class Case:
 
     @cached_property
     def waiting(self) -> list[tuple[str, int]]:
-        """Partitions that are nobody's, though somebody subscribes."""
+        """Partitions that nobody has, though somebody subscribes to their topic."""
         given = frozenset[tuple[str, int]]().union(*self.assigned.values())
         return [p for p in every_partition(subscribed_sizes(self.group)) if p not in given]
 
 
 @frozen
 class Promise:
-    """`needs`: the promises without which this one means nothing. `exact`: not what an assignor
-    like Kafka's promises, but what Kafka's class does.
-    """
+    """One thing that can be asked of an assignment."""
 
     statement: str
+    # How an assignment breaks it; empty if it does not.
     broken: Callable[[Case], Iterable[Violation]]
+    # The promises without which this one means nothing.
     needs: tuple[str, ...] = ("valid", "complete")
+    # It describes what Kafka's class does, and not what an assignor like it has to do.
     exact: bool = False
+    # The groups for which the assignors that make it (`MADE`) make it.
+    made_for: Callable[[Group], bool] = lambda group: True
+
+
+def judged(case: Case, names: Iterable[str]) -> Iterator[tuple[str, list[Violation] | None]]:
+    """Each promise with at most `MOST_TOLD + 1` violations, or None where a promise that it needs
+    is broken.
+    """
+    broken: dict[str, list[Violation]] = {}
+
+    def violations(name: str) -> list[Violation]:
+        if name not in broken:
+            broken[name] = list(islice(PROMISES[name].broken(case), MOST_TOLD + 1))
+        return broken[name]
+
+    for name in names:
+        yield name, None if any(map(violations, PROMISES[name].needs)) else violations(name)
 
 
 def _balanced(case: Case) -> Iterator[Violation]:
@@ -88,12 +127,14 @@ def _balanced(case: Case) -> Iterator[Violation]:
     if not case.weights:
         yield from balanced(case.group, case.assigned)
         return
-    much = max(sizes, key=lambda m: ((sizes[m] - best[m]) / case.weights.get(m, Fraction(1)), m))
-    little = min(sizes, key=lambda m: ((sizes[m] - best[m]) / case.weights.get(m, Fraction(1)), m))
+    weight = {member: case.weights.get(member, Fraction(1)) for member in sizes}
+
+    def too_many(member: str) -> tuple[Fraction, str]:
+        return (sizes[member] - best[member]) / weight[member], member
+
     told = (
-        f"{m} (weight {float(case.weights.get(m, Fraction(1))):g}) has {sizes[m]}, best would be"
-        f" {best[m]}"
-        for m in (much, little)
+        f"{m} (weight {float(weight[m]):g}) has {sizes[m]}, best would be {best[m]}"
+        for m in (max(sizes, key=too_many), min(sizes, key=too_many))
     )
     yield Violation("balanced", "; ".join(told))
 
@@ -111,16 +152,16 @@ def _fewest_moves(case: Case) -> Iterator[Violation]:
 
 
 def _at_rest(case: Case) -> Iterator[Violation]:
-    """Nothing waits to be handed over, so that no further round will come: it has to be as balanced
-    as sticky's.
+    """If nothing waits to be handed over, no further round will come. Then the assignment has to be
+    as balanced as sticky's.
     """
     if not case.waiting:
         yield from locally_balanced(case.group, case.assigned)
 
 
 def _ranges(case: Case) -> Iterator[Violation]:
-    """The quotas and the order of RangeAssignor, where racks are not looked at (KIP-881 gives up
-    the order for nearness).
+    """The quotas and the order of RangeAssignor. Where racks count it gives up the order for
+    nearness (KIP-881).
     """
     if not ranges_count(case.group):
         return
@@ -133,27 +174,24 @@ def _ranges(case: Case) -> Iterator[Violation]:
             )
             if has != due:
                 places = tuple((member.id, (topic, number)) for number in has if number not in due)
-                yield Violation(
-                    "ranges",
-                    f"of {topic}, {member.id} has {_numbers(has)}; its range is {_numbers(due)}",
-                    places,
-                )
+                words = f"of {topic}, {member.id} has {_numbers(has)}; its range is {_numbers(due)}"
+                yield Violation("ranges", words, places)
 
 
 def ranges_count(group: Group) -> bool:
-    """Whether ranges are in order: racks may break them up."""
+    """Are ranges in order? Racks may break them up."""
     return not (
         any(member.rack for member in group.members) and any(any(of) for _, of in group.racks)
     )
 
 
 def _numbers(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers)) if numbers else "nothing"
+    return ", ".join(map(str, numbers)) or "nothing"
 
 
 def _pointer(case: Case) -> Iterator[Violation]:
-    """One pointer goes round the members over all partitions of all topics (RoundRobinAssignor).
-    After a step aside it goes on from there.
+    """One pointer goes round the members over all partitions of all topics (RoundRobinAssignor). If
+    a partition went elsewhere, the pointer goes on from there.
     """
     members = sorted(case.group.members, key=instance_first)
     place = {member.id: k for k, member in enumerate(members)}
@@ -166,17 +204,34 @@ def _pointer(case: Case) -> Iterator[Violation]:
         due, has = members[at].id, owner[partition]
         if has != due:
             first = next(m.id for m in members if topic in m.topics)
-            why = (
-                f"the pointer is set back at {topic}"
-                if number == 0 and has == first
-                else "the pointer leaps"
-            )
-            yield Violation(
-                "pointer",
-                f"{why}: {named(partition)} goes to {has}, and it is {due}'s turn",
-                ((has, partition),),
-            )
+            back = number == 0 and has == first
+            why = f"the pointer is set back at {topic}" if back else "the pointer leaps"
+            words = f"{why}: {named(partition)} goes to {has}, and it is {due}'s turn"
+            yield Violation("pointer", words, ((has, partition),))
         at = (place[has] + 1) % len(members)
+
+
+def subscriptions_equal(group: Group) -> bool:
+    """Do all members subscribe to the same topics?"""
+    return len({member.topics for member in group.members}) == 1
+
+
+def keeps_most(group: Group) -> bool:
+    """Does Kafka's sticky need the fewest moves? It does if all members subscribe to the same
+    topics, racks do not count, and claims are in order.
+
+    For other groups it promises no optimum (KIP-54) and does not always reach it: if subscriptions
+    differ, it tries one exchange after the other; nearness counts more than stickiness; and it
+    gives a partition to anybody if two claim it in one generation or if the claim does not fit.
+    """
+    sizes = dict(group.topics)
+    claims = [(m.generation, p) for m in group.members for p in m.owned]
+    in_order = (
+        all(m.told in (None, m.generation) for m in group.members if m.owned)
+        and all(number < sizes.get(topic, 0) for _, (topic, number) in claims)
+        and len(claims) == len(set(claims))
+    )
+    return in_order and subscriptions_equal(group) and ranges_count(group)
 
 
 PROMISES: Mapping[str, Promise] = {
@@ -188,7 +243,7 @@ PROMISES: Mapping[str, Promise] = {
     ),
     "complete": Promise(
         "Every partition of a subscribed topic is somebody's.",
-        lambda c: complete(c.group, c.assigned),
+        lambda case: complete(case.group, case.assigned),
         needs=(),
     ),
     "complete later": Promise(
@@ -209,16 +264,19 @@ PROMISES: Mapping[str, Promise] = {
     "level": Promise(
         "No member has two partitions more than another.",
         lambda case: level(case.group, case.assigned),
+        made_for=subscriptions_equal,
     ),
     "pointer": Promise(
         "Partitions go round the members in turn, over all topics.", _pointer, exact=True
     ),
     "locally balanced": Promise(
         "No single partition could go to a member that would still have fewer (KIP-54).",
-        lambda c: locally_balanced(c.group, c.assigned),
+        lambda case: locally_balanced(case.group, case.assigned),
     ),
     "balanced": Promise("The sum of size² / weight is as small as it can be.", _balanced),
-    "fewest moves": Promise("No more partitions move than balance needs.", _fewest_moves),
+    "fewest moves": Promise(
+        "No more partitions move than balance needs.", _fewest_moves, made_for=keeps_most
+    ),
     "handed over": Promise(
         "Nobody gets what another has not let go of (KIP-429).",
         lambda case: handed_over(case.group, case.assigned),
@@ -239,35 +297,15 @@ MADE: Mapping[str | None, tuple[str, ...]] = {
     "uniform": ("valid", "complete", "level"),
     "server-range": ("valid", "complete", "balanced in topics"),
 }
-"""What each of Kafka's assignors promises; None: what is asked where no assignor is named."""
+"""What each of Kafka's assignors promises. None: what is asked if no assignor is named."""
 
 
 def promised(assignor: str | None, group: Group, constrained: bool = False) -> tuple[str, ...]:
-    """What is judged unless the user says otherwise. `constrained`: with constraints of its own,
-    which may cost moves.
+    """What is judged unless the user says otherwise. `constrained`: the user adds constraints or
+    weights, which may cost moves.
     """
-    not_here = set() if len({member.topics for member in group.members}) == 1 else {"level"}
-    if constrained or not keeps_most(group):
-        not_here.add("fewest moves")
-    return tuple(name for name in MADE[assignor] if name not in not_here)
-
-
-def keeps_most(group: Group) -> bool:
-    """Whether Kafka's sticky comes out with the fewest moves: all subscribe to the same, racks do
-    not count, and claims are in order.
-
-    Elsewhere it promises no optimum (KIP-54), and does not always reach it: where subscriptions
-    differ it tries one exchange after the other; nearness goes before stickiness; and it gives to
-    anybody what two claim of one generation, or who claims what there is not.
-    """
-    sizes, claimed = dict(group.topics), set[tuple[int, tuple[str, int]]]()
-    for member in group.members:
-        for partition in member.owned:
-            if member.told not in (None, member.generation) or partition[1] >= sizes.get(
-                partition[0], 0
-            ):
-                return False
-            if (member.generation, partition) in claimed:
-                return False
-            claimed.add((member.generation, partition))
-    return len({member.topics for member in group.members}) == 1 and ranges_count(group)
+    return tuple(
+        name
+        for name in MADE[assignor]
+        if PROMISES[name].made_for(group) and not (constrained and name == "fewest moves")
+    )

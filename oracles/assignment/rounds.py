@@ -1,9 +1,9 @@
-"""Sequences of rebalances: members join, topics grow, subscriptions change, members leave, and each
-round starts from the last one's outcome.
+"""Sequences of rebalances: members join, topics grow, subscriptions change, members leave. Each
+round starts from the outcome of the last one.
 
-Under cooperation (KIP-429) a member keeps what it has while it joins; a round in which somebody
-loses something is followed by another, until one comes to rest. An eager group needs one round for
-each change.
+Under cooperation (KIP-429) a member keeps its partitions while it joins. A round in which somebody
+loses something is followed by another one, until the group is at rest. An eager group needs one
+round for each change.
 """
 
 from __future__ import annotations
@@ -14,50 +14,54 @@ from attrs import evolve, frozen
 
 from groupcheck.model.assignors import Group, Member, NoAssignment, Partitions
 from groupcheck.oracles.assignment.handover import handed_over, moves
+from groupcheck.oracles.assignment.optimum import optimum
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, valid
 
-ROUNDS = 5  # without another change two are enough: one that takes away, one that gives
+ROUNDS = 5  # two are enough for one change: one round that takes away, one that gives
 Answer = Callable[[Group], Assigned | NoAssignment]
 
 
 @frozen
 class Round:
-    """Who asked with which claims, and what they got."""
+    """One round of a rebalance."""
 
+    # The members with their claims.
     group: Group
+    # What they got.
     given: Assigned | NoAssignment
 
 
 @frozen
 class Step:
-    """What happened, and what there is then. `given`: what each round of it gave, if that is known;
-    else the assignor is asked until one comes to rest.
-    """
+    """One change of a sequence."""
 
+    # What happened.
     words: str
+    # The group after it. Its claims are not read.
     group: Group
+    # What each round gave. None: the assignor is asked until the group is at rest.
     given: tuple[Assigned, ...] | None = None
 
 
 @frozen
 class Change:
-    """One change and the rounds that follow it. `moves`: partitions that are another's in the end;
-    `fewest`: those that had to be.
-    """
+    """One change and the rounds that follow it."""
 
     words: str
     rounds: tuple[Round, ...]
+    # Nobody loses anything any more.
     at_rest: bool
+    # Partitions that another member has in the end.
     moves: int
+    # The moves that a balanced assignment needs.
     fewest: int
 
 
 def life(group: Group) -> Iterator[Step]:
-    """A sequence that a group without claims stands for, from change to change: what happened, and
-    what there is then.
+    """A sequence of changes in the life of a group without claims.
 
-    Its members join one after the other; the first topic gets a partition more; the last member
-    subscribes to all topics; the first leaves.
+    Its members join one after the other; the first topic gets one more partition; the last member
+    subscribes to all topics; the first one leaves.
     """
     members = group.members
     for n in range(1, len(members) + 1):
@@ -83,39 +87,37 @@ def follow(
     owned: Mapping[str, Partitions] | None = None,
     generation: int = 0,
 ) -> Iterator[Change]:
-    """Every step with its rounds; ends where the assignor throws.
+    """Every step with its rounds; ends if the assignor throws.
 
-    Claims in `steps` are not looked at: they follow from what was given, and at first from `owned`,
-    of `generation`.
+    Claims in `steps` are not read: they follow from what was given before. Before the first step
+    members own `owned`, of `generation`.
     """
     owned = dict(owned or {})
     for step in steps:
         rounds: list[Round] = []
         at_rest = False
-        while len(rounds) < (ROUNDS if step.given is None else len(step.given)) and not (
-            at_rest and step.given is None
-        ):
-            group = evolve(
-                step.group,
-                members=[_joining(m, owned, generation, cooperative) for m in step.group.members],
-            )
-            given = answer(group) if step.given is None else step.given[len(rounds)]
+        for number in range(len(step.given or range(ROUNDS))):
+            members = [_joining(m, owned, generation, cooperative) for m in step.group.members]
+            group = evolve(step.group, members=members)
+            given = step.given[number] if step.given else answer(group)
             rounds.append(Round(group, given))
             if isinstance(given, NoAssignment):
-                break
+                yield Change(step.words, tuple(rounds), at_rest, 0, 0)
+                return
             owned = {m.id: given.get(m.id, frozenset()) for m in group.members}
             at_rest = not cooperative or not any(m.owned - owned[m.id] for m in group.members)
             generation += 1
-        moved, fewest = _moves(rounds)
-        yield Change(step.words, tuple(rounds), at_rest, moved, fewest)
-        if not rounds or isinstance(rounds[-1].given, NoAssignment):
-            return
+            if at_rest and step.given is None:
+                break
+        first = rounds[0].group
+        moved = len(moves(first, owned))
+        yield Change(step.words, tuple(rounds), at_rest, moved, optimum(first).moves)
 
 
 def _joining(
     member: Member, owned: Mapping[str, Partitions], generation: int, cooperative: bool
 ) -> Member:
-    """As it joins: under cooperation it lets go of what it no longer subscribes to before
+    """The member as it joins. Under cooperation it first lets go of what it no longer subscribes to
     (ConsumerCoordinator.onJoinPrepare).
     """
     if member.id not in owned:
@@ -124,18 +126,10 @@ def _joining(
     return evolve(member, owned=frozenset(kept), generation=generation)
 
 
-def _moves(rounds: list[Round]) -> tuple[int, int]:
-    from groupcheck.oracles.assignment.optimum import optimum
-
-    first, last = rounds[0].group, rounds[-1].given
-    if isinstance(last, NoAssignment):
-        return 0, 0
-    return len(moves(first, last)), optimum(first).moves
-
-
-def restless(answer: Answer, group: Group, *, cooperative: bool) -> Iterator[Violation]:
-    """How the life of a group breaks what each round of it promises: valid, complete at rest;
-    cooperative: let go of first, and at rest in the end.
+def restless(answer: Answer, group: Group, *, cooperative: bool = False) -> Iterator[Violation]:
+    """How the life of a group breaks what each round has to keep. Each is valid, and complete if
+    the group is at rest. Under cooperation, nothing is handed over before its owner let go of it,
+    and the group comes to rest.
     """
     for change in follow(answer, life(group), cooperative=cooperative):
         for n, one in enumerate(change.rounds, 1):

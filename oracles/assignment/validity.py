@@ -1,4 +1,4 @@
-"""Valid: nobody gets what it must not have. Complete: nothing is left over."""
+"""Valid: nobody gets a partition that it must not have. Complete: nothing is left over."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from attrs import field, frozen
 from groupcheck.model.assignors import Group, Partition, Partitions
 from groupcheck.model.assignors.group import every_partition, subscribed_sizes
 
-FEW = 5  # members named
+FEW = 5  # members that a violation names
 
 Assigned = Mapping[str, Partitions]
-
+"""Member -> what it gets. A member that is left out gets nothing."""
 
 Place = tuple[str | None, Partition | None]
-"""A member, a partition, or both: where in the table of members and partitions."""
+"""A place in the table of members and partitions: a row, a column, or one cell."""
 
 
 @frozen
@@ -24,8 +24,10 @@ class Violation:
 
     promise: str
     words: str
-    places: tuple[Place, ...] = field(default=(), eq=False)  # marked where the assignment is drawn
-    traceback: str = field(default="", eq=False)  # of an assignor that raised instead of answering
+    # What a drawing of the assignment marks.
+    places: tuple[Place, ...] = field(default=(), eq=False)
+    # The traceback of an assignor that raised instead of answering; else empty.
+    traceback: str = field(default="", eq=False)
 
 
 def named(partition: Partition) -> str:
@@ -34,8 +36,8 @@ def named(partition: Partition) -> str:
 
 
 def valid(group: Group, assigned: Assigned) -> Iterator[Violation]:
-    """Only members get partitions, only such as exist, of topics that they subscribe to; and no
-    partition goes to two.
+    """Only members get partitions; a member gets only partitions that exist, of topics to which it
+    subscribes; and no partition goes to two members.
     """
     topics = dict(group.topics)
     subscribed = {member.id: member.topics for member in group.members}
@@ -46,53 +48,40 @@ def valid(group: Group, assigned: Assigned) -> Iterator[Violation]:
             continue
         for partition in sorted(partitions):
             topic, number = partition
+            here = ((member, partition),)
             if not 0 <= number < topics.get(topic, 0):
                 there = (
                     f"{topic} has {topics[topic]} partitions"
                     if topic in topics
                     else f"there is no topic {topic}"
                 )
-                yield Violation(
-                    "valid",
-                    f"{member} gets {named(partition)}, which does not exist ({there})",
-                    ((member, partition),),
-                )
+                words = f"{member} gets {named(partition)}, which does not exist ({there})"
+                yield Violation("valid", words, here)
             elif topic not in subscribed[member]:
-                yield Violation(
-                    "valid",
-                    f"{member} gets {named(partition)}, but does not subscribe to {topic}",
-                    ((member, partition),),
-                )
+                words = f"{member} gets {named(partition)}, but does not subscribe to {topic}"
+                yield Violation("valid", words, here)
             if partition in owner:
-                both = (owner[partition], partition), (member, partition)
-                yield Violation(
-                    "valid",
-                    f"{named(partition)} is given to both {owner[partition]} and {member}",
-                    both,
-                )
+                words = f"{named(partition)} is given to both {owner[partition]} and {member}"
+                yield Violation("valid", words, ((owner[partition], partition), *here))
             owner[partition] = member
 
 
 def complete(group: Group, assigned: Assigned, *, may_wait: bool = False) -> Iterator[Violation]:
     """Every partition of a topic that somebody subscribes to is given to somebody.
 
-    `may_wait`: one that a member claims may be given to nobody for one more round, while that
-    member lets go of it (KIP-429).
+    `may_wait`: a partition that a member claims may be given to nobody for one more round, while
+    that member lets go of it (KIP-429).
     """
     given = frozenset[Partition]().union(*assigned.values())
-    waiting = (
-        frozenset[Partition]().union(*(m.owned for m in group.members))
-        if may_wait
-        else frozenset[Partition]()
-    )
+    if may_wait:
+        given = given.union(*(member.owned for member in group.members))
     for partition in every_partition(subscribed_sizes(group)):
-        if partition not in given and partition not in waiting:
+        if partition not in given:
             able = [member.id for member in group.members if partition[0] in member.topics]
-            who = ", ".join(able[:FEW]) + (
-                f" and {len(able) - FEW:,} others" if len(able) > FEW else ""
-            )
+            others = f" and {len(able) - FEW:,} others" if len(able) > FEW else ""
             yield Violation(
                 "complete",
-                f"{named(partition)} is given to nobody, though {who} could have it",
+                f"{named(partition)} is given to nobody, though {', '.join(able[:FEW])}{others}"
+                " could have it",
                 ((None, partition),),
             )

@@ -53,7 +53,7 @@ def run(
     """
     assignors = options.pop("assignors", ())
     if variant == ASSIGNORS:
-        from groupcheck.oracles.assignment.conform_command import run
+        from groupcheck.oracles.assignment.conform.command import run
 
         return run(
             kafka=kafka, as_json=as_json, diff=diff, assignors=assignors, junit=junit, **options

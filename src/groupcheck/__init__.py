@@ -13,7 +13,7 @@ from groupcheck.oracles.public import __dir__, __getattr__
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.errors import UserError
-    from groupcheck.oracles.assignment.contract import assignor_contract
+    from groupcheck.oracles.assignment.against.contract import assignor_contract
     from groupcheck.oracles.check.run import CheckResult, Followed, check, follow
     from groupcheck.oracles.replay.report import replay
 

@@ -54,7 +54,7 @@ def test_jinja_is_imported_in_one_place_and_not_by_those_that_may_draw_a_page():
     assert importing == ["pages.py"]
     doors = (
         "groupcheck.oracles.check.run, groupcheck.oracles.replay.report,"
-        " groupcheck.oracles.assignment.assign_command, groupcheck.oracles.sweep.folder"
+        " groupcheck.oracles.assignment.judge.command, groupcheck.oracles.sweep.folder"
     )
     said = subprocess.run(
         [sys.executable, "-c", f"import sys, {doors}; print('jinja2' in sys.modules)"],

@@ -7,9 +7,9 @@ import ast
 import pytest
 from attrs import evolve
 
-from groupcheck.oracles.assignment.against import findings
-from groupcheck.oracles.assignment.against_command import library_of
-from groupcheck.oracles.assignment.libraries import apache
+from groupcheck.oracles.assignment.against.command import library_of
+from groupcheck.oracles.assignment.against.libraries import apache
+from groupcheck.oracles.assignment.against.searches import findings
 
 
 @pytest.fixture(scope="module")

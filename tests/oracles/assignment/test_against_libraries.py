@@ -10,10 +10,10 @@ from importlib import metadata
 import pytest
 from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 
-from groupcheck.oracles.assignment.against import circumstances, findings
-from groupcheck.oracles.assignment.against_command import finding_told, library_of
-from groupcheck.oracles.assignment.asked import answer_of, asked_of, breaks
-from groupcheck.oracles.assignment.asked_groups import _smaller_by_two
+from groupcheck.oracles.assignment.against.asked import answer_of, asked_of, breaks
+from groupcheck.oracles.assignment.against.command import finding_told, library_of
+from groupcheck.oracles.assignment.against.groups import _smaller_by_two
+from groupcheck.oracles.assignment.against.searches import circumstances, findings
 
 EXAMPLES = 120
 LIBRARIES = ("kafka-python", "aiokafka")

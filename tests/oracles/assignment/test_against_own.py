@@ -12,12 +12,12 @@ import pytest
 
 from groupcheck.model.assignors import Group, Member, NoAssignment, round_robin, sticky
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment import asked, offered
-from groupcheck.oracles.assignment.against import findings
-from groupcheck.oracles.assignment.against_command import library_of, told
-from groupcheck.oracles.assignment.asked import answer_of
-from groupcheck.oracles.assignment.libraries import callables, programs
-from groupcheck.oracles.assignment.offered import Library, Offered, assigned
+from groupcheck.oracles.assignment.against import asked, offered
+from groupcheck.oracles.assignment.against.asked import answer_of
+from groupcheck.oracles.assignment.against.command import library_of, told
+from groupcheck.oracles.assignment.against.libraries import callables, programs
+from groupcheck.oracles.assignment.against.offered import Library, Offered, assigned
+from groupcheck.oracles.assignment.against.searches import findings
 from groupcheck.oracles.cli import run
 
 EXAMPLES = 30
@@ -180,17 +180,20 @@ def test_a_program_that_has_no_answer_is_told_and_started_anew(tmp_path, monkeyp
         (["--against", "kafka-pyton"], "did you mean kafka-python?"),
         (
             ["--against", "kafka-python", "--like", "range"],
-            "the assignors of a library have names of their own",
+            "only an assignor of your own needs it",
         ),
         (["--against", "x:y", "--like", "rnage"], "did you mean range"),
-        (["--against", "aiokafka", "--kafka", "4.3.0"], "Kafka's own classes are not asked"),
+        (
+            ["--against", "aiokafka", "--kafka", "4.3.0"],
+            "only --against apache asks Kafka's classes",
+        ),
         (["--against", "apache", "--kafka", "1.0"], "no driver for Kafka '1.0'"),
         (["--against", "no.such.module:f"], "cannot import it: ModuleNotFoundError"),
         (["--against", "math:pi"], "pi is no function"),
         (["--against", "program: "], "no command"),
         (["--against", "program: 'a"], "cannot be split"),
         (["--against", "program: /no/such/program"], "cannot start /no/such/program: No such file"),
-        (["--against", "math:sqrt", "--examples", "100001"], "100,001 groups are too many"),
+        (["--against", "math:sqrt", "--examples", "100001"], "100,001 is not from 1 to 100,000"),
         ([], "one of FILE, --prove or --against"),
         (["--prove", "--against", "aiokafka"], "one of FILE, --prove or --against"),
         (["--prove", "--examples", "3"], "--examples: is only for --against"),

@@ -17,13 +17,14 @@ from scipy.optimize import milp
 
 from groupcheck.model.assignors.group import every_partition, subscribed_sizes
 from groupcheck.oracles import cli
-from groupcheck.oracles.assignment import solving
-from groupcheck.oracles.assignment.integer_program import Planned, plan
-from groupcheck.oracles.assignment.judging import broken
-from groupcheck.oracles.assignment.optimum import claimants
+from groupcheck.oracles.assignment.handover import claimants
+from groupcheck.oracles.assignment.judge.judging import holds
+from groupcheck.oracles.assignment.judge.question import question
 from groupcheck.oracles.assignment.promises import Case
-from groupcheck.oracles.assignment.question import question
-from groupcheck.oracles.assignment.solving import by_z3
+from groupcheck.oracles.assignment.solve import by_z3 as z3_side
+from groupcheck.oracles.assignment.solve import solving
+from groupcheck.oracles.assignment.solve.by_z3 import by_z3
+from groupcheck.oracles.assignment.solve.highs import Planned, plan
 
 DATA = Path(__file__).parents[2] / "data" / "assign"
 PROMISED = [
@@ -122,8 +123,7 @@ def all_right(document):
             m.id: frozenset(p for p, owner in zip(every, owners) if owner == m.id)
             for m in asked.group.members
         }
-        tried = Case(asked.group, assigned, known=case.best)
-        if next(broken(asked, tried, asked.promises, []), None) is None:
+        if holds(asked, case, asked.promises, assigned):
             found.append(kept(asked.group, assigned))
     return found
 
@@ -134,11 +134,12 @@ def test_highs_and_z3_both_find_what_trying_every_assignment_finds(document):
     asked = question(document)
     case = Case(asked.group, {})
     possible = all_right(document)
-    planned, right = plan(asked, asked.promises, case, 10), by_z3(asked, asked.promises, case)
+    planned = plan(case, asked.promises, asked.constraints, 10)
+    right = by_z3(case, asked.promises, asked.constraints)
     assert planned.none == (right.assigned is None) == (possible == [])
     assert right.core if planned.none else planned.fewest
     for assigned in filter(None, (planned.found, right.assigned)):
-        assert list(broken(asked, Case(asked.group, assigned), asked.promises, [])) == []
+        assert holds(asked, case, asked.promises, assigned)
         assert kept(asked.group, assigned) == max(possible)
 
 
@@ -292,7 +293,7 @@ def test_a_hundred_members_with_a_thousand_partitions_have_an_assignment_that_ke
 
 def test_where_z3_does_not_find_why_highs_leaves_out_one_after_the_other(capsys, monkeypatch):
     _, by_both = told(capsys, DATA / "constraints-impossible.json")
-    monkeypatch.setattr(solving, "MOST_PAIRS", 0)
+    monkeypatch.setattr(z3_side, "MOST_ENTRIES", 0)
     code, document = told(capsys, DATA / "constraints-impossible.json")
     assert code == 1 and document["core"] == by_both["core"] and len(document["core"]) == 2
 

@@ -11,7 +11,7 @@ import pytest
 
 import groupcheck
 from groupcheck.model.assignors import NoAssignment, cooperative_sticky, range_, round_robin, sticky
-from groupcheck.oracles.assignment import asked
+from groupcheck.oracles.assignment.against import asked
 from groupcheck.oracles.assignment.optimum import optimum
 
 SUITE = """
@@ -174,7 +174,7 @@ def test_of_an_assignor_that_hangs_no_promise_counts_as_kept(monkeypatch):
 def test_what_cannot_be_asked_is_refused():
     with pytest.raises(groupcheck.UserError, match="did you mean sticky"):
         groupcheck.assignor_contract(sticky, like="stiky")
-    with pytest.raises(groupcheck.UserError, match="no worse than which"):
+    with pytest.raises(groupcheck.UserError, match="no_worse compares"):
         groupcheck.assignor_contract(sticky, no_worse=True)
     with pytest.raises(groupcheck.UserError, match="at least one example"):
         groupcheck.assignor_contract(sticky, examples=0)

@@ -23,7 +23,7 @@ from kafka.coordinator.assignors.sticky.sticky_assignor import (
 from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
 import groupcheck
-from groupcheck.oracles.assignment.against_command import library_of
+from groupcheck.oracles.assignment.against.command import library_of
 
 test_range_of_aiokafka = groupcheck.assignor_contract(AioRange, examples=25)
 test_round_robin_of_aiokafka = groupcheck.assignor_contract(AioRoundRobin, examples=25)

@@ -10,10 +10,10 @@ import pytest
 
 import groupcheck
 from groupcheck.model.assignors import Group, Member, NoAssignment, round_robin
-from groupcheck.oracles.assignment import asked
-from groupcheck.oracles.assignment.against_command import finding_told
-from groupcheck.oracles.assignment.asked import answer_of
-from groupcheck.oracles.assignment.libraries import callables
+from groupcheck.oracles.assignment.against import asked
+from groupcheck.oracles.assignment.against.asked import answer_of
+from groupcheck.oracles.assignment.against.command import finding_told
+from groupcheck.oracles.assignment.against.libraries import callables
 
 PAIR = Group({"t": 2}, [Member("A", ["t"]), Member("B", ["t"])])
 TOO_FEW = 3  # examples: an assignor that hangs is not given up before they are used up
@@ -105,7 +105,7 @@ def traceback_of(function):
 def test_a_traceback_has_the_frames_of_the_function_and_none_of_groupcheck():
     told = traceback_of(raises)
     frames = [line.split(", in ")[1] for line in told.splitlines() if ", in " in line]
-    assert frames == ["raises", "deep"] and "oracles/assignment/asked.py" not in told
+    assert frames == ["raises", "deep"] and "oracles/assignment/against/asked.py" not in told
     assert "ValueError: what was wrong before" in told
     assert told.endswith("LookupError: no such member\n")
 
@@ -149,7 +149,7 @@ def test_control_characters_of_a_traceback_do_not_reach_the_terminal():
     def bold(group):
         raise ValueError("\x1b[1mbold\nsecond line")
 
-    from groupcheck.oracles.assignment.against import findings
+    from groupcheck.oracles.assignment.against.searches import findings
 
     (finding,) = findings(callables.library("own:bold", bold, None), 3).findings
     told = finding_told(finding)

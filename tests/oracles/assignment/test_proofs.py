@@ -11,10 +11,10 @@ from attrs import evolve
 
 from groupcheck.model.assignors import Group, Member, round_robin, server_range
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment import proof_command
-from groupcheck.oracles.assignment.proofs import document, exit_code, prove, prove_all
-from groupcheck.oracles.assignment.statement import Mutant, count, length, start
-from groupcheck.oracles.assignment.statements import STATEMENTS
+from groupcheck.oracles.assignment.prove import command as proof_command
+from groupcheck.oracles.assignment.prove.proofs import document, exit_code, prove, prove_all
+from groupcheck.oracles.assignment.prove.statement import Mutant, count, length, start
+from groupcheck.oracles.assignment.prove.statements import STATEMENTS
 
 LEVEL = STATEMENTS[-1]
 
@@ -92,7 +92,7 @@ def test_the_table_names_each_statement_and_its_mutants(proofs, monkeypatch, cap
 
 def test_without_z3_one_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "z3", None)
-    monkeypatch.delitem(sys.modules, "groupcheck.oracles.assignment.statements")
+    monkeypatch.delitem(sys.modules, "groupcheck.oracles.assignment.prove.statements")
     with pytest.raises(
         UserError,
         match=r"proofs need z3, which is not installed \(pip install 'groupcheck\[assign\]'\)",

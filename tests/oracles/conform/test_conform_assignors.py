@@ -12,11 +12,9 @@ import pytest
 
 from groupcheck.model.assignors import Group, Member, NoAssignment, range_, sticky
 from groupcheck.oracles import cli
-from groupcheck.oracles.assignment import conform_command as assignors_command
 from groupcheck.oracles.assignment import handed_over
-from groupcheck.oracles.assignment.conform_findings import Asked
-from groupcheck.oracles.assignment.conform_inputs import families, random_groups, shown, size
-from groupcheck.oracles.assignment.conformance import (
+from groupcheck.oracles.assignment.conform import command as assignors_command
+from groupcheck.oracles.assignment.conform.comparing import (
     AssignorConformance,
     Inputs,
     all_inputs,
@@ -26,6 +24,8 @@ from groupcheck.oracles.assignment.conformance import (
     ours,
     thrown,
 )
+from groupcheck.oracles.assignment.conform.findings import Asked
+from groupcheck.oracles.assignment.conform.inputs import families, random_groups, shown, size
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 

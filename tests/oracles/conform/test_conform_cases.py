@@ -8,8 +8,8 @@ import attrs
 import pytest
 
 from groupcheck.oracles import cli
-from groupcheck.oracles.assignment.cases import assignors_suite
-from groupcheck.oracles.assignment.conformance import AssignorConformance, Tally
+from groupcheck.oracles.assignment.conform.command import assignors_suite
+from groupcheck.oracles.assignment.conform.comparing import AssignorConformance, Tally
 from groupcheck.oracles.conform.cases import conform_suite, versions_suite
 from groupcheck.oracles.conform.conformance import Conformance, VersionDiff, conform
 from groupcheck.oracles.conform.versions_differ import Change

@@ -1,0 +1,1 @@
+"""`groupcheck assign --against`: how other people's assignors break their promises."""

@@ -1,0 +1,88 @@
+"""`groupcheck.assignor_contract`: what an assignor promises, as a test suite for the library that
+has it.
+
+    from groupcheck import assignor_contract
+    from my_library import my_assignor
+
+    test_my_assignor = assignor_contract(my_assignor, like="sticky")
+
+pytest then runs one test for each promise. A test that fails shows the smallest group that breaks
+the promise, what the assignor answered, its traceback if it raised an exception, and code that asks
+again. `libraries/callables.py` says which functions and classes can be asked. Hypothesis comes with
+the extra `groupcheck[contract]` and is imported when a test runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from groupcheck.model.assignors import Group
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.against.asked import Answers
+from groupcheck.oracles.assignment.against.command import finding_told
+from groupcheck.oracles.assignment.against.libraries import callables
+from groupcheck.oracles.assignment.against.searches import EXAMPLES, Searches, installed
+from groupcheck.oracles.assignment.promises import ASSIGNORS
+from groupcheck.oracles.explain.subject import one_of
+
+Test = Callable[..., None]
+
+
+def assignor_contract(
+    assignor: Callable[[Group], Any] | type,
+    *,
+    like: str | None = None,
+    examples: int = EXAMPLES,
+    no_worse: bool = False,
+) -> Test:
+    """A test function for pytest, parametrized by promise. Give it a name that begins with `test`.
+
+    `assignor`: a function that takes a `groupcheck.model.assignors.Group` and gives {"A": [("t",
+    0)]} or {"A": {"t": [0]}}; or a class of kafka-python or aiokafka, or one derived from their
+    AbstractPartitionAssignor. `like`: the assignor of Kafka whose promises it makes (`range`,
+    `roundrobin`, `sticky`, `cooperative-sticky`, `uniform`, `server-range`). Left out, a class
+    makes those of Kafka's assignor with the class's `name`; a function, and a class with another
+    name, makes those that every assignor makes: it answers, validly and completely, the same each
+    time. `examples`: how many groups of each kind are drawn, always the same ones. `no_worse`:
+    let pass what Kafka's own assignor of that name breaks in the same group, too (its sticky ones
+    break `valid` and `handed over` where claims are older).
+
+    A promise for which no answer could be judged fails: the test of a function that never answers
+    is never green. Raises `UserError` for another name, or if the assignor can't be asked.
+    """
+    if like is not None and like not in ASSIGNORS:
+        raise one_of("assignor of Kafka's", str(like), ASSIGNORS)
+    if not callable(assignor) or examples < 1:
+        raise UserError(
+            "the contract needs a function that takes a group, or an assignor class of kafka-python"
+            " or aiokafka, and at least one example",
+            where="assignor_contract",
+        )
+    name = (
+        f"{getattr(assignor, '__module__', '')}:"
+        f"{getattr(assignor, '__qualname__', type(assignor).__name__)}"
+    )
+    library = callables.library(name, assignor, like)
+    (offered,) = library.assignors
+    if no_worse and offered.like is None:
+        raise UserError(
+            "no_worse compares with an assignor of Kafka, and none is named",
+            where="assignor_contract",
+            do='give like="sticky", too',
+        )
+    import pytest
+
+    searches = Searches(
+        library, Answers(offered), examples, no_worse=no_worse, must_judge=True
+    ).by_promise()
+
+    def test_of_a_promise(promise: str) -> None:
+        installed("assignor_contract")
+        with library.open():
+            found = searches[promise]()
+        if found:
+            pytest.fail("\n\n".join(map(finding_told, found)), pytrace=False)
+
+    test_of_a_promise.__doc__ = f"{name} keeps what {offered.like or 'any assignor'} promises."
+    return pytest.mark.parametrize("promise", list(searches))(test_of_a_promise)

@@ -1,0 +1,306 @@
+"""What Hypothesis asks other people's assignors: small groups, as real ones come about. This module
+imports Hypothesis, so import it late.
+
+A smaller group is a simpler one: fewer members, partitions and subscriptions, no claims, no
+instance ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from random import Random
+from typing import TypeVar
+
+from attrs import evolve
+from hypothesis import Phase, Verbosity, find, settings
+from hypothesis import strategies as st
+from hypothesis.errors import NoSuchExample
+
+from groupcheck.model.assignors import Group, Member, Partition
+from groupcheck.model.assignors.group import NO_GENERATION, every_partition
+from groupcheck.oracles.assignment.against.offered import Claim
+from groupcheck.oracles.assignment.groups import size
+
+NAMES = "ABCD"
+TOPICS = "tuv"
+GENERATIONS = (2, 1)
+TRIED = 4  # groups that are reduced
+Drawn = TypeVar("Drawn")
+
+
+@st.composite
+def fresh(draw: st.DrawFn) -> Group:
+    """Members that were never assigned anything, dynamic and static."""
+    sizes = draw(SIZES)
+    members = _members(draw, sizes)
+    if draw(st.booleans()):
+        members = [evolve(m, instance=f"i{m.id}" if draw(st.booleans()) else None) for m in members]
+    return Group(sizes, members)
+
+
+@st.composite
+def settled(draw: st.DrawFn) -> Group:
+    """The first members claim what they were assigned in the last generation, in which each
+    partition went to a subscriber or to nobody; the others are new.
+    """
+    sizes = draw(SIZES)
+    members = _members(draw, sizes)
+    old = {m.id: m.topics for m in members[: draw(st.integers(1, len(members)))]}
+    owned = _given(draw, every_partition(sizes), old)
+    return Group(sizes, [_claiming(m, owned.get(m.id, set()), 1) for m in members])
+
+
+@st.composite
+def whole_topics(draw: st.DrawFn) -> Group:
+    """All subscribe to the same topics. The first members had one topic each, the others are new.
+    There may be a topic that nobody wants.
+    """
+    sizes = draw(SIZES)
+    wanted = sorted(sizes)[: draw(st.integers(1, len(sizes)))]
+    names = NAMES[: draw(st.integers(1, len(NAMES)))]
+    had = dict(zip(names, wanted))
+    owned = {name: {(topic, n) for n in range(sizes[topic])} for name, topic in had.items()}
+    return Group(
+        sizes, [_claiming(Member(name, wanted), owned.get(name, set()), 1) for name in names]
+    )
+
+
+@st.composite
+def with_older_claims(draw: st.DrawFn) -> Group:
+    """Some members have claims of the generation before, whatever they subscribe to now. In one
+    generation no partition is claimed twice.
+    """
+    sizes = draw(FEWER)
+    members = _members(draw, sizes)
+    of = {m.id: draw(st.sampled_from(GENERATIONS)) for m in members}
+    owned = {m.id: set[Partition]() for m in members}
+    for generation in GENERATIONS:
+        able = {m.id: frozenset(sizes) for m in members if of[m.id] == generation}
+        for member, partitions in _given(draw, every_partition(sizes), able).items():
+            owned[member] |= partitions
+    return Group(sizes, [_claiming(m, owned[m.id], of[m.id]) for m in members])
+
+
+@st.composite
+def untold(draw: st.DrawFn) -> Group:
+    """The same, of clients that send their generation in the claim alone, not in the subscription
+    itself (before KIP-792).
+    """
+    group = draw(with_older_claims())
+    return evolve(group, members=[evolve(m, told=NO_GENERATION) for m in group.members])
+
+
+def _sizes(most: int, topics: str) -> st.SearchStrategy[dict[str, int]]:
+    return st.lists(st.integers(1, most), min_size=1, max_size=len(topics)).map(
+        lambda sizes: dict(zip(topics, sizes))
+    )
+
+
+SIZES, FEWER = _sizes(4, TOPICS), _sizes(2, TOPICS)
+
+
+def _members(draw: st.DrawFn, sizes: Mapping[str, int]) -> list[Member]:
+    """Members that subscribe to at least one topic; in half of the groups, all to all."""
+    names = NAMES[: draw(st.integers(1, len(NAMES)))]
+    if draw(st.booleans()):
+        return [Member(name, sizes) for name in names]
+    topics = st.sets(st.sampled_from(sorted(sizes)), min_size=1)
+    return [Member(name, draw(topics)) for name in names]
+
+
+def _given(
+    draw: st.DrawFn, partitions: list[Partition], able: Mapping[str, frozenset[str]]
+) -> dict[str, set[Partition]]:
+    owned: dict[str, set[Partition]] = {member: set() for member in able}
+    for partition in partitions:
+        member = draw(
+            st.sampled_from(
+                [None, *(member for member, topics in able.items() if partition[0] in topics)]
+            )
+        )
+        if member is not None:
+            owned[member].add(partition)
+    return owned
+
+
+def _claiming(member: Member, owned: set[Partition], generation: int) -> Member:
+    return evolve(member, owned=frozenset(owned), generation=generation) if owned else member
+
+
+@st.composite
+def claims(draw: st.DrawFn) -> tuple[frozenset[Partition], int]:
+    """What one member was assigned, and in which generation."""
+    return frozenset(
+        draw(st.sets(st.sampled_from(every_partition({"t": 2, "u": 1})), min_size=1))
+    ), draw(st.integers(1, 9))
+
+
+def _found(
+    strategy: st.SearchStrategy[Drawn], wanted: Callable[[Drawn], bool], examples: int
+) -> Drawn | None:
+    quiet = settings(
+        max_examples=examples,
+        database=None,
+        derandomize=True,
+        deadline=None,
+        verbosity=Verbosity.quiet,
+        phases=[Phase.generate, Phase.shrink],
+    )
+    try:
+        return find(strategy, wanted, settings=quiet, random=Random(0))
+    except NoSuchExample:
+        return None
+
+
+@lru_cache
+def drawn(groups: str, examples: int) -> tuple[Group, ...]:
+    """All groups of a kind that a search with so many examples looks at, each once. They are always
+    the same.
+    """
+    seen: dict[Group, None] = {}
+
+    def note(group: Group) -> bool:
+        seen[group] = None
+        return False
+
+    _found(KINDS[groups], note, examples)
+    return tuple(seen)
+
+
+def minimal(
+    groups: str,
+    wanted: Callable[[Group], bool],
+    unusual: Callable[[Group], frozenset[str]],
+    examples: int,
+) -> Group | None:
+    """The smallest group of a kind that is wanted, or None if none is among those drawn.
+
+    Of the wanted groups, the one with the fewest circumstances says which circumstances a result
+    may have. The few smallest groups within these are reduced until nothing more can be left out,
+    and the smallest result until no two things can be left out together. This gives simpler groups
+    in less time than Hypothesis' own shrinking, which knows only what was drawn and in what order.
+    """
+    met = [group for group in drawn(groups, examples) if wanted(group)]
+    if not met:
+        return None
+    least = min(map(unusual, met), key=lambda why: (len(why), sorted(why)))
+
+    def plain(group: Group) -> bool:
+        return wanted(group) and unusual(group) <= least
+
+    candidates = sorted(filter(plain, met), key=size)[:TRIED]
+    smallest = min((reduced(group, plain, _smaller) for group in candidates), key=size)
+    return reduced(smallest, plain, _smaller_by_two)
+
+
+def minimal_claim(wanted: Callable[[Claim], bool], examples: int) -> Claim | None:
+    """The smallest claim that is wanted, or None."""
+    return _found(claims(), wanted, examples)
+
+
+def reduced(
+    group: Group, wanted: Callable[[Group], bool], smaller: Callable[[Group], Iterator[Group]]
+) -> Group:
+    """The group made smaller, as long as a smaller one is wanted."""
+    while True:
+        less = next((g for g in smaller(group) if wanted(g)), None)
+        if less is None:
+            return group
+        group = less
+
+
+def _smaller_by_two(group: Group) -> Iterator[Group]:
+    seen = {group}
+    for one in _smaller(group):
+        yield one
+        for two in _smaller(one):
+            if two not in seen:
+                seen.add(two)
+                yield two
+
+
+def _smaller(group: Group) -> Iterator[Group]:
+    """All groups that have one thing less: a member, a partition, a subscription, a claim, an
+    instance id, a gap in the names.
+    """
+    members, sizes = group.members, dict(group.topics)
+    if len(members) > 1:
+        yield from (
+            evolve(group, members=members[:n] + members[n + 1 :]) for n in range(len(members))
+        )
+    for topic, number in every_partition(sizes):
+        less = {
+            name: size - (name == topic)
+            for name, size in sizes.items()
+            if name != topic or size > 1
+        }
+        fewer = Group(
+            less, [_without_partition(m, (topic, number), gone=topic not in less) for m in members]
+        )
+        if all(m.topics for m in fewer.members):
+            yield fewer
+    for n, member in enumerate(members):
+        yield from (
+            evolve(group, members=(*members[:n], one, *members[n + 1 :])) for one in _lesser(member)
+        )
+    named = _named_anew(group)
+    if named != group:
+        yield named
+
+
+def _named_anew(group: Group) -> Group:
+    """Members A, B, ... and topics t, u, ... without gaps."""
+    topics = dict(zip((topic for topic, _ in group.topics), TOPICS))
+    members = [
+        evolve(
+            m,
+            id=name,
+            instance=m.instance and f"i{name}",
+            topics=[topics[t] for t in m.topics],
+            owned=[(topics[t], n) for t, n in m.owned],
+        )
+        for name, m in zip(NAMES, group.members)
+    ]
+    return Group({topics[topic]: number for topic, number in group.topics}, members)
+
+
+def _lesser(member: Member) -> Iterator[Member]:
+    if member.instance is not None:
+        yield evolve(member, instance=None)
+    if member.told is not None:
+        yield evolve(member, told=None)
+    if len(member.topics) > 1:
+        yield from (
+            evolve(member, topics=member.topics - {topic}) for topic in sorted(member.topics)
+        )
+    yield from (
+        _claiming(
+            evolve(member, generation=NO_GENERATION, owned=()),
+            set(member.owned - {p}),
+            member.generation,
+        )
+        for p in sorted(member.owned)
+    )
+
+
+def _without_partition(member: Member, gone_one: Partition, *, gone: bool) -> Member:
+    """The member after one partition is gone. The numbers behind it move up, to leave no gap."""
+    topic, number = gone_one
+    owned = {(t, n - (t == topic and n > number)) for t, n in member.owned if (t, n) != gone_one}
+    less = evolve(
+        member,
+        topics=member.topics - {topic} if gone else member.topics,
+        owned=(),
+        generation=NO_GENERATION,
+    )
+    return _claiming(less, owned, member.generation)
+
+
+KINDS: Mapping[str, st.SearchStrategy[Group]] = {
+    "fresh": fresh(),
+    "settled": settled(),
+    "whole_topics": whole_topics(),
+    "with_older_claims": with_older_claims(),
+    "untold": untold(),
+}

@@ -1,0 +1,80 @@
+"""A user's assignor, as a Python function or as a class of a client library.
+
+A function takes a `Group` and returns what each member gets:
+
+    def mine(group: Group) -> Mapping[str, Iterable[tuple[str, int]]]      # or {"A": {"t": [0, 1]}}
+
+`groupcheck.model.assignors` says what is in a `Group`. A class is one of kafka-python's or
+aiokafka's, or is derived from one, such as their AbstractPartitionAssignor; it is asked as the
+library's leader asks it. `--against my_package.assignors:mine` imports the module, which runs its
+code; modules of the current folder are found.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from groupcheck.model.assignors import Group
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.against.libraries import aiokafka, kafka_python
+from groupcheck.oracles.assignment.against.offered import Library, Offered, assigned, group_code
+from groupcheck.oracles.assignment.promises import ASSIGNORS
+from groupcheck.oracles.assignment.validity import Assigned
+
+Function = Callable[[Group], Any]
+CLASSES = {"kafka.coordinator.assignors": kafka_python, "aiokafka.coordinator.assignors": aiokafka}
+
+
+def imported(name: str) -> Function:
+    """The function of `module:function`. Raises `UserError` if there is none."""
+    module, _, path = name.partition(":")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # whatever somebody's module raises
+        raise UserError(
+            f"cannot import it: {type(error).__name__}: {error}",
+            where=f"--against {name}",
+            do="name it module:function",
+        ) from None
+    if not callable(found):
+        raise UserError(f"{path} is no function", where=f"--against {name}")
+    return found  # type: ignore[no-any-return]
+
+
+def library(name: str, assignor: Function | type, like: str | None) -> Library:
+    """One assignor; its name shows where it is (`module:function`). If `like` is left out, a class
+    is like the assignor of Kafka that has the class's own `name`, if there is one.
+    """
+    path = name.partition(":")[2]
+    for base in getattr(assignor, "__mro__", ()):
+        for package, client in CLASSES.items():
+            if base.__module__.startswith(f"{package}."):
+                own = getattr(assignor, "name", None)
+                like = like or (own if own in ASSIGNORS else None)
+                offered = client.offered(assignor, path, like)
+                return Library(name, "", (evolve(offered, ask_again=True),), client.quietly)
+    return _of_function(name, assignor, like)
+
+
+def _of_function(name: str, function: Function, like: str | None) -> Library:
+    module, _, path = name.partition(":")
+
+    def solve(group: Group) -> Assigned:
+        return assigned(function(group))
+
+    def code(group: Group) -> str:
+        start = f"from {module} import {path.partition('.')[0]}\n" if path else ""
+        asked = f"print({path or function.__name__}({group_code(group)}))\n"
+        return f"from groupcheck.model.assignors import Group, Member\n{start}\n{asked}"
+
+    return Library(name, "", (Offered(path or name, like, solve, code, ask_again=True),))

@@ -1,0 +1,128 @@
+"""What kafka-python and aiokafka have in common: their assignors are classes that ask a cluster for
+its topics, answer in the same form, and write to loggers.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module, metadata
+from typing import Any
+
+from attrs import frozen
+
+from groupcheck.model.assignors import Group, NoAssignment
+from groupcheck.oracles.assignment.against.offered import (
+    Claim,
+    Claims,
+    Library,
+    Offered,
+    assigned,
+)
+from groupcheck.oracles.assignment.validity import Assigned
+
+CLUSTER = '''class Cluster:
+    """What assignors ask of the metadata."""
+
+    def __init__(self, sizes):
+        self.sizes = sizes
+
+    def topics(self):
+        return set(self.sizes)
+
+    def partitions_for_topic(self, topic):
+        return set(range(self.sizes[topic])) if topic in self.sizes else None
+
+
+'''
+"""The same as `Cluster`, as a maintainer pastes it."""
+
+
+@frozen
+class Cluster:
+    """Topics with their numbers of partitions, as the libraries' ClusterMetadata shows them to an
+    assignor.
+    """
+
+    sizes: dict[str, int]
+
+    def topics(self) -> set[str]:
+        """All there are."""
+        return set(self.sizes)
+
+    def partitions_for_topic(self, topic: str) -> set[int] | None:
+        """None if the topic does not exist."""
+        return set(range(self.sizes[topic])) if topic in self.sizes else None
+
+
+def installed(
+    package: str,
+    classes: Mapping[str, tuple[str, str]],
+    offered: Callable[[type, str, str | None], Offered],
+    quietly: Callable[[], AbstractContextManager[None]],
+) -> Library:
+    """The installed version of a library. `classes`: the name of Kafka's assignor -> module and
+    class. Raises `ImportError` if the library is not installed.
+    """
+    found = []
+    for name, (module, class_name) in classes.items():
+        try:
+            assignor = getattr(import_module(module), class_name)
+        except (ImportError, AttributeError):
+            if name == "range":
+                raise
+            continue  # older versions offer fewer assignors
+        found.append(offered(assignor, name, name))
+    return Library(package, metadata.version(package), tuple(found), quietly)
+
+
+def offered_by(asked: Any, name: str, like: str | None) -> Offered:
+    """A class as an assignor. `asked` has it as `assignor`, and the functions of `Offered` and
+    `Claims` as methods.
+    """
+    claims = Claims(asked.told, asked.of_a_newcomer, asked.told_code, asked.newcomer_code)
+    has_claims = hasattr(asked.assignor, "parse_member_metadata")
+    return Offered(name, like, asked.solve, asked.code, claims if has_claims else None)
+
+
+def read(assignor: Any, sent: Any) -> Claim:
+    """What the leader reads of a member's metadata."""
+    claim = assignor.parse_member_metadata(sent)
+    return frozenset(map(tuple, claim.partitions)), claim.generation
+
+
+def asking(start: str, group: Group, assignor: str, members: str) -> str:
+    """Code that asks for an assignment, and prints it."""
+    return (
+        f"{start}{CLUSTER}members = {members}\nfor member, given in"
+        f" {assignor}.assign(Cluster({dict(group.topics)!r}), members).items():\n"
+        "    print(member, given.assignment)\n"
+    )
+
+
+def listed(answer: Any) -> Assigned:
+    """The answer of an assignor's class: for each member an object with an `assignment`, which lists
+    topics with their partitions. Raises `NoAssignment` for anything else.
+    """
+    try:
+        given = {
+            member: [(topic, number) for topic, numbers in one.assignment for number in numbers]
+            for member, one in answer.items()
+        }
+    except (AttributeError, TypeError, ValueError):
+        why = f"not an assignment for each member: {answer!r:.80}"
+        raise NoAssignment("WrongAnswer", why) from None
+    return assigned(given)
+
+
+@contextmanager
+def quiet(logger: str) -> Iterator[None]:
+    """The library does not warn of each of the thousands of strange questions."""
+    log = logging.getLogger(logger)
+    before = log.level
+    log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        log.setLevel(before)

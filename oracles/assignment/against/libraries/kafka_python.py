@@ -1,0 +1,121 @@
+"""kafka-python's assignors, asked as its leader asks them: the members' metadata goes through the
+wire format first.
+"""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from functools import partial
+from typing import Any
+
+from groupcheck.model.assignors import Group, Member, Partitions
+from groupcheck.oracles.assignment.against.libraries.in_process import (
+    Cluster,
+    asking,
+    installed,
+    listed,
+    offered_by,
+    quiet,
+    read,
+)
+from groupcheck.oracles.assignment.against.offered import Claim, Library, Offered
+from groupcheck.oracles.assignment.validity import Assigned
+from groupcheck.oracles.kafka.values import by_topic
+
+MODULES = {
+    "range": ("kafka.coordinator.assignors.range", "RangePartitionAssignor"),
+    "roundrobin": ("kafka.coordinator.assignors.roundrobin", "RoundRobinPartitionAssignor"),
+    "sticky": ("kafka.coordinator.assignors.sticky.sticky_assignor", "StickyPartitionAssignor"),
+    "cooperative-sticky": (
+        "kafka.coordinator.assignors.cooperative_sticky",
+        "CooperativeStickyAssignor",
+    ),
+}
+Joined = namedtuple("Joined", "member_id group_instance_id metadata")
+quietly = partial(quiet, "kafka")
+CODE = '''from collections import namedtuple
+
+from {module} import {name} as Assignor
+from kafka.protocol.consumer.metadata import \
+ConsumerProtocolAssignment, ConsumerProtocolSubscription
+
+Joined = namedtuple("Joined", "member_id group_instance_id metadata")
+
+
+def sent(topics, owned=None, generation=-1):
+    """The metadata of a member that was assigned this in that generation, \
+as the leader reads it."""
+    assignor = Assignor()
+    if owned is not None:
+        assignor.on_assignment(ConsumerProtocolAssignment(0, list(owned.items()), b""), generation)
+    return ConsumerProtocolSubscription.decode(assignor.metadata(topics).encode())
+
+
+'''
+
+
+def library() -> Library:
+    """The installed version. Raises `ImportError` if there is none."""
+    return installed("kafka-python", MODULES, offered, quietly)
+
+
+def offered(assignor: type, name: str, like: str | None) -> Offered:
+    """One class of kafka-python's, or one that is derived from its AbstractPartitionAssignor."""
+    return offered_by(_Assignor(assignor), name, like)
+
+
+class _Assignor:
+    def __init__(self, assignor: Any) -> None:
+        self.assignor = assignor
+        self.start = CODE.format(module=assignor.__module__, name=assignor.__qualname__)
+
+    def sent(self, topics: list[str], owned: Partitions | None, generation: int) -> Any:
+        from kafka.protocol.consumer.metadata import (
+            ConsumerProtocolAssignment,
+            ConsumerProtocolSubscription,
+        )
+
+        assignor = self.assignor()
+        if owned is not None:
+            assignor.on_assignment(
+                ConsumerProtocolAssignment(0, list(by_topic(owned).items()), b""), generation
+            )
+        return ConsumerProtocolSubscription.decode(assignor.metadata(topics).encode())
+
+    def solve(self, group: Group) -> Assigned:
+        joined = [
+            Joined(m.id, m.instance, self.sent(sorted(m.topics), _claim(m), m.generation))
+            for m in group.members
+        ]
+        return listed(self.assignor().assign(Cluster(dict(group.topics)), joined))
+
+    def told(self, owned: Partitions, generation: int) -> Claim:
+        topics = sorted({topic for topic, _ in owned})
+        return read(self.assignor, self.sent(topics, owned, generation))
+
+    def of_a_newcomer(self, owned: Partitions, generation: int) -> Claim:
+        self.sent(["t"], owned, generation)
+        return read(self.assignor, self.sent(["t"], None, -1))
+
+    def code(self, group: Group) -> str:
+        lines = []
+        for m in group.members:
+            claim = "" if (owned := _claim(m)) is None else f", {by_topic(owned)!r}, {m.generation}"
+            lines.append(
+                f"    Joined({m.id!r}, {m.instance!r}, sent({sorted(m.topics)!r}{claim})),\n"
+            )
+        return asking(self.start, group, "Assignor()", f"[\n{''.join(lines)}]")
+
+    def told_code(self, owned: Partitions, generation: int) -> str:
+        topics = sorted({topic for topic, _ in owned})
+        sent = f"sent({topics!r}, {by_topic(owned)!r}, {generation})"
+        return f"{self.start}print(Assignor.parse_member_metadata({sent}))\n"
+
+    def newcomer_code(self, owned: Partitions, generation: int) -> str:
+        first = f"sent(['t'], {by_topic(owned)!r}, {generation})"
+        return f"{self.start}{first}\nprint(Assignor.parse_member_metadata(sent(['t'])))\n"
+
+
+def _claim(member: Member) -> Partitions | None:
+    """What the member claims. None, not an empty claim, if it was never assigned anything."""
+    return member.owned if member.generation >= 0 else None

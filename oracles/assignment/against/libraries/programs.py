@@ -1,0 +1,179 @@
+"""A user's assignor as a program of any language that reads and writes JSON: one line for a
+question, one line for its answer.
+
+    --against "program: ./my-assignor --quiet"
+
+The command is split as a shell would split it, but no shell runs it. The program is started once,
+and reads the questions on its standard input:
+
+    {"topics": {"t": 2}, "members": [{"id": "A", "topics": ["t"], "owned": {"t": [0]}, "generation":
+    1, "instance": null, "rack": null}]}
+
+`owned` is what the member claims, `generation` the generation of the claim (-1: the member was never
+assigned anything). Members come in the order in which the leader has them. The program answers on
+its standard output, and flushes it:
+
+    {"assignment": {"A": {"t": [0, 1]}}}        or, if it refuses,       {"failed": "why"}
+
+A program that ends, takes longer than `PATIENCE_S`, or writes anything else has no answer to that
+question, and is started again. At the end its input is closed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import shlex
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from attrs import define
+
+from groupcheck.model.assignors import Group, NoAssignment
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.against.offered import NO_ANSWER, Library, Offered, assigned
+from groupcheck.oracles.assignment.validity import Assigned
+from groupcheck.oracles.kafka.values import by_topic
+
+PATIENCE_S = 4.0
+ENDED = "it ended"
+GRACE_S = 0.5  # until a program whose input was closed is killed
+LONGEST = 1 << 20  # bytes of an answer
+
+
+def question(group: Group) -> dict[str, Any]:
+    """A group as the program reads it."""
+    members = [
+        {
+            "id": m.id,
+            "topics": sorted(m.topics),
+            "owned": by_topic(m.owned),
+            "generation": m.generation,
+            "instance": m.instance,
+            "rack": m.rack,
+        }
+        for m in group.members
+    ]
+    return {"topics": dict(group.topics), "members": members}
+
+
+def library(command: str, like: str | None) -> Library:
+    """One assignor. Raises `UserError` if the command cannot be split. The program starts with the
+    first question.
+    """
+    try:
+        arguments = shlex.split(command)
+    except ValueError as error:
+        raise UserError(
+            f"the command cannot be split: {error}", where="--against program:"
+        ) from None
+    if not arguments:
+        raise UserError(
+            "no command", where="--against program:", do='write --against "program: COMMAND"'
+        )
+    program = Program(arguments)
+
+    @contextmanager
+    def running() -> Iterator[None]:
+        try:
+            yield
+        finally:
+            program.stop()
+
+    def code(group: Group) -> str:
+        return (
+            f"printf '%s\\n' {shlex.quote(json.dumps(question(group)))} | {shlex.join(arguments)}\n"
+        )
+
+    return Library(
+        arguments[0],
+        "",
+        (Offered(arguments[0], like, program.solve, code, ask_again=True),),
+        running,
+    )
+
+
+@define
+class Program:
+    """A program that answers questions."""
+
+    arguments: list[str]
+    # None: it does not run.
+    running: subprocess.Popen[bytes] | None = None
+
+    def solve(self, group: Group) -> Assigned:
+        """Its answer. Raises `NoAssignment` if it has none, `UserError` if it cannot be started."""
+        line = self._answer(json.dumps(question(group)).encode() + b"\n")
+        try:
+            answer = json.loads(line)
+        except (ValueError, RecursionError):
+            self.stop(grace=0)
+            raise NoAssignment(NO_ANSWER, f"no JSON: {line[:80]!r}") from None
+        if isinstance(answer, dict) and "failed" in answer:
+            raise NoAssignment("failed", str(answer["failed"])[:200])
+        if not isinstance(answer, dict) or "assignment" not in answer:
+            raise NoAssignment("WrongAnswer", f"neither assignment nor failed: {line[:80]!r}")
+        return assigned(answer["assignment"])
+
+    def _answer(self, line: bytes) -> bytes:
+        if self.running is None:
+            try:
+                self.running = subprocess.Popen(
+                    self.arguments,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                )
+            except OSError as error:
+                raise UserError(
+                    f"cannot start {self.arguments[0]}: {error.strerror}",
+                    where="--against program:",
+                ) from None
+        assert self.running.stdin is not None and self.running.stdout is not None
+        try:
+            self.running.stdin.write(line)
+            self.running.stdin.flush()
+            return self._line(self.running.stdout.fileno())
+        except OSError:
+            raise self._gone(ENDED) from None
+
+    def _line(self, stdout: int) -> bytes:
+        until, said = time.monotonic() + PATIENCE_S, b""
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(stdout, selectors.EVENT_READ)
+            while not said.endswith(b"\n"):
+                if not waiting.select(max(0.0, until - time.monotonic())):
+                    raise self._gone(f"no answer within {PATIENCE_S:g} s")
+                part = os.read(stdout, 1 << 16)
+                if not part:
+                    raise self._gone(ENDED)
+                said += part
+                if len(said) > LONGEST:
+                    raise self._gone(f"an answer of more than {LONGEST:,} bytes")
+        return said
+
+    def _gone(self, why: str) -> NoAssignment:
+        code = self.stop(grace=GRACE_S if why == ENDED else 0)
+        return NoAssignment(NO_ANSWER, f"{why} with exit code {code}" if why == ENDED else why)
+
+    def stop(self, grace: float = GRACE_S) -> int | None:
+        """Ends the program: closes its input, and kills it if it has not ended after so many
+        seconds. Returns its exit code, or None if it did not run.
+        """
+        if self.running is None:
+            return None
+        running, self.running = self.running, None
+        assert running.stdin is not None and running.stdout is not None
+        with suppress(OSError):
+            running.stdin.close()
+        try:
+            return running.wait(timeout=grace)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            return running.wait()
+        finally:
+            running.stdout.close()

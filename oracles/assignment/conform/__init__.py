@@ -1,0 +1,1 @@
+"""`groupcheck conform assignors`: groupcheck's assignors compared with Kafka's classes."""

@@ -1,0 +1,174 @@
+"""`groupcheck conform assignors` at the terminal: progress, the table, the smallest examples."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.conform.comparing import (
+    RANDOM,
+    AssignorConformance,
+    Progress,
+    all_inputs,
+    compare,
+    findings_shown,
+)
+from groupcheck.oracles.assignment.conform.inputs import MEMBERS
+from groupcheck.oracles.assignment.printing import answered
+from groupcheck.oracles.explain.subject import one_of
+from groupcheck.oracles.kafka.assignors import ASSIGNORS
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.printable import as_json as in_json
+from groupcheck.oracles.show.suite import FAILURE, PASSED, Case, Suite
+
+LONGEST = 500  # characters of an example at the terminal
+NOT_HERE = {
+    "generations": "--generations",
+    "faults": "--fault",
+    "settings": "--set",
+    "mutation": "--mutation",
+    "max_rows": "--max-rows",
+}
+
+
+def run(
+    *,
+    kafka: str,
+    as_json: bool,
+    assignors: Sequence[str] = (),
+    members: int | None = None,
+    seed: int = 0,
+    diff: tuple[str, str] | None = None,
+    findings: bool = False,
+    random: int = RANDOM,
+    junit: Path | None = None,
+    **others: Any,
+) -> int:
+    """Compares, prints the answer, and returns the exit code: 0 all agree, 1 some differ."""
+    _fit(others, assignors, members)
+    most = MEMBERS if members is None else members
+    with ExitStack() as open_drivers:
+        new = open_drivers.enter_context(Driver(known(diff[1] if diff else kafka), long_run=True))
+        old = open_drivers.enter_context(Driver(known(diff[0]), long_run=True)) if diff else None
+        with _meter() as progress:
+            result = compare(
+                new,
+                assignors or ASSIGNORS,
+                inputs=lambda assignor: all_inputs(assignor, most, random, seed),
+                older=old,
+                seed=seed,
+                findings=findings,
+                progress=progress,
+            )
+    answered(
+        result.document,
+        lambda: view(result),
+        lambda: assignors_suite(result),
+        as_json=as_json,
+        junit=junit,
+    )
+    return result.exit_code
+
+
+def _fit(others: dict[str, Any], assignors: Sequence[str], members: int | None) -> None:
+    """Raises `UserError` for an option that the comparison of assignors does not have."""
+    for name in NOT_HERE:
+        if others.get(name):
+            what = "the comparison of assignors does not have this option"
+            raise UserError(what, where=NOT_HERE[name], do="leave it out")
+    for name in assignors:
+        if name not in ASSIGNORS:
+            raise one_of("assignor of Kafka's", name, ASSIGNORS)
+    if members is not None and not 1 <= members <= MEMBERS:
+        what = f"all inputs of {members} members are too many"
+        raise UserError(what, where="--members", do=f"take 1 to {MEMBERS}")
+
+
+@contextmanager
+def _meter() -> Iterator[Progress | None]:
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.live import Live
+
+    began = time.perf_counter()
+
+    def line(assignor: str, inputs: int, differing: int) -> None:
+        seconds = time.perf_counter() - began
+        words = f"{assignor}: {inputs:,} inputs, {differing:,} differ  {seconds:.0f} s"
+        live.update(Text(words, overflow="ellipsis", no_wrap=True))
+
+    with Live(
+        Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True
+    ) as live:
+        yield line
+
+
+def view(result: AssignorConformance) -> RenderableType:
+    """The table, then the smallest input of each kind of difference."""
+    real, other = result.sides
+    said, colour = ("differs", "bold red") if result.differing else ("agrees", "bold green")
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column("assignor", no_wrap=True)
+    for name in ("inputs", "agreeing", "differing", "throws", "inputs/s"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for t in result.tallies:
+        rate = f"{t.inputs / t.seconds:,.0f}" if t.seconds else ""
+        numbers = (t.inputs, t.inputs - t.differing, t.differing, t.threw)
+        table.add_row(t.assignor, *(f"{n:,}" for n in numbers), rate)
+    out: list[RenderableType] = [
+        Text.assemble((said, colour), f"  the assignors of {other} and of {real}"),
+        Padding(table, (0, 0, 0, 2)),
+    ]
+    for t in result.tallies:
+        out.append(Text(f"\n{t.assignor}", "bold"))
+        out += [Text(f"  {number:>9,}  {bound}", "dim") for bound, number in t.bounds]
+        for kind, (number, example) in sorted(t.differences.items()):
+            out.append(Text(f"\n  {kind}, {number:,} times; the smallest input:", "bold red"))
+            out += _values(example.document(result.sides))
+        if t.asked is not None:
+            out += _findings(t.asked.answers, findings_shown(t.asked))
+    return Group(*out)
+
+
+def _findings(asked: int, findings: Sequence[dict[str, Any]]) -> Iterator[Text]:
+    """The promises that Kafka's own answers break."""
+    broken = ":" if findings else " and never broken"
+    yield Text(f"  its promises were asked of {asked:,} answers{broken}")
+    for found in findings:
+        why = "; ".join(found["circumstances"]) or "nothing unusual"
+        words = (
+            f"\n  {found['promise']} is broken by {found['answers']:,} where {why}:"
+            f" {found['words']}"
+        )
+        yield Text(words, "bold red")
+        yield from _values({name: found[name] for name in ("input", "answer")})
+
+
+def _values(named: dict[str, Any]) -> Iterator[Text]:
+    for name, value in named.items():
+        text = in_json(value)
+        cut = text if len(text) <= LONGEST else f"{text[:LONGEST]} ... (--json has it all)"
+        yield Text(f"    {name}: {cut}")
+
+
+def assignors_suite(result: AssignorConformance) -> Suite:
+    """One test case for each assignor that is compared with Kafka's class."""
+    cases = []
+    for tally in result.tallies:
+        kinds = "\n".join(f"{kind}: {n:,} inputs" for kind, (n, _) in tally.differences.items())
+        why = f"{tally.differing:,} of {tally.inputs:,} inputs differ" if tally.differing else ""
+        became = FAILURE if tally.differing else PASSED
+        cases.append(Case(tally.assignor, became, why, kinds, tally.seconds))
+    return Suite("conform assignors", tuple(cases))

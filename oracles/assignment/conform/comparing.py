@@ -1,0 +1,250 @@
+"""Compares groupcheck's assignors with Kafka's classes, input by input."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from attrs import define, field, frozen
+
+from groupcheck.model.assignors import Group, NoAssignment, Partitions, uniform
+from groupcheck.oracles.assignment.conform.findings import Asked
+from groupcheck.oracles.assignment.conform.inputs import families, random_groups
+from groupcheck.oracles.assignment.groups import shown, size
+from groupcheck.oracles.assignment.promises import ASSIGNORS, Solve, thrown
+from groupcheck.oracles.assignment.promises import answer as answer_of
+from groupcheck.oracles.assignment.validity import named
+from groupcheck.oracles.kafka.assignors import NotSolved, Problem, solve
+from groupcheck.oracles.kafka.driver import Driver
+
+SCHEMA = "groupcheck.conform-assignors/1"
+RANDOM = 10_000
+EVERY = 2_000  # inputs between two reports of progress
+Answer = Mapping[str, Partitions] | NoAssignment
+Progress = Callable[[str, int, int], None]
+"""Called with the assignor, inputs so far, and those that differ."""
+
+
+def ours(kafka: str) -> Mapping[str, Solve]:
+    """groupcheck's assignors as that version of Kafka has them."""
+    return {**ASSIGNORS, "uniform": partial(uniform, gives_up_the_extra=kafka != "4.0.0")}
+
+
+@frozen
+class Inputs:
+    """What is asked."""
+
+    # Which groups, in words.
+    bound: str
+    # Makes the groups anew at each call.
+    groups: Callable[[], Iterator[Group]]
+
+
+@frozen
+class Example:
+    """The smallest input of a kind of difference, with both answers."""
+
+    group: Group
+    answers: tuple[Answer, Answer]
+
+    def document(self, sides: tuple[str, str]) -> dict[str, Any]:
+        """The input, and what each side makes of it."""
+        answers = {side: answer_shown(answer) for side, answer in zip(sides, self.answers)}
+        return {"input": shown(self.group), **answers}
+
+
+@define
+class Tally:
+    """What became of an assignor's inputs."""
+
+    assignor: str
+    # Bounds in words, and how many inputs each has.
+    bounds: list[tuple[str, int]] = field(factory=list)
+    inputs: int = 0
+    differing: int = 0
+    # Inputs over which Kafka's class throws.
+    threw: int = 0
+    # Of wall clock.
+    seconds: float = 0.0
+    # Kind of difference -> how many inputs, and the smallest of them.
+    differences: dict[str, tuple[int, Example]] = field(factory=dict)
+    # The promises that the answers of Kafka's class break, if that was asked.
+    asked: Asked | None = None
+
+    def count(self, group: Group, real: Answer, other: Answer) -> None:
+        """Counts one input: the answer of Kafka's class, and the one that it is compared with."""
+        self.inputs += 1
+        self.threw += isinstance(real, NoAssignment)
+        kind = difference(real, other)
+        if kind is not None:
+            self.differing += 1
+            number, example = self.differences.get(kind, (0, None))
+            if example is None or size(group) < size(example.group):
+                example = Example(group, (real, other))
+            self.differences[kind] = number + 1, example
+        if self.asked is not None:
+            self.asked.ask(group, real)
+
+    def document(self, sides: tuple[str, str]) -> dict[str, Any]:
+        """As plain JSON."""
+        kinds = [
+            {"kind": kind, "inputs": number, **example.document(sides)}
+            for kind, (number, example) in sorted(self.differences.items())
+        ]
+        document: dict[str, Any] = {
+            "assignor": self.assignor,
+            "inputs": self.inputs,
+            "agreeing": self.inputs - self.differing,
+            "differing": self.differing,
+            "threw": self.threw,
+            "seconds": round(self.seconds, 3),
+            "bounds": [{"bound": bound, "inputs": number} for bound, number in self.bounds],
+            "differences": kinds,
+        }
+        if self.asked is not None:
+            document |= {"asked": self.asked.answers, "findings": findings_shown(self.asked)}
+        return document
+
+
+@frozen
+class AssignorConformance:
+    """What a run found."""
+
+    # Whose answers stand first and second in the examples.
+    sides: tuple[str, str]
+    seed: int
+    tallies: tuple[Tally, ...]
+
+    @property
+    def differing(self) -> int:
+        """How many inputs have different answers."""
+        return sum(tally.differing for tally in self.tallies)
+
+    @property
+    def exit_code(self) -> int:
+        """0 if all agree, 1 if some differ."""
+        return 1 if self.differing else 0
+
+    def document(self) -> dict[str, Any]:
+        """All that `--json` prints. Apart from `seconds`, the same question gives the same
+        document.
+        """
+        return {
+            "schema": SCHEMA,
+            "compared": list(self.sides),
+            "seed": self.seed,
+            "verdict": "differs" if self.differing else "agrees",
+            "inputs": sum(tally.inputs for tally in self.tallies),
+            "differing": self.differing,
+            "assignors": [tally.document(self.sides) for tally in self.tallies],
+        }
+
+
+def findings_shown(asked: Asked) -> list[dict[str, Any]]:
+    """An assignor's findings, each with its smallest input and what Kafka's class makes of it."""
+    return [
+        {
+            "promise": promise,
+            "circumstances": sorted(why),
+            "answers": found.answers,
+            "words": found.words,
+            "input": shown(found.group),
+            "answer": answer_shown(found.answer),
+        }
+        for promise, why, found in asked.least()
+    ]
+
+
+def answer_shown(answer: Answer) -> Any:
+    """{"A": ["t-0"]}, or what was thrown."""
+    if isinstance(answer, NoAssignment):
+        return {"throws": answer.thrown}
+    return {member: [named(p) for p in sorted(given)] for member, given in sorted(answer.items())}
+
+
+def difference(real: Answer, other: Answer) -> str | None:
+    """What kind of difference there is between two answers, or None."""
+    if isinstance(real, NoAssignment) or isinstance(other, NoAssignment):
+        one, two = (
+            answer.thrown if isinstance(answer, NoAssignment) else "nothing"
+            for answer in (real, other)
+        )
+        return None if one == two else f"throws {one} against {two}"
+    if real == other:
+        return None
+    if real.keys() != other.keys():
+        return "other members"
+    given = [sorted(p for partitions in a.values() for p in partitions) for a in (real, other)]
+    if given[0] != given[1]:
+        return "other partitions given away"
+    if any(len(real[member]) != len(other[member]) for member in real):
+        return "other numbers of partitions"
+    return "other partitions for the same members"
+
+
+def answers(
+    driver: Driver, assignor: str, groups: Iterable[Group]
+) -> Iterator[tuple[Group, Answer]]:
+    """Each input with the answer of Kafka's class; what breaks the driver counts as thrown."""
+    waiting: deque[Group] = deque()
+
+    def problems() -> Iterator[Problem]:
+        for group in groups:
+            waiting.append(group)
+            yield Problem(assignor, group)
+
+    for answer in solve(driver, problems()):
+        yield waiting.popleft(), thrown(answer.reason) if isinstance(answer, NotSolved) else answer
+
+
+def all_inputs(assignor: str, members: int, random: int, seed: int) -> Iterator[Inputs]:
+    """The families of an assignor, and last the random inputs."""
+    for family in families(assignor, members):
+        yield Inputs(family.bound, family.groups)
+    if random:
+        yield Inputs(
+            f"{random:,} larger ones at random", partial(random_groups, assignor, random, seed)
+        )
+
+
+def compare(
+    driver: Driver,
+    assignors: Iterable[str],
+    *,
+    inputs: Callable[[str], Iterable[Inputs]],
+    older: Driver | None = None,
+    solvers: Mapping[str, Solve] | None = None,
+    seed: int = 0,
+    findings: bool = False,
+    progress: Progress | None = None,
+) -> AssignorConformance:
+    """Asks Kafka's classes of the driver's version and groupcheck's functions (or the classes of an
+    `older` version) for the same assignments.
+
+    `findings`: the answers of Kafka's classes are also asked for what their assignor promises.
+    `solvers` stand in for groupcheck's functions.
+    """
+    mine = solvers or ours(driver.version)
+    tallies = []
+    for assignor in assignors:
+        tally = Tally(assignor, asked=Asked(assignor) if findings else None)
+        began = time.perf_counter()
+        for some in inputs(assignor):
+            before = tally.inputs
+            others = (
+                (answer_of(mine[assignor], group) for group in some.groups())
+                if older is None
+                else (answer for _, answer in answers(older, assignor, some.groups()))
+            )
+            for (group, answer), other in zip(answers(driver, assignor, some.groups()), others):
+                tally.count(group, answer, other)
+                if progress is not None and tally.inputs % EVERY == 0:
+                    progress(assignor, tally.inputs, tally.differing)
+            tally.bounds.append((some.bound, tally.inputs - before))
+        tally.seconds = time.perf_counter() - began
+        tallies.append(tally)
+    sides = (f"Kafka {driver.version}", "groupcheck" if older is None else f"Kafka {older.version}")
+    return AssignorConformance(sides, seed, tuple(tallies))

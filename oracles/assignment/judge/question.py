@@ -1,0 +1,165 @@
+"""What `groupcheck assign` is asked: a group, an assignment or an assignor, promises and
+constraints, read from JSON (docs/assignment.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from attrs import field, frozen
+
+from groupcheck.model.assignors import Group, Member, Partitions
+from groupcheck.model.assignors.group import NO_GENERATION
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.constraints import Constraint, constraint
+from groupcheck.oracles.assignment.reading import (
+    MOST_PARTITIONS,
+    AssignorName,
+    Generation,
+    Name,
+    PartitionSet,
+    PromiseName,
+    Size,
+    Weight,
+    name_shown,
+    structured,
+)
+from groupcheck.oracles.assignment.validity import Assigned
+
+MOST_MEMBERS = 10_000
+
+
+@frozen
+class Question:
+    """An assignment to be judged, and by what."""
+
+    group: Group
+    # The assignor of Kafka's whose promises are asked.
+    assignor: str | None
+    # What is proposed. None: the answer of the assignor is judged.
+    assigned: Assigned | None
+    # None: what the assignor promises.
+    promises: tuple[str, ...] | None = None
+    constraints: tuple[Constraint, ...] = ()
+    # Of the members whose weight is not 1.
+    weights: Mapping[str, Fraction] = field(factory=dict)
+    # What the file says about itself.
+    about: str = ""
+
+
+@frozen
+class GivenMember:
+    """A member in the file."""
+
+    subscribes: list[Name]
+    claims: PartitionSet = frozenset()
+    # Of the claims.
+    generation: Generation = NO_GENERATION
+    # The generation in the subscription itself, if it is another.
+    told: Generation | None = None
+    instance: Name | None = None
+    rack: Name | None = None
+    weight: Weight = Fraction(1)
+
+    def member(self, name: str) -> Member:
+        """As an assignor sees it."""
+        return Member(
+            name,
+            self.subscribes,
+            self.claims,
+            self.generation,
+            self.told,
+            self.instance,
+            self.rack,
+        )
+
+
+@frozen(kw_only=True)
+class Document:
+    """What a file says of an assignment and of a sequence alike."""
+
+    topics: dict[Name, Size]
+    # In the order in which the assignor's map gives them.
+    members: dict[Name, GivenMember]
+    # Topic -> for each partition the racks of its replicas.
+    racks: dict[Name, list[list[Name]]] = field(factory=dict)
+    assignor: AssignorName | None = None
+    promises: list[PromiseName] | None = None
+    about: str = ""
+
+    def group(self) -> Group:
+        """The group at the beginning. Raises `UserError` where the document contradicts itself, or
+        is too large.
+        """
+        for topic, racks in self.racks.items():
+            if topic not in self.topics:
+                raise UserError("there is no such topic", where=f"racks.{topic}")
+            if len(racks) > self.topics[topic]:
+                what = f"racks of {len(racks)} partitions, and there are {self.topics[topic]}"
+                raise UserError(what, where=f"racks.{topic}")
+        members = [given.member(name) for name, given in self.members.items()]
+        return within_bounds(Group(self.topics, members, self.racks), "topics", "members")
+
+    def names(self) -> tuple[str, ...] | None:
+        """The promises, each once."""
+        return None if self.promises is None else tuple(dict.fromkeys(self.promises))
+
+
+@frozen(kw_only=True)
+class OneAssignment(Document):
+    """A file that asks about one assignment."""
+
+    assignment: dict[Name, PartitionSet] | None = None
+    # Each is read when the group is known.
+    constraints: list[dict[Name, Any]] = field(factory=list)
+
+
+def question(value: Any) -> Question:
+    """From the JSON value of a file. Raises `UserError` that names the place."""
+    given = structured(value, OneAssignment)
+    group = given.group()
+    if given.assignor is None and given.assignment is None:
+        raise UserError(
+            "neither an assignment nor an assignor to judge",
+            do='give "assignment", "assignor" or both',
+        )
+    return Question(
+        group,
+        given.assignor,
+        None if given.assignment is None else assigned(given.assignment, group, "assignment"),
+        given.names(),
+        tuple(constraint(c, group, f"constraints[{k}]") for k, c in enumerate(given.constraints)),
+        weights(given.members),
+        given.about,
+    )
+
+
+def within_bounds(group: Group, topics: str, members: str) -> Group:
+    """The group. Raises `UserError` if it is too large, or has no members; `topics` and `members`
+    are the places in the file.
+    """
+    if not 0 < len(group.members) <= MOST_MEMBERS:
+        what = f"{len(group.members)} members are not from 1 to {MOST_MEMBERS}"
+        raise UserError(what, where=members)
+    total = sum(size for _, size in group.topics)
+    if total > MOST_PARTITIONS:
+        raise UserError(f"{total} partitions are more than {MOST_PARTITIONS}", where=topics)
+    return group
+
+
+def weights(members: Mapping[Name, GivenMember]) -> dict[str, Fraction]:
+    """The weights that are not 1."""
+    return {name: given.weight for name, given in members.items() if given.weight != 1}
+
+
+def assigned(given: Mapping[Name, PartitionSet], group: Group, where: str) -> Assigned:
+    """Member -> partitions; members that are left out get nothing."""
+    found: dict[str, Partitions] = {member.id: frozenset() for member in group.members}
+    for member, partitions in given.items():
+        if member not in found:
+            do = 'give it in "members", too'
+            raise UserError(f"unknown member {name_shown(member)}", where=where, do=do)
+        found[member] = partitions
+    return found

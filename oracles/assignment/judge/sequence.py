@@ -1,0 +1,285 @@
+"""A sequence of rebalances, read from JSON and judged round by round: who joins, leaves, subscribes
+anew, which topics grow (docs/assignment.md).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from attrs import evolve, field, frozen
+
+from groupcheck.model.assignors import Group, NoAssignment, Partitions
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.judge.judging import RIGHT, WRONG, Judged, judge, shown
+from groupcheck.oracles.assignment.judge.question import (
+    Document,
+    GivenMember,
+    Question,
+    assigned,
+    weights,
+    within_bounds,
+)
+from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES, answer
+from groupcheck.oracles.assignment.reading import (
+    Name,
+    PartitionSet,
+    Size,
+    name_shown,
+    structured,
+)
+from groupcheck.oracles.assignment.rounds import Step, follow
+from groupcheck.oracles.assignment.validity import Violation
+
+SCHEMA = "groupcheck.assign-sequence/1"
+MOST_WORK = 2_000_000  # members and partitions, added up over all changes
+MOST_ROUNDS = 20  # that a file gives of one change
+NAMED = 5  # members of the first step
+
+
+@frozen
+class GivenChange:
+    """A change in the file. It may be empty: a rebalance in which nothing changes."""
+
+    leaves: list[Name] = field(factory=list)
+    joins: dict[Name, GivenMember] = field(factory=dict)
+    # Member -> its new topics.
+    subscribes: dict[Name, list[Name]] = field(factory=dict)
+    # Topic -> its new number of partitions.
+    grows: dict[Name, Size] = field(factory=dict)
+    # What each round of the change gave.
+    assignments: list[dict[Name, PartitionSet]] | None = None
+
+
+@frozen(kw_only=True)
+class Changing(Document):
+    """A file that asks about a sequence."""
+
+    changes: list[GivenChange]
+
+
+@frozen
+class Sequence:
+    """A sequence to be judged, and by what. Under cooperation (KIP-429) rounds follow each other
+    until one is at rest.
+    """
+
+    # The assignor of Kafka's whose promises are asked.
+    assignor: str | None
+    # None: what the assignor promises.
+    promises: tuple[str, ...] | None
+    steps: tuple[Step, ...]
+    # What members claim before the first step.
+    owned: Mapping[str, Partitions]
+    # Of these claims.
+    generation: int
+    # Of the members whose weight is not 1.
+    weights: Mapping[str, Fraction] = field(factory=dict)
+    # What the file says about itself.
+    about: str = ""
+
+    @property
+    def cooperative(self) -> bool:
+        """Do members keep what they have while they join?"""
+        return self.assignor == "cooperative-sticky" or "handed over" in (self.promises or ())
+
+
+def sequence(value: Any) -> Sequence:
+    """From the JSON value of a file. Raises `UserError` that names the place."""
+    given = structured(value, Changing)
+    group, weighed = given.group(), weights(given.members)
+    if given.assignor is None and given.promises is None:
+        raise UserError(
+            "neither an assignor nor promises to judge by", do='give "assignor", "promises" or both'
+        )
+    if not given.changes:
+        raise UserError("no changes", where="changes", do='give [{"leaves": ["c1"]}]')
+    names = [member.id for member in group.members]
+    more = " ..." if len(names) > NAMED else ""
+    steps = [Step(f"at first {', '.join(names[:NAMED])}{more}", group)]
+    work = 0
+    for number, change in enumerate(given.changes):
+        where = f"changes[{number}]"
+        steps.append(_step(change, steps[-1].group, where))
+        if steps[-1].given is None and given.assignor is None:
+            do = 'give its "assignments", or an "assignor" for the whole'
+            raise UserError("nothing says who gets what", where=where, do=do)
+        weighed |= weights(change.joins)
+        work += len(steps[-1].group.members) + sum(size for _, size in steps[-1].group.topics)
+        if work > MOST_WORK:
+            what = f"members and partitions of all changes are more than {MOST_WORK:,}"
+            raise UserError(what, where="changes")
+    owned = {member.id: member.owned for member in group.members if member.owned}
+    if len(frozenset[Any]().union(*owned.values())) < sum(map(len, owned.values())):
+        what = "a partition is claimed twice; what went before a sequence is one assignment"
+        raise UserError(what, where="members")
+    return Sequence(
+        given.assignor,
+        given.names(),
+        # With claims the group is settled: its first rebalance is that of the first change.
+        tuple(steps[1:] if owned or given.assignor is None else steps),
+        owned,
+        max(0, *(member.generation for member in group.members)),
+        weighed,
+        given.about,
+    )
+
+
+def _step(change: GivenChange, group: Group, where: str) -> Step:
+    """The group after a change. Raises `UserError` where the change does not fit."""
+    words: list[str] = []
+    members = {member.id: member for member in group.members}
+
+    def there(name: str, key: str) -> str:
+        if name not in members:
+            raise UserError(f"unknown member {name_shown(name)}", where=f"{where}.{key}")
+        return name
+
+    for name in change.leaves:
+        del members[there(name, "leaves")]
+        words.append(f"{name} leaves")
+    for name, joining in change.joins.items():
+        if name in members or joining.claims:
+            why = (
+                "is a member already"
+                if name in members
+                else "claims something: what it owns follows from the sequence"
+            )
+            raise UserError(f"{name_shown(name)} {why}", where=f"{where}.joins")
+        members[name] = joining.member(name)
+        words.append(f"{name} joins")
+    for name, topics in change.subscribes.items():
+        members[name] = evolve(members[there(name, "subscribes")], topics=topics)
+        words.append(f"{name} subscribes to {', '.join(sorted(set(topics))) or 'nothing'}")
+    sizes = dict(group.topics)
+    for topic, size in change.grows.items():
+        if size <= sizes.get(topic, 0):
+            what = f"{size} is not more than the {sizes.get(topic, 0)} partitions before"
+            raise UserError(what, where=f"{where}.grows.{topic}")
+        sizes[topic] = size
+        words.append(f"{topic} grows to {size} partitions")
+    now = evolve(group, topics=sizes, members=members.values())
+    within_bounds(now, f"{where}.grows", where)
+    rounds = change.assignments
+    if rounds is not None and not 0 < len(rounds) <= MOST_ROUNDS:
+        what = f"{len(rounds)} rounds are not from 1 to {MOST_ROUNDS}"
+        raise UserError(what, where=f"{where}.assignments")
+    given = (assigned(one, now, f"{where}.assignments[{n}]") for n, one in enumerate(rounds or ()))
+    return Step(", ".join(words) or "nothing changes", now, tuple(given) or None)
+
+
+@frozen
+class JudgedChange:
+    """One change, and the verdict on it."""
+
+    words: str
+    # Each round is judged by itself.
+    rounds: tuple[Judged, ...]
+    at_rest: bool
+    # Partitions that another member has in the end.
+    moves: int
+    # The moves that a balanced assignment needs.
+    fewest: int
+
+    @property
+    def violations(self) -> tuple[tuple[str, Violation], ...]:
+        """Where (`c2 joins, round 1`) and how a promise is broken."""
+        found = [
+            (f"{self.words}, round {n}", v)
+            for n, one in enumerate(self.rounds, 1)
+            for v in one.violations
+        ]
+        if not self.at_rest and self.rounds[-1].assigned is not None:
+            rounds = f"{len(self.rounds)} round{'s' * (len(self.rounds) > 1)}"
+            found.append((self.words, Violation("at rest", f"not at rest after {rounds}")))
+        return tuple(found)
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON."""
+        kept = ("judged", "violations", "moves", "right", "origin", "notes")
+        rounds = []
+        for one in self.rounds:
+            claims = shown({m.id: m.owned for m in one.question.group.members})
+            document = one.document()
+            rounds.append({"claims": claims, **{key: document[key] for key in kept}})
+        return {
+            "words": self.words,
+            "at_rest": self.at_rest,
+            "moves": self.moves,
+            "fewest": self.fewest,
+            "rounds": rounds,
+        }
+
+
+@frozen
+class JudgedSequence:
+    """All changes, and the verdict on them."""
+
+    asked: Sequence
+    changes: tuple[JudgedChange, ...]
+    # Of wall clock.
+    seconds: float
+
+    @property
+    def violations(self) -> tuple[tuple[str, Violation], ...]:
+        """Of all changes, in order: where, and how a promise is broken."""
+        return tuple(found for change in self.changes for found in change.violations)
+
+    @property
+    def verdict(self) -> str:
+        """`right` or `wrong`."""
+        return WRONG if self.violations else RIGHT
+
+    @property
+    def promises(self) -> tuple[str, ...]:
+        """What was asked of some round."""
+        rounds = (one for change in self.changes for one in change.rounds)
+        return tuple(dict.fromkeys(name for one in rounds for name in one.promises))
+
+    def document(self) -> dict[str, Any]:
+        """All that `groupcheck assign --json` prints."""
+        return {
+            "schema": SCHEMA,
+            "verdict": self.verdict,
+            "about": self.asked.about,
+            "assignor": self.asked.assignor,
+            "promises": {name: PROMISES[name].statement for name in self.promises},
+            "violations": [
+                {"where": where, "promise": v.promise, "words": v.words}
+                for where, v in self.violations
+            ],
+            "moves": sum(change.moves for change in self.changes),
+            "fewest": sum(change.fewest for change in self.changes),
+            "changes": [change.document() for change in self.changes],
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def judge_sequence(asked: Sequence) -> JudgedSequence:
+    """Judges every round: what the file gives, or what the assignor answers. Ends if the assignor
+    throws.
+    """
+    began = time.perf_counter()
+
+    def given(group: Group) -> Any:
+        return answer(ASSIGNORS[str(asked.assignor)], group)
+
+    changes = []
+    for change in follow(
+        given,
+        asked.steps,
+        cooperative=asked.cooperative,
+        owned=asked.owned,
+        generation=asked.generation,
+    ):
+        rounds = []
+        for one in change.rounds:
+            got = None if isinstance(one.given, NoAssignment) else one.given
+            question = Question(one.group, asked.assignor, got, asked.promises, (), asked.weights)
+            rounds.append(judge(question))
+        changes.append(
+            JudgedChange(change.words, tuple(rounds), change.at_rest, change.moves, change.fewest)
+        )
+    return JudgedSequence(asked, tuple(changes), time.perf_counter() - began)

@@ -1,0 +1,1 @@
+"""`groupcheck assign --prove`: statements about assignors, proved with z3."""

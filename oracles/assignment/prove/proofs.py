@@ -1,0 +1,182 @@
+"""Proves statements about assignors with z3, shows that their premises are possible, and refutes
+their mutants.
+
+A statement is proved if z3 finds no numbers for which the premises hold and the claim does not. z3
+would say the same of premises that contradict each other, so a proof shows numbers for which they
+hold. A mutant is refuted if there are numbers for which the wrong formula breaks the claim; they
+are put into the formula again before they count.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict, frozen
+
+from groupcheck.model.engine import UserError
+
+if TYPE_CHECKING:
+    from groupcheck.oracles.assignment.prove.statement import Mutant, Statement
+
+SCHEMA = "groupcheck.prove/1"
+PATIENCE_MS = 20_000  # for one question to z3
+# Numbers up to these are tried first, so that an example is one that a person can follow.
+SMALL = (3, 9, None)
+INSTALL = "pip install 'groupcheck[assign]'"
+Progress = Callable[[str], None]
+Values = dict[str, int]
+
+
+@frozen
+class Refuted:
+    """What became of a mutant."""
+
+    words: str
+    # Numbers for which it is wrong. None: it was not refuted.
+    counterexample: Values | None
+
+
+@frozen
+class Proof:
+    """What became of a statement."""
+
+    subject: str
+    words: str
+    source: str
+    bound: str
+    # proved, refuted, or unknown (z3 gave up).
+    answer: str
+    # Wall clock of the proof alone, without premises and mutants.
+    seconds: float
+    # Numbers for which the premises hold. None: they may contradict each other, and the statement
+    # says nothing.
+    premises: Values | None
+    # Numbers for which a refuted statement does not hold.
+    counterexample: Values | None
+    mutants: tuple[Refuted, ...]
+
+    @property
+    def refuted(self) -> int:
+        """How many mutants were refuted."""
+        return sum(m.counterexample is not None for m in self.mutants)
+
+    @property
+    def stands(self) -> bool:
+        """It is proved, its premises are possible, and every mutant is refuted."""
+        possible = self.premises is not None
+        return self.answer == "proved" and possible and self.refuted == len(self.mutants)
+
+
+def prove_all(
+    progress: Progress | None = None, statements: Iterable[Statement] | None = None
+) -> tuple[Proof, ...]:
+    """The proof of every statement, in order. `progress` is called with a statement's words before
+    z3 is asked. Raises `UserError` if z3 is not installed.
+    """
+    if statements is None:
+        try:
+            from groupcheck.oracles.assignment.prove.statements import STATEMENTS
+        except ImportError as missing:
+            raise UserError(
+                f"proofs need {missing.name}, which is not installed", do=INSTALL
+            ) from None
+        statements = STATEMENTS
+    proofs = []
+    for statement in statements:
+        if progress is not None:
+            progress(f"{statement.subject}: {statement.words}")
+        proofs.append(prove(statement))
+    return tuple(proofs)
+
+
+def prove(statement: Statement) -> Proof:
+    """Proves one statement, shows that its premises are possible, and refutes its mutants."""
+    began = time.perf_counter()
+    answer, counterexample = _answer(statement)
+    seconds = time.perf_counter() - began
+    mutants = tuple(
+        Refuted(m.words, _example(statement, _against(statement, m))) for m in statement.mutants
+    )
+    return Proof(
+        statement.subject,
+        statement.words,
+        statement.source,
+        statement.bound,
+        answer,
+        seconds,
+        _example(statement, _terms(statement)[0]),
+        counterexample,
+        mutants,
+    )
+
+
+def document(proofs: Iterable[Proof]) -> dict[str, Any]:
+    """All that `groupcheck assign --prove --json` prints; `seconds` apart, the same every time."""
+    every = tuple(proofs)
+    shown = [{**asdict(p), "seconds": round(p.seconds, 3), "stands": p.stands} for p in every]
+    return {
+        "schema": SCHEMA,
+        "verdict": "proved" if all(p.stands for p in every) else "not proved",
+        "statements": shown,
+    }
+
+
+def exit_code(proofs: Iterable[Proof]) -> int:
+    """0 if all stand, else 1."""
+    return 0 if all(proof.stands for proof in proofs) else 1
+
+
+def _terms(statement: Statement, mutant: Mutant | None = None) -> tuple[list[Any], Any]:
+    """The premises and the claim."""
+    import z3
+
+    from groupcheck.oracles.assignment.prove.statement import PARTS
+
+    variables = {name: z3.Int(name) for name in statement.variables.split()}
+    parts = {**PARTS, mutant.part: mutant.instead} if mutant else PARTS
+    return statement.premises(variables, parts), statement.claim(variables, parts)
+
+
+def _against(statement: Statement, mutant: Mutant | None = None) -> list[Any]:
+    """The premises hold and the claim does not."""
+    import z3
+
+    premises, claim = _terms(statement, mutant)
+    return [*premises, z3.Not(claim)]
+
+
+def _solver(terms: Iterable[Any]) -> Any:
+    import z3
+
+    solver = z3.Solver()
+    solver.set("timeout", PATIENCE_MS)
+    solver.add(*terms)
+    return solver
+
+
+def _answer(statement: Statement) -> tuple[str, Values | None]:
+    terms = _against(statement)
+    found = str(_solver(terms).check())
+    if found == "sat":
+        return "refuted", _example(statement, terms)
+    return ("proved" if found == "unsat" else "unknown"), None
+
+
+def _example(statement: Statement, terms: list[Any]) -> Values | None:
+    """Numbers for which all the terms hold, small ones if possible."""
+    import z3
+
+    variables = {name: z3.Int(name) for name in statement.variables.split()}
+    for most in SMALL:
+        small = (z3.And(-most <= v, v <= most) for v in variables.values()) if most else ()
+        solver = _solver([*terms, *small])
+        if str(solver.check()) == "sat":
+            model = solver.model()
+            if all(z3.is_true(model.eval(term, model_completion=True)) for term in terms):
+                return {
+                    name: model.eval(v, model_completion=True).as_long()
+                    for name, v in variables.items()
+                }
+    return None

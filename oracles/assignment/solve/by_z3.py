@@ -1,0 +1,141 @@
+"""z3 on a program: an assignment that keeps promises and constraints, or why there is none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+from attrs import frozen
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.constraints import Constraint
+from groupcheck.oracles.assignment.promises import Case
+from groupcheck.oracles.assignment.solve.program import Program, Row
+from groupcheck.oracles.assignment.validity import Assigned
+
+SECONDS = 10.0  # for all that z3 is asked about one question
+MOST_ENTRIES = 100_000  # of the program
+FEWER = "fewer moves may do"
+
+
+@frozen
+class Right:
+    """An assignment that keeps all promises and constraints."""
+
+    # None: none is known.
+    assigned: Assigned | None
+    # Where it comes from, or why none is known.
+    origin: str
+    # Promises and constraints that exclude each other. Empty, unless it is known that there is no
+    # such assignment.
+    core: tuple[str, ...] = ()
+
+
+def by_z3(
+    case: Case,
+    names: tuple[str, ...],
+    constraints: Sequence[Constraint],
+    seconds: float = SECONDS,
+) -> Right:
+    """z3's answer, with few moves. A core is minimal: without any one of it there would be an
+    assignment. Raises `UserError` if z3 is not installed.
+    """
+    z3 = needed()
+    program = Program(case, names, constraints, explain=True)
+    many = (
+        f"{len(case.group.members)} members with {program.every:,} partitions are too many for z3"
+    )
+    too_many = Right(None, f"none of those tried is right, and {many}")
+    if program.size > MOST_ENTRIES:
+        return too_many
+    program.state()
+    if sum(len(row.total) for row in program.rows) > MOST_ENTRIES:
+        return too_many
+    stated = _Stated(z3, program, time.monotonic() + seconds)
+    answer = stated.check(list(stated.literals))
+    if answer == "unknown":
+        return Right(
+            None, f"neither HiGHS nor z3 in {seconds:g} s has decided whether there is one"
+        )
+    if answer == "unsat":
+        return Right(None, "there is none", stated.core())
+    assigned, proved = stated.with_fewest_moves()
+    return Right(assigned, f"found by z3, {'with the fewest moves' if proved else FEWER}")
+
+
+def needed() -> Any:
+    """The module z3. Raises `UserError` if it is not installed."""
+    try:
+        import z3
+    except ImportError:
+        raise UserError(
+            "constraints are solved with z3, which is not installed",
+            do="pip install 'groupcheck[assign]'",
+        ) from None
+    return z3
+
+
+class _Stated:
+    """A program as z3 has it. Each promise and constraint can be taken back by its literal."""
+
+    def __init__(self, z3: Any, program: Program, until: float) -> None:
+        self.z3, self.program, self.until = z3, program, until
+        self.x = [z3.Int(f"x{column}") for column in range(len(program.most))]
+        self.solver = z3.SolverFor("QF_LIA")
+        # Literal -> the words of what it stands for.
+        self.literals: dict[Any, str] = {}
+        literal_of: dict[str, Any] = {}
+        for x, most in zip(self.x, program.most):
+            self.solver.add(x >= 0, x <= most)
+        for row in program.rows:
+            if row.words not in literal_of and row.words:
+                literal_of[row.words] = z3.Bool(f"literal {len(literal_of)}")
+                self.literals[literal_of[row.words]] = row.words
+            holds = self._row(row)
+            self.solver.add(z3.Implies(literal_of[row.words], holds) if row.words else holds)
+
+    def _row(self, row: Row) -> Any:
+        total = self.z3.Sum([factor * self.x[column] for column, factor in row.total.items()])
+        bounds = []
+        if row.least > -inf:
+            bounds.append(total >= int(row.least))
+        if row.most < inf:
+            bounds.append(total <= int(row.most))
+        return self.z3.And(bounds)
+
+    def check(self, literals: Sequence[Any]) -> str:
+        """`sat`, `unsat` or `unknown`."""
+        left = int(1000 * (self.until - time.monotonic()))
+        if left <= 0:
+            return "unknown"
+        self.solver.set("timeout", left)
+        return str(self.solver.check(*literals))
+
+    def core(self) -> tuple[str, ...]:
+        """The words of what excludes each other. Each literal in turn is left out if the others
+        still exclude each other.
+        """
+        found = set(self.solver.unsat_core())
+        core = [literal for literal in self.literals if literal in found]
+        for literal in list(core):
+            rest = [other for other in core if other is not literal]
+            if self.check(rest) == "unsat":
+                core = rest
+        return tuple(self.literals[literal] for literal in core)
+
+    def with_fewest_moves(self) -> tuple[Assigned, bool]:
+        """The solution of the last check, made better as long as one is found that keeps more; and
+        whether it is proved that none is left.
+        """
+        kept = list(self.program.kept.values())
+        while True:
+            model = self.solver.model()
+            x = [model.eval(one, model_completion=True).as_long() for one in self.x]
+            self.solver.add(
+                self.z3.Sum([self.x[column] for column in kept]) > sum(x[c] for c in kept)
+            )
+            answer = self.check(list(self.literals))
+            if answer != "sat":
+                return self.program.assigned(x), answer == "unsat"
