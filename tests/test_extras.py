@@ -14,9 +14,8 @@ import pytest
 
 from groupcheck.model.assignors import Group, Member
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment import optimum
+from groupcheck.oracles.assignment import optimum, solvers
 from groupcheck.oracles.assignment.against import searches
-from groupcheck.oracles.assignment.solve import by_z3
 from groupcheck.oracles.record.clients import CLIENTS
 from groupcheck.oracles.show import parquet
 from groupcheck.oracles.spark import session
@@ -65,7 +64,7 @@ def sweeps(path: Path) -> None:
     [
         ("hypothesis", lambda _: searches.installed("here")),
         ("scipy", lambda _: optimum.optimum(CLAIMED)),
-        ("z3", lambda _: by_z3.needed()),
+        ("z3", lambda _: solvers.solver("z3", "it is done")),
         ("pyspark", lambda _: session.needed()),
         ("pyarrow", lambda _: parquet.needed("--parquet")),
         ("pyarrow", lambda f: command.run(f / "s.toml", None, None, False, 1, False)),

@@ -25,8 +25,11 @@ def balanced_in_topics(group: Group, assigned: Assigned) -> Iterator[Violation]:
             if topic in m.topics
         }
         for most, least in _apart(sizes):
-            words = f"of {topic}, {most} has {sizes[most]} and {least} has {sizes[least]}"
-            yield Violation("balanced in topics", words, ((most, None), (least, None)))
+            yield Violation(
+                "balanced in topics",
+                f"of {topic}, {most} has {sizes[most]} and {least} has {sizes[least]}",
+                ((most, None), (least, None)),
+            )
 
 
 def level(group: Group, assigned: Assigned) -> Iterator[Violation]:
@@ -35,8 +38,11 @@ def level(group: Group, assigned: Assigned) -> Iterator[Violation]:
     """
     sizes = _sizes(group, assigned)
     for most, least in _apart(sizes):
-        words = f"{most} has {sizes[most]} partitions and {least} has {sizes[least]}"
-        yield Violation("level", words, ((most, None), (least, None)))
+        yield Violation(
+            "level",
+            f"{most} has {sizes[most]} partitions and {least} has {sizes[least]}",
+            ((most, None), (least, None)),
+        )
 
 
 def _apart(sizes: dict[str, int]) -> Iterator[tuple[str, str]]:

@@ -39,11 +39,9 @@ class Stays:
     member: Name
 
     def words(self) -> str:
-        """The constraint as a sentence."""
         return f"{_stay(self.partitions)} on {self.member}"
 
     def broken(self, group: Group, assigned: Assigned) -> Iterator[str]:
-        """What does not hold, in words."""
         for partition in self.partitions:
             if partition not in assigned.get(self.member, ()):
                 yield f"{named(partition)} is {_whose(partition, assigned)}"
@@ -57,11 +55,9 @@ class Never:
     member: Name
 
     def words(self) -> str:
-        """The constraint as a sentence."""
         return f"{_stay(self.partitions)} off {self.member}"
 
     def broken(self, group: Group, assigned: Assigned) -> Iterator[str]:
-        """What does not hold, in words."""
         for partition in self.partitions:
             if partition in assigned.get(self.member, ()):
                 yield f"{self.member} has {named(partition)}"
@@ -74,11 +70,9 @@ class Together:
     partitions: list[PartitionName]
 
     def words(self) -> str:
-        """The constraint as a sentence."""
         return f"{_all(self.partitions)} stay together"
 
     def broken(self, group: Group, assigned: Assigned) -> Iterator[str]:
-        """What does not hold, in words."""
         if len({_whose(partition, assigned) for partition in self.partitions}) > 1:
             yield _owners(self.partitions, assigned)
 
@@ -90,11 +84,9 @@ class Apart:
     partitions: list[PartitionName]
 
     def words(self) -> str:
-        """The constraint as a sentence."""
         return f"{_all(self.partitions)} stay apart"
 
     def broken(self, group: Group, assigned: Assigned) -> Iterator[str]:
-        """What does not hold, in words."""
         owners = [_whose(partition, assigned) for partition in self.partitions]
         given = [owner for owner in owners if owner != NOBODYS]
         if len(set(given)) < len(given):
@@ -112,18 +104,15 @@ class Capacity:
     member: Name | None = None
 
     def words(self) -> str:
-        """The constraint as a sentence."""
         each = ", ".join(f"{float(weight):g} for each of {t}" for t, weight in self.weights.items())
         return f"{self.member or 'each member'} bears at most {float(self.most):g} ({each})"
 
     def whole(self, group: Group) -> tuple[dict[str, int], int, int]:
-        """Weights and bound as whole numbers, and by what they were multiplied."""
         scale = lcm(self.most.denominator, *(w.denominator for w in self.weights.values()))
         weights = {topic: int(weight * scale) for topic, weight in self.weights.items()}
         return weights, int(self.most * scale), scale
 
     def broken(self, group: Group, assigned: Assigned) -> Iterator[str]:
-        """What does not hold, in words."""
         return _overloaded(self, group, assigned)
 
 
@@ -138,17 +127,14 @@ class AtMost:
     member: Name | None = None
 
     def words(self) -> str:
-        """The constraint as a sentence."""
         many = f"{self.most} partition{'s' * (self.most != 1)}"
         of = f" of {self.topic}" if self.topic else ""
         return f"{self.member or 'each member'} has at most {many}{of}"
 
     def whole(self, group: Group) -> tuple[dict[str, int], int, int]:
-        """Weights and bound as of a `Capacity`."""
         return {t: 1 for t, _ in group.topics if self.topic in (None, t)}, self.most, 1
 
     def broken(self, group: Group, assigned: Assigned) -> Iterator[str]:
-        """What does not hold, in words."""
         return _overloaded(self, group, assigned)
 
 
@@ -163,14 +149,12 @@ class RacksAtMost:
     topic: Name | None = None
 
     def words(self) -> str:
-        """The constraint as a sentence."""
         return (
             f"the owners of {self.topic or 'all partitions'} are in at most {self.most}"
             f" rack{'s' * (self.most != 1)}"
         )
 
     def broken(self, group: Group, assigned: Assigned) -> Iterator[str]:
-        """What does not hold, in words."""
         racks = {
             m.rack or NO_RACK
             for m in group.members
@@ -181,8 +165,10 @@ class RacksAtMost:
 
 
 Constraint = Stays | Never | Together | Apart | AtMost | Capacity | RacksAtMost
+"""`words()` is the constraint as a sentence, `broken()` says in words what does not hold."""
 
 Load = AtMost | Capacity
+"""`whole()`: weights of topics and the bound as whole numbers, and by what they were multiplied."""
 
 KINDS: Mapping[str, type[Constraint]] = {
     "stays": Stays,

@@ -15,14 +15,13 @@ import heapq
 from collections import defaultdict
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
 
 from attrs import frozen
 
 from groupcheck.model.assignors import Assignment, Group, Partition
 from groupcheck.model.assignors.group import subscribed_sizes
-from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.handover import claimants
+from groupcheck.oracles.assignment.solvers import solver
 
 Price = int | Fraction
 Weights = Mapping[str, Fraction]
@@ -290,7 +289,10 @@ class _Program:
     def _solve(
         self, kept: list[tuple[int, str]], dealt: list[tuple[int, str]]
     ) -> tuple[list[int], list[float]]:
-        linprog, sparse = _scipy()
+        sparse, optimize = (
+            solver(module, "the fewest moves are computed")
+            for module in ("scipy.sparse", "scipy.optimize")
+        )
         both = kept + dealt
         spare = [m for m, (least, most) in self.room.items() if most > least]
         rows = [c for c, _ in both] + [self.row[m] for _, m in both] + [self.row[m] for m in spare]
@@ -300,7 +302,7 @@ class _Program:
         most = (
             [self.own[c][m] for c, m in kept] + [self.sizes[c] for c, _ in dealt] + [1] * len(spare)
         )
-        answer = linprog(
+        answer = optimize.linprog(
             [-1.0] * len(kept) + [0.0] * (len(dealt) + len(spare)),
             A_eq=sparse.csr_array((values, (rows, columns)), shape=shape),
             b_eq=[*self.sizes, *(least for least, _ in self.room.values())],
@@ -321,15 +323,3 @@ def _counted(columns: list[tuple[int, str]], values: list[int]) -> Flow:
         if count:
             flow[c][member] = count
     return flow
-
-
-def _scipy() -> tuple[Any, Any]:
-    try:
-        from scipy import sparse
-        from scipy.optimize import linprog
-    except ImportError:
-        raise UserError(
-            "the fewest moves are computed with scipy, which is not installed",
-            do="pip install 'groupcheck[assign]'",
-        ) from None
-    return linprog, sparse

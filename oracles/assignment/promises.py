@@ -174,8 +174,11 @@ def _ranges(case: Case) -> Iterator[Violation]:
             )
             if has != due:
                 places = tuple((member.id, (topic, number)) for number in has if number not in due)
-                words = f"of {topic}, {member.id} has {_numbers(has)}; its range is {_numbers(due)}"
-                yield Violation("ranges", words, places)
+                yield Violation(
+                    "ranges",
+                    f"of {topic}, {member.id} has {_numbers(has)}; its range is {_numbers(due)}",
+                    places,
+                )
 
 
 def ranges_count(group: Group) -> bool:
@@ -205,9 +208,11 @@ def _pointer(case: Case) -> Iterator[Violation]:
         if has != due:
             first = next(m.id for m in members if topic in m.topics)
             back = number == 0 and has == first
-            why = f"the pointer is set back at {topic}" if back else "the pointer leaps"
-            words = f"{why}: {named(partition)} goes to {has}, and it is {due}'s turn"
-            yield Violation("pointer", words, ((has, partition),))
+            yield Violation(
+                "pointer",
+                f"{f'the pointer is set back at {topic}' if back else 'the pointer leaps'}: {named(partition)} goes to {has}, and it is {due}'s turn",
+                ((has, partition),),
+            )
         at = (place[has] + 1) % len(members)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from fractions import Fraction
 from functools import partial
@@ -68,8 +68,9 @@ def read_json(path: Path) -> Any:
         with stdin if str(path) == "-" else located(path).open("rb") as file:
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise UserError(f"cannot be read: {why}", where=where) from None
+        raise UserError(
+            f"cannot be read: {getattr(error, 'strerror', None) or error}", where=where
+        ) from None
     if len(data) > LARGEST:
         raise UserError(f"more than {LARGEST >> 20} MiB", where=where)
     try:
@@ -169,8 +170,10 @@ def _partition(value: Any, _: Any) -> Partition:
     if not topic or not digits or int(number) > MOST_NUMBER:
         raise UserError(f"{name_shown(value)} is no partition", do="write it as orders-0")
     if topic.endswith("-"):
-        do = f'if the topic is called so: {{"{topic}": [{number}]}}'
-        raise UserError(f"{name_shown(value)} has a negative number", do=do)
+        raise UserError(
+            f"{name_shown(value)} has a negative number",
+            do=f'if the topic is called so: {{"{topic}": [{number}]}}',
+        )
     return topic, int(number)
 
 
@@ -178,7 +181,7 @@ def _partitions(value: Any, _: Any) -> Partitions:
     """Partitions from ["orders-0", "orders-1"] or {"orders": [0, 1]}; each at most once."""
     if isinstance(value, dict):
         numbers = CONVERTER.structure(value, dict[Name, list[Number]])
-        given = [(topic, number) for topic in numbers for number in numbers[topic]]
+        given: Iterable[Partition] = ((t, n) for t, of_topic in numbers.items() for n in of_topic)
     else:
         given = CONVERTER.structure(value, list[PartitionName])
     seen: set[Partition] = set()

@@ -84,15 +84,16 @@ def follow(
     steps: Iterable[Step],
     *,
     cooperative: bool,
-    owned: Mapping[str, Partitions] | None = None,
-    generation: int = 0,
+    before: Group | None = None,
 ) -> Iterator[Change]:
     """Every step with its rounds; ends if the assignor throws.
 
-    Claims in `steps` are not read: they follow from what was given before. Before the first step
-    members own `owned`, of `generation`.
+    Claims in `steps` are not read: they follow from what was given before, and at first from the
+    claims of the group `before`.
     """
-    owned = dict(owned or {})
+    settled = before.members if before else ()
+    owned: dict[str, Partitions] = {m.id: m.owned for m in settled if m.owned}
+    generation = max((0, *(m.generation for m in settled)))
     for step in steps:
         rounds: list[Round] = []
         at_rest = False

@@ -55,14 +55,23 @@ def valid(group: Group, assigned: Assigned) -> Iterator[Violation]:
                     if topic in topics
                     else f"there is no topic {topic}"
                 )
-                words = f"{member} gets {named(partition)}, which does not exist ({there})"
-                yield Violation("valid", words, here)
+                yield Violation(
+                    "valid",
+                    f"{member} gets {named(partition)}, which does not exist ({there})",
+                    here,
+                )
             elif topic not in subscribed[member]:
-                words = f"{member} gets {named(partition)}, but does not subscribe to {topic}"
-                yield Violation("valid", words, here)
+                yield Violation(
+                    "valid",
+                    f"{member} gets {named(partition)}, but does not subscribe to {topic}",
+                    here,
+                )
             if partition in owner:
-                words = f"{named(partition)} is given to both {owner[partition]} and {member}"
-                yield Violation("valid", words, ((owner[partition], partition), *here))
+                yield Violation(
+                    "valid",
+                    f"{named(partition)} is given to both {owner[partition]} and {member}",
+                    ((owner[partition], partition), *here),
+                )
             owner[partition] = member
 
 

@@ -182,8 +182,9 @@ def _another(answers: Answers, group: Group) -> Iterator[Violation]:
     first, again = answers.of(group), answers.again(group)
     if answer_shown(first) != answer_shown(again):
         traceback = again.traceback if isinstance(again, NoAssignment) else ""
-        words = f"asked again it answers {answer_shown(again)}"
-        yield Violation("the same again", words, traceback=traceback)
+        yield Violation(
+            "the same again", f"asked again it answers {answer_shown(again)}", traceback=traceback
+        )
 
 
 def answer_of(

@@ -37,8 +37,11 @@ def run(
     Raises `UserError` for what cannot be asked.
     """
     if examples is not None and not 1 <= examples <= MOST:
-        what = f"{examples:,} is not from 1 to {MOST:,}"
-        raise UserError(what, where="--examples", do="name a number of groups in this range")
+        raise UserError(
+            f"{examples:,} is not from 1 to {MOST:,}",
+            where="--examples",
+            do="name a number of groups in this range",
+        )
     shown = progress if sys.stderr.isatty() else None
     result = findings(library_of(name, like, kafka), examples or EXAMPLES, shown)
     if as_json:
@@ -57,11 +60,17 @@ def library_of(name: str, like: str | None = None, kafka: str | None = None) -> 
     if like is not None and like not in ASSIGNORS:
         raise one_of("assignor of Kafka's", like, ASSIGNORS)
     if like is not None and not own:
-        what = "only an assignor of your own needs it: those of a library have names"
-        raise UserError(what, where="--like", do="leave it out")
+        raise UserError(
+            "only an assignor of your own needs it: those of a library have names",
+            where="--like",
+            do="leave it out",
+        )
     if kafka is not None and name != "apache":
-        do = "leave it out, or ask --against apache"
-        raise UserError("only --against apache asks Kafka's classes", where="--kafka", do=do)
+        raise UserError(
+            "only --against apache asks Kafka's classes",
+            where="--kafka",
+            do="leave it out, or ask --against apache",
+        )
     if name.startswith(PROGRAM):
         from groupcheck.oracles.assignment.against.libraries import programs
 
@@ -85,9 +94,11 @@ def _installed(name: str) -> Library:
     try:
         return aiokafka.library() if name == "aiokafka" else kafka_python.library()
     except ImportError as missing:
-        what = f"{name} is not installed or too old: {missing}"
-        do = f"pip install --upgrade {name}"
-        raise UserError(what, where="--against", do=do) from None
+        raise UserError(
+            f"{name} is not installed or too old: {missing}",
+            where="--against",
+            do=f"pip install --upgrade {name}",
+        ) from None
 
 
 def told(result: Against) -> Iterator[str]:

@@ -94,12 +94,14 @@ def _partitions(member: str, given: Any) -> Partitions:
             if (topic, number) in seen:
                 raise NoAssignment("WrongAnswer", f"{member} is given {topic}-{number} twice")
             if len(seen) == MOST_GIVEN:
-                why = f"{member} is given more than {MOST_GIVEN:,} partitions"
-                raise NoAssignment("WrongAnswer", why)
+                raise NoAssignment(
+                    "WrongAnswer", f"{member} is given more than {MOST_GIVEN:,} partitions"
+                )
             seen.add((topic, number))
     except (TypeError, ValueError):
-        why = f"what {member} gets is no list of partitions: {given!r:.80}"
-        raise NoAssignment("WrongAnswer", why) from None
+        raise NoAssignment(
+            "WrongAnswer", f"what {member} gets is no list of partitions: {given!r:.80}"
+        ) from None
     return frozenset(seen)
 
 

@@ -85,14 +85,20 @@ def _fit(others: dict[str, Any], assignors: Sequence[str], members: int | None) 
     """Raises `UserError` for an option that the comparison of assignors does not have."""
     for name in NOT_HERE:
         if others.get(name):
-            what = "the comparison of assignors does not have this option"
-            raise UserError(what, where=NOT_HERE[name], do="leave it out")
+            raise UserError(
+                "the comparison of assignors does not have this option",
+                where=NOT_HERE[name],
+                do="leave it out",
+            )
     for name in assignors:
         if name not in ASSIGNORS:
             raise one_of("assignor of Kafka's", name, ASSIGNORS)
     if members is not None and not 1 <= members <= MEMBERS:
-        what = f"all inputs of {members} members are too many"
-        raise UserError(what, where="--members", do=f"take 1 to {MEMBERS}")
+        raise UserError(
+            f"all inputs of {members} members are too many",
+            where="--members",
+            do=f"take 1 to {MEMBERS}",
+        )
 
 
 @contextmanager

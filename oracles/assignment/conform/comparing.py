@@ -33,14 +33,8 @@ def ours(kafka: str) -> Mapping[str, Solve]:
     return {**ASSIGNORS, "uniform": partial(uniform, gives_up_the_extra=kafka != "4.0.0")}
 
 
-@frozen
-class Inputs:
-    """What is asked."""
-
-    # Which groups, in words.
-    bound: str
-    # Makes the groups anew at each call.
-    groups: Callable[[], Iterator[Group]]
+Inputs = tuple[str, Callable[[], Iterator[Group]]]
+"""Which groups, in words, and what makes them anew at each call."""
 
 
 @frozen
@@ -203,11 +197,10 @@ def answers(
 def all_inputs(assignor: str, members: int, random: int, seed: int) -> Iterator[Inputs]:
     """The families of an assignor, and last the random inputs."""
     for family in families(assignor, members):
-        yield Inputs(family.bound, family.groups)
+        yield family.bound, family.groups
     if random:
-        yield Inputs(
-            f"{random:,} larger ones at random", partial(random_groups, assignor, random, seed)
-        )
+        words = f"{random:,} larger ones at random"
+        yield words, partial(random_groups, assignor, random, seed)
 
 
 def compare(
@@ -232,18 +225,18 @@ def compare(
     for assignor in assignors:
         tally = Tally(assignor, asked=Asked(assignor) if findings else None)
         began = time.perf_counter()
-        for some in inputs(assignor):
+        for bound, groups in inputs(assignor):
             before = tally.inputs
             others = (
-                (answer_of(mine[assignor], group) for group in some.groups())
+                (answer_of(mine[assignor], group) for group in groups())
                 if older is None
-                else (answer for _, answer in answers(older, assignor, some.groups()))
+                else (answer for _, answer in answers(older, assignor, groups()))
             )
-            for (group, answer), other in zip(answers(driver, assignor, some.groups()), others):
+            for (group, answer), other in zip(answers(driver, assignor, groups()), others):
                 tally.count(group, answer, other)
                 if progress is not None and tally.inputs % EVERY == 0:
                     progress(assignor, tally.inputs, tally.differing)
-            tally.bounds.append((some.bound, tally.inputs - before))
+            tally.bounds.append((bound, tally.inputs - before))
         tally.seconds = time.perf_counter() - began
         tallies.append(tally)
     sides = (f"Kafka {driver.version}", "groupcheck" if older is None else f"Kafka {older.version}")

@@ -18,7 +18,7 @@ def judged_suite(judged: Judged | JudgedSequence) -> Suite:
     if isinstance(judged, JudgedSequence):
         broken = [(v.promise, f"{where}: {v.words}") for where, v in judged.violations]
         rounds = [one for change in judged.changes for one in change.rounds]
-        title = judged.asked.about or "sequence"
+        title = judged.question.about or "sequence"
     else:
         broken = [(v.promise, v.words) for v in judged.violations]
         rounds, title = [judged], judged.question.about or "assignment"

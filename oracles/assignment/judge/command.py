@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
-from groupcheck.oracles.assignment.judge import sequence_view, view
 from groupcheck.oracles.assignment.judge.cases import judged_suite
 from groupcheck.oracles.assignment.judge.judging import RIGHT, Judged, judge
 from groupcheck.oracles.assignment.judge.question import question
 from groupcheck.oracles.assignment.judge.sequence import JudgedSequence, judge_sequence, sequence
+from groupcheck.oracles.assignment.judge.view import view
 from groupcheck.oracles.assignment.printing import answered
 from groupcheck.oracles.assignment.reading import read_json
 from groupcheck.oracles.show.files import written
@@ -23,13 +22,17 @@ def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None)
     judged: Judged | JudgedSequence
     if isinstance(value, dict) and "changes" in value:
         judged = judge_sequence(sequence(value))
-        seen = partial(sequence_view.view, judged)
     else:
         judged = judge(question(value))
-        seen = partial(view.view, judged)
     if html is not None:
         from groupcheck.oracles.assignment.judge.page import page
 
         written(html, page(judged))
-    answered(judged.document, seen, lambda: judged_suite(judged), as_json=as_json, junit=junit)
+    answered(
+        judged.document,
+        lambda: view(judged),
+        lambda: judged_suite(judged),
+        as_json=as_json,
+        junit=junit,
+    )
     return 0 if judged.verdict == RIGHT else 1

@@ -14,9 +14,9 @@ from attrs import frozen
 
 from groupcheck.model.assignors import Partition
 from groupcheck.oracles.assignment.handover import claimants
-from groupcheck.oracles.assignment.judge import sequence_view, view
 from groupcheck.oracles.assignment.judge.judging import WRONG, Judged
 from groupcheck.oracles.assignment.judge.sequence import JudgedSequence
+from groupcheck.oracles.assignment.judge.view import facts, title
 from groupcheck.oracles.assignment.validity import Assigned, Place, named
 from groupcheck.oracles.show.pages import render
 
@@ -26,25 +26,14 @@ ROUNDS_SHOWN = 60
 WORDS_SHOWN = 100
 
 
-@frozen
-class Cell:
-    """One member and one partition."""
+Cell = tuple[str, str]
+"""One member and one partition: kind and words. The kind is empty, has, kept (it claimed the
+partition), moved (another one claimed it), left (it claimed the partition and has it no longer), or
+wrong.
+"""
 
-    # empty, has, kept (it claimed the partition), moved (another one claimed it), left (it claimed
-    # the partition and has it no longer), wrong.
-    kind: str
-    words: str
-
-
-@frozen
-class Row:
-    """One member."""
-
-    member: str
-    # How many partitions it has.
-    size: int
-    marked: bool
-    cells: tuple[Cell, ...]
+Row = tuple[str, bool, list[Cell], int]
+"""One member: its name, whether it is marked, its cells, and how many partitions it has."""
 
 
 @frozen
@@ -56,7 +45,7 @@ class Board:
     topics: tuple[tuple[str, int], ...]
     # For each column the partition's number, and whether the column itself is marked.
     columns: tuple[tuple[int, bool], ...]
-    rows: tuple[Row, ...]
+    rows: list[Row]
     # What is not drawn; empty if everything is.
     left_out: str
 
@@ -72,17 +61,16 @@ class Section:
 
 def page(judged: Judged | JudgedSequence) -> str:
     """The whole page."""
+    core: tuple[str, ...] = ()
     if isinstance(judged, Judged):
-        about, told, core = view.title(judged), view.facts(judged), judged.right.core
-        sections = [_section("", judged)]
+        core, sections = judged.right.core, [_section("", judged)]
     else:
-        about, told, core = sequence_view.title(judged), sequence_view.facts(judged), ()
         sections = _sections(judged)
     return render(
         "assign.html",
         verdict=judged.verdict,
-        title=about,
-        facts=list(told),
+        title=title(judged),
+        facts=list(facts(judged)),
         core=core,
         sections=sections,
     )
@@ -91,9 +79,11 @@ def page(judged: Judged | JudgedSequence) -> str:
 def _sections(judged: JudgedSequence) -> list[Section]:
     rounds = [
         (
-            f"{change.words}, round {n}" if len(change.rounds) > 1 else change.words,
+            f"{change.happened.words}, round {n}"
+            if len(change.rounds) > 1
+            else change.happened.words,
             one,
-            not change.at_rest and one is change.rounds[-1],
+            not change.happened.at_rest and one is change.rounds[-1],
         )
         for change in judged.changes
         for n, one in enumerate(change.rounds, 1)
@@ -159,27 +149,21 @@ def _board(
     def cell(member: str, partition: Partition) -> Cell:
         had = claimed.get(partition)
         if partition not in assigned.get(member, ()):
-            left = had == member
-            return Cell("left", f"{member} had {named(partition)}") if left else Cell("empty", "")
+            return ("left", f"{member} had {named(partition)}") if had == member else ("empty", "")
         from_another = f", from {had}" if had not in (None, member) else ""
-        words = f"{named(partition)} to {member}{from_another}"
-        if (member, partition) in marked:
-            return Cell("wrong", words)
-        return Cell("has" if had is None else "kept" if had == member else "moved", words)
-
-    rows = (
-        Row(
-            member,
-            len(assigned.get(member, ())),
-            (member, None) in marked,
-            tuple(cell(member, p) for p in partitions),
+        kind = "has" if had is None else "kept" if had == member else "moved"
+        return (
+            "wrong" if (member, partition) in marked else kind,
+            f"{named(partition)} to {member}{from_another}",
         )
-        for member in members
-    )
+
     return Board(
         name,
         tuple((topic, len(list(of))) for topic, of in groupby(partitions, key=lambda p: p[0])),
         tuple((p[1], (None, p) in marked) for p in partitions),
-        tuple(rows),
+        [
+            (m, (m, None) in marked, [cell(m, p) for p in partitions], len(assigned.get(m, ())))
+            for m in members
+        ],
         left_out,
     )

@@ -97,8 +97,10 @@ class Document:
             if topic not in self.topics:
                 raise UserError("there is no such topic", where=f"racks.{topic}")
             if len(racks) > self.topics[topic]:
-                what = f"racks of {len(racks)} partitions, and there are {self.topics[topic]}"
-                raise UserError(what, where=f"racks.{topic}")
+                raise UserError(
+                    f"racks of {len(racks)} partitions, and there are {self.topics[topic]}",
+                    where=f"racks.{topic}",
+                )
         members = [given.member(name) for name, given in self.members.items()]
         return within_bounds(Group(self.topics, members, self.racks), "topics", "members")
 
@@ -141,8 +143,9 @@ def within_bounds(group: Group, topics: str, members: str) -> Group:
     are the places in the file.
     """
     if not 0 < len(group.members) <= MOST_MEMBERS:
-        what = f"{len(group.members)} members are not from 1 to {MOST_MEMBERS}"
-        raise UserError(what, where=members)
+        raise UserError(
+            f"{len(group.members)} members are not from 1 to {MOST_MEMBERS}", where=members
+        )
     total = sum(size for _, size in group.topics)
     if total > MOST_PARTITIONS:
         raise UserError(f"{total} partitions are more than {MOST_PARTITIONS}", where=topics)
@@ -159,7 +162,8 @@ def assigned(given: Mapping[Name, PartitionSet], group: Group, where: str) -> As
     found: dict[str, Partitions] = {member.id: frozenset() for member in group.members}
     for member, partitions in given.items():
         if member not in found:
-            do = 'give it in "members", too'
-            raise UserError(f"unknown member {name_shown(member)}", where=where, do=do)
+            raise UserError(
+                f"unknown member {name_shown(member)}", where=where, do='give it in "members", too'
+            )
         found[member] = partitions
     return found

@@ -5,13 +5,11 @@ anew, which topics grow (docs/assignment.md).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from attrs import evolve, field, frozen
 
-from groupcheck.model.assignors import Group, NoAssignment, Partitions
+from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.judge.judging import RIGHT, WRONG, Judged, judge, shown
 from groupcheck.oracles.assignment.judge.question import (
@@ -30,7 +28,7 @@ from groupcheck.oracles.assignment.reading import (
     name_shown,
     structured,
 )
-from groupcheck.oracles.assignment.rounds import Step, follow
+from groupcheck.oracles.assignment.rounds import Change, Step, follow
 from groupcheck.oracles.assignment.validity import Violation
 
 SCHEMA = "groupcheck.assign-sequence/1"
@@ -62,28 +60,19 @@ class Changing(Document):
 
 @frozen
 class Sequence:
-    """A sequence to be judged, and by what. Under cooperation (KIP-429) rounds follow each other
-    until one is at rest.
+    """A sequence to be judged. Under cooperation (KIP-429) rounds follow each other until one is at
+    rest.
     """
 
-    # The assignor of Kafka's whose promises are asked.
-    assignor: str | None
-    # None: what the assignor promises.
-    promises: tuple[str, ...] | None
+    # The group before the first step, with its claims, and by what each round is judged.
+    question: Question
     steps: tuple[Step, ...]
-    # What members claim before the first step.
-    owned: Mapping[str, Partitions]
-    # Of these claims.
-    generation: int
-    # Of the members whose weight is not 1.
-    weights: Mapping[str, Fraction] = field(factory=dict)
-    # What the file says about itself.
-    about: str = ""
 
     @property
     def cooperative(self) -> bool:
         """Do members keep what they have while they join?"""
-        return self.assignor == "cooperative-sticky" or "handed over" in (self.promises or ())
+        asked = self.question
+        return asked.assignor == "cooperative-sticky" or "handed over" in (asked.promises or ())
 
 
 def sequence(value: Any) -> Sequence:
@@ -104,26 +93,29 @@ def sequence(value: Any) -> Sequence:
         where = f"changes[{number}]"
         steps.append(_step(change, steps[-1].group, where))
         if steps[-1].given is None and given.assignor is None:
-            do = 'give its "assignments", or an "assignor" for the whole'
-            raise UserError("nothing says who gets what", where=where, do=do)
+            raise UserError(
+                "nothing says who gets what",
+                where=where,
+                do='give its "assignments", or an "assignor" for the whole',
+            )
         weighed |= weights(change.joins)
         work += len(steps[-1].group.members) + sum(size for _, size in steps[-1].group.topics)
         if work > MOST_WORK:
-            what = f"members and partitions of all changes are more than {MOST_WORK:,}"
-            raise UserError(what, where="changes")
-    owned = {member.id: member.owned for member in group.members if member.owned}
-    if len(frozenset[Any]().union(*owned.values())) < sum(map(len, owned.values())):
-        what = "a partition is claimed twice; what went before a sequence is one assignment"
-        raise UserError(what, where="members")
+            raise UserError(
+                f"members and partitions of all changes are more than {MOST_WORK:,}",
+                where="changes",
+            )
+    claims = [partition for member in group.members for partition in member.owned]
+    if len(set(claims)) < len(claims):
+        raise UserError(
+            "a partition is claimed twice; what went before a sequence is one assignment",
+            where="members",
+        )
+    # With claims the group is settled: its first rebalance is that of the first change.
+    settled = bool(claims) or given.assignor is None
     return Sequence(
-        given.assignor,
-        given.names(),
-        # With claims the group is settled: its first rebalance is that of the first change.
-        tuple(steps[1:] if owned or given.assignor is None else steps),
-        owned,
-        max(0, *(member.generation for member in group.members)),
-        weighed,
-        given.about,
+        Question(group, given.assignor, None, given.names(), (), weighed, given.about),
+        tuple(steps[1:] if settled else steps),
     )
 
 
@@ -156,16 +148,19 @@ def _step(change: GivenChange, group: Group, where: str) -> Step:
     sizes = dict(group.topics)
     for topic, size in change.grows.items():
         if size <= sizes.get(topic, 0):
-            what = f"{size} is not more than the {sizes.get(topic, 0)} partitions before"
-            raise UserError(what, where=f"{where}.grows.{topic}")
+            raise UserError(
+                f"{size} is not more than the {sizes.get(topic, 0)} partitions before",
+                where=f"{where}.grows.{topic}",
+            )
         sizes[topic] = size
         words.append(f"{topic} grows to {size} partitions")
     now = evolve(group, topics=sizes, members=members.values())
     within_bounds(now, f"{where}.grows", where)
     rounds = change.assignments
     if rounds is not None and not 0 < len(rounds) <= MOST_ROUNDS:
-        what = f"{len(rounds)} rounds are not from 1 to {MOST_ROUNDS}"
-        raise UserError(what, where=f"{where}.assignments")
+        raise UserError(
+            f"{len(rounds)} rounds are not from 1 to {MOST_ROUNDS}", where=f"{where}.assignments"
+        )
     given = (assigned(one, now, f"{where}.assignments[{n}]") for n, one in enumerate(rounds or ()))
     return Step(", ".join(words) or "nothing changes", now, tuple(given) or None)
 
@@ -174,26 +169,21 @@ def _step(change: GivenChange, group: Group, where: str) -> Step:
 class JudgedChange:
     """One change, and the verdict on it."""
 
-    words: str
+    happened: Change
     # Each round is judged by itself.
     rounds: tuple[Judged, ...]
-    at_rest: bool
-    # Partitions that another member has in the end.
-    moves: int
-    # The moves that a balanced assignment needs.
-    fewest: int
 
     @property
     def violations(self) -> tuple[tuple[str, Violation], ...]:
         """Where (`c2 joins, round 1`) and how a promise is broken."""
         found = [
-            (f"{self.words}, round {n}", v)
+            (f"{self.happened.words}, round {n}", v)
             for n, one in enumerate(self.rounds, 1)
             for v in one.violations
         ]
-        if not self.at_rest and self.rounds[-1].assigned is not None:
+        if not self.happened.at_rest and self.rounds[-1].assigned is not None:
             rounds = f"{len(self.rounds)} round{'s' * (len(self.rounds) > 1)}"
-            found.append((self.words, Violation("at rest", f"not at rest after {rounds}")))
+            found.append((self.happened.words, Violation("at rest", f"not at rest after {rounds}")))
         return tuple(found)
 
     def document(self) -> dict[str, Any]:
@@ -205,10 +195,10 @@ class JudgedChange:
             document = one.document()
             rounds.append({"claims": claims, **{key: document[key] for key in kept}})
         return {
-            "words": self.words,
-            "at_rest": self.at_rest,
-            "moves": self.moves,
-            "fewest": self.fewest,
+            "words": self.happened.words,
+            "at_rest": self.happened.at_rest,
+            "moves": self.happened.moves,
+            "fewest": self.happened.fewest,
             "rounds": rounds,
         }
 
@@ -217,7 +207,7 @@ class JudgedChange:
 class JudgedSequence:
     """All changes, and the verdict on them."""
 
-    asked: Sequence
+    question: Question
     changes: tuple[JudgedChange, ...]
     # Of wall clock.
     seconds: float
@@ -243,15 +233,15 @@ class JudgedSequence:
         return {
             "schema": SCHEMA,
             "verdict": self.verdict,
-            "about": self.asked.about,
-            "assignor": self.asked.assignor,
+            "about": self.question.about,
+            "assignor": self.question.assignor,
             "promises": {name: PROMISES[name].statement for name in self.promises},
             "violations": [
                 {"where": where, "promise": v.promise, "words": v.words}
                 for where, v in self.violations
             ],
-            "moves": sum(change.moves for change in self.changes),
-            "fewest": sum(change.fewest for change in self.changes),
+            "moves": sum(change.happened.moves for change in self.changes),
+            "fewest": sum(change.happened.fewest for change in self.changes),
             "changes": [change.document() for change in self.changes],
             "seconds": round(self.seconds, 3),
         }
@@ -261,25 +251,16 @@ def judge_sequence(asked: Sequence) -> JudgedSequence:
     """Judges every round: what the file gives, or what the assignor answers. Ends if the assignor
     throws.
     """
-    began = time.perf_counter()
+    began, question = time.perf_counter(), asked.question
 
     def given(group: Group) -> Any:
-        return answer(ASSIGNORS[str(asked.assignor)], group)
+        return answer(ASSIGNORS[str(question.assignor)], group)
 
     changes = []
-    for change in follow(
-        given,
-        asked.steps,
-        cooperative=asked.cooperative,
-        owned=asked.owned,
-        generation=asked.generation,
-    ):
+    for change in follow(given, asked.steps, cooperative=asked.cooperative, before=question.group):
         rounds = []
         for one in change.rounds:
             got = None if isinstance(one.given, NoAssignment) else one.given
-            question = Question(one.group, asked.assignor, got, asked.promises, (), asked.weights)
-            rounds.append(judge(question))
-        changes.append(
-            JudgedChange(change.words, tuple(rounds), change.at_rest, change.moves, change.fewest)
-        )
-    return JudgedSequence(asked, tuple(changes), time.perf_counter() - began)
+            rounds.append(judge(evolve(question, group=one.group, assigned=got)))
+        changes.append(JudgedChange(change, tuple(rounds)))
+    return JudgedSequence(question, tuple(changes), time.perf_counter() - began)

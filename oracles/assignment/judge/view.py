@@ -1,5 +1,6 @@
-"""A judged assignment at the terminal: the verdict, what is wrong, and a table of the assignment
-beside one that is right.
+"""What `groupcheck assign FILE` prints at the terminal: the verdict, the facts, what is wrong, and a
+table. For an assignment the table shows it beside one that is right; for a sequence it shows each
+change with its rounds, its moves and the fewest moves.
 """
 
 from __future__ import annotations
@@ -7,46 +8,60 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import islice
 
-from rich.console import Group
+from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from groupcheck.model.assignors import Partition
-from groupcheck.oracles.assignment.judge.judging import Judged
-from groupcheck.oracles.assignment.judge.verdict_view import (
-    FEW,
-    beginning,
-    left_out,
-    plain_table,
-    short,
-)
+from groupcheck.oracles.assignment.judge.judging import RIGHT, Judged
+from groupcheck.oracles.assignment.judge.sequence import JudgedChange, JudgedSequence
 from groupcheck.oracles.assignment.validity import Assigned, named
 from groupcheck.oracles.kafka.values import by_topic
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.show.text import facts_table
+
+FEW = 20  # violations, members and moves that are printed
+SHORT = 400  # characters of a line
+CHANGES = 100  # that are printed
 
 
-def view(judged: Judged) -> Group:
+def view(judged: Judged | JudgedSequence) -> Group:
     """The verdict, then what is wrong, then the table."""
-    wrong = [f"{v.promise}: {v.words}" for v in judged.violations]
-    core = [Text(short(f"  {words}"), "red") for words in judged.right.core]
-    if core:
-        core.insert(0, Text("\nNo assignment keeps all of these together:", "bold red"))
-    begins = beginning(judged.verdict, title(judged), facts(judged), wrong)
-    return Group(*begins, *core, Text(""), _table(judged))
-
-
-def title(judged: Judged) -> str:
-    """What the file says about itself."""
-    question = judged.question
-    return question.about or (
-        f"an assignment for {question.assignor}" if question.assignor else "an assignment"
+    if isinstance(judged, Judged):
+        wrong = [f"{v.promise}: {v.words}" for v in judged.violations]
+        core = [Text(_short(f"  {words}"), "red") for words in judged.right.core]
+        if core:
+            core.insert(0, Text("\nNo assignment keeps all of these together:", "bold red"))
+        rest: list[RenderableType] = [*core, Text(""), _members(judged)]
+    else:
+        wrong = [f"{where}: {v.promise}: {v.words}" for where, v in judged.violations]
+        rest = [Text(""), _changes(judged)]
+    headline = Text.assemble(
+        (judged.verdict, "bold green" if judged.verdict == RIGHT else "bold red"),
+        "  ",
+        (printable(title(judged)), "bold"),
     )
+    lines = [Text(_short(f"  {words}"), "red") for words in wrong[:FEW]]
+    if len(wrong) > FEW:
+        lines.append(_left_out(len(wrong) - FEW))
+    return Group(headline, Padding(facts_table(facts(judged)), (0, 0, 0, 2)), *lines, *rest)
 
 
-def facts(judged: Judged) -> Iterable[tuple[str, str]]:
+def title(judged: Judged | JudgedSequence) -> str:
+    """What the file says about itself, or what it is."""
+    asked = judged.question
+    what = "an assignment" if isinstance(judged, Judged) else "a sequence"
+    return asked.about or (f"{what} for {asked.assignor}" if asked.assignor else what)
+
+
+def facts(judged: Judged | JudgedSequence) -> Iterable[tuple[str, str]]:
     """Name and words."""
-    sizes = judged.best.sizes.values()
     yield "judged", ", ".join(judged.promises)
+    if isinstance(judged, JudgedSequence):
+        yield from _facts_of_changes(judged)
+        return
+    sizes = judged.best.sizes.values()
     for constraint in judged.question.constraints:
         yield "constraint", constraint.words()
     if judged.moved is not None:
@@ -58,6 +73,19 @@ def facts(judged: Judged) -> Iterable[tuple[str, str]]:
         yield "note", note
 
 
+def _facts_of_changes(judged: JudgedSequence) -> Iterable[tuple[str, str]]:
+    rounds = sum(len(change.rounds) for change in judged.changes)
+    yield "changes", f"{len(judged.changes)} in {rounds} round{'s' * (rounds != 1)}"
+    moves, fewest = (
+        sum(c.happened.moves for c in judged.changes),
+        sum(c.happened.fewest for c in judged.changes),
+    )
+    yield "moves", f"{moves}, and {fewest} would do for balance at each change"
+    notes = (note for change in judged.changes for round_ in change.rounds for note in round_.notes)
+    for note in list(dict.fromkeys(notes))[:FEW]:
+        yield "note", note
+
+
 def _moved(moved: Mapping[Partition, tuple[str, str | None]]) -> str:
     steps = [
         f"{named(p)} {frm} → {to or 'nobody yet'}" for p, (frm, to) in islice(moved.items(), FEW)
@@ -66,12 +94,12 @@ def _moved(moved: Mapping[Partition, tuple[str, str | None]]) -> str:
     return (": " if steps else "") + ", ".join(steps) + (f", and {more:,} more" if more else "")
 
 
-def _table(judged: Judged) -> Table:
+def _members(judged: Judged) -> Table:
     """Each member with what it has and, if that differs, what would be right."""
     columns = {"judged": judged.assigned}
     if judged.right.assigned not in (None, judged.assigned):
         columns["right"] = judged.right.assigned
-    table = plain_table()
+    table = _plain_table()
     for name in ("  member", *columns):
         table.add_column(name, overflow="fold")
     members = [member.id for member in judged.question.group.members]
@@ -79,7 +107,7 @@ def _table(judged: Judged) -> Table:
         shares = (Text(_share(member, assigned)) for assigned in columns.values())
         table.add_row(Text(f"  {printable(member)}"), *shares)
     if len(members) > FEW:
-        table.add_row(left_out(len(members) - FEW))
+        table.add_row(_left_out(len(members) - FEW))
     return table
 
 
@@ -88,4 +116,48 @@ def _share(member: str, assigned: Assigned | None) -> str:
         return "-"
     shares = by_topic(assigned.get(member, frozenset())).items()
     told = (f"{topic} {','.join(map(str, numbers))}" for topic, numbers in shares)
-    return short("; ".join(told) or "nothing")
+    return _short("; ".join(told) or "nothing")
+
+
+def _changes(judged: JudgedSequence) -> Table:
+    table = _plain_table()
+    table.add_column("  change", overflow="fold")
+    for name in ("rounds", "moves", "fewest"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("in the end", overflow="fold")
+    for change in judged.changes[:CHANGES]:
+        table.add_row(
+            Text(_short(f"  {change.happened.words}")),
+            f"{len(change.rounds)}{'' if change.happened.at_rest else ', not at rest'}",
+            str(change.happened.moves),
+            str(change.happened.fewest),
+            Text(_sizes(change)),
+        )
+    if len(judged.changes) > CHANGES:
+        table.add_row(_left_out(len(judged.changes) - CHANGES))
+    return table
+
+
+def _sizes(change: JudgedChange) -> str:
+    last = change.rounds[-1]
+    if last.assigned is None:
+        return "no assignment"
+    members = last.question.group.members
+    told = ", ".join(f"{m.id} {len(last.assigned.get(m.id, ()))}" for m in members[:FEW])
+    return _short(told + (f", and {len(members) - FEW:,} more" if len(members) > FEW else ""))
+
+
+def _plain_table() -> Table:
+    """A table without lines."""
+    return Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+
+
+def _left_out(count: int) -> Text:
+    """The line in place of `count` others."""
+    return Text(f"  and {count:,} more (--json has them)", "dim")
+
+
+def _short(text: str) -> str:
+    """The text made fit to be shown, in at most `SHORT` characters."""
+    text = printable(text)
+    return text if len(text) <= SHORT else f"{text[: SHORT - 1]}…"

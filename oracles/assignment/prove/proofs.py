@@ -10,12 +10,12 @@ are put into the formula again before they count.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
 
-from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.solvers import solver
 
 if TYPE_CHECKING:
     from groupcheck.oracles.assignment.prove.statement import Mutant, Statement
@@ -24,7 +24,6 @@ SCHEMA = "groupcheck.prove/1"
 PATIENCE_MS = 20_000  # for one question to z3
 # Numbers up to these are tried first, so that an example is one that a person can follow.
 SMALL = (3, 9, None)
-INSTALL = "pip install 'groupcheck[assign]'"
 Progress = Callable[[str], None]
 Values = dict[str, int]
 
@@ -76,12 +75,9 @@ def prove_all(
     z3 is asked. Raises `UserError` if z3 is not installed.
     """
     if statements is None:
-        try:
-            from groupcheck.oracles.assignment.prove.statements import STATEMENTS
-        except ImportError as missing:
-            raise UserError(
-                f"proofs need {missing.name}, which is not installed", do=INSTALL
-            ) from None
+        solver("z3", "statements are proved")
+        from groupcheck.oracles.assignment.prove.statements import STATEMENTS
+
         statements = STATEMENTS
     proofs = []
     for statement in statements:
@@ -97,7 +93,7 @@ def prove(statement: Statement) -> Proof:
     answer, counterexample = _answer(statement)
     seconds = time.perf_counter() - began
     mutants = tuple(
-        Refuted(m.words, _example(statement, _against(statement, m))) for m in statement.mutants
+        Refuted(mutant.words, _refute(statement, mutant)) for mutant in statement.mutants
     )
     return Proof(
         statement.subject,
@@ -129,7 +125,6 @@ def exit_code(proofs: Iterable[Proof]) -> int:
 
 
 def _terms(statement: Statement, mutant: Mutant | None = None) -> tuple[list[Any], Any]:
-    """The premises and the claim."""
     import z3
 
     from groupcheck.oracles.assignment.prove.statement import PARTS
@@ -139,40 +134,39 @@ def _terms(statement: Statement, mutant: Mutant | None = None) -> tuple[list[Any
     return statement.premises(variables, parts), statement.claim(variables, parts)
 
 
-def _against(statement: Statement, mutant: Mutant | None = None) -> list[Any]:
-    """The premises hold and the claim does not."""
+def _answer(statement: Statement) -> tuple[str, Values | None]:
+    import z3
+
+    premises, claim = _terms(statement)
+    solver = z3.Solver()
+    solver.set("timeout", PATIENCE_MS)
+    solver.add(*premises, z3.Not(claim))
+    found = solver.check()
+    if found == z3.unsat:
+        return "proved", None
+    return ("unknown", None) if found == z3.unknown else ("refuted", _refute(statement, None))
+
+
+def _refute(statement: Statement, mutant: Mutant | None) -> Values | None:
     import z3
 
     premises, claim = _terms(statement, mutant)
-    return [*premises, z3.Not(claim)]
-
-
-def _solver(terms: Iterable[Any]) -> Any:
-    import z3
-
-    solver = z3.Solver()
-    solver.set("timeout", PATIENCE_MS)
-    solver.add(*terms)
-    return solver
-
-
-def _answer(statement: Statement) -> tuple[str, Values | None]:
-    terms = _against(statement)
-    found = str(_solver(terms).check())
-    if found == "sat":
-        return "refuted", _example(statement, terms)
-    return ("proved" if found == "unsat" else "unknown"), None
+    return _example(statement, [*premises, z3.Not(claim)])
 
 
 def _example(statement: Statement, terms: list[Any]) -> Values | None:
     """Numbers for which all the terms hold, small ones if possible."""
     import z3
 
-    variables = {name: z3.Int(name) for name in statement.variables.split()}
+    variables: Mapping[str, Any] = {name: z3.Int(name) for name in statement.variables.split()}
     for most in SMALL:
-        small = (z3.And(-most <= v, v <= most) for v in variables.values()) if most else ()
-        solver = _solver([*terms, *small])
-        if str(solver.check()) == "sat":
+        solver = z3.Solver()
+        solver.set("timeout", PATIENCE_MS)
+        solver.add(
+            *terms,
+            *([] if most is None else [z3.And(-most <= v, v <= most) for v in variables.values()]),
+        )
+        if solver.check() == z3.sat:
             model = solver.model()
             if all(z3.is_true(model.eval(term, model_completion=True)) for term in terms):
                 return {

@@ -9,10 +9,10 @@ from typing import Any
 
 from attrs import frozen
 
-from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.constraints import Constraint
 from groupcheck.oracles.assignment.promises import Case
 from groupcheck.oracles.assignment.solve.program import Program, Row
+from groupcheck.oracles.assignment.solvers import solver
 from groupcheck.oracles.assignment.validity import Assigned
 
 SECONDS = 10.0  # for all that z3 is asked about one question
@@ -42,7 +42,7 @@ def by_z3(
     """z3's answer, with few moves. A core is minimal: without any one of it there would be an
     assignment. Raises `UserError` if z3 is not installed.
     """
-    z3 = needed()
+    z3 = solver("z3", "constraints are solved")
     program = Program(case, names, constraints, explain=True)
     many = (
         f"{len(case.group.members)} members with {program.every:,} partitions are too many for z3"
@@ -63,18 +63,6 @@ def by_z3(
         return Right(None, "there is none", stated.core())
     assigned, proved = stated.with_fewest_moves()
     return Right(assigned, f"found by z3, {'with the fewest moves' if proved else FEWER}")
-
-
-def needed() -> Any:
-    """The module z3. Raises `UserError` if it is not installed."""
-    try:
-        import z3
-    except ImportError:
-        raise UserError(
-            "constraints are solved with z3, which is not installed",
-            do="pip install 'groupcheck[assign]'",
-        ) from None
-    return z3
 
 
 class _Stated:

@@ -12,6 +12,7 @@ from attrs import frozen
 from groupcheck.oracles.assignment.constraints import Constraint
 from groupcheck.oracles.assignment.promises import Case
 from groupcheck.oracles.assignment.solve.program import Program
+from groupcheck.oracles.assignment.solvers import solver
 from groupcheck.oracles.assignment.validity import Assigned
 
 MOST_COLUMNS = 500_000
@@ -37,7 +38,7 @@ class Planned:
 def plan(
     case: Case, names: tuple[str, ...], constraints: Sequence[Constraint], seconds: float
 ) -> Planned:
-    """Asks HiGHS, for that long. Raises `ImportError` without scipy.
+    """Asks HiGHS, for that long. Raises `UserError` if scipy is not installed.
 
     A balanced assignment is locally balanced. Where many subscriptions overlap, `locally balanced`
     takes a switch for each pair of members; then an assignment that is balanced is looked for
@@ -59,9 +60,9 @@ def plan(
 
 
 def _solved(program: Program, seconds: float) -> Planned:
-    from scipy import sparse
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
+    sparse, optimize = (
+        solver(module, "constraints are solved") for module in ("scipy.sparse", "scipy.optimize")
+    )
     totals = [row.total for row in program.rows]
     if not all(totals):
         return Planned(none=True)
@@ -71,11 +72,11 @@ def _solved(program: Program, seconds: float) -> Planned:
     factors = [float(factor) for total in totals for factor in total.values()]
     starts = list(accumulate(map(len, totals), initial=0))
     matrix = sparse.csr_array((factors, columns, starts), shape=(len(totals), len(program.value)))
-    answer = milp(
+    answer = optimize.milp(
         program.value,
         integrality=1,
-        bounds=Bounds(0, program.most),
-        constraints=LinearConstraint(
+        bounds=optimize.Bounds(0, program.most),
+        constraints=optimize.LinearConstraint(
             matrix, [row.least for row in program.rows], [row.most for row in program.rows]
         ),
         options={"time_limit": seconds, "mip_rel_gap": 0},

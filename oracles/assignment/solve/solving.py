@@ -7,11 +7,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.constraints import Constraint
 from groupcheck.oracles.assignment.promises import Case
 from groupcheck.oracles.assignment.solve.by_z3 import FEWER, SECONDS, Right, by_z3
-from groupcheck.oracles.assignment.solve.highs import Planned, plan
+from groupcheck.oracles.assignment.solve.highs import plan
 from groupcheck.oracles.assignment.solve.program import IN_THE_FORM, promise_words
 from groupcheck.oracles.assignment.validity import Assigned
 
@@ -32,7 +31,7 @@ def solve(
     none, z3 says whether there is one, or why not. Raises `UserError` if one of the two is needed
     and not installed.
     """
-    planned = _planned(case, names, constraints, SECONDS_TO_FIND)
+    planned = plan(case, names, constraints, SECONDS_TO_FIND)
     if planned.found is not None and holds(planned.found):
         moves = "with the fewest moves" if planned.fewest else FEWER
         return Right(planned.found, f"found by HiGHS, {moves}")
@@ -57,18 +56,6 @@ def _core_by_leaving_out(
         left = until - time.monotonic()
         asked = (*form, *(name for name in rest if isinstance(name, str)))
         asked_constraints = [other for other in rest if not isinstance(other, str)]
-        if left > 0 and _planned(case, asked, asked_constraints, left).none:
+        if left > 0 and plan(case, asked, asked_constraints, left).none:
             kept = rest
     return tuple(promise_words(one) if isinstance(one, str) else one.words() for one in kept)
-
-
-def _planned(
-    case: Case, names: tuple[str, ...], constraints: Sequence[Constraint], seconds: float
-) -> Planned:
-    try:
-        return plan(case, names, constraints, seconds)
-    except ImportError:
-        raise UserError(
-            "constraints are solved with scipy, which is not installed",
-            do="pip install 'groupcheck[assign]'",
-        ) from None

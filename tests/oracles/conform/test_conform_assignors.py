@@ -22,10 +22,11 @@ from groupcheck.oracles.assignment.conform.comparing import (
     compare,
     difference,
     ours,
-    thrown,
 )
 from groupcheck.oracles.assignment.conform.findings import Asked
-from groupcheck.oracles.assignment.conform.inputs import families, random_groups, shown, size
+from groupcheck.oracles.assignment.conform.inputs import families, random_groups
+from groupcheck.oracles.assignment.groups import shown, size
+from groupcheck.oracles.assignment.promises import thrown
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 
@@ -42,14 +43,13 @@ STEPS = {
 
 def some_inputs(assignor: str) -> list[Inputs]:
     thinned = [
-        Inputs(family.bound, partial(family.groups, STEPS[assignor]))
-        for family in families(assignor)
+        (family.bound, partial(family.groups, STEPS[assignor])) for family in families(assignor)
     ]
-    return [*thinned, Inputs("random", lambda: random_groups(assignor, 200, seed=1))]
+    return [*thinned, ("random", lambda: random_groups(assignor, 200, seed=1))]
 
 
 def first_inputs(assignor: str, number: int) -> list[Inputs]:
-    return [Inputs("smallest", lambda: islice(families(assignor, 2)[0].groups(), number))]
+    return [("smallest", lambda: islice(families(assignor, 2)[0].groups(), number))]
 
 
 @pytest.fixture(scope="module")
@@ -232,11 +232,11 @@ def test_the_table_and_the_document_say_how_many_agree(
     [
         (
             ["assignors", "--members", "4"],
-            "--members: everything there is for 4 members is too much",
+            "--members: all inputs of 4 members are too many",
         ),
         (["assignors", "--assignor", "stick"], "stick"),
-        (["assignors", "--fault", "crash"], "--fault: the assignors have no such thing"),
-        (["assignors", "--max-rows", "7"], "--max-rows: the assignors have no such thing"),
+        (["assignors", "--fault", "crash"], "--fault: the comparison of assignors does not have this option"),
+        (["assignors", "--max-rows", "7"], "--max-rows: the comparison of assignors does not have this option"),
         (
             ["classic", "--assignor", "range"],
             "--assignor: classic is compared with the coordinator",
@@ -253,7 +253,7 @@ def test_what_the_comparison_of_assignors_does_not_have_is_refused(
 
 def test_every_input_of_a_family_is_another_one():
     for assignor in ASSIGNORS:
-        for inputs in all_inputs(assignor, 2, 0, 0):
-            groups = list(islice(inputs.groups(), 1_000))
+        for _, groups_of in all_inputs(assignor, 2, 0, 0):
+            groups = list(islice(groups_of(), 1_000))
             assert len(set(groups)) == len(groups)
     assert range_(Group({}, [])) == {}

@@ -111,8 +111,9 @@ def listed(answer: Any) -> Assigned:
             for member, one in answer.items()
         }
     except (AttributeError, TypeError, ValueError):
-        why = f"not an assignment for each member: {answer!r:.80}"
-        raise NoAssignment("WrongAnswer", why) from None
+        raise NoAssignment(
+            "WrongAnswer", f"not an assignment for each member: {answer!r:.80}"
+        ) from None
     return assigned(given)
 
 
