@@ -35,6 +35,10 @@ OFFENDERS = {
     "terminal-at-the-door": ("traces/planted_a.py", "click"),
     "one-name": ("oracles/planted_a.py", "model"),
     "wings-apart": ("traces/broker/planted_a.py", "groupcheck.traces.requests.steps"),
+    "assignments-apart": (
+        "oracles/assignment/prove/planted_a.py",
+        "groupcheck.oracles.assignment.against.offered",
+    ),
     "no-circles": ("model/engine/values.py", "groupcheck.model.engine.spec"),
 }
 

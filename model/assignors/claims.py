@@ -16,8 +16,8 @@ ClaimOf = Callable[[Member], tuple[Partitions, int]]
 
 
 def eager_claim(member: Member) -> tuple[Partitions, int]:
-    """`StickyAssignor` reads partitions and generation from the user data, which a member has that
-    was assigned something before.
+    """`StickyAssignor` reads partitions and generation from the user data. A member has user data if
+    it was assigned something before.
     """
     return (
         (member.owned, member.generation)
@@ -27,8 +27,8 @@ def eager_claim(member: Member) -> tuple[Partitions, int]:
 
 
 def cooperative_claim(member: Member) -> tuple[Partitions, int]:
-    """`CooperativeStickyAssignor` reads the subscription: its partitions always, its generation
-    unless there is only the user data's.
+    """`CooperativeStickyAssignor` reads the partitions from the subscription, and the generation,
+    too, unless only the user data has one.
     """
     return member.owned, member.in_subscription if member.in_subscription > NO_GENERATION else max(
         member.generation, NO_GENERATION
@@ -37,25 +37,24 @@ def cooperative_claim(member: Member) -> tuple[Partitions, int]:
 
 @frozen
 class Claims:
-    """`owned`: what each member still has, in order of the members. `contested`: partitions that
-    two claimed of the same generation.
+    """Who owns what, after all claims were compared."""
 
-    `older`: who claimed a partition of a generation lower than the newest; of several the one of
-    the highest, of these the first.
-    """
-
+    # What each member still has, in the order of the members.
     owned: Mapping[str, set[Partition]]
+    # Partitions that two members claimed in the same generation.
     contested: set[Partition]
+    # Who claimed a partition in a generation lower than the newest. Of several members the one of
+    # the highest such generation, and of these the first.
     older: Mapping[Partition, str]
 
 
 def resolved(group: Group, topics: Mapping[str, int], claim_of: ClaimOf) -> Claims:
-    """Claims one after the other, in the order of `group.members`: a newer one replaces an older
-    one, equal ones cancel each other.
+    """Compares the claims, one after the other in the order of `group.members`: a newer claim
+    replaces an older one, equal ones cancel each other.
 
     The generation of the earlier claimant is taken from its subscription, that of the later one
-    from its claim: where the two are not the same (`Member.told`), the outcome depends on the
-    order. A partition that a topic does not have, or no longer has, stays claimed.
+    from its claim. If the two differ (`Member.told`), the outcome depends on the order. A partition
+    that a topic does not have, or no longer has, stays claimed.
     """
     claims = [(member, *claim_of(member)) for member in group.members]
     newest = max(generation for _, _, generation in claims)

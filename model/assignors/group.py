@@ -1,4 +1,4 @@
-"""What an assignor is given, and what it gives back."""
+"""What an assignor takes and returns."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Racks = tuple[tuple[str, tuple[frozenset[str], ...]], ...]
 
 
 class NoAssignment(Exception):
-    """Kafka's class throws over this input. `thrown`: the name of the Java exception, without its
-    package. `traceback`: where the assignor's own code raised it, as Python prints it; empty where
-    that is not known.
-    """
+    """Kafka's class throws for this input."""
 
     def __init__(self, thrown: str, why: str, traceback: str = "") -> None:
-        self.thrown, self.why, self.traceback = thrown, why, traceback
+        # The name of the Java exception, without its package, and its message.
+        self.thrown, self.why = thrown, why
+        # Of the assignor's own code, as Python prints it; empty if it is not known.
+        self.traceback = traceback
         super().__init__(f"{thrown}: {why}")
 
 
@@ -60,20 +60,20 @@ def _racks(given: Mapping[str, Iterable[Iterable[str]]] | Racks) -> Racks:
 
 @frozen
 class Member:
-    """A member as its assignor sees it.
-
-    `owned`: what it claims from before; for the coordinator's assignors its last target.
-    `generation`: of that claim, as the member's own assignor writes it (the sticky assignors' user
-    data); -1: no such claim was ever made. `told`: the generation in the subscription itself
-    (`ConsumerProtocolSubscription` version 2, KIP-792), if it is another: -1 where a client sends
-    none.
-    """
+    """A member as its assignor sees it."""
 
     id: str
+    # What it subscribes to.
     topics: frozenset[str] = field(converter=_names)
+    # What it claims from before; for the coordinator's assignors its last target.
     owned: Partitions = field(default=frozenset(), converter=partitions)
+    # The generation of that claim, as the member's own assignor writes it (the sticky assignors'
+    # user data). -1: no such claim was ever made.
     generation: int = NO_GENERATION
+    # The generation in the subscription itself (`ConsumerProtocolSubscription` version 2, KIP-792),
+    # if it is another one. -1: the client sends none.
     told: int | None = None
+    # Its `group.instance.id`, if it is a static member.
     instance: str | None = None
     rack: str | None = None
 
@@ -85,16 +85,14 @@ class Member:
 
 @frozen
 class Group:
-    """Topics with their numbers of partitions, and the members in the order in which the assignor's
-    map gives them.
+    """Topics and members."""
 
-    A real leader's map is a `HashMap` of member ids (`hash_order.by_text` gives its order).
-    `racks`: for each topic the racks of each partition's replicas; a topic that is left out has
-    none.
-    """
-
+    # Name and number of partitions, sorted.
     topics: tuple[tuple[str, int], ...] = field(converter=_sizes)
+    # In the order in which the assignor's map gives them. A real leader's map is a `HashMap` of
+    # member ids (`hash_order.by_text` gives its order).
     members: tuple[Member, ...] = field(converter=_members)
+    # For each topic the racks of each partition's replicas. A topic that is left out has none.
     racks: Racks = field(default=(), converter=_racks)
 
 

@@ -1,4 +1,4 @@
-"""Who has the fewest partitions and who the most, while partitions move from these to those
+"""Which members have the fewest partitions and which the most, while partitions move between them
 (MemberAssignmentBalancer).
 """
 
@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence, Sized
 
 
 class Load:
-    """Members sorted by load. At the low end a group of equals takes one each, at the high end a
-    group of equals gives one each; then it widens.
+    """Members sorted by load. At the low end each member of a group with the same load takes one
+    partition; at the high end each member of such a group gives one. Then the group widens.
 
-    `low` and `high` are the loads that the two groups are at, counted with what this object has
-    handed out; the groups are `members[:low_end]` and `members[high_start:high_end]`.
+    `low` and `high` are the loads of the two groups, counted with what this object has handed out;
+    the groups are `members[:low_end]` and `members[high_start:high_end]`.
     """
 
     def __init__(self, load: list[int], members: Sequence[int]) -> None:
@@ -43,8 +43,8 @@ class Load:
         return self.members[self.next_low - 1]
 
     def most(self, left: Mapping[int, Sized]) -> int | None:
-        """The next member to give one; those that have nothing `left` to give drop out. None:
-        nobody has.
+        """The next member to give one; members that have nothing `left` to give drop out. None: no
+        member has anything left.
         """
         while (member := self._next_most()) is not None:
             if left.get(member):
@@ -69,7 +69,7 @@ class Load:
         return self.members[self.next_high + 1]
 
     def _drop(self) -> None:
-        """The member that came last goes behind the group's end."""
+        """Moves the member that came last behind the group's end."""
         self.high_end -= 1
         here, end = self.next_high + 1, self.high_end
         self.members[here], self.members[end] = self.members[end], self.members[here]

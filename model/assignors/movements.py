@@ -1,5 +1,5 @@
-"""Which partitions the sticky assignor has moved from whom to whom, so that no two members swap
-partitions of a topic (PartitionMovements).
+"""Which partitions the sticky assignor has moved, from which member to which, so that no two
+members swap partitions of a topic (PartitionMovements).
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ Way = tuple[str, str]
 
 
 class Movements:
-    """The movements of one assignment, told from where each partition began."""
+    """The movements of one assignment, each from the partition's first owner."""
 
     def __init__(self) -> None:
         self._way: dict[Partition, Way] = {}
         self._on: dict[tuple[str, Way], _HashSet] = {}
 
     def add(self, partition: Partition, frm: str, to: str) -> None:
-        """A partition that moves on has one way, from its first owner; one that comes back has
-        none.
+        """Notes a movement. A partition that moves on has one way, from its first owner; one that
+        comes back has none.
         """
         if partition in self._way:
             way = self._way.pop(partition)
@@ -35,7 +35,7 @@ class Movements:
         self._on.setdefault((partition[0], (frm, to)), _HashSet()).add(partition)
 
     def instead_of(self, partition: Partition, frm: str, to: str) -> Partition:
-        """The partition of the same topic that better moves back, where one came the other way;
+        """If a partition of the same topic came the other way, it moves back instead of this one;
         else the partition itself.
         """
         began = self._way[partition][0] if partition in self._way else frm
@@ -44,8 +44,8 @@ class Movements:
 
 
 class _HashSet:
-    """As much of a `HashSet` of partitions as tells its first element: the order of insertion, and
-    the most that it ever held.
+    """The part of a `HashSet` of partitions that decides which element comes first: the order of
+    insertion, and the largest number of elements that it ever held.
     """
 
     def __init__(self) -> None:
@@ -63,6 +63,6 @@ class _HashSet:
         del self._elements[partition]
 
     def first(self) -> Partition:
-        """Of the lowest bucket the one that was put in first."""
+        """The element of the lowest bucket that was put in first."""
         buckets = buckets_for(self._most)
         return min(self._elements, key=lambda partition: bucket(partition_hash(partition), buckets))

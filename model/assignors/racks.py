@@ -39,10 +39,13 @@ def racks_count(consumers: Iterable[str], partitions: Iterable[frozenset[str]]) 
 
 @frozen
 class RackInfo:
-    """What the sticky assignors know of racks; `consumers` is empty where they do not count."""
+    """What the sticky assignors know of racks."""
 
+    # Member -> its rack. Empty if racks do not count.
     consumers: Mapping[str, str]
+    # Partition -> the racks of its replicas.
     partitions: Mapping[Partition, frozenset[str]]
+    # Partition -> how many consumers are nearby.
     readers: Mapping[Partition, int]
 
     def apart(self, member: str, partition: Partition) -> bool:
@@ -51,7 +54,7 @@ class RackInfo:
         return rack is not None and rack not in self.partitions.get(partition, NOWHERE)
 
     def scarce_first(self, partitions: list[Partition]) -> list[Partition]:
-        """Those with the fewest consumers nearby first."""
+        """The partitions with the fewest consumers nearby come first."""
         return (
             sorted(partitions, key=lambda partition: self.readers[partition])
             if self.readers

@@ -39,7 +39,7 @@ def deal(
 
 
 class _Dealer:
-    """The deal while it goes on. `below`: members under the least quota; `at_least`: those that
+    """The deal while it goes on. `below`: members under the least quota. `at_least`: members that
     have it, and may get one more.
     """
 

@@ -41,8 +41,8 @@ class _Spreader:
     """The assignment while it is made. `sorted` has the members that take part as (number of
     partitions, id).
 
-    What is `given` are lists, as in Kafka: after a claim of a partition that does not exist, one
-    may be given twice (`not_assigned`).
+    `given` has lists, as in Kafka: if a member claims a partition that does not exist, another
+    partition may be given twice (`not_assigned`).
     """
 
     def __init__(

@@ -14,8 +14,8 @@ from groupcheck.model.assignors.uniform_unequal import level
 
 
 def uniform(group: Group, *, gives_up_the_extra: bool = True) -> Assignment:
-    """Everybody keeps its last target (`owned`) up to its quota; the rest is given to those below
-    theirs.
+    """Each member keeps its last target (`owned`) up to its quota; the rest goes to the members below
+    their quota.
 
     Members come in the hash order of their ids, inserted in the order of `group.members`; of equal
     subscriptions, topics in the hash order of their ids (`hash_order.topic_id`). The first members
@@ -37,7 +37,7 @@ def uniform(group: Group, *, gives_up_the_extra: bool = True) -> Assignment:
 
 
 def wanted(member: Member, group: Group) -> frozenset[str]:
-    """What it subscribes to, of the topics that there are: the coordinator knows no other."""
+    """The existing topics to which it subscribes: the coordinator knows no others."""
     return member.topics.intersection(topic for topic, _ in group.topics)
 
 
@@ -78,8 +78,8 @@ def _fill(
 def _kept(
     member: Member, sizes: dict[str, int], quota: int
 ) -> tuple[set[Partition], list[Partition]]:
-    """What of its target a member may keep, and what it loses for want of room. Of a topic that
-    does not fit whole, the first in hash order stay.
+    """Which partitions of its target a member may keep, and which it loses for lack of room. If a
+    topic does not fit whole, its first partitions in hash order stay.
     """
     numbers: dict[str, list[int]] = {}
     for topic, number in sorted(member.owned):

@@ -12,8 +12,8 @@ ROUNDS = 16
 
 
 def level(members: list[Member], sizes: Mapping[str, int]) -> dict[str, set[Partition]]:
-    """Targets that are still subscribed to are kept; what is free goes to the least loaded
-    subscribers; then each topic is levelled among its own.
+    """Targets to which their member still subscribes are kept; what is free goes to the least loaded
+    subscribers; then each topic is levelled among its subscribers.
 
     Topics with the most partitions for each subscriber come first, then those with fewer
     subscribers, then by id. Ties between members are broken by their place in `members`. Levelling
@@ -31,8 +31,8 @@ def level(members: list[Member], sizes: Mapping[str, int]) -> dict[str, set[Part
 
 
 class _Levelling:
-    """The assignment while it is made. Members are told by their places; `load[i]`: how many
-    partitions the i-th has.
+    """The assignment while it is made. Members are numbered by their places; `load[i]` is how many
+    partitions the i-th member has.
     """
 
     def __init__(self, members: list[Member], sizes: Mapping[str, int]) -> None:
@@ -88,8 +88,8 @@ class _Levelling:
                     last = topic
 
     def _level_topic(self, topic: str) -> bool:
-        """balanceTopic: from the most loaded subscribers that have some of it to the least loaded;
-        whether anything moved.
+        """balanceTopic: moves partitions from the most loaded subscribers that have some of the
+        topic to the least loaded. True if anything moved.
         """
         load = Load(self.load, self.subscribers[topic])
         if load.difference <= 1:

@@ -208,9 +208,10 @@ def _pointer(case: Case) -> Iterator[Violation]:
         if has != due:
             first = next(m.id for m in members if topic in m.topics)
             back = number == 0 and has == first
+            why = f"the pointer is set back at {topic}" if back else "the pointer leaps"
             yield Violation(
                 "pointer",
-                f"{f'the pointer is set back at {topic}' if back else 'the pointer leaps'}: {named(partition)} goes to {has}, and it is {due}'s turn",
+                f"{why}: {named(partition)} goes to {has}, and it is {due}'s turn",
                 ((has, partition),),
             )
         at = (place[has] + 1) % len(members)

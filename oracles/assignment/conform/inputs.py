@@ -215,8 +215,8 @@ def targeted(counts: Iterable[int]) -> Iterator[Frame]:
 
 
 def random_groups(assignor: str, count: int, seed: int) -> Iterator[Group]:
-    """Larger groups: up to 14 members, 5 topics of 30 partitions, racks, ids in Kafka's form, claims
-    of up to 4 generations.
+    """Larger groups: up to 14 members, 5 topics of 30 partitions, racks, ids in Kafka's form,
+    claims of up to 4 generations.
     """
     random = Random(f"{assignor} {seed}")
     for _ in range(count):

@@ -80,8 +80,8 @@ def owner(v: Mapping[str, Term], p: Term) -> Term:
 
 
 def count(v: Mapping[str, Term], i: Term) -> Term:
-    """How many partitions the i-th member has after round robin's pointer has gone round d times and
-    now stands at k.
+    """How many partitions the i-th member has after round robin's pointer has gone round d times
+    and now stands at k.
     """
     return v["d"] + either(i < v["k"], 1, 0)
 

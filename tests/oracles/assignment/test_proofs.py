@@ -95,6 +95,7 @@ def test_without_z3_one_line_says_what_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "groupcheck.oracles.assignment.prove.statements")
     with pytest.raises(
         UserError,
-        match=r"statements are proved with z3, which is not installed \(pip install 'groupcheck\[assign\]'\)",
+        match=r"statements are proved with z3, which is not installed"
+        r" \(pip install 'groupcheck\[assign\]'\)",
     ):
         prove_all()

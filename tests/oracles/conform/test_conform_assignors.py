@@ -235,8 +235,14 @@ def test_the_table_and_the_document_say_how_many_agree(
             "--members: all inputs of 4 members are too many",
         ),
         (["assignors", "--assignor", "stick"], "stick"),
-        (["assignors", "--fault", "crash"], "--fault: the comparison of assignors does not have this option"),
-        (["assignors", "--max-rows", "7"], "--max-rows: the comparison of assignors does not have this option"),
+        (
+            ["assignors", "--fault", "crash"],
+            "--fault: the comparison of assignors does not have this option",
+        ),
+        (
+            ["assignors", "--max-rows", "7"],
+            "--max-rows: the comparison of assignors does not have this option",
+        ),
         (
             ["classic", "--assignor", "range"],
             "--assignor: classic is compared with the coordinator",

@@ -102,8 +102,8 @@ def asking(start: str, group: Group, assignor: str, members: str) -> str:
 
 
 def listed(answer: Any) -> Assigned:
-    """The answer of an assignor's class: for each member an object with an `assignment`, which lists
-    topics with their partitions. Raises `NoAssignment` for anything else.
+    """The answer of an assignor's class: for each member an object with an `assignment`, which
+    lists topics with their partitions. Raises `NoAssignment` for anything else.
     """
     try:
         given = {
