@@ -16,8 +16,8 @@ ClaimOf = Callable[[Member], tuple[Partitions, int]]
 
 
 def eager_claim(member: Member) -> tuple[Partitions, int]:
-    """`StickyAssignor` reads partitions and generation from the user data. A member has user data if
-    it was assigned something before.
+    """`StickyAssignor` reads partitions and generation from the user data. A member has user data
+    if it was assigned something before.
     """
     return (
         (member.owned, member.generation)

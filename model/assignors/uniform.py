@@ -14,8 +14,8 @@ from groupcheck.model.assignors.uniform_unequal import level
 
 
 def uniform(group: Group, *, gives_up_the_extra: bool = True) -> Assignment:
-    """Each member keeps its last target (`owned`) up to its quota; the rest goes to the members below
-    their quota.
+    """Each member keeps its last target (`owned`) up to its quota; the rest goes to the members
+    below their quota.
 
     Members come in the hash order of their ids, inserted in the order of `group.members`; of equal
     subscriptions, topics in the hash order of their ids (`hash_order.topic_id`). The first members

@@ -12,8 +12,8 @@ ROUNDS = 16
 
 
 def level(members: list[Member], sizes: Mapping[str, int]) -> dict[str, set[Partition]]:
-    """Targets to which their member still subscribes are kept; what is free goes to the least loaded
-    subscribers; then each topic is levelled among its subscribers.
+    """Targets to which their member still subscribes are kept; what is free goes to the least
+    loaded subscribers; then each topic is levelled among its subscribers.
 
     Topics with the most partitions for each subscriber come first, then those with fewer
     subscribers, then by id. Ties between members are broken by their place in `members`. Levelling

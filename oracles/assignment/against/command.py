@@ -10,13 +10,13 @@ from pathlib import Path
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against.offered import Library
 from groupcheck.oracles.assignment.against.searches import EXAMPLES, Against, Finding, findings
-from groupcheck.oracles.assignment.printing import progress
 from groupcheck.oracles.assignment.promises import ASSIGNORS
 from groupcheck.oracles.explain.subject import one_of
 from groupcheck.oracles.kafka.versions import NEWEST
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.document import as_text
 from groupcheck.oracles.show.suite import ERROR, FAILURE, Case, Suite, tell
+from groupcheck.oracles.show.terminal import say
 from groupcheck.oracles.show.text import WIDTH
 
 LIBRARIES = ("kafka-python", "aiokafka", "apache")
@@ -42,7 +42,7 @@ def run(
             where="--examples",
             do="name a number of groups in this range",
         )
-    shown = progress if sys.stderr.isatty() else None
+    shown = say if sys.stderr.isatty() else None
     result = findings(library_of(name, like, kafka), examples or EXAMPLES, shown)
     if as_json:
         sys.stdout.write(as_text(result.document()))

@@ -24,13 +24,13 @@ from groupcheck.oracles.assignment.conform.comparing import (
     findings_shown,
 )
 from groupcheck.oracles.assignment.conform.inputs import MEMBERS
-from groupcheck.oracles.assignment.printing import answered
 from groupcheck.oracles.explain.subject import one_of
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.printable import as_json as in_json
-from groupcheck.oracles.show.suite import FAILURE, PASSED, Case, Suite
+from groupcheck.oracles.show.suite import FAILURE, PASSED, Case, Suite, tell
+from groupcheck.oracles.show.terminal import answer
 
 LONGEST = 500  # characters of an example at the terminal
 NOT_HERE = {
@@ -71,13 +71,8 @@ def run(
                 findings=findings,
                 progress=progress,
             )
-    answered(
-        result.document,
-        lambda: view(result),
-        lambda: assignors_suite(result),
-        as_json=as_json,
-        junit=junit,
-    )
+    answer(result.document, lambda: view(result), as_json)
+    tell(lambda: assignors_suite(result), junit)
     return result.exit_code
 
 

@@ -9,9 +9,10 @@ from groupcheck.oracles.assignment.judge.judging import RIGHT, Judged, judge
 from groupcheck.oracles.assignment.judge.question import question
 from groupcheck.oracles.assignment.judge.sequence import JudgedSequence, judge_sequence, sequence
 from groupcheck.oracles.assignment.judge.view import view
-from groupcheck.oracles.assignment.printing import answered
 from groupcheck.oracles.assignment.reading import read_json
 from groupcheck.oracles.show.files import written
+from groupcheck.oracles.show.suite import tell
+from groupcheck.oracles.show.terminal import answer
 
 
 def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None) -> int:
@@ -28,11 +29,6 @@ def run(path: Path, as_json: bool, html: Path | None, junit: Path | None = None)
         from groupcheck.oracles.assignment.judge.page import page
 
         written(html, page(judged))
-    answered(
-        judged.document,
-        lambda: view(judged),
-        lambda: judged_suite(judged),
-        as_json=as_json,
-        junit=junit,
-    )
+    answer(judged.document, lambda: view(judged), as_json)
+    tell(lambda: judged_suite(judged), junit)
     return 0 if judged.verdict == RIGHT else 1

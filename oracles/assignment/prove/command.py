@@ -11,7 +11,6 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groupcheck.oracles.assignment.printing import answered, progress
 from groupcheck.oracles.assignment.prove.proofs import (
     Proof,
     Values,
@@ -19,21 +18,17 @@ from groupcheck.oracles.assignment.prove.proofs import (
     exit_code,
     prove_all,
 )
-from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
+from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite, tell
+from groupcheck.oracles.show.terminal import answer, say
 
 
 def run(as_json: bool, junit: Path | None = None) -> int:
     """Proves, prints the answer, and returns the exit code: 0 if all statements are proved and all
     mutants refuted, else 1. Raises `UserError` if z3 is not installed.
     """
-    proofs = prove_all(progress if sys.stderr.isatty() else None)
-    answered(
-        lambda: document(proofs),
-        lambda: view(proofs),
-        lambda: proofs_suite(proofs),
-        as_json=as_json,
-        junit=junit,
-    )
+    proofs = prove_all(say if sys.stderr.isatty() else None)
+    answer(lambda: document(proofs), lambda: view(proofs), as_json)
+    tell(lambda: proofs_suite(proofs), junit)
     return exit_code(proofs)
 
 

@@ -10,8 +10,8 @@ and reads the questions on its standard input:
     1, "instance": null, "rack": null}]}
 
 `owned` is what the member claims, `generation` the generation of the claim (-1: the member was
-never assigned anything). Members come in the order in which the leader has them. The program answers on
-its standard output, and flushes it:
+never assigned anything). Members come in the order in which the leader has them. The program
+answers on its standard output, and flushes it:
 
     {"assignment": {"A": {"t": [0, 1]}}}        or, if it refuses,       {"failed": "why"}
 
