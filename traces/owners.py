@@ -53,7 +53,7 @@ class TwoOwners:
 
 @frozen
 class Zombie:
-    """A member that goes on in a generation that is over, although others own its partitions now."""
+    """A member that goes on in an ended generation, although others own its partitions now."""
 
     member: str
     client: str

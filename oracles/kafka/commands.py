@@ -246,7 +246,7 @@ class SetTopics(Command):
 
 @frozen(kw_only=True, cache_hash=True)
 class AutoCommit(Command):
-    """On: every append is replicated at once. Off: appends wait for `CommitAppends`, or time out."""
+    """On: every append is replicated at once. Off: appends wait for `CommitAppends` or time out."""
 
     on: bool = field(metadata={"always": True})
 

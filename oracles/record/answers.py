@@ -157,7 +157,7 @@ def epochs(found: Iterable[Exchange]) -> list[dict[str, Any]]:
 
 
 def rebalance_starts(broker_lines: Iterable[str]) -> list[dict[str, Any]]:
-    """The beginnings of rebalances, each with the coordinator's own reason or the new group epoch."""
+    """The beginnings of rebalances, each with the coordinator's reason or the new group epoch."""
     found: list[dict[str, Any]] = []
     for line in broker_lines:
         at = stamp(line)

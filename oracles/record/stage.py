@@ -75,7 +75,7 @@ class Stage:
         self._readers: dict[str, threading.Thread] = {}
 
     def prepare(self) -> None:
-        """Makes the topic, its records and the group's coordinator before the first member starts."""
+        """Makes the topic, its records and the group's coordinator before any member starts."""
         self._broker.ask("topic", TOPIC, PARTITIONS)
         self._broker.ask("group", GROUP)
         self._broker.ask("feed", TOPIC)

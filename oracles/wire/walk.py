@@ -51,7 +51,7 @@ class Disagreement(Exception):
 
 @frozen
 class Row:
-    """A step that was taken: the model's memory before it, the request, and the rules that fired."""
+    """A step that was taken: the model's memory before it, the request, the rules that fired."""
 
     before: Memory
     given: Asks

@@ -189,7 +189,7 @@ def empty_assignment(g: GroupWorlds, event: EmptyAssignment) -> Misfit | None:
 
 
 def round_stuck(g: GroupWorlds, event: RoundStuck) -> Misfit | None:
-    """The join timer fired, only static members are left, and none has joined: the round goes on."""
+    """The join timer fired, but only static members are left and none has joined: no end yet."""
     g.closing = False
     return g.keep(frozenset({Phase.PREPARING}))
 
