@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import step_invariant
+from groupcheck.model.protocol.family import CLASSIC_GROUP
 
 
 @step_invariant(
@@ -28,4 +29,4 @@ def answered_at_most_once(before: Any, after: Any) -> bool:
     return bool(was.parked == asked and not was.orphaned and now.parked is None)
 
 
-INVARIANTS = {"classic": (answered_at_most_once,)}
+INVARIANTS = {CLASSIC_GROUP: (answered_at_most_once,)}

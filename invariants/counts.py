@@ -7,11 +7,13 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import step_invariant
+from groupcheck.model.protocol.classic import walks
 from groupcheck.model.protocol.classic.assignment import Assign
 from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.forgetting import Forget
 from groupcheck.model.protocol.classic.group import ENDED, Phase, Recount, Seats
 from groupcheck.model.protocol.classic.rounds import Complete, Restart
+from groupcheck.model.protocol.family import CLASSIC_GROUP
 
 
 def _members(seats: Seats) -> tuple[int, int]:
@@ -105,7 +107,10 @@ def passed_are_counted(before: Any, after: Any) -> bool:
 
 
 @step_invariant(
-    "core", "walk", rules=("end_walk",), source="ClassicGroup.initNextGeneration, transitionTo"
+    "core",
+    "walk",
+    rules=(walks.end_walk.name,),
+    source="ClassicGroup.initNextGeneration, transitionTo",
 )
 def rounds_are_counted(before: Any, after: Any) -> bool:
     """A round that has completed has nobody parked and everybody due; one that starts has nobody
@@ -133,7 +138,7 @@ def rounds_are_counted(before: Any, after: Any) -> bool:
 
 
 INVARIANTS = {
-    "classic": (
+    CLASSIC_GROUP: (
         members_counted,
         joins_counted,
         syncs_counted,

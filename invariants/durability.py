@@ -7,8 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import invariant, step_invariant
+from groupcheck.model.protocol.classic import offsets
 from groupcheck.model.protocol.classic.client import Client, Prepare
 from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.family import OFFSETS
 
 
 @invariant(source="ConsumerCoordinator.maybeAutoCommitOffsetsAsync; KAFKA-18641")
@@ -32,7 +34,7 @@ def position_within_processed(offsets: Offsets, client: Client) -> bool:
 
 @step_invariant(
     "client",
-    rules=("fetch_offset", "process_record"),
+    rules=(offsets.fetch_offset.name, offsets.process_record.name),
     source="ConsumerCoordinator.onJoinPrepare; KAFKA-14196",
 )
 def revocation_pauses(before: Any, after: Any) -> bool:
@@ -44,4 +46,4 @@ def revocation_pauses(before: Any, after: Any) -> bool:
     return bool(before.client.prepare != Prepare.COMMITTED)
 
 
-INVARIANTS = {"classic": (committed_within_processed, position_within_processed, revocation_pauses)}
+INVARIANTS = {OFFSETS: (committed_within_processed, position_within_processed, revocation_pauses)}

@@ -7,7 +7,9 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import step_invariant
+from groupcheck.model.protocol.classic import coordinator
 from groupcheck.model.protocol.classic.group import Phase, is_member
+from groupcheck.model.protocol.family import CLASSIC_GROUP
 
 
 def _entitled(before: Any) -> bool:
@@ -20,7 +22,7 @@ def _entitled(before: Any) -> bool:
     "core",
     "seats",
     "link",
-    rules=("heartbeat",),
+    rules=(coordinator.heartbeat.name,),
     source="ClassicGroup.validateMember; ILLEGAL_GENERATION",
 )
 def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
@@ -36,7 +38,7 @@ def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
     "core",
     "seats",
     "link",
-    rules=("heartbeat",),
+    rules=(coordinator.heartbeat.name,),
     source="GroupMetadataManager.classicGroupHeartbeat",
 )
 def round_announced(before: Any, after: Any, label: str) -> bool:
@@ -51,7 +53,7 @@ def round_announced(before: Any, after: Any, label: str) -> bool:
     "core",
     "seats",
     "link",
-    rules=("sync_group",),
+    rules=(coordinator.sync_group.name,),
     source="GroupMetadataManager.classicGroupSync; ILLEGAL_GENERATION",
 )
 def sync_fenced(before: Any, after: Any, label: str) -> bool:
@@ -64,7 +66,11 @@ def sync_fenced(before: Any, after: Any, label: str) -> bool:
 
 
 @step_invariant(
-    "core", "seats", "link", rules=("offset_commit",), source="ClassicGroup.validateOffsetCommit"
+    "core",
+    "seats",
+    "link",
+    rules=(coordinator.offset_commit.name,),
+    source="ClassicGroup.validateOffsetCommit",
 )
 def commit_fenced(before: Any, after: Any, label: str) -> bool:
     """While no generation is being synced, a commit is accepted only from a member of the current
@@ -80,7 +86,7 @@ def commit_fenced(before: Any, after: Any, label: str) -> bool:
     "core",
     "seats",
     "link",
-    rules=("offset_commit",),
+    rules=(coordinator.offset_commit.name,),
     source="ClassicGroup.validateOffsetCommit; REBALANCE_IN_PROGRESS",
 )
 def commits_wait_for_sync(before: Any, after: Any, label: str) -> bool:
@@ -93,7 +99,7 @@ def commits_wait_for_sync(before: Any, after: Any, label: str) -> bool:
 
 
 INVARIANTS = {
-    "classic": (
+    CLASSIC_GROUP: (
         heartbeat_fenced,
         round_announced,
         sync_fenced,

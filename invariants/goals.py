@@ -13,6 +13,7 @@ from groupcheck.model.engine import goal
 from groupcheck.model.protocol.classic.client import Client, Member
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
 from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import JoinGroup, LeaveGroup, OffsetCommit
 
@@ -119,7 +120,7 @@ def unheard_member(
 
 
 GOALS = {
-    "classic": (
+    CLASSIC_GROUP: (
         preparing,
         completing,
         stable,

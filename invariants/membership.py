@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.engine import invariant, step_invariant
+from groupcheck.model.protocol.classic import coordinator, timers
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
 from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.group import Core, Phase, is_member
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
 
 
 @step_invariant(
     "core",
     "seats",
-    rules=("join_group", "leave_group", "session_timeout", "new_member_timeout"),
+    rules=(
+        coordinator.join_group.name,
+        coordinator.leave_group.name,
+        timers.session_timeout.name,
+        timers.new_member_timeout.name,
+    ),
     source="ClassicGroup.maybeElectNewJoinedLeader",
 )
 def leader_is_a_member(before: Any, after: Any) -> bool:
@@ -86,7 +93,9 @@ def size_cap(core: Core, scope: Scope) -> bool:
     )
 
 
-@step_invariant("core", "seats", "link", rules=("join_group",), source="KIP-394; KAFKA-7610")
+@step_invariant(
+    "core", "seats", "link", rules=(coordinator.join_group.name,), source="KIP-394; KAFKA-7610"
+)
 def id_before_membership(before: Any, after: Any, label: str, scope: Scope) -> bool:
     """With two-step ids, a JoinGroup without a member id makes no member.
 
@@ -108,7 +117,7 @@ def joined_with_identity(client: Client) -> bool:
 
 
 INVARIANTS = {
-    "classic": (
+    CLASSIC_GROUP: (
         leader_is_a_member,
         elected_is_a_member,
         generation_is_led,

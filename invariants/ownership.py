@@ -13,6 +13,7 @@ from groupcheck.model.engine import invariant, view
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
 from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.family import CLASSIC_GROUP
 
 TWICE = (
     1 << 31
@@ -125,5 +126,5 @@ def position_needs_ownership(offsets: Offsets, client: Client) -> bool:
     return client.position < 0 or bool(client.owned >> offsets.watched & 1)
 
 
-VIEWS = {"classic": (standing, in_place, left_behind, zombie, stored)}
-INVARIANTS = {"classic": (one_owner, hand_off, views_agree, position_needs_ownership)}
+VIEWS = {CLASSIC_GROUP: (standing, in_place, left_behind, zombie, stored)}
+INVARIANTS = {CLASSIC_GROUP: (one_owner, hand_off, views_agree, position_needs_ownership)}

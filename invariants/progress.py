@@ -9,6 +9,7 @@ from typing import Annotated
 from groupcheck.model.engine import invariant
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.link import Link, waits
 from groupcheck.model.protocol.messages import JoinGroup, SyncGroup
 
@@ -90,7 +91,7 @@ def parked_is_remembered(
 
 
 INVARIANTS = {
-    "classic": (
+    CLASSIC_GROUP: (
         timer_runs,
         sync_deadline_runs,
         new_only_while_parked,

@@ -1,11 +1,12 @@
-"""Which promises belong to which variant: every module of this package says so in `INVARIANTS`,
-`GOALS` and `VIEWS` (variant -> predicates).
+"""Which promises a variant owes: every module of this package states them for a family, in
+`INVARIANTS`, `GOALS` and `VIEWS` (family -> predicates).
 """
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -13,16 +14,20 @@ from attrs import frozen
 
 import groupcheck.invariants
 from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.protocol.family import Family
 
 
 @frozen
 class Promises:
-    """What must be true of a variant (`invariants`), what must be possible (`goals`), and the
-    `views` that both name."""
+    """What a variant owes."""
 
+    # What must be true.
     invariants: tuple[Predicate | StepInvariant, ...] = ()
+    # What must be possible.
     goals: tuple[Predicate, ...] = ()
+    # Derived values that invariants and goals name.
     views: tuple[Predicate, ...] = ()
+    # Where a run may end, beside the ends that the spec itself names.
     ends: tuple[Predicate, ...] = ()
 
 
@@ -33,10 +38,17 @@ def _modules() -> list[ModuleType]:
     return [importlib.import_module(f"groupcheck.invariants.{name}") for name in names]
 
 
-def for_variant(name: str) -> Promises:
-    """The promises of a variant; of one that nobody has promised anything about, none."""
+def for_families(families: Iterable[Family]) -> Promises:
+    """The promises of these families, in the order of the modules; none for a family about which
+    nobody has promised anything.
+    """
 
     def gathered(what: str) -> tuple[Any, ...]:
-        return tuple(p for module in _modules() for p in getattr(module, what, {}).get(name, ()))
+        return tuple(
+            p
+            for module in _modules()
+            for family in families
+            for p in getattr(module, what, {}).get(family, ())
+        )
 
     return Promises(gathered("INVARIANTS"), gathered("GOALS"), gathered("VIEWS"))

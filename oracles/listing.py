@@ -43,7 +43,7 @@ def listing(kind: str, variant: str | None = None) -> list[Row]:
     if kind in _OF_NO_VARIANT:
         return _OF_NO_VARIANT[kind]()
     if kind == "mutations":
-        return [_mutation(m) for m in every_mutation() if m.variant in {v.name for v in chosen}]
+        return [_mutation(m) for m in every_mutation() if any(m.concerns(v) for v in chosen)]
     return [{"variant": v.name, **row} for v in chosen for row in _OF_A_VARIANT[kind](v)]
 
 
@@ -62,14 +62,12 @@ def _rules(v: Variant) -> list[Row]:
 def _invariants(v: Variant) -> list[Row]:
     return [
         {"name": p.name, "statement": " ".join(p.statement.split()), "source": p.source}
-        for p in promises(v.name).invariants
+        for p in promises(v).invariants
     ]
 
 
 def _goals(v: Variant) -> list[Row]:
-    return [
-        {"name": p.name, "statement": " ".join(p.statement.split())} for p in promises(v.name).goals
-    ]
+    return [{"name": p.name, "statement": " ".join(p.statement.split())} for p in promises(v).goals]
 
 
 def _documented(docs: Mapping[str, str]) -> list[Row]:
@@ -105,14 +103,25 @@ def _given(value: Any) -> str:
 
 
 def _variants() -> list[Row]:
-    return [{"name": v.name, "title": v.title, "doc": v.doc} for v in map(load, names())]
+    return [
+        {
+            "name": v.name,
+            "title": v.title,
+            "families": [family.name for family in v.families],
+            "lacks": list(v.lacks),
+            "real": v.real or f"none: {v.unreal}",
+            "not_executed": list(v.unexecuted),
+            "doc": v.doc,
+        }
+        for v in map(load, names())
+    ]
 
 
 def _mutation(m: Mutation) -> Row:
     return {
         "id": m.id,
         "ticket": m.ticket,
-        "variant": m.variant,
+        "variant": m.family.base,
         "rule": m.rule,
         "invariant": m.invariant,
         "title": m.title,
@@ -190,7 +199,8 @@ def view(rows: Sequence[Row]) -> Group:
         head = Text(printable(row.get("name") or row["id"]), "bold")
         for name, value in row.items():
             if name not in hidden and value not in ("", [], False, None):
-                head.append(f"  {name}" if value is True else f"  {name} {_words(value)}", "dim")
+                word = name.replace("_", " ")
+                head.append(f"  {word}" if value is True else f"  {word} {_words(value)}", "dim")
         parts.append(head)
         explained = (Text(printable(row[name])) for name in EXPLANATIONS if row.get(name))
         parts += [Padding(text, (0, 0, 0, 4)) for text in explained]

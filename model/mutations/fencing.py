@@ -11,6 +11,7 @@ from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats, is_member
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE, REBALANCE_IN_PROGRESS
+from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.link import Link, handled, reply
 from groupcheck.model.protocol.messages import Answer, Heartbeat, OffsetCommit, Store, SyncGroup
 
@@ -76,59 +77,59 @@ MUTATIONS = (
         id="heartbeat_ignores_generation",
         ticket=SEEDED,
         title="A heartbeat of an older generation is answered as if it were of the current one.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="heartbeat_fenced",
         doc=(
             "ILLEGAL_GENERATION is how a member hears that the group went on without it."
             " Seeded: the heartbeat's generation is not compared."
         ),
         scope={"members": 2, "generations": 2, "faults": {"fail_over": 1}},
-        replaced=(_any_generation_beats,),
+        seeds=(_any_generation_beats,),
     ),
     Mutation(
         id="heartbeat_hides_the_round",
         ticket=SEEDED,
         title="Heartbeats are answered well while a round waits for those who send them.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="round_announced",
         doc=(
             "REBALANCE_IN_PROGRESS in a heartbeat's answer is how members hear of a round;"
             " those who do not are removed when it ends."
         ),
         scope={"members": 2, "generations": 1},
-        replaced=(_beats_in_a_round,),
+        seeds=(_beats_in_a_round,),
     ),
     Mutation(
         id="sync_ignores_generation",
         ticket=SEEDED,
         title="A SyncGroup of an older generation is given a share of the current one.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="sync_fenced",
         doc=(
             "Seeded: the SyncGroup's generation is not compared, so that one which was held up,"
             " or sent to a new coordinator, counts in the generation of today."
         ),
         scope={"members": 1, "generations": 2, "faults": {"delay_request": 1}},
-        replaced=(_any_generation_syncs,),
+        seeds=(_any_generation_syncs,),
     ),
     Mutation(
         id="commit_ignores_generation",
         ticket=SEEDED,
         title="A commit of an older generation overwrites what the next owner has committed.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="commit_fenced",
         doc=(
             "Seeded: the commit's generation is not compared (membership still is),"
             " so that a member that was left behind goes on committing."
         ),
         scope={"members": 2, "generations": 3, "faults": {"delay_request": 1}},
-        replaced=(_any_generation_commits,),
+        seeds=(_any_generation_commits,),
     ),
     Mutation(
         id="commit_while_syncing",
         ticket="twmb/franz-go ee70930",
         title="A commit that comes between JoinGroup and SyncGroup is accepted.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="commits_wait_for_sync",
         doc=(
             "The client sent commits between its JoinGroup and its SyncGroup (fixed in v1.13.2);"
@@ -136,6 +137,6 @@ MUTATIONS = (
             " Seeded: while the group is in CompletingRebalance a member's commit is accepted."
         ),
         scope={"members": 2, "generations": 2, "faults": {"late_commit": 1}},
-        replaced=(_commits_while_syncing,),
+        seeds=(_commits_while_syncing,),
     ),
 )

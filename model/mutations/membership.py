@@ -23,6 +23,7 @@ from groupcheck.model.protocol.classic.failover import Reload
 from groupcheck.model.protocol.classic.group import Core, Errand, Seats, Walk
 from groupcheck.model.protocol.classic.rounds import Complete, Restart
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link, handled
 from groupcheck.model.protocol.messages import JoinGroup
@@ -133,179 +134,179 @@ MUTATIONS = (
         id="leader_forgotten",
         ticket=SEEDED,
         title="The leader leaves, and the group goes on looking to it for a plan.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="leader_is_a_member",
         doc=(
             "Seeded: leaving does not take the leadership away;"
             " with the leader's SyncGroup the whole group would wait for somebody who is gone."
         ),
         scope={"members": 1, "generations": 1, "faults": {"close": 1}},
-        replaced=(_leader_stays,),
+        seeds=(_leader_stays,),
     ),
     Mutation(
         id="size_cap_off_by_one",
         ticket="KAFKA-9885",
         title="One member more than group.max.size gets in.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="size_cap",
         doc=(
             "The coordinator let more members in than the limit says (KAFKA-9885, KAFKA-9844)."
             " Seeded: the count is compared with the limit plus one."
         ),
         scope={"members": 2, "generations": 1, "max_size": 1},
-        replaced=(_one_too_many,),
+        seeds=(_one_too_many,),
     ),
     Mutation(
         id="member_without_id",
         ticket="KAFKA-7610",
         title="A first JoinGroup makes a member, and each retry of it another one.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="id_before_membership",
         doc=(
             "A joiner without a member id cannot be recognised when it retries,"
             " so that a slow round bred members that nobody was (KIP-394 hands out ids first)."
         ),
         scope={"members": 1, "generations": 1},
-        replaced=(_member_at_once,),
+        seeds=(_member_at_once,),
     ),
     Mutation(
         id="joined_twice_counted_twice",
         ticket=SEEDED,
         title="A member that joins again over a new connection is counted twice.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="joins_counted",
         doc=(
             "Seeded: a JoinGroup that takes the place of a parked one of the same member"
             " is counted too, and the round completes without somebody else."
         ),
         scope={"members": 1, "generations": 1, "faults": {"disconnect": 1}},
-        replaced=(_counted_twice,),
+        seeds=(_counted_twice,),
     ),
     Mutation(
         id="expired_id_still_counted",
         ticket=SEEDED,
         title="An id that expires is still counted as one that will join.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="members_counted",
         doc=(
             "Seeded: the expiry of an id that was handed out and never used"
             " does not take it from the count."
         ),
         scope={"members": 1, "generations": 1, "faults": {"session_timeout": 1}},
-        replaced=(_still_pending,),
+        seeds=(_still_pending,),
     ),
     Mutation(
         id="parked_sync_forgotten",
         ticket=SEEDED,
         title="A new round begins, and members that wait for their share are not told.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="parked_is_remembered",
         doc=(
             "Seeded: the start of a round does not answer parked SyncGroups,"
             " whose members wait until their request times out."
         ),
         scope={"members": 2, "generations": 1, "faults": {"append_failure": 1}},
-        replaced=(_sync_forgotten,),
+        seeds=(_sync_forgotten,),
     ),
     Mutation(
         id="share_never_sent",
         ticket=SEEDED,
         title="The assignment is stored, and those who wait for it are not told.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="parked_in_their_phase",
         doc="Seeded: the group becomes Stable without answering parked SyncGroups.",
         scope={"members": 1, "generations": 1},
-        replaced=(_nobody_told,),
+        seeds=(_nobody_told,),
     ),
     Mutation(
         id="synced_still_awaited",
         ticket=SEEDED,
         title="The sync timer goes on running for members that have sent SyncGroup.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="syncs_counted",
         doc=(
             "Seeded: SyncGroup does not take its member from the count of those that are awaited;"
             " the timer would start a round that nobody needs."
         ),
         scope={"members": 1, "generations": 1},
-        replaced=(_still_awaited,),
+        seeds=(_still_awaited,),
     ),
     Mutation(
         id="superseded_join_answered",
         ticket=SEEDED,
         title="A JoinGroup whose place another one has taken is answered with the other's answer.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="answered_at_most_once",
         doc=(
             "Seeded: when a JoinGroup arrives twice, over an old connection and a new one,"
             " the one answer of the round reaches the request that was given up."
         ),
         scope={"members": 1, "generations": 1, "faults": {"delay_request": 1}},
-        replaced=(_superseded_answered,),
+        seeds=(_superseded_answered,),
     ),
     Mutation(
         id="record_ignored_on_load",
         ticket="redpanda 1ce995cd96",
         title="A new coordinator begins to count generations anew.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="generation_only_grows",
         doc=(
             "Recovery did not use the stored group."
             " Seeded: the generation of the last record is not loaded."
         ),
         scope={"members": 1, "generations": 1, "faults": {"fail_over": 1}},
-        replaced=(_record_ignored,),
+        seeds=(_record_ignored,),
     ),
     Mutation(
         id="leader_not_loaded",
         ticket=SEEDED,
         title="A new coordinator loads the members of the record, but not the one that leads.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="elected_is_a_member",
         doc=(
             "Seeded: the record's leader is lost while the group is loaded;"
             " the group goes on under a leader that is no member."
         ),
         scope={"members": 1, "generations": 1, "faults": {"fail_over": 1}},
-        replaced=(_leader_not_loaded,),
+        seeds=(_leader_not_loaded,),
     ),
     Mutation(
         id="generation_without_leader",
         ticket=SEEDED,
         title="A round completes, and nobody is told to make the plan.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="generation_is_led",
         doc=(
             "Seeded: the leader is forgotten when the round completes;"
             " everybody waits in SyncGroup until the sync timer removes them."
         ),
         scope={"members": 1, "generations": 1},
-        replaced=(_nobody_leads,),
+        seeds=(_nobody_leads,),
     ),
     Mutation(
         id="answered_joins_still_counted",
         ticket=SEEDED,
         title="JoinGroups that were answered are still counted as waiting.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="rounds_are_counted",
         doc=(
             "Seeded: the count of parked JoinGroups is not reset when the round completes,"
             " so that the next round seems full too early."
         ),
         scope={"members": 1, "generations": 1},
-        replaced=(_still_parked,),
+        seeds=(_still_parked,),
     ),
     Mutation(
         id="expelled_still_counted",
         ticket=SEEDED,
         title="A member that the sync timer removes is still counted.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="passed_are_counted",
         doc=(
             "Seeded: who is removed for not sending SyncGroup stays in the count of members,"
             " and the next round waits for it."
         ),
         scope={"members": 1, "generations": 1, "faults": {"sync_timeout": 1}},
-        replaced=(_expelled_still_counted,),
+        seeds=(_expelled_still_counted,),
     ),
 )

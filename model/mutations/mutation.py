@@ -11,53 +11,82 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck.model.engine import Spec
+from groupcheck.model.engine import Spec, SpecError
 from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol.family import Family
+from groupcheck.model.protocol.variant import Variant
 
 SEEDED = "seeded"  # the `ticket` of a mistake that nobody is known to have made
 
 
 @frozen
-class Mutation:
-    """One bug. `ticket` is where it was found (several: with commas), or `SEEDED`; `title` says in
-    one line what goes wrong.
+class Seeded:
+    """A rule with a bug in it, and the healthy rule whose place it takes."""
 
-    `invariant` is the one that falls, and the only one, in the scope of `scope` (fields of the
-    variant's scope), the smallest that shows it.
-    `doc`: what the software did, and how the model seeds it.
-    """
+    rule: Rule
+    healthy: Rule
+
+
+@frozen
+class Mutation:
+    """One bug. It is a bug of every variant of its family whose spec has the healthy rules."""
 
     id: str
+    # Where it was found (several: with commas), or `SEEDED`.
     ticket: str
+    # What goes wrong, in one line.
     title: str
-    variant: str
+    family: Family
+    # The one promise that falls, in the scope of `scope`.
     invariant: str
+    # What the software did, and how the model seeds it.
     doc: str
+    # The smallest scope of the family's base variant that shows the bug.
     scope: Mapping[str, Any]
-    replaced: tuple[Rule, ...]
+    seeds: tuple[Seeded, ...]
+
+    @property
+    def replaced(self) -> tuple[Rule, ...]:
+        """The rules with the bug."""
+        return tuple(seed.rule for seed in self.seeds)
 
     @property
     def rule(self) -> str:
         """The names of the rules that it replaces."""
         return ", ".join(r.name for r in self.replaced)
 
+    def concerns(self, variant: Variant) -> bool:
+        """Is it a bug of this variant?"""
+        rules = variant.spec(variant.scope_type()).rules
+        return self.family in variant.families and all(s.healthy in rules for s in self.seeds)
+
     def apply(self, spec: Spec) -> Spec:
-        """The spec with the bug in it. Raises `SpecError` if it has no such rule."""
+        """The spec with the bug in it. Raises `SpecError` if it lacks one of the healthy rules, or
+        has another rule in its place, as a feature may do.
+        """
+        for seed in self.seeds:
+            if seed.healthy not in spec.rules:
+                raise SpecError(
+                    f"mutation {self.id} changes the rule {seed.healthy.name}, which"
+                    f" {spec.name} does not have, or has in another form",
+                    do="choose a mutation of another rule, or another variant",
+                )
         return spec.replaced(self.replaced)
 
 
 def seeded(
     healthy: Rule, *, guarded: bool = True
-) -> Callable[[Callable[..., Iterable[Any]]], Rule]:
+) -> Callable[[Callable[..., Iterable[Any]]], Seeded]:
     """Makes a rule of the same name, slots and labels with another body; `guarded` False drops the
-    healthy rule's guard too.
+    healthy rule's guard, too.
     """
 
-    def decorate(function: Callable[..., Iterable[Any]]) -> Rule:
+    def decorate(function: Callable[..., Iterable[Any]]) -> Seeded:
         wanted, given = (list(inspect.signature(f).parameters) for f in (healthy.call, function))
         assert given == wanted, (
             f"{function.__name__} takes {given}, the healthy {healthy.name} {wanted}"
         )
-        return attrs.evolve(healthy, call=function, guard=healthy.guard if guarded else None)
+        guard = healthy.guard if guarded else None
+        return Seeded(attrs.evolve(healthy, call=function, guard=guard), healthy)
 
     return decorate

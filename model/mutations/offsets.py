@@ -13,6 +13,7 @@ from groupcheck.model.protocol.classic import offsets as offset_rules
 from groupcheck.model.protocol.classic.client import Client, Member
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.family import OFFSETS
 from groupcheck.model.protocol.link import Link, send
 from groupcheck.model.protocol.messages import OffsetCommit
 
@@ -41,7 +42,7 @@ MUTATIONS = (
         id="fetch_error_skips_records",
         ticket="platformatic/kafka#267",
         title="An error while the committed offset is read makes the member start further on.",
-        variant="classic",
+        family=OFFSETS,
         invariant="position_within_processed",
         doc=(
             'An error that should have been tried again was taken for "nothing committed",'
@@ -49,32 +50,32 @@ MUTATIONS = (
             " Seeded: it begins one record too late."
         ),
         scope={"members": 1, "generations": 1},
-        replaced=(_starts_behind,),
+        seeds=(_starts_behind,),
     ),
     Mutation(
         id="commit_ahead_of_processing",
         ticket="KAFKA-18641",
         title="A commit covers a record that the application never received.",
-        variant="classic",
+        family=OFFSETS,
         invariant="committed_within_processed",
         doc=(
             "The thread that commits read a position that a poll had moved and not yet returned."
             " Seeded: the first record counts as processed as soon as it is fetched."
         ),
         scope={"members": 1, "generations": 1},
-        replaced=(_ahead,),
+        seeds=(_ahead,),
     ),
     Mutation(
         id="processing_after_last_commit",
         ticket="KAFKA-14196",
         title="A member goes on processing while its commit before the revocation is on its way.",
-        variant="classic",
+        family=OFFSETS,
         invariant="revocation_pauses",
         doc=(
             "Partitions about to be revoked stayed fetchable while the auto-commit was in flight,"
             " so that what was processed then came twice."
         ),
         scope={"members": 2, "generations": 2, "records": 2},
-        replaced=(_goes_on,),
+        seeds=(_goes_on,),
     ),
 )

@@ -16,6 +16,7 @@ from groupcheck.model.protocol.classic.client_faults import Labelled, Outcome
 from groupcheck.model.protocol.classic.group import Seats, Walk
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import NONE
+from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_GENERATION, SyncGroup
@@ -100,7 +101,7 @@ MUTATIONS = (
         id="keeps_partitions_on_rejoin",
         ticket=SEEDED,
         title="A member goes on with its partitions while it joins the next generation.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="hand_off",
         doc=(
             "Eager members give up everything before JoinGroup."
@@ -108,13 +109,13 @@ MUTATIONS = (
             " so that the member owns in the new generation what others are given there."
         ),
         scope={"members": 2, "generations": 2, "atomic_complete": False},
-        replaced=(_keeps_on_rejoin,),
+        seeds=(_keeps_on_rejoin,),
     ),
     Mutation(
         id="keeps_partitions_when_lost",
         ticket="KAFKA-12983",
         title="A member that lost its id joins anew and keeps the partitions that it had.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="hand_off",
         doc=(
             "The consumer reset its generation and member id in the middle of a rebalance"
@@ -122,13 +123,13 @@ MUTATIONS = (
             " Seeded: a member whose generation is gone skips onPartitionsLost."
         ),
         scope={"members": 2, "generations": 3, "faults": {"session_timeout": 1}},
-        replaced=(_keeps_when_lost,),
+        seeds=(_keeps_when_lost,),
     ),
     Mutation(
         id="stored_offset_outlives_revocation",
         ticket="confluentinc/librdkafka#2782",
         title="The offset of an earlier ownership survives the revocation.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="position_needs_ownership",
         doc=(
             "A stored offset was not dropped with the partition,"
@@ -136,13 +137,13 @@ MUTATIONS = (
             " Seeded: the position stays."
         ),
         scope={"members": 2, "generations": 1},
-        replaced=(_keeps_position,),
+        seeds=(_keeps_position,),
     ),
     Mutation(
         id="rejoin_forgotten_before_sync",
         ticket="KAFKA-5154",
         title="A member whose SyncGroup is cut off believes that it has joined.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="views_agree",
         doc=(
             "The need to re-join was forgotten with the JoinGroup answer, so that after"
@@ -150,13 +151,13 @@ MUTATIONS = (
             " Seeded: a SyncGroup whose answer is lost leaves the member STABLE."
         ),
         scope={"members": 1, "generations": 1, "faults": {"lose_response": 1}},
-        replaced=(_synced_without_answer,),
+        seeds=(_synced_without_answer,),
     ),
     Mutation(
         id="synced_without_generation",
         ticket="aio-libs/aiokafka#727",
         title="A member that left while its SyncGroup was parked takes the share all the same.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="joined_with_identity",
         doc=(
             "Another task had reset generation and member id while SyncGroup was in flight;"
@@ -164,7 +165,7 @@ MUTATIONS = (
             " Seeded: the answer is not compared with the generation of today."
         ),
         scope={"members": 1, "generations": 1, "faults": {"poll_timeout": 1}},
-        replaced=(_synced_without_generation,),
+        seeds=(_synced_without_generation,),
     ),
     Mutation(
         id="completes_after_leaving",
@@ -173,7 +174,7 @@ MUTATIONS = (
             "The heartbeat thread leaves between the SyncGroup answer and onJoinComplete,"
             " which runs all the same."
         ),
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="joined_with_identity",
         doc=(
             "The heartbeat thread cleared the generation after the answer was stored"
@@ -186,13 +187,13 @@ MUTATIONS = (
             "atomic_complete": False,
             "faults": {"poll_timeout": 1},
         },
-        replaced=(_completes_after_leaving,),
+        seeds=(_completes_after_leaving,),
     ),
     Mutation(
         id="stale_claims_assigned",
         ticket="KAFKA-7026",
         title="The leader's plan gives one partition to two members.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="one_owner",
         doc=(
             "The sticky assignor trusted the claims of members"
@@ -200,6 +201,6 @@ MUTATIONS = (
             " Seeded: what one member was given, the next may be given too."
         ),
         scope={"members": 2, "generations": 1, "assignor": "any", "records": 0},
-        replaced=(_assigned_twice,),
+        seeds=(_assigned_twice,),
     ),
 )

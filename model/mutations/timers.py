@@ -14,6 +14,7 @@ from groupcheck.model.protocol.classic.coordinator import Outcome
 from groupcheck.model.protocol.classic.group import Core, Errand, Phase, Seat, Seats, Walk
 from groupcheck.model.protocol.classic.rounds import Complete
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.family import CLASSIC_GROUP
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.model.protocol.link import Link
 
@@ -86,7 +87,7 @@ MUTATIONS = (
         id="newcomer_without_timer",
         ticket="KAFKA-9752",
         title="No session timer is started for a member that has joined as a new one.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="timer_runs",
         doc=(
             "At the end of the round the timer of a new member was completed at once and never"
@@ -94,68 +95,68 @@ MUTATIONS = (
             " Seeded: its timer is not armed."
         ),
         scope={"members": 1, "generations": 1, "faults": {"new_member_timeout": 1}},
-        replaced=(_newcomer_without_timer,),
+        seeds=(_newcomer_without_timer,),
     ),
     Mutation(
         id="newcomer_timer_kept",
         ticket="KAFKA-9232",
         title="A new member is removed after five minutes although it sends heartbeats.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="new_only_while_parked",
         doc="The fixed timer of a new member was not cancelled when its JoinGroup was answered.",
         scope={"members": 1, "generations": 1, "faults": {"new_member_timeout": 1}},
-        replaced=(_newcomer_timer_kept,),
+        seeds=(_newcomer_timer_kept,),
     ),
     Mutation(
         id="no_sync_deadline",
         ticket="KAFKA-12890",
         title="Nobody waits in vain for a SyncGroup but the group itself.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="sync_deadline_runs",
         doc=(
             "Heartbeats during CompletingRebalance kept a leader alive"
             " that never sent its SyncGroup, and nothing else bounded the phase."
         ),
         scope={"members": 1, "generations": 1},
-        replaced=(_no_deadline,),
+        seeds=(_no_deadline,),
     ),
     Mutation(
         id="id_without_timer",
         ticket="redpanda 6a11f7c4a2",
         title="An id that was handed out and never used is waited for without end.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="timer_runs",
         doc=(
             "Ids that were handed out counted as members still to join,"
             " without an expiry (Redpanda before 22.1.1; the same gap as KAFKA-7909)."
         ),
         scope={"members": 1, "generations": 1},
-        replaced=(_id_without_timer,),
+        seeds=(_id_without_timer,),
     ),
     Mutation(
         id="expiry_leaves_round_waiting",
         ticket="KAFKA-7909",
         title="The id that a round waits for expires, and the round goes on waiting.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="full_rounds_complete",
         doc=(
             "The expiry of an id that never joined did not look"
             " whether everybody who is left has joined."
         ),
         scope={"members": 2, "generations": 2, "faults": {"session_timeout": 1}},
-        replaced=(_expiry_looks_away,),
+        seeds=(_expiry_looks_away,),
     ),
     Mutation(
         id="leave_leaves_round_waiting",
         ticket="streamnative/kop#380",
         title="The last member that a round waits for leaves, and the round goes on waiting.",
-        variant="classic",
+        family=CLASSIC_GROUP,
         invariant="full_rounds_complete",
         doc=(
             "Removing a member in PreparingRebalance did not look"
             " whether everybody who is left has joined."
         ),
         scope={"members": 2, "generations": 2, "faults": {"close": 1}},
-        replaced=(_leaving_looks_away,),
+        seeds=(_leaving_looks_away,),
     ),
 )

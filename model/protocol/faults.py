@@ -85,23 +85,27 @@ REMEMBERED = (
 
 @frozen
 class Budget:
-    """Faults left: `left` for each name, or `any` of all of them together (then `left` is empty).
+    """Faults left."""
 
-    `closing`, inside a step: the last fault of its kind has just been spent, and what only it could
-    have read is to be forgotten.
-    """
-
+    # How often each may still happen; empty if `any` counts.
     left: tuple[tuple[str, int], ...] = ()
+    # How many of all faults together may still happen.
     any: int = 0
+    # The last fault of its kind has just been spent in this step: what only it could have read is
+    # to be forgotten. False between steps.
     closing: bool = False
+    # Faults that are not part of the protocol: `any` does not count them.
+    lacks: tuple[str, ...] = ()
 
     def allows(self, fault: str) -> bool:
-        return self.any > 0 or dict(self.left).get(fault, 0) > 0
+        if self.any:
+            return fault not in self.lacks
+        return dict(self.left).get(fault, 0) > 0
 
     def spend(self, fault: str) -> Budget:
         """The budget after one such fault; call it only where `allows`."""
         if self.any:
-            return Budget(any=self.any - 1, closing=self.any == 1)
+            return Budget(any=self.any - 1, closing=self.any == 1, lacks=self.lacks)
         left = tuple((name, n - (name == fault)) for name, n in self.left if n - (name == fault))
         return Budget(
             left, closing=self.closing or (fault in REMEMBERED and fault not in dict(left))

@@ -39,6 +39,17 @@ def rebuilt(
     return attrs.evolve(base, slots={**base.slots, **slots}, rules=(*kept, *more))
 
 
+def own(spec: Spec, rule: Rule) -> Rule:
+    """The rule of this name as the spec has it: an earlier feature may have changed it."""
+    return next(r for r in spec.rules if r.name == rule.name)
+
+
+def without(spec: Spec, *rules: Rule) -> Spec:
+    """The spec without these rules: what they do does not happen here."""
+    gone = {r.name for r in rules}
+    return attrs.evolve(spec, rules=[r for r in spec.rules if r.name not in gone])
+
+
 def rewritten(original: Rule, call: Callable[..., Outcomes], *slots: str, **changes: Any) -> Rule:
     """The same rule (name, labels, guard, urgency) with another body, and other slots if any are
     given.

@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.verdict import Path, Step
+from groupcheck.model.protocol.family import Family
 
 
 @frozen
@@ -37,10 +38,14 @@ class Variant:
     scope_type: type[Any]
     # The spec at a scope, without invariants: those are a floor above.
     spec: Callable[[Any], Spec]
-    # Fault -> what happens.
+    # Fault -> what happens. No scope of the variant allows any other fault, `any_faults` included.
     faults: Mapping[str, str] = field(factory=dict)
     # Assignor -> what it does.
     assignors: Mapping[str, str] = field(factory=dict)
+    # The families whose promises it owes, and whose known bugs it may have.
+    families: tuple[Family, ...] = ()
+    # Fault that others of its families have -> why this variant lacks it.
+    lacks: Mapping[str, str] = field(factory=dict)
     # The names of the rules that the coordinator runs: on a request, on a timer, at the end of an
     # append. All others are the members' and the links'.
     coordinator: frozenset[str] = frozenset()
@@ -56,6 +61,29 @@ class Variant:
     covers: tuple[Cover, ...] = ()
     # Outcome or goal -> why no scope reaches it.
     unreached: Mapping[str, str] = field(factory=dict)
+    # Which real coordinator `groupcheck conform` executes beside this one; empty if none.
+    real: str = ""
+    # Why there is no real coordinator to execute, where `real` is empty.
+    unreal: str = "nobody has named real code that does the same"
+    # Outcome of the coordinator -> why `groupcheck conform` does not execute it yet. While there
+    # is one, `groupcheck conform` refuses the variant.
+    unexecuted: Mapping[str, str] = field(factory=dict)
+    # Outcome of the coordinator that the model tells apart for itself, where the real coordinator
+    # does nothing, or nothing else -> why.
+    bookkeeping: Mapping[str, str] = field(factory=dict)
+    # Small scopes, as arguments of `conform`, in which the real coordinator together executes
+    # every outcome of the coordinator.
+    executed: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def coordinator_faults(self) -> tuple[str, ...]:
+        """The faults that the coordinator's own rules spend: timers, appends, fail-over."""
+        return tuple(
+            fault
+            for fault in self.faults
+            if (outcomes := self.spent_by.get(fault))
+            and all(name.partition(":")[0] in self.coordinator for name in outcomes)
+        )
 
     def cover_of(self, name: str) -> Cover | None:
         """The smallest cover scope that fires this outcome or meets this goal; None if

@@ -4,76 +4,24 @@
 
 from __future__ import annotations
 
-from groupcheck.model.engine import Spec, array, single
-from groupcheck.model.protocol.classic.client import ANSWER_RULES, POLL_RULES, Client
-from groupcheck.model.protocol.classic.client_faults import FAULT_RULES
-from groupcheck.model.protocol.classic.coordinator import REQUEST_RULES
-from groupcheck.model.protocol.classic.covers import COVERS, UNREACHED
-from groupcheck.model.protocol.classic.ends import ENDS
-from groupcheck.model.protocol.classic.failover import fail_over
-from groupcheck.model.protocol.classic.forgetting import close_books, kept_for
-from groupcheck.model.protocol.classic.group import REST, Core, Seats
-from groupcheck.model.protocol.classic.offsets import OFFSET_RULES, Offsets
+from functools import partial
+
+from groupcheck.model.protocol.classic.covers import (
+    BOOKKEEPING,
+    COVERS,
+    EXECUTED,
+    KAFKA_COORDINATOR,
+    UNREACHED,
+)
+from groupcheck.model.protocol.classic.rules import COORDINATOR, spec
 from groupcheck.model.protocol.classic.scope import ASSIGNORS, Scope
 from groupcheck.model.protocol.classic.story import story
-from groupcheck.model.protocol.classic.telling import tell
-from groupcheck.model.protocol.classic.timers import QUEUE_RULES, TIMER_RULES
-from groupcheck.model.protocol.classic.walks import WALK_RULES
+from groupcheck.model.protocol.classic.telling import Words
+from groupcheck.model.protocol.family import CLASSIC_GROUP, OFFSETS
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS, SPENT_BY
-from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.variant import Variant
 
-# Inside a step: answers are received, walks go on, commits are stored; only then is the next
-# request read.
-URGENT_RULES = (*ANSWER_RULES, *WALK_RULES, close_books, OFFSET_RULES[0], *REQUEST_RULES)
-RULES = (
-    *TIMER_RULES,
-    fail_over,
-    *POLL_RULES,
-    *OFFSET_RULES[1:],
-    *FAULT_RULES,
-    *QUEUE_RULES,
-    *URGENT_RULES,
-)
-
-
-# What the coordinator does by itself and on request; all other rules are the members' and links'.
-COORDINATOR_RULES = (
-    *TIMER_RULES,
-    fail_over,
-    *WALK_RULES,
-    close_books,
-    OFFSET_RULES[0],
-    *REQUEST_RULES,
-)
-COORDINATOR = frozenset(r.name for r in COORDINATOR_RULES)
-
-
-def spec(scope: Scope) -> Spec:
-    """The protocol at a scope, without invariants."""
-    slots = {
-        "core": single(
-            Core(support=(0,) * len(scope.assignors_listed), keeps=kept_for(scope.budget))
-        ),
-        "budget": single(scope.budget),
-        "offsets": single(Offsets()),
-        "walk": single(REST),
-        "seats": array(scope.members, Seats()),
-        "client": array(scope.members, Client()),
-        "link": array(scope.members, Link()),
-    }
-    listed = {"seats": tuple(Seats(listed=names) for names in scope.lists)} if scope.lists else {}
-    watched = range(scope.partition_count if scope.assignor == "range" and scope.records else 1)
-    return Spec(
-        "classic",
-        slots,
-        RULES,
-        scope,
-        ends=ENDS,
-        initial=[{"offsets": Offsets(watched=p), **listed} for p in watched],
-    )
-
-
+WORDS = Words()
 VARIANT = Variant(
     name="classic",
     title="Classic group, eager assignor",
@@ -84,11 +32,15 @@ VARIANT = Variant(
     scope_type=Scope,
     spec=spec,
     faults=CLASSIC_FAULTS,
+    families=(CLASSIC_GROUP, OFFSETS),
     assignors=ASSIGNORS,
     coordinator=COORDINATOR,
-    tell=tell,
-    story=story,
+    tell=WORDS.tell,
+    story=partial(story, words=WORDS),
     spent_by=SPENT_BY,
     covers=COVERS,
     unreached=UNREACHED,
+    real=KAFKA_COORDINATOR,
+    executed=EXECUTED,
+    bookkeeping=BOOKKEEPING,
 )

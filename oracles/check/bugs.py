@@ -49,7 +49,7 @@ class Found:
         return {
             "id": m.id,
             "ticket": m.ticket,
-            "variant": m.variant,
+            "variant": m.family.base,
             "rule": m.rule,
             "invariant": m.invariant,
             "title": m.title,
@@ -70,7 +70,8 @@ def find_all(ids: Sequence[str] = ()) -> list[Found]:
     """
     chosen = [mutation_named(name) for name in ids] if ids else every_mutation()
     return [
-        Found(m, run(subject(m.variant, mutation=m.id), Limits(), engine=ENGINE)) for m in chosen
+        Found(m, run(subject(m.family.base, mutation=m.id), Limits(), engine=ENGINE))
+        for m in chosen
     ]
 
 

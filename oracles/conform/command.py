@@ -192,6 +192,11 @@ def facts(result: Conformance) -> list[tuple[str, str]]:
         ("rows", f"{c.rows:,} (memory, input), of {c.memories:,} memories"),
         ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {result.differing:,}"),
         *(("not executed", f"{n:,}: {why}") for why, n in result.unrealizable.items()),
+        *(
+            [("never fired", ", ".join(result.never_executed))]
+            if result.never_executed and result.verdict == "agrees"
+            else []
+        ),
         ("choices", f"{c.seen:,} of the {c.choices:,} outcomes seen, of rows that allow several"),
         (
             "schedules",

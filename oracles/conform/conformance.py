@@ -10,10 +10,10 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.variants.registry import load
+from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.promises import PROMISES, Finding
-from groupcheck.oracles.conform.rows import FAULTS, Asks, Fires, Input, Rows
+from groupcheck.oracles.conform.rows import Asks, Fires, Input, Rows
 from groupcheck.oracles.conform.tour import Counts, Difference, Listed, Tour
 from groupcheck.oracles.conform.transcript import lines, model_seen
 from groupcheck.oracles.conform.versions_differ import Change, VersionTour
@@ -29,9 +29,7 @@ ANY = 99  # a fault that may happen may happen any number of times
 
 @frozen
 class Conformance:
-    """What a run found. `unrealizable`: rows that were not executed, by reason; `reason`: why the
-    run ended early, else empty.
-    """
+    """What a run found."""
 
     variant: str
     scope: Scope
@@ -40,16 +38,21 @@ class Conformance:
     mutation: str | None
     seed: int
     counts: Counts
+    # How many rows differ, and the first of them.
     differing: int
     differences: tuple[Difference, ...]
+    # Reason -> how many rows were not executed for it.
     unrealizable: Mapping[str, int]
+    # Why the run ended early, else empty.
     reason: str
     seconds: float
+    # How often the promises were asked of the real memory; None if they were not.
     asked: int | None
     findings: tuple[Finding, ...]
-    listed: tuple[
-        tuple[Listed, bool, bool | None], ...
-    ] = ()  # each row, was it executed, does it agree
+    # Outcomes of the coordinator that fired in no row that agrees.
+    never_executed: tuple[str, ...] = ()
+    # Each row: was it executed, does it agree (None if it was not executed)?
+    listed: tuple[tuple[Listed, bool, bool | None], ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -93,6 +96,8 @@ class Conformance:
             "schedules": c.schedules,
             "commands": c.commands,
             "seconds": round(self.seconds, 3),
+            "real": variant_named(self.variant).real,
+            "never_executed": list(self.never_executed),
             "abstractions": ABSTRACTIONS,
             **(
                 {}
@@ -188,10 +193,10 @@ def conform(
     `findings`: what the coordinator promises is asked of the real memory after each row. Raises
     `UserError` for what does not exist, and where there is no JDK.
     """
-    variant_named(variant)
+    about = executable(variant)
     if max_rows is not None and max_rows < 1:
         raise UserError(f"max rows is {max_rows}, not 1 or more")
-    chosen = _faults(faults)
+    chosen = _faults(about, faults)
     scope, rows = rows_at(
         variant,
         MEMBERS if members is None else members,
@@ -225,6 +230,7 @@ def conform(
         seconds=time.perf_counter() - began,
         asked=made.asked if findings else None,
         findings=tuple(f for _, f in sorted(made.findings.items())) if findings else (),
+        never_executed=tuple(sorted(rows.outcomes_named - made.fired - set(about.bookkeeping))),
         listed=tuple((row, *made.became(row.number)) for row in made.listed or ()),
     )
 
@@ -285,13 +291,31 @@ def versions_differ(
     return VersionDiff((old, new), told, begun[0].changed, tuple(begun[0].changes.values()))
 
 
-def _faults(given: Mapping[str, int] | None) -> tuple[str, ...]:
+def executable(name: str) -> Variant:
+    """The variant of this name. Raises `UserError` if no real coordinator can be executed for it,
+    or if some of its coordinator's outcomes are not executed yet: an agreement would be a claim
+    about them, too.
+    """
+    variant = variant_named(name)
+    if not variant.real:
+        raise UserError(f"{name} cannot be compared with real code: {variant.unreal}")
+    if variant.unexecuted:
+        raise UserError(
+            f"{name} cannot be compared yet: no row executes {', '.join(variant.unexecuted)} on the"
+            f" real coordinator ({'; '.join(dict.fromkeys(variant.unexecuted.values()))})",
+            do="add the rows to oracles/conform, then empty the variant's `unexecuted`",
+        )
+    return variant
+
+
+def _faults(variant: Variant, given: Mapping[str, int] | None) -> tuple[str, ...]:
+    known = variant.coordinator_faults
     if given is None:
-        return FAULTS
+        return known
     for name in given:
-        if name not in FAULTS:
-            raise one_of("fault of the coordinator", name, FAULTS)
-    return tuple(name for name in FAULTS if given.get(name, 0) > 0)
+        if name not in known:
+            raise one_of("fault of the coordinator", name, known)
+    return tuple(name for name in known if given.get(name, 0) > 0)
 
 
 def rows_at(
@@ -316,16 +340,17 @@ def rows_at(
         assignor="range",
     )
     scope, bug = about.spec.scope, about.mutation
-    spec = load(variant).spec(scope)
+    found = executable(variant)
+    spec = found.spec(scope)
     if bug is not None:
-        strange = [r.name for r in bug.replaced if r.name not in load(variant).coordinator]
+        strange = [r.name for r in bug.replaced if r.name not in found.coordinator]
         if strange:
             raise UserError(
                 f"mutation {bug.id} changes the member ({strange[0]}), not the coordinator",
                 do="choose one of the coordinator's",
             )
         spec = bug.apply(spec)
-    return scope, Rows(scope, spec, load(variant).coordinator)
+    return scope, Rows(scope, spec, found.coordinator)
 
 
 def progress_line(counts: Counts, seconds: float) -> str:

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.timers import initial_delay
 from groupcheck.oracles.conform.comparing import memory_differs
 from groupcheck.oracles.conform.jobs import Row, config_of, job_of, matches, move_of, observed
 from groupcheck.oracles.conform.rows import Fires, Input, Memory, Outcome, Rows
@@ -98,7 +99,7 @@ class RandomWalk:
         if not two_step or self._ahead.held:
             self.catch_up()
         row = Row(self.memory, given, outcomes, self.steps)
-        delay = isinstance(given, Fires) and given.rule == "initial_delay"
+        delay = isinstance(given, Fires) and given.rule == initial_delay.name
         self.steps += 1
         self.memory = outcomes[0].after
         self._waiting.append(row)
@@ -176,7 +177,7 @@ class RandomWalk:
         """Has the initial delay been extended for a member of an earlier round, and nothing else?
         Then it must be over at its next fire.
         """
-        if not isinstance(row.given, Fires) or row.given.rule != "initial_delay":
+        if not isinstance(row.given, Fires) or row.given.rule != initial_delay.name:
             return False
         now = after(at, row.before, row.given, moved, row.outcomes[0])
         return not any(memory_differs(row.before, now, result.steps[ended].memory, self.scope))

@@ -22,6 +22,11 @@ from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.classic.timers import (
+    new_member_timeout,
+    rebalance_timeout,
+    session_timeout,
+)
 from groupcheck.model.protocol.driven import Driven, Reaction
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
@@ -35,15 +40,8 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 
-FAULTS = (
-    "append_failure",
-    "fail_over",
-    "session_timeout",
-    "rebalance_timeout",
-    "sync_timeout",
-    "new_member_timeout",
-)
-OF_ONE_ID = ("session_timeout", "new_member_timeout")
+# The rules that concern one id of a process, each firing one of those that the process has.
+OF_ONE_ID = (session_timeout.name, new_member_timeout.name)
 STRANGER = 50  # an id that the coordinator does not know (any more)
 CHANGED = 0  # the generation that a member claims whose subscription is not what it was
 
@@ -127,6 +125,11 @@ class Rows:
         self._driven = Driven(attrs.evolve(spec, scope=beyond), coordinator)
         self._see = self._driven.see
 
+    @property
+    def outcomes_named(self) -> set[str]:
+        """The outcomes of the coordinator's rules, by name."""
+        return {name for r in self._see.spec.rules for name in r.names}
+
     def start(self) -> Memory:
         """The group that nobody has joined yet."""
         return self._memory(self._driven.start())
@@ -190,7 +193,7 @@ class Rows:
                 and core.phase == Phase.PREPARING
                 and not core.members
             ):
-                for more in self._driven.fire(reaction.state, "rebalance_timeout"):
+                for more in self._driven.fire(reaction.state, rebalance_timeout.name):
                     yield attrs.evolve(
                         more,
                         rules=(*reaction.rules, *more.rules),

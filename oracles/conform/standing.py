@@ -7,6 +7,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic import failover, timers
 from groupcheck.model.protocol.classic.assignment import interval
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.scope import Scope
@@ -180,15 +181,15 @@ def partitions_of(share: int) -> frozenset[tuple[str, int]]:
 
 def _fires(at: Standing, core: Core, given: Fires) -> tuple[Command, ...]:
     match given.rule:
-        case "append_committed":
+        case timers.append_committed.name:
             return (AutoCommit(on=True),)
-        case "append_failed":
+        case timers.append_failed.name:
             return (Fire(timer=f"append-{at.append}"),)
-        case "initial_delay" | "rebalance_timeout":
+        case timers.initial_delay.name | timers.rebalance_timeout.name:
             return (Fire(timer="join-g"),)
-        case "sync_timeout":
+        case timers.sync_timeout.name:
             return (Fire(timer="sync-g"),)
-        case "fail_over":
+        case failover.fail_over.name:
             return (FailOver(keep="all" if core.recorded else "committed"),)
     assert given.member is not None and given.id is not None
     return (Fire(timer=f"heartbeat-g-{at.name(given.member, given.id)}"),)
@@ -209,10 +210,10 @@ def _replicates(
     if (
         now.appending
         or not at.held
-        or (isinstance(given, Fires) and given.rule == "append_committed")
+        or (isinstance(given, Fires) and given.rule == timers.append_committed.name)
     ):
         return ()
-    failed_over = isinstance(given, Fires) and given.rule == "fail_over"
+    failed_over = isinstance(given, Fires) and given.rule == failover.fail_over.name
     found = before.core.recorded or not scope.has("fail_over")
     if failed_over or found or now.durable != before.core.durable:
         return (AutoCommit(on=True),)
@@ -269,7 +270,7 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
 def _extended(at: Standing, before: Memory, outcome: Outcome) -> int:
     if not outcome.after.core.initial:
         return 0
-    return at.extended + (outcome.rules[0] == "initial_delay:extended")
+    return at.extended + (outcome.rules[0] == f"{timers.initial_delay.name}:extended")
 
 
 def _logged(

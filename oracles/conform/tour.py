@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 import attrs
 from attrs import frozen
 
+from groupcheck.model.protocol.classic.timers import initial_delay
 from groupcheck.oracles.conform.comparing import memory_differs
 from groupcheck.oracles.conform.jobs import Job, Row, config_of, job_of, matches, observed
 from groupcheck.oracles.conform.promises import Finding, broken, probe
@@ -93,6 +94,8 @@ class Tour:
         self.asked = 0
         self._asks = asks
         self.listed: list[Listed] | None = [] if lists else None
+        # The outcomes of rules that fired in rows that agree.
+        self.fired: set[str] = set()
         self._executed: set[int] = set()
         self._differing: set[int] = set()
         self.differences: list[
@@ -248,6 +251,7 @@ class Tour:
     ) -> None:
         self._done(row)
         for outcome, now in matched:
+            self.fired.update(outcome.rules)
             if row in self._left and self._left[row].pop(outcome, 0) is None:
                 self.counts.seen += 1
             if outcome.after not in self._standing:
@@ -267,7 +271,7 @@ class Tour:
         """More tries for outcomes that this job could have led to and did not."""
         if not self._still_left(job):
             return []
-        if isinstance(row.given, Fires) and row.given.rule == "initial_delay":
+        if isinstance(row.given, Fires) and row.given.rule == initial_delay.name:
             return (
                 [] if job.again else [self._job([row], _impatient(job.at), again=1, lost=job.lost)]
             )
@@ -338,7 +342,7 @@ class Tour:
         return []
 
     def _differs(self, row: Row, job: Job, what: tuple[str, ...], result: Transcript) -> list[Job]:
-        if isinstance(row.given, Fires) and row.given.rule == "initial_delay" and not job.twice:
+        if isinstance(row.given, Fires) and row.given.rule == initial_delay.name and not job.twice:
             at = after(job.at, row.before, row.given, job.moves[0], row.outcomes[0])
             look = result.steps[-len(job.moves[-1].then) - 3].memory
             if not any(memory_differs(row.before, at, look, self._rows.scope)):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from groupcheck.invariants.registry import Promises, for_variant
+from groupcheck.invariants.registry import Promises, for_families
 from groupcheck.model.engine import ScopeError, Spec, UserError
 from groupcheck.model.engine.verdict import Path
 from groupcheck.model.protocol.variant import Variant
@@ -119,9 +119,9 @@ def mutation_named(name: str) -> Mutation:
     return every[name]
 
 
-def promises(variant: str) -> Promises:
+def promises(variant: Variant) -> Promises:
     """What a variant promises: `invariants`, `goals`, `ends` and `views`."""
-    return for_variant(variant)
+    return for_families(variant.families)
 
 
 def subject(
@@ -164,8 +164,8 @@ def subject(
         return Subject(_only(what, invariants), goals=_known_goals(what, goals))
     variant = variant_named(what)
     bug = mutation_named(mutation) if mutation is not None else None
-    if bug is not None and bug.variant != what:
-        raise UserError(f"mutation {bug.id} belongs to variant {bug.variant}, not to {what}")
+    if bug is not None and bug.family not in variant.families:
+        raise UserError(f"mutation {bug.id} belongs to the {bug.family.name}, not to {what}")
     scope = _scope(variant, bug, faults, {**given, **_parsed(variant, settings or {})})
     spec = _promised(variant, variant.spec(scope))
     if bug is not None:
@@ -222,7 +222,7 @@ def _scope(
     if "assignor" in given and str(given["assignor"]) not in variant.assignors:
         raise one_of("assignor", str(given["assignor"]), variant.assignors)
     for name, count in (faults or {}).items():
-        if name not in variant.faults:
+        if name not in variant.faults and name not in variant.lacks:
             raise one_of("fault", name, variant.faults)
         if not isinstance(count, int) or count < 0:
             raise ScopeError(f"the budget of fault {name} is {count!r}, not 0 or more")
@@ -264,7 +264,7 @@ def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
 
 def _promised(variant: Variant, spec: Spec) -> Spec:
     """The spec with the promises of the variant."""
-    more = promises(variant.name)
+    more = promises(variant)
     return attrs.evolve(
         spec,
         invariants=(*spec.invariants, *more.invariants),

@@ -15,6 +15,7 @@ from attrs import Factory, define, field, frozen
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
+from groupcheck.model.protocol.classic import coordinator, failover, timers
 from groupcheck.model.protocol.classic.group import REST, Core, Leader, Phase, Seats, leader_of
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.generate import sentences
@@ -26,7 +27,10 @@ JAVA = (
     " (org.apache.kafka.coordinator.group.GroupMetadataManager)"
 )
 SCALA = "INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupCoordinator)"
-ENTERING = ("join_group:added", "join_group:parked", "leave_group:left", "leave_group:pending")
+ENTERING = (
+    *(f"{coordinator.join_group.name}:{label}" for label in ("added", "parked")),
+    *(f"{coordinator.leave_group.name}:{label}" for label in ("left", "pending")),
+)
 
 
 @frozen
@@ -154,24 +158,24 @@ class Printer:
         name, _, label = firing.name.partition(":")
         gone = next((who for who in seats if who not in left), None)
         leader = self.names.mark(self.leader) if self.leader is not None else ""
-        if name == "join_group":
+        if name == coordinator.join_group.name:
             self._join(label, core, seats, left)
-        elif name == "sync_group" and core.phase == Phase.COMPLETING:
+        elif name == coordinator.sync_group.name and core.phase == Phase.COMPLETING:
             synced = [who for who in left if left[who].sync and not seats[who].sync]
             if leader and (label == "led" or (label == "parked" and synced == [self.leader])):
                 self._say("assigned", name=leader, n=core.generation, members=core.members)
-        elif name == "leave_group" and label in ("left", "pending"):
+        elif name == coordinator.leave_group.name and label in ("left", "pending"):
             self._gone("left" if label == "left" else "pending_left", core, gone)
-        elif name == "session_timeout":
+        elif name == timers.session_timeout.name:
             self._gone("pending_expired" if label == "pending" else "expired", core, gone)
-        elif name == "new_member_timeout":
+        elif name == timers.new_member_timeout.name:
             self._gone("expired", core, gone)
-        elif name == "sync_timeout":
+        elif name == timers.sync_timeout.name:
             late = [who for who in seats if seats[who].due]
             self._prepare(core, "not_synced", names=self._all(late))
-        elif name == "append_failed":
+        elif name == timers.append_failed.name:
             self._prepare(core, "append_failed", name=leader)
-        elif name == "fail_over":
+        elif name == failover.fail_over.name:
             self._say("unloading", n=core.generation)
             self.late = self._words("loaded", n=then.generation)
 

@@ -16,6 +16,7 @@ from attrs import Factory, define
 
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
+from groupcheck.model.protocol.classic import coordinator, failover, rounds, timers, walks
 from groupcheck.model.protocol.classic.group import Core, Phase, leader_of
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import (
@@ -147,7 +148,7 @@ class RequestPrinter:
         ends = [
             pair
             for (faulty, name), pairs in enabled.items()
-            if faulty and name.startswith("session_timeout")
+            if faulty and name.startswith(timers.session_timeout.name)
             for pair in pairs
         ]
         return [pair for pair in ends if self.overdue(state, pair[1])]
@@ -166,11 +167,14 @@ class RequestPrinter:
         _, seats, _ = self.memory(before)
         _, left, _ = self.memory(after)
         gone = [self.names.mark(who) for who in seats if who not in left]
-        if name == "session_timeout":
+        if name == timers.session_timeout.name:
             self.now = max(self.now, self.signs.get(gone[0], self.now) + SESSION_MS)
-        elif name == "new_member_timeout":
+        elif name == timers.new_member_timeout.name:
             self.now = max(self.now, self.parked_since.get(gone[0], self.now) + NEW_MEMBER_MS)
-        elif firing.name == "rebalance_timeout:missing" or name == "sync_timeout":
+        elif (
+            firing.name == f"{timers.rebalance_timeout.name}:missing"
+            or name == timers.sync_timeout.name
+        ):
             self.now = max(self.now, self.since + REBALANCE_MS)
         if self.now - begun > 1000:
             self._others_live(before, gone)
@@ -217,11 +221,11 @@ class RequestPrinter:
         rule, _, label = firing.name.partition(":")
         asked = None
         if firing.me is not None and rule in (
-            "join_group",
-            "sync_group",
-            "heartbeat",
-            "leave_group",
-            "offset_commit",
+            coordinator.join_group.name,
+            coordinator.sync_group.name,
+            coordinator.heartbeat.name,
+            coordinator.leave_group.name,
+            coordinator.offset_commit.name,
         ):
             asked = self._asked(firing.me, label, before, core, seats, leader, then, left)
         self._answers(rule, seats, left, then, leads, after, asked)
@@ -410,14 +414,14 @@ class RequestPrinter:
                 if line is None or line is asked:
                     continue
                 self.busy.discard(line.connection)
-                if rule == "fail_over":
+                if rule == failover.fail_over.name:
                     self._give(line, 16, who, then, left, leader)
                 elif now is None and kind == "join":
                     self._give(line, 25, who, then, left, leader)
                 elif now is not None and kind == "sync":
                     self._give(
                         line,
-                        walk.errand.code if rule == "send_back" else 0,
+                        walk.errand.code if rule == rounds.send_back.name else 0,
                         who,
                         then,
                         left,
@@ -425,11 +429,11 @@ class RequestPrinter:
                     )
                 elif now is not None:
                     self.joined.append((line, who))
-        if rule == "end_walk":
+        if rule == walks.end_walk.name:
             for line, who in self.joined:
                 self._give(line, 0, who, then, left, leader)
             self.joined.clear()
-        if rule == "fail_over" and seats:
+        if rule == failover.fail_over.name and seats:
             name = self.names.mark(min(seats))
             version, request = self._request(Heartbeat(0, then.generation), name)
             line = Line(

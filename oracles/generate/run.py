@@ -11,6 +11,7 @@ from typing import Any
 from attrs import Factory, define, evolve, frozen
 
 from groupcheck.model.engine.verdict import Firing
+from groupcheck.model.protocol.classic import coordinator, failover, timers
 from groupcheck.model.protocol.classic.group import Core, Leader, Phase
 from groupcheck.oracles.generate.template import Filling, Part, compiled
 
@@ -84,7 +85,7 @@ class Rounds:
         """With what one firing did."""
         told = self.told
         running = bool(told) and told[-1].outcome == "open"
-        if firing.name.startswith("fail_over"):
+        if firing.name.startswith(failover.fail_over.name):
             return Rounds((*told[:-1], evolve(told[-1], outcome="lost"))) if running else self
         if then.generation == core.generation + 1:
             joined = sum(1 for who in left if left[who].member and left[who].join)
@@ -113,22 +114,22 @@ def _cause(
 ) -> tuple[str, list[Who]]:
     """Why a rebalance began, and which members caused it."""
     name, _, label = firing.name.partition(":")
-    if name == "join_group" and label == "added":
+    if name == coordinator.join_group.name and label == "added":
         return "join", [
             who for who in left if left[who].member and not (who in seats and seats[who].member)
         ]
-    if name == "join_group":
+    if name == coordinator.join_group.name:
         again = [who for who in left if left[who].join and not seats[who].join]
         return (
             "leader_rejoin"
             if again == [leader] and core.phase == Phase.STABLE
             else "metadata_change"
         ), again
-    if name == "sync_timeout":
+    if name == timers.sync_timeout.name:
         return "sync_timeout", [who for who in seats if seats[who].due]
-    if name == "append_failed":
+    if name == timers.append_failed.name:
         return "append_failed", [leader] if leader is not None else []
-    return ("leave" if name == "leave_group" else "session_expired"), [
+    return ("leave" if name == coordinator.leave_group.name else "session_expired"), [
         who for who in seats if who not in left
     ]
 

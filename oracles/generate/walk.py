@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Firing
 from groupcheck.model.protocol.classic.group import REST, Phase
+from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.variants.classic import spec
 
 FAULTY = 0.15
 """How often a fault happens where one could, unless said otherwise."""

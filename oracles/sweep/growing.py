@@ -7,13 +7,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from attrs import frozen
 
 from groupcheck.model.engine import Limits, UserError
 from groupcheck.oracles.explain import subject as subjects
-from groupcheck.oracles.explain.subject import mutation_named, one_of
+from groupcheck.oracles.explain.subject import mutation_named, one_of, variant_named
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.sweep.cells import Cell, Question, cell
 from groupcheck.oracles.sweep.document import WORDS, Grid, document, grid
@@ -120,7 +121,7 @@ def _question(choice: Choice, limits: Limits) -> Question:
 def _fits_variant(question: Question) -> bool:
     """With several variants, `mutation = "all"` means those of each."""
     bug = question.mutation
-    return bug is None or mutation_named(bug).variant == question.variant
+    return bug is None or _concerns(bug, question.variant)
 
 
 def _axes(grid: Grid, keys: Mapping[str, Any], place: str) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -147,9 +148,15 @@ def _axes(grid: Grid, keys: Mapping[str, Any], place: str) -> Iterator[tuple[str
         yield key, values
 
 
+@cache
+def _concerns(mutation: str, variant: str) -> bool:
+    return mutation_named(mutation).concerns(variant_named(variant))
+
+
 def _mutations(grid: Grid) -> list[str | None]:
     if grid.mutation == ("all",):
-        return [m.id for m in subjects.every_mutation() if m.variant in grid.variant]
+        ids = [m.id for m in subjects.every_mutation()]
+        return [id for id in ids if any(_concerns(id, variant) for variant in grid.variant)]
     return [None if name == NOTHING else mutation_named(name).id for name in grid.mutation]
 
 

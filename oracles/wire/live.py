@@ -12,9 +12,8 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.oracles.conform.conformance import rows_at
+from groupcheck.oracles.conform.conformance import executable, rows_at
 from groupcheck.oracles.conform.rows import Rows
-from groupcheck.oracles.explain.subject import variant_named
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.record.running import running
 from groupcheck.oracles.wire.asking import TOPIC
@@ -170,7 +169,7 @@ def live(
             f"{schedules} schedules are too few", where="--schedules", do="give 1 or more"
         )
     version = known(kafka)
-    variant_named(variant)
+    executable(variant)
     _, rows = rows_at(
         variant,
         MEMBERS if members is None else members,

@@ -16,6 +16,7 @@ from attrs import evolve, frozen
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.assignment import interval
 from groupcheck.model.protocol.classic.group import leader_of
+from groupcheck.model.protocol.classic.timers import append_committed, initial_delay
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.oracles.conform.rows import Asks, Fires, Memory, Outcome, Rows, Told
@@ -25,7 +26,7 @@ from groupcheck.oracles.wire.sockets import Answered, Closed
 Name = tuple[tuple[int, int], str]  # (process, id), the broker's name of it
 # What happens by itself before the next request. A round that began with members waits for longer
 # than a schedule takes, even if members have gone.
-BY_ITSELF = ("append_committed", "initial_delay")
+BY_ITSELF = (append_committed.name, initial_delay.name)
 NEW = "?"  # before the number of the request whose answer will bring an id
 
 

@@ -7,18 +7,21 @@ from typing import Any
 import attrs
 import pytest
 
-from groupcheck.invariants.registry import for_variant
+from groupcheck.invariants.registry import for_families
 from groupcheck.model.engine import Spec, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.variants import load
+
+CLASSIC = load("classic")
 
 
 def promised(**fields: Any) -> Spec:
     scope = Scope(**fields)
-    promises = for_variant("classic")
-    spec = load("classic").spec(scope)
+    promises = for_families(CLASSIC.families)
+    spec = CLASSIC.spec(scope)
     return attrs.evolve(
         spec,
         invariants=promises.invariants,
@@ -78,14 +81,14 @@ def test_the_judge_says_the_same() -> None:
 
 def test_no_promise_needs_the_whole_state_at_once() -> None:
     """Such a predicate would be evaluated in Python for every state."""
-    promises = for_variant("classic")
+    promises = for_families(CLASSIC.families)
     assert not [
         p.name for p in (*promises.invariants, *promises.goals) if getattr(p, "whole", False)
     ]
 
 
 def test_every_promise_says_what_it_promises_why_and_where_it_stands() -> None:
-    for promise in for_variant("classic").invariants:
+    for promise in for_families(CLASSIC.families).invariants:
         first = promise.statement.partition("\n")[0]
         assert first.endswith("."), promise.name
         assert promise.source, promise.name
@@ -95,6 +98,6 @@ def test_every_promise_says_what_it_promises_why_and_where_it_stands() -> None:
         ), promise.name
 
 
-def test_a_variant_without_promises_has_none() -> None:
-    nothing = for_variant("nobody's variant")
+def test_a_family_without_promises_has_none() -> None:
+    nothing = for_families((Family("nobody's", base="nobody"),))
     assert (nothing.invariants, nothing.goals, nothing.views) == ((), (), ())

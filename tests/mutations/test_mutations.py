@@ -7,14 +7,15 @@ from __future__ import annotations
 import attrs
 import pytest
 
-from groupcheck.invariants.registry import for_variant
-from groupcheck.model.engine import Spec, UserError, reference
+from groupcheck.invariants.registry import for_families
+from groupcheck.model.engine import Spec, SpecError, UserError, reference
 from groupcheck.model.engine.fast.explore import explore
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.model.mutations import Mutation, all_mutations, mutation
 from groupcheck.model.mutations.mutation import seeded
 from groupcheck.model.protocol.classic import coordinator
-from groupcheck.model.variants import load
+from groupcheck.model.protocol.feature import rebuilt, rewritten
+from groupcheck.model.variants import load, names
 
 DEPTHS = {
     "answered_joins_still_counted": 3,
@@ -56,10 +57,10 @@ DEPTHS = {
 EVERY = all_mutations()
 
 
-def promised(variant: str, scope: dict[str, object]) -> Spec:
-    found = load(variant)
+def promised(bug: Mutation, scope: dict[str, object]) -> Spec:
+    found = load(bug.family.base)
     spec = found.spec(found.scope_type(**scope))
-    promises = for_variant(variant)
+    promises = for_families(found.families)
     return attrs.evolve(spec, invariants=promises.invariants, views=promises.views)
 
 
@@ -69,7 +70,7 @@ def named(found: Mutation) -> str:
 
 @pytest.mark.parametrize("bug", EVERY, ids=named)
 def test_a_mutation_falls_to_the_invariant_that_it_names_and_to_no_other(bug: Mutation) -> None:
-    verdict = explore(bug.apply(promised(bug.variant, dict(bug.scope))))
+    verdict = explore(bug.apply(promised(bug, dict(bug.scope))))
     assert verdict.verdict == VIOLATED
     assert [(v.invariant, v.depth) for v in verdict.violations] == [(bug.invariant, DEPTHS[bug.id])]
 
@@ -86,7 +87,7 @@ def test_a_mutation_falls_to_the_invariant_that_it_names_and_to_no_other(bug: Mu
 )
 def test_both_engines_tell_the_same_of_a_bug(id: str) -> None:
     bug = mutation(id)
-    spec = bug.apply(promised(bug.variant, dict(bug.scope)))
+    spec = bug.apply(promised(bug, dict(bug.scope)))
     fast, plain = explore(spec), reference.explore(spec)
     assert (fast.states, fast.transitions, fast.rules) == (
         plain.states,
@@ -106,19 +107,25 @@ def test_both_engines_tell_the_same_of_a_bug(id: str) -> None:
 def test_the_healthy_model_keeps_all_promises_where_a_mutation_breaks_one(
     scope: dict[str, object],
 ) -> None:
-    verdict = explore(promised("classic", scope))
+    verdict = explore(promised(EVERY[0], scope))
     assert (verdict.verdict, verdict.violations) in ((HOLDS, ()), (UNKNOWN, ()))
     assert not verdict.reason.startswith("stopped")
 
 
 def test_every_promise_that_a_bug_names_exists_and_every_bug_has_a_pinned_depth() -> None:
     for bug in EVERY:
-        assert bug.invariant in {p.name for p in for_variant(bug.variant).invariants}
+        assert bug.invariant in {p.name for p in for_families((bug.family,)).invariants}
     assert sorted(DEPTHS) == [m.id for m in EVERY]
 
 
-def test_every_promise_is_shown_to_be_breakable() -> None:
-    assert {p.name for p in for_variant("classic").invariants} == {m.invariant for m in EVERY}
+@pytest.mark.parametrize("name", names())
+def test_every_promise_is_shown_to_be_breakable(name: str) -> None:
+    """In the variant itself, or, where a feature has another form of the rule that the bug changes,
+    in the base of its families.
+    """
+    for family in load(name).families:
+        promised = {p.name for p in for_families((family,)).invariants}
+        assert promised <= {m.invariant for m in EVERY if m.concerns(load(family.base))}
 
 
 def test_an_unknown_mutation_is_named_with_the_nearest_one() -> None:
@@ -129,7 +136,7 @@ def test_an_unknown_mutation_is_named_with_the_nearest_one() -> None:
 
 def test_a_seeded_rule_keeps_the_name_the_slots_and_the_labels_of_the_healthy_one() -> None:
     for bug in EVERY:
-        healthy = {r.name: r for r in promised(bug.variant, {}).rules}
+        healthy = {r.name: r for r in promised(bug, {}).rules}
         for rule in bug.replaced:
             same = healthy[rule.name]
             assert (rule.slots, rule.labels, rule.urgent, rule.takes_me) == (
@@ -143,3 +150,18 @@ def test_a_seeded_rule_keeps_the_name_the_slots_and_the_labels_of_the_healthy_on
 def test_a_seeded_rule_with_other_parameters_is_refused() -> None:
     with pytest.raises(AssertionError, match="heartbeat"):
         seeded(coordinator.heartbeat)(lambda core, seats: iter(()))
+
+
+def test_a_bug_of_a_rule_that_a_feature_has_changed_is_refused() -> None:
+    bug = mutation("member_without_id")
+    base = load(bug.family.base)
+    (rule,) = bug.replaced
+
+    def featured(scope: object) -> Spec:
+        (healthy,) = (r for r in base.spec(scope).rules if r.name == rule.name)
+        return rebuilt(base.spec(scope), [rewritten(healthy, lambda *slots: healthy.call(*slots))])
+
+    variant = attrs.evolve(base, spec=featured)
+    assert bug.concerns(base) and not bug.concerns(variant)
+    with pytest.raises(SpecError, match="member_without_id changes the rule join_group"):
+        bug.apply(featured(base.scope_type()))

@@ -26,6 +26,8 @@ from two_phase_commit import (
 from groupcheck.invariants.registry import Promises
 from groupcheck.model.engine import ScopeError, Spec, array, but, rule, single
 from groupcheck.model.mutations import Mutation
+from groupcheck.model.mutations.mutation import Seeded
+from groupcheck.model.protocol.family import Family
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles import listing
 from groupcheck.oracles.check import bugs
@@ -79,6 +81,7 @@ def spec(scope: Scope) -> Spec:
     )
 
 
+FAMILY = Family("atomic commit", base="twophase")
 VARIANT = Variant(
     "twophase",
     "Two-phase commit",
@@ -87,6 +90,7 @@ VARIANT = Variant(
     spec,
     {"crash": "It stops."},
     {"range": "In turn."},
+    families=(FAMILY,),
 )
 PROMISES = Promises((consistent,), (committed,))
 
@@ -95,13 +99,15 @@ HASTY = Mutation(
     "hasty",
     "EXAMPLE-1",
     "commits too early",
-    "twophase",
+    FAMILY,
     "consistent",
     "",
     {"members": 3},
-    (evolve(decide_hastily, name="decide"),),
+    (Seeded(evolve(decide_hastily, name="decide"), decide),),
 )
-HARMLESS = Mutation("harmless", "EXAMPLE-2", "nothing", "twophase", "consistent", "", {}, (decide,))
+HARMLESS = Mutation(
+    "harmless", "EXAMPLE-2", "nothing", FAMILY, "consistent", "", {}, (Seeded(decide, decide),)
+)
 
 
 @pytest.fixture

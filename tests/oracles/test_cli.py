@@ -332,7 +332,18 @@ def test_explain_of_a_harmless_path_says_that_nothing_breaks(capsys):
 @pytest.mark.parametrize(
     ("kind", "first"),
     [
-        ("variants", {"name": "twophase", "title": "Two-phase commit", "doc": "All or nothing."}),
+        (
+            "variants",
+            {
+                "name": "twophase",
+                "title": "Two-phase commit",
+                "families": ["atomic commit"],
+                "lacks": [],
+                "real": "none: nobody has named real code that does the same",
+                "not_executed": [],
+                "doc": "All or nothing.",
+            },
+        ),
         (
             "invariants",
             {

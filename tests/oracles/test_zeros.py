@@ -82,7 +82,7 @@ def test_a_violation_and_a_limit_say_more_than_what_did_not_happen():
 
 def test_the_faults_of_a_mutations_own_scope_are_not_asked_for():
     assert any(dict(m.scope).get("faults") for m in all_mutations())
-    assert {subject(m.variant, mutation=m.id).faults for m in all_mutations()} == {()}
+    assert {subject(m.family.base, mutation=m.id).faults for m in all_mutations()} == {()}
 
 
 def test_a_cell_of_a_sweep_is_judged_like_the_check_of_the_same_question():

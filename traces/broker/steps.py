@@ -14,12 +14,13 @@ from functools import cache
 
 from groupcheck.model.engine import but
 from groupcheck.model.engine.step import State
+from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
 from groupcheck.model.protocol.classic.rounds import after_removal, complete, prepare
+from groupcheck.model.protocol.classic.rules import COORDINATOR, spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.driven import Driven
 from groupcheck.model.protocol.messages import SyncGroup
-from groupcheck.model.variants.classic import COORDINATOR, spec
 
 _SCOPE = Scope(members=1, generations=2)
 _COORDINATOR = Driven(spec(_SCOPE), COORDINATOR)
@@ -114,7 +115,7 @@ def silent_steps(worlds: frozenset[World]) -> frozenset[World]:
     for world in worlds:
         group, seats = _group(_EVERY[world])
         state = _COORDINATOR.state(core=group, seats=(seats,))
-        reactions = _COORDINATOR.fire(state, "append_committed")
+        reactions = _COORDINATOR.fire(state, timers.append_committed.name)
         found |= {_NUMBER[core] for core in _cores(r.state for r in reactions)}
     return frozenset(found)
 

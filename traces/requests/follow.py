@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 
 from attrs import Factory, define, evolve, field
 
+from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import MEMBER_ID_REQUIRED, NONE, REBALANCE_IN_PROGRESS
 from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange, SyncExchange
@@ -451,7 +452,7 @@ class Follower:
             )
             for ask in (Ask("join", index, fresh=True), Ask("join", index, claimed=claimed)):
                 memory = coordinator.ask(memory, ask)[0].after
-        memory = coordinator.fire(memory, "initial_delay")[0].after
+        memory = coordinator.fire(memory, timers.initial_delay.name)[0].after
         for member, life in seating.lives.items():
             if member in self._handed_out and member not in members and life.expires > e.given:
                 memory = coordinator.ask(memory, Ask("join", seating.index(member), fresh=True))[

@@ -14,6 +14,7 @@ from math import isinf
 
 from attrs import define, evolve
 
+from groupcheck.model.protocol.classic import timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import UNKNOWN_MEMBER_ID
 from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange
@@ -120,18 +121,18 @@ class Moves:
                     evolve(w, waiting=(*w.waiting[:k], *w.waiting[k + 1 :])), waiting, now
                 )
         if memory.appending:
-            yield from rules.fire(w, "append_committed", None, now, e)
-            yield from rules.fire(w, "append_failed", None, now, e)
+            yield from rules.fire(w, timers.append_committed.name, None, now, e)
+            yield from rules.fire(w, timers.append_failed.name, None, now, e)
         ends = w.since + self._shortest(w)
         overdue = now >= ends - SLACK_MS
         if memory.phase == Phase.PREPARING:
             if memory.initial:
-                yield from rules.fire(w, "initial_delay", None, now, e)
+                yield from rules.fire(w, timers.initial_delay.name, None, now, e)
             elif overdue or memory.members <= memory.joining:
-                yield from rules.fire(w, "rebalance_timeout", None, now, e)
+                yield from rules.fire(w, timers.rebalance_timeout.name, None, now, e)
         if memory.due and overdue and (memory.phase != Phase.STABLE or degree > Degree.LIKELY):
             yield from rules.fire(
-                w, "sync_timeout", None, now if isinf(ends) else min(now, ends), e
+                w, timers.sync_timeout.name, None, now if isinf(ends) else min(now, ends), e
             )
         yield from self._expiries(w, now, e, degree)
         yield from self._fail_over(w, now)
@@ -165,11 +166,11 @@ class Moves:
         for at, i in over:
             ended = max(at, w.since)
             yield from self.rules.fire(
-                w, "session_timeout", i, now if isinf(ended) else min(now, ended), e
+                w, timers.session_timeout.name, i, now if isinf(ended) else min(now, ended), e
             )
         for i in memory.new & memory.joining:
             if seating.life(i).parked_since + NEW_MEMBER_MS <= now + SLACK_MS:
-                yield from self.rules.fire(w, "new_member_timeout", i, now, e)
+                yield from self.rules.fire(w, timers.new_member_timeout.name, i, now, e)
 
     def _own(
         self, over: list[tuple[float, int]], w: World, now: float, e: Exchange

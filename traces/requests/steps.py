@@ -32,16 +32,8 @@ from groupcheck.model.protocol.messages import (
     Store,
     SyncGroup,
 )
-from groupcheck.model.variants.classic import COORDINATOR, spec
+from groupcheck.model.variants.classic import VARIANT
 
-_TIMERS = (
-    "append_failure",
-    "fail_over",
-    "session_timeout",
-    "rebalance_timeout",
-    "sync_timeout",
-    "new_member_timeout",
-)
 _ID = 0
 HERE = 500
 """The number of the running generation in every memory; the scope ends far behind it."""
@@ -246,11 +238,11 @@ class Coordinator:
                 self.size,
                 partitions=1,
                 generations=1000,
-                faults=dict.fromkeys(_TIMERS, 50),
+                faults=dict.fromkeys(VARIANT.coordinator_faults, 50),
                 two_step=two_step,
                 max_size=1 if full else None,
             )
-            found = self._drivers[two_step, full] = Driven(spec(scope), COORDINATOR)
+            found = self._drivers[two_step, full] = Driven(VARIANT.spec(scope), VARIANT.coordinator)
         return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import frozen
 
+from groupcheck.model.protocol.classic import coordinator, failover, timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.traces.events import (
     AssignmentReceived,
@@ -88,7 +89,7 @@ class Step:
     @property
     def cause(self) -> Cause:
         """Why a round begins with this step, if one does."""
-        if self.rule == "join_group" and self.label == "restarted":
+        if self.rule == coordinator.join_group.name and self.label == "restarted":
             return (
                 Cause.LEADER_REJOIN
                 if self.who == self.leader and self.before.phase == Phase.STABLE
@@ -99,20 +100,20 @@ class Step:
     @property
     def client_reason(self) -> str | None:
         """The reason that the client gave."""
-        if self.rule == "join_group" and isinstance(self.e, JoinExchange):
+        if self.rule == coordinator.join_group.name and isinstance(self.e, JoinExchange):
             return self.e.reason or None
-        if self.rule == "leave_group" and isinstance(self.e, LeaveExchange):
+        if self.rule == coordinator.leave_group.name and isinstance(self.e, LeaveExchange):
             return next((x.reason for x in self.e.leavers if x.member == self.who), None)
         return None
 
 
 _CAUSES = {
-    "join_group": Cause.JOIN,
-    "leave_group": Cause.LEAVE,
-    "session_timeout": Cause.SESSION_EXPIRED,
-    "new_member_timeout": Cause.SESSION_EXPIRED,
-    "sync_timeout": Cause.SYNC_TIMEOUT,
-    "append_failed": Cause.APPEND_FAILED,
+    coordinator.join_group.name: Cause.JOIN,
+    coordinator.leave_group.name: Cause.LEAVE,
+    timers.session_timeout.name: Cause.SESSION_EXPIRED,
+    timers.new_member_timeout.name: Cause.SESSION_EXPIRED,
+    timers.sync_timeout.name: Cause.SYNC_TIMEOUT,
+    timers.append_failed.name: Cause.APPEND_FAILED,
 }
 _WORDS = {
     Cause.JOIN: "a new member joined",
@@ -140,21 +141,21 @@ def _entries(step: Step, names: Names) -> Iterator[Entry]:
         "group": step.e.group if step.e else None,
     }
     generation = step.base or 0
-    if step.rule == "fail_over":
+    if step.rule == failover.fail_over.name:
         yield Entry(GroupLoaded(**place, generation=generation, members=len(after.members)))
         return
     gone = names((before.members | before.pending) - (after.members | after.pending))
     yield from map(Entry, _of_members(step, gone, place))
     began = before.phase != Phase.PREPARING and (after.phase == Phase.PREPARING or on > 0)
     if began:
-        by = gone if step.rule == "sync_timeout" else (step.who,) if step.who else ()
+        by = gone if step.rule == timers.sync_timeout.name else (step.who,) if step.who else ()
         reason = Reason(_WORDS[step.cause], step.cause, by, client=step.client_reason)
         yield Entry(RebalanceStarted(**place, generation=generation - on, reason=reason))
     if on > 0:
-        if step.rule == "rebalance_timeout" and gone:
+        if step.rule == timers.rebalance_timeout.name and gone:
             yield Entry(NotRejoined(**place, members=gone))
         if after.members:
-            held = step.who if step.rule == "join_group" and not began else ""
+            held = step.who if step.rule == coordinator.join_group.name and not began else ""
             yield Entry(
                 Stabilized(
                     **place,
@@ -165,7 +166,7 @@ def _entries(step: Step, names: Names) -> Iterator[Entry]:
             )
         else:
             yield Entry(GroupEmptied(**place, generation=generation))
-    if (step.rule, step.label) == ("sync_group", "led"):
+    if (step.rule, step.label) == (coordinator.sync_group.name, "led"):
         size = len(before.members)
         yield Entry(
             AssignmentReceived(
@@ -180,19 +181,19 @@ def _entries(step: Step, names: Names) -> Iterator[Entry]:
 
 def _of_members(step: Step, gone: tuple[str, ...], place: Mapping[str, Any]) -> Iterator[Event]:
     phase, who, pending = step.before.phase, step.who, step.label == "pending"
-    if (step.rule, step.label) == ("join_group", "id_required"):
+    if (step.rule, step.label) == (coordinator.join_group.name, "id_required"):
         yield IdHandedOut(**place, member=who, phase=phase)
-    elif (step.rule, step.label) == ("join_group", "added"):
+    elif (step.rule, step.label) == (coordinator.join_group.name, "added"):
         fresh = isinstance(step.e, JoinExchange) and not step.e.member
         yield MemberAdded(**place, member=who, phase=phase, fresh=fresh)
-    elif step.rule == "leave_group" and gone:
+    elif step.rule == coordinator.leave_group.name and gone:
         yield MemberLeft(
             **place,
             member=who,
             pending=pending,
             client_reason=step.client_reason,
         )
-    elif step.rule in ("session_timeout", "new_member_timeout"):
+    elif step.rule in (timers.session_timeout.name, timers.new_member_timeout.name):
         yield MemberExpired(**place, member=who, pending=pending)
-    elif step.rule == "sync_timeout":
+    elif step.rule == timers.sync_timeout.name:
         yield NotSynced(**place, members=gone)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from attrs import Factory, define, evolve, field, frozen
 
+from groupcheck.model.protocol.classic import coordinator, failover, timers
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
@@ -246,7 +247,7 @@ class Rules:
             e = self.open[request]
             if e.code not in GONE or not now - 2 * SLACK_MS <= e.given <= now + self.lateness:
                 return
-        for outcome in self.coordinator.fire(world.memory, "fail_over", 0):
+        for outcome in self.coordinator.fire(world.memory, failover.fail_over.name, 0):
             base = None if world.base is None else world.base + outcome.on
             moved = self._moved(world, outcome, {}, base, now, None)
             plan = world.plan if not outcome.on else world.kept_plan
@@ -289,7 +290,7 @@ class Rules:
                 return None
             base = named[0]
         after = self._moved(world, outcome, parked, base, now, e, self.seating.name(index))
-        if outcome.rules[0].startswith("sync_group:led"):
+        if outcome.rules[0].startswith(f"{coordinator.sync_group.name}:led"):
             after = evolve(after, plan=e.line)
         return evolve(after, unseen=after.unseen - {index})
 
@@ -400,6 +401,6 @@ class Rules:
 
 
 def _same_code(told: Told, e: Exchange, outcome: Outcome) -> bool:
-    if outcome.rules[0] == "append_failed" and told.code == COORDINATOR_NOT_AVAILABLE:
+    if outcome.rules[0] == timers.append_failed.name and told.code == COORDINATOR_NOT_AVAILABLE:
         return e.code in FAILED_APPEND
     return told.code == e.code

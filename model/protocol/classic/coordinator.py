@@ -53,7 +53,7 @@ Outcome = tuple[str, Core, Seats, Link]
 NEVER_TOLD = 100  # the first id of those that the coordinator gives to dead connections
 
 
-def _new_id(seats: Seats, link: Link) -> int:
+def new_id(seats: Seats, link: Link) -> int:
     """The smallest number that no seat, no message on its way and no record still carries.
 
     An id for a dead connection is taken from a range of its own, because no member will ever use
@@ -103,7 +103,7 @@ def join_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
     elif not agrees(core, seats, scope):
         yield "inconsistent", core, seats, reply(link, Answer(request, INCONSISTENT_GROUP_PROTOCOL))
     elif request.id == NO_ID:
-        id = _new_id(seats, link)
+        id = new_id(seats, link)
         if scope.two_step:
             seats = seats.put(id, Seat())
             yield (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import Factory, field, frozen
 from attrs.validators import optional
@@ -61,6 +61,10 @@ _TRUTH = _is(bool, "neither True nor False")
 @frozen
 class Scope:
     """What bounds a run. `groupcheck list scope` tells what each field means."""
+
+    # Fault of the classic group -> why the protocol lacks it. A variant that lacks some has a
+    # scope type of its own.
+    LACKS: ClassVar[Mapping[str, str]] = {}
 
     members: int = _bound(2, "Members that may join.", _between(1, 16))
     partitions: int | None = _bound(
@@ -119,9 +123,12 @@ class Scope:
             )
         seen = set()
         for name, count in self.faults:
-            if name not in CLASSIC_FAULTS:
-                near = get_close_matches(name, CLASSIC_FAULTS, 1)
-                hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(CLASSIC_FAULTS)
+            if why := self.LACKS.get(name):
+                raise ScopeError(f"there is no fault {name!r} here: {why}", where="scope")
+            there = [fault for fault in CLASSIC_FAULTS if fault not in self.LACKS]
+            if name not in there:
+                near = get_close_matches(name, there, 1)
+                hint = f"did you mean {near[0]}?" if near else "one of " + ", ".join(there)
                 raise ScopeError(f"unknown fault {name!r}", where="scope", do=hint)
             if name in seen:
                 raise ScopeError(
@@ -185,7 +192,7 @@ class Scope:
     @property
     def budget(self) -> Budget:
         if self.any_faults is not None:
-            return Budget(any=self.any_faults)
+            return Budget(any=self.any_faults, lacks=tuple(self.LACKS))
         return Budget(tuple((name, n) for name, n in self.faults if n))
 
     def has(self, fault: str) -> bool:

@@ -11,41 +11,18 @@ from typing import Any, Literal, TypeVar
 from groupcheck.model.engine.verdict import Firing, Path, Step
 from groupcheck.model.protocol.classic.group import is_member
 from groupcheck.model.protocol.classic.telling import (
-    CODES,
     COORDINATOR,
     REQUESTS,
     THE_COORDINATOR,
-    TO_MEMBER,
+    Words,
     member,
     sent,
-    subject,
-    tell,
 )
 from groupcheck.model.protocol.codes import name_of
 from groupcheck.model.protocol.story import Era, Lane, Line, Message, Note, Span, Story
 
 V = TypeVar("V")
 ROUTINE = {"send_heartbeat": "heartbeat_answer:well", "fetch_offset": None}
-TIMERS = (
-    "initial_delay",
-    "rebalance_timeout",
-    "sync_timeout",
-    "session_timeout",
-    "new_member_timeout",
-    "request_timeout",
-)
-FAULTS = (
-    "crash",
-    "close",
-    "poll_timeout",
-    "disconnect",
-    "append_failed",
-    "fail_over",
-    "lose_request",
-    "lose_response",
-    "delay_request",
-    "late_commit",
-)
 LOST = {  # requests that are sent and never arrive
     "lose_request:commit": "OffsetCommit",
     "lose_request:sync": "SyncGroup",
@@ -60,7 +37,7 @@ ANSWERS = {
 }
 
 
-def story(path: Path) -> Story:
+def story(path: Path, words: Words) -> Story:
     """The story of a path, without the promise that breaks at its end."""
     states = [_named(path, s) for s in path.states]
     members = range(len(states[0]["client"]))
@@ -68,8 +45,8 @@ def story(path: Path) -> Story:
     lines, events, eras = [], [], []
     for number, step in enumerate(path.steps, 1):
         before, after = states[number - 1], states[number]
-        lines.append(_line(number, step, before, after))
-        events += list(_events(number, step, path, after))
+        lines.append(_line(number, step, before, after, words))
+        events += list(_events(number, step, path, after, words))
         if after["core"].generation > before["core"].generation:
             eras.append(Era(number, f"generation {after['core'].generation}"))
     phases = _runs([str(s["core"].phase) for s in states])
@@ -85,14 +62,18 @@ def _named(path: Path, state: tuple[Any, ...]) -> dict[str, Any]:
     return out
 
 
-def _line(number: int, step: Step, before: dict[str, Any], after: dict[str, Any]) -> Line:
-    who = subject(step.firing)
+def _line(
+    number: int, step: Step, before: dict[str, Any], after: dict[str, Any], words: Words
+) -> Line:
+    who = words.subject(step.firing)
     lane = COORDINATOR if who == THE_COORDINATOR else who
     rule = step.firing.name.partition(":")[0]
     dull = rule in ROUTINE and (
         ROUTINE[rule] is None or ROUTINE[rule] in [u.name for u in step.urgent]
     )
-    return Line(number, lane, tell(step, before, after), tuple(_changes(before, after)), not dull)
+    return Line(
+        number, lane, words.tell(step, before, after), tuple(_changes(before, after)), not dull
+    )
 
 
 def _changes(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
@@ -115,16 +96,15 @@ def _set(mask: int) -> str:
     return "{" + ", ".join(f"p{k}" for k in range(mask.bit_length()) if mask >> k & 1) + "}"
 
 
-def _events(number: int, step: Step, path: Path, after: dict[str, Any]) -> Iterator[Message | Note]:
+def _events(
+    number: int, step: Step, path: Path, after: dict[str, Any], words: Words
+) -> Iterator[Message | Note]:
     rule = step.firing.name.partition(":")[0]
-    lane = COORDINATOR if subject(step.firing) == THE_COORDINATOR else subject(step.firing)
-    if rule in TIMERS:
-        whom = f" of {member(step.firing.me)}" if step.firing.name in TO_MEMBER else ""
-        yield Note(number, lane, rule.replace("_", " ") + whom, "timer")
-    elif rule in FAULTS:
-        yield Note(number, lane, rule.replace("_", " "), "fault")
-    elif rule in ("process_record", "fetch_offset", "join_complete", "append_committed"):
-        yield Note(number, lane, rule.replace("_", " "))
+    who = words.subject(step.firing)
+    lane = COORDINATOR if who == THE_COORDINATOR else who
+    if rule in words.notes:
+        whom = f" of {member(step.firing.me)}" if step.firing.name in words.to_member else ""
+        yield Note(number, lane, rule.replace("_", " ") + whom, words.notes[rule])
     if rule == "delay_request":
         yield Message(
             number, lane, COORDINATOR, sent(step, after), _arrival(path, number, step.firing.me)
@@ -133,12 +113,12 @@ def _events(number: int, step: Step, path: Path, after: dict[str, Any]) -> Itera
         yield Message(number, lane, COORDINATOR, LOST[step.firing.name], lost=True)
     code: int | None = 15 if rule == "append_failed" else 27
     for firing in step.urgent:
-        yield from _messages(number, step, firing, code, after)
-        code = CODES.get(firing.name, code)
+        yield from _messages(number, step, firing, code, after, words)
+        code = words.codes.get(firing.name, code)
 
 
 def _messages(
-    number: int, step: Step, firing: Firing, code: int | None, after: dict[str, Any]
+    number: int, step: Step, firing: Firing, code: int | None, after: dict[str, Any], words: Words
 ) -> Iterator[Message]:
     """The arrows of one urgent outcome. `code`: the coordinator's last answer in this step."""
     handler, _, label = firing.name.partition(":")
@@ -148,7 +128,7 @@ def _messages(
     if handler in REQUESTS:
         if step.firing.name != "late_request":
             yield Message(number, who, COORDINATOR, REQUESTS[handler])
-        answer = CODES[firing.name]
+        answer = words.codes[firing.name]
         if answer is not None and step.firing.name in ("lose_response", "close:heard"):
             yield Message(
                 number, COORDINATOR, who, f"{REQUESTS[handler]}: {name_of(answer)}", lost=True

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
+
+from attrs import field, frozen
 
 from groupcheck.model.engine.verdict import Firing, Step
 from groupcheck.model.protocol.classic.client import NOTHING
@@ -112,58 +114,135 @@ CODES: dict[str, int | None] = {
 }
 # What the coordinator does with a request that it parks.
 PARKS = {
-    "added": ("adds {who} to the group", "parks the request"),
-    "restarted": ("parks the request", "starts a new round"),
-    "led": ("parks the request", "appends the leader's assignment"),
+    "join_group:added": ("adds {who} to the group", "parks the request"),
+    "join_group:parked": ("parks the request",),
+    "join_group:restarted": ("parks the request", "starts a new round"),
+    "sync_group:led": ("parks the request", "appends the leader's assignment"),
+    "sync_group:parked": ("parks the request",),
 }
-# What an answer makes a member do: the label of its outcome -> words after the subject.
+STARTS_OVER = "gives up its generation and must join again"
+# What an answer makes a member do: words after the subject. Nothing for what follows by itself: the
+# next outcome says it, or nothing changes for anybody.
 HEARS = {
-    "refused": "gives up its generation and must join again",
-    "told_to_rejoin": "must join again",
-    "fatal": "stops with an error",
+    "join_answer:refused": STARTS_OVER,
+    "sync_answer:refused": STARTS_OVER,
+    "heartbeat_answer:refused": STARTS_OVER,
+    "commit_answer:refused": STARTS_OVER,
+    "heartbeat_answer:told_to_rejoin": "must join again",
+    "join_answer:fatal": "stops with an error",
+    "sync_answer:fatal": "stops with an error",
+    **dict.fromkeys(
+        """
+        answer_joins answer_syncs begin_walk close_books closed commit_answer:done
+        commit_answer:ignored commit_answer:rebalancing commit_answer:retry elect end_walk forget
+        heartbeat_answer:ignored heartbeat_answer:well join_answer:id_given join_answer:ignored
+        join_answer:retry leave_answer record_plan reload send_back sync_answer:ignored
+        sync_answer:retry vote
+        """.split(),
+        "",
+    ),
+}
+# Rule -> its box in the picture.
+NOTES: dict[str, Literal["event", "timer", "fault"]] = {
+    "initial_delay": "timer",
+    "rebalance_timeout": "timer",
+    "sync_timeout": "timer",
+    "session_timeout": "timer",
+    "new_member_timeout": "timer",
+    "request_timeout": "timer",
+    "crash": "fault",
+    "close": "fault",
+    "poll_timeout": "fault",
+    "disconnect": "fault",
+    "append_failed": "fault",
+    "fail_over": "fault",
+    "lose_request": "fault",
+    "lose_response": "fault",
+    "delay_request": "fault",
+    "late_commit": "fault",
+    "process_record": "event",
+    "fetch_offset": "event",
+    "join_complete": "event",
+    "append_committed": "event",
 }
 
 
-def tell(step: Step, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """One sentence for a step; `before` and `after` map slots to values (arrays: tuples)."""
-    clauses = [(subject(step.firing), _does(step, after))]
-    clauses += [clause for firing in step.urgent for clause in _follows(firing, after)]
-    return "; ".join(
-        f"{who} {_and([what for _, what in several])}"
-        for who, several in groupby(clauses, key=lambda clause: clause[0])
-    )
+@frozen
+class Words:
+    """How the outcomes of a classic variant are told. A feature with outcomes of its own adds their
+    words; an outcome that has none is a `KeyError`.
+    """
+
+    # What the first rule of a step does: rule (or rule:label) -> words after the subject.
+    does: Mapping[str, str] = field(factory=lambda: DOES)
+    # The same for rules of the coordinator that concern one member, `{who}`.
+    to_member: Mapping[str, str] = field(factory=lambda: TO_MEMBER)
+    # Outcome of a request -> the coordinator's answer to it, None if it parks the request.
+    codes: Mapping[str, int | None] = field(factory=lambda: CODES)
+    # Outcome that parks a request -> what the coordinator does.
+    parks: Mapping[str, tuple[str, ...]] = field(factory=lambda: PARKS)
+    # Any other urgent outcome -> what the member does that it concerns; may be empty.
+    hears: Mapping[str, str] = field(factory=lambda: HEARS)
+    # Rule -> its box in the picture, apart from the arrows of its messages.
+    notes: Mapping[str, Literal["event", "timer", "fault"]] = field(factory=lambda: NOTES)
+
+    def tell(self, step: Step, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+        """One sentence for a step; `before` and `after` map slots to values (arrays: tuples)."""
+        clauses = [(self.subject(step.firing), self._does(step, after))]
+        clauses += [clause for firing in step.urgent for clause in self._follows(firing, after)]
+        return "; ".join(
+            f"{who} {_and([what for _, what in several])}"
+            for who, several in groupby(clauses, key=lambda clause: clause[0])
+        )
+
+    def subject(self, firing: Firing) -> str:
+        """Who acts: `member A` or `the coordinator`."""
+        if firing.me is None or firing.name in self.to_member:
+            return THE_COORDINATOR
+        return member(firing.me)
+
+    def _does(self, step: Step, after: Mapping[str, Any]) -> str:
+        name, me = step.firing.name, step.firing.me
+        if name == "lose_response" and not any(
+            f.name.partition(":")[0] in REQUESTS for f in step.urgent
+        ):
+            return "loses its connection, and with it the requests that were not read"
+        if name in ("lose_response", "delay_request"):
+            request = sent(step, after)
+            if name == "lose_response":
+                return f"sends {request}, but loses its connection before the answer"
+            return f"sends {request}, which is held up on the way, and connects again"
+        if name in self.to_member:
+            return self.to_member[name].format(who=member(me))
+        return self.does[name]
+
+    def _follows(self, firing: Firing, after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+        """What an urgent outcome adds to the sentence, as subjects with what they do."""
+        name, me = firing.name, firing.me
+        rule, _, label = name.partition(":")
+        if name in self.codes:
+            code = self.codes[name]
+            if code is None:
+                for does in self.parks[name]:
+                    yield THE_COORDINATOR, does.format(who=member(me))
+            elif code:
+                yield THE_COORDINATOR, f"answers {name_of(code)}"
+        elif name == "join_answer:joined":
+            yield member(me), f"joins generation {after['client'][me].generation}"
+        elif name == "sync_answer:assigned":
+            client = after["client"][me]
+            share = client.owned if client.granted == NOTHING else client.granted
+            yield member(me), f"gets {_partitions(share)}"
+        elif rule == "store_offset":
+            back = "back " if label == "backwards" else ""
+            text = f"sets the committed offset {back}to {after['offsets'].committed}"
+            yield THE_COORDINATOR, text
+        elif what := self.hears[name]:
+            yield member(me), what
 
 
 def _and(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-
-
-def subject(firing: Firing) -> str:
-    """Who acts: `member A` or `the coordinator`."""
-    rule = firing.name.partition(":")[0]
-    if (
-        firing.me is None
-        or firing.name in TO_MEMBER
-        or rule in ("append_committed", "append_failed", "fail_over")
-    ):
-        return THE_COORDINATOR
-    return member(firing.me)
-
-
-def _does(step: Step, after: Mapping[str, Any]) -> str:
-    name, me = step.firing.name, step.firing.me
-    if name == "lose_response" and not any(
-        f.name.partition(":")[0] in REQUESTS for f in step.urgent
-    ):
-        return "loses its connection, and with it the requests that were not read"
-    if name in ("lose_response", "delay_request"):
-        request = sent(step, after)
-        if name == "lose_response":
-            return f"sends {request}, but loses its connection before the answer"
-        return f"sends {request}, which is held up on the way, and connects again"
-    if name in TO_MEMBER:
-        return TO_MEMBER[name].format(who=member(me))
-    return DOES.get(name, name.replace("_", " ").replace(":", ", "))
 
 
 def sent(step: Step, after: Mapping[str, Any]) -> str:
@@ -176,30 +255,6 @@ def sent(step: Step, after: Mapping[str, Any]) -> str:
         if firing.me == me and rule in REQUESTS:
             return REQUESTS[rule]
     return type(after["link"][me].late).__name__
-
-
-def _follows(firing: Firing, after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What an urgent outcome adds to the sentence, as subjects with what they do."""
-    name, me = firing.name, firing.me
-    rule, _, label = name.partition(":")
-    if name in CODES:
-        code = CODES[name]
-        if code is None:
-            for does in PARKS.get(label, ("parks the request",)):
-                yield THE_COORDINATOR, does.format(who=member(me))
-        elif code:
-            yield THE_COORDINATOR, f"answers {name_of(code)}"
-    elif name == "join_answer:joined":
-        yield member(me), f"joins generation {after['client'][me].generation}"
-    elif name == "sync_answer:assigned":
-        client = after["client"][me]
-        share = client.owned if client.granted == NOTHING else client.granted
-        yield member(me), f"gets {_partitions(share)}"
-    elif label in HEARS:
-        yield member(me), HEARS[label]
-    elif rule == "store_offset":
-        back = "back " if label == "backwards" else ""
-        yield THE_COORDINATOR, f"sets the committed offset {back}to {after['offsets'].committed}"
 
 
 def _partitions(mask: int) -> str:

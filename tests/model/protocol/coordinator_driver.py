@@ -19,7 +19,6 @@ from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.timers import QUEUE_RULES
 from groupcheck.model.protocol.driven import Driven
-from groupcheck.model.protocol.faults import CLASSIC_FAULTS
 from groupcheck.model.protocol.link import Link, send
 from groupcheck.model.protocol.messages import (
     NO_GENERATION,
@@ -32,9 +31,8 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.model.variants.classic import COORDINATOR, spec
-
-RULES = COORDINATOR | {r.name for r in QUEUE_RULES}
+from groupcheck.model.protocol.variant import Variant
+from groupcheck.model.variants.classic import VARIANT
 
 
 @attrs.frozen
@@ -68,16 +66,22 @@ Pick = Callable[[World], bool]
 
 
 class Group:
-    """A classic group at a coordinator. Members are indexes; each has one connection, ids are small
-    numbers of each member's own.
+    """A group at a coordinator of the classic family. Members are indexes; each has one connection,
+    ids are small numbers of each member's own.
     """
 
-    def __init__(self, members: int = 2, fail_over: bool = False, **scope: object) -> None:
-        faults = {name: 50 for name in CLASSIC_FAULTS if name != "fail_over" or fail_over}
-        self.scope = Scope(
-            members=members, **{"generations": 50, "faults": faults, "assignor": "range", **scope}
-        )  # type: ignore[arg-type]
-        self.driven = Driven(spec(self.scope), RULES)
+    def __init__(
+        self,
+        members: int = 2,
+        fail_over: bool = False,
+        variant: Variant = VARIANT,
+        **scope: object,
+    ) -> None:
+        faults = {name: 50 for name in variant.faults if name != "fail_over" or fail_over}
+        fields = {"generations": 50, "faults": faults, "assignor": "range", **scope}
+        spec = variant.spec(variant.scope_type(members=members, **fields))
+        self.scope: Scope = spec.scope
+        self.driven = Driven(spec, variant.coordinator | {r.name for r in QUEUE_RULES})
         self.see = self.driven.see
         self.now = self._world((), {}, self.driven.start())
         self.worlds: tuple[World, ...] = (self.now,)

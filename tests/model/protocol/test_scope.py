@@ -14,9 +14,9 @@ from groupcheck.model.protocol.classic.assignment import (
     record_plan,
 )
 from groupcheck.model.protocol.classic.group import Seat, Seats, Walk
+from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.variants.classic import spec
 
 
 @pytest.mark.parametrize("field", ["two_step", "autocommit", "atomic_complete"])

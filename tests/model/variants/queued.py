@@ -30,6 +30,7 @@ from groupcheck.model.protocol.classic.failover import Reload, fail_over, reload
 from groupcheck.model.protocol.classic.forgetting import close_books
 from groupcheck.model.protocol.classic.group import Seats, Walk
 from groupcheck.model.protocol.classic.offsets import OFFSET_RULES
+from groupcheck.model.protocol.classic.rules import spec as atomic
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.timers import QUEUE_RULES, TIMER_RULES
 from groupcheck.model.protocol.classic.walks import WALK_RULES
@@ -46,7 +47,6 @@ from groupcheck.model.protocol.messages import (
     Store,
     SyncGroup,
 )
-from groupcheck.model.variants.classic import spec as atomic
 
 
 @attrs.frozen

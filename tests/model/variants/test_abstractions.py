@@ -18,9 +18,9 @@ from views import beliefs, fired, live_memories, memories
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.protocol.classic import client, client_faults
 from groupcheck.model.protocol.classic.client import Client, Member, Prepare
+from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
-from groupcheck.model.variants.classic import spec
 
 
 def at(*faults: str, generations: int = 2, **scope: Any) -> Scope:

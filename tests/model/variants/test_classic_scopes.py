@@ -12,8 +12,8 @@ from views import beliefs
 
 from groupcheck.model.engine import reference
 from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.variants.classic import spec
 
 
 def at(*faults: str, **scope: Any) -> Scope:

@@ -20,9 +20,9 @@ from all_states import Space, explore_all
 from views import beliefs, fired, memories
 
 from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import CLASSIC_FAULTS
-from groupcheck.model.variants.classic import spec
 
 GENERATIONS = 2
 QUEUES = {"read_next", "post"}  # everything is read from a queue, everything is posted

@@ -23,12 +23,12 @@ from groupcheck.model.protocol.classic.offsets import (
     store_offset,
 )
 from groupcheck.model.protocol.classic.rounds import send_back
+from groupcheck.model.protocol.classic.rules import spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import REMEMBERED, Budget
 from groupcheck.model.protocol.feature import outcomes_changed, rebuilt, rewritten
 from groupcheck.model.protocol.link import Link, reply
 from groupcheck.model.protocol.messages import Answer, Store
-from groupcheck.model.variants.classic import spec
 
 Outcomes = Iterator[Any]
 
@@ -39,11 +39,11 @@ def with_ids_never_used_again(scope: Scope) -> Spec:
     """
 
     def call(core: Core, seats: Seats, link: Link, issued: int, scope: Scope) -> Outcomes:
-        usual, coordinator._new_id = coordinator._new_id, lambda seats, link: issued
+        usual, coordinator.new_id = coordinator.new_id, lambda seats, link: issued
         try:
             outcomes = list(join_group.call(core, seats, link, scope))
         finally:
-            coordinator._new_id = usual
+            coordinator.new_id = usual
         for label, after, known, way in outcomes:
             given = seats[issued] is None and known[issued] is not None
             yield label, after, known, way, issued + given

@@ -36,17 +36,6 @@ def test_every_row_of_two_members_in_one_generation_agrees(coordinator: Driver):
     assert found.counts.seen == found.counts.choices
 
 
-def test_a_group_with_a_size_limit_agrees(coordinator: Driver):
-    found = ask(
-        coordinator,
-        members=2,
-        generations=1,
-        faults={"append_failure": 0},
-        settings={"max_size": "1"},
-    )
-    assert found.verdict == "agrees"
-
-
 @pytest.mark.parametrize(
     "mutation",
     [

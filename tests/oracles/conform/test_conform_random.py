@@ -26,11 +26,12 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.mutations import all_mutations
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic.group import Phase as GroupPhase
+from groupcheck.model.protocol.classic.rules import COORDINATOR, spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
-from groupcheck.model.variants.classic import COORDINATOR, spec
+from groupcheck.model.variants.classic import VARIANT
 from groupcheck.oracles.conform.random_walk import Disagreement, RandomWalk
-from groupcheck.oracles.conform.rows import CHANGED, FAULTS, STRANGER, Asks, Fires
+from groupcheck.oracles.conform.rows import CHANGED, STRANGER, Asks, Fires
 from groupcheck.oracles.kafka.driver import shared
 
 MOST = 8
@@ -62,7 +63,7 @@ class Together(RuleBasedStateMachine):
     )
     def begin(self, members: int, cap: int | None, seed: int, lists: list[str] | None) -> None:
         protocols = "|".join(lists[:members]) if lists else ""
-        faults = dict.fromkeys(FAULTS, 99)
+        faults = dict.fromkeys(VARIANT.coordinator_faults, 99)
         scope = Scope(
             members=members,
             generations=40,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from groupcheck.model.protocol.classic.rules import COORDINATOR, spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import (
     NO_ID,
@@ -11,8 +12,10 @@ from groupcheck.model.protocol.messages import (
     OffsetCommit,
     SyncGroup,
 )
-from groupcheck.model.variants.classic import COORDINATOR, spec
-from groupcheck.oracles.conform.rows import FAULTS, STRANGER, Asks, Fires, Memory, Rows
+from groupcheck.model.variants.classic import VARIANT
+from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Memory, Rows
+
+FAULTS = VARIANT.coordinator_faults
 
 
 def rows_of(members: int = 1, generations: int = 1, faults: tuple[str, ...] = ()) -> Rows:

@@ -1,0 +1,25 @@
+"""Families: what several variants have in common, under which promises and known bugs are stated
+once.
+
+A variant names its families. `groupcheck.invariants` states promises for each family, and
+`model.mutations` known bugs; both hold for every variant of the family.
+"""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+
+@frozen
+class Family:
+    """A name for what several variants share."""
+
+    name: str
+    # The variant without any feature. Known bugs of the family are shown in it.
+    base: str
+
+
+# A coordinator with rounds of JoinGroup and SyncGroup, and its members.
+CLASSIC_GROUP = Family("classic group", base="classic")
+# What members process and commit.
+OFFSETS = Family("offsets", base="classic")

@@ -1,0 +1,98 @@
+"""The checks of the contract that any variant can be held to, a changed copy of one included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+
+from groupcheck.invariants.registry import for_families
+from groupcheck.model.engine import Spec
+from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.promises import StepInvariant
+from groupcheck.model.engine.verdict import Path, Verdict
+from groupcheck.model.protocol.story import Message
+from groupcheck.model.protocol.variant import Variant
+
+
+def promised(variant: Variant, spec: Spec) -> Spec:
+    more = for_families(variant.families)
+    return attrs.evolve(spec, invariants=more.invariants, goals=more.goals, views=more.views)
+
+
+def explored(variant: Variant, make: Callable[[Any], Spec]) -> list[Verdict]:
+    """The verdict of each cover scope."""
+    scopes = [variant.scope_type(**cover.fields) for cover in variant.covers]
+    return [explore(promised(variant, make(scope))) for scope in scopes]
+
+
+def happened(verdict: Verdict) -> set[str]:
+    every = {*verdict.rules, *verdict.goals}
+    return every - {*verdict.never_fired, *verdict.goals_not_met}
+
+
+def not_covered(variant: Variant, make: Callable[[Any], Spec]) -> set[str]:
+    """What is `lost` if the variant's spec is another one."""
+    return lost(variant, explored(variant, make))
+
+
+def lost(variant: Variant, verdicts: list[Verdict]) -> set[str]:
+    """The outcomes and goals that do not happen in the cover scope that lists them, or that no
+    cover scope lists although the variant does not say that they are out of reach.
+    """
+    every = {*verdicts[0].rules, *verdicts[0].goals}
+    listed = {name for cover in variant.covers for name in cover.reaches}
+    missing = [
+        set(cover.reaches) - happened(verdict)
+        for cover, verdict in zip(variant.covers, verdicts, strict=True)
+    ]
+    return set().union(every - listed - set(variant.unreached), *missing)
+
+
+def never_fires(rule: Any, label: str) -> StepInvariant:
+    """A promise that breaks when the outcome fires, with the shortest path to it."""
+
+    def other(before: Any, after: Any, fired: str = "") -> bool:
+        return fired != label
+
+    name = f"{rule.name}:{label}" if label else rule.name
+    return StepInvariant(name, other, (), (rule.name,), bool(label), False, "It never fires.")
+
+
+def paths(variant: Variant, make: Callable[[Any], Spec]) -> Iterator[tuple[str, Path]]:
+    """For each outcome that a cover scope lists, the shortest path in that scope that ends with a
+    step in which it fires.
+    """
+    for cover in variant.covers:
+        spec = make(variant.scope_type(**cover.fields))
+        outcomes = {name: r for r in spec.rules for name in r.names if name in cover.reaches}
+        while outcomes:
+            watched = [never_fires(r, name.partition(":")[2]) for name, r in outcomes.items()]
+            verdict = explore(attrs.evolve(spec, invariants=watched))
+            assert verdict.violations, outcomes
+            for violation in verdict.violations:
+                del outcomes[violation.invariant]
+                yield violation.invariant, violation.path
+
+
+def untold(variant: Variant, make: Callable[[Any], Spec]) -> dict[str, str]:
+    """The outcomes that a cover scope lists and the story cannot tell, each with the reason."""
+    found = {}
+    for name, path in paths(variant, make):
+        last = len(path.steps)
+        try:
+            told = variant.story(path)
+        except Exception as error:
+            found[name] = repr(error)
+            continue
+        drawn = [
+            event
+            for event in told.events
+            if last in (event.step, event.until if isinstance(event, Message) else None)
+        ]
+        if not drawn:
+            found[name] = "nothing is drawn"
+        if not told.lines[-1].words.strip():
+            found[name] = "nothing is said"
+    return found

@@ -1,0 +1,268 @@
+"""What every variant has to keep, whatever its protocol: the engines agree on it, its cover scopes
+fire every outcome, each outcome has words and a place in the picture, faults are its own. Each check
+is shown to fail on a variant that breaks it.
+
+The same over Spark is in `tests/oracles/spark/test_contract_spark.py`, the real coordinator in
+`tests/oracles/conform/test_contract_conform.py`, broken promises in `tests/mutations`, the pages in
+`tests/test_docs_reference.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+import attrs
+import pytest
+from attrs import frozen
+from contract import explored, happened, lost, not_covered, promised, untold
+from variations import outcomes_changed, rebuilt
+
+from groupcheck.model.engine import ScopeError, Spec, reference, rule
+from groupcheck.model.engine.fast import forked
+from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.engine.verdict import HOLDS, Verdict
+from groupcheck.model.protocol.classic.client import send_sync
+from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.classic.story import story
+from groupcheck.model.protocol.classic.timers import sync_timeout
+from groupcheck.model.protocol.variant import Cover
+from groupcheck.model.variants import load, names
+from groupcheck.model.variants.classic import WORDS
+from groupcheck.oracles.explain.subject import subject
+
+FEW = 1_000  # states of a scope that the obvious engine explores, too
+MOST_STATES = 20_000  # of a cover scope: it has to be quick
+ROOT = Path(__file__).parents[3]
+CLASSIC = load("classic")
+NAPS = (Cover({"members": 1, "generations": 1}, ("nap",)),)
+
+
+@cache
+def verdicts_of(name: str) -> list[Verdict]:
+    return explored(load(name), load(name).spec)
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_cover_scopes_fire_every_outcome_and_meet_every_goal(name: str) -> None:
+    assert lost(load(name), verdicts_of(name)) == set()
+
+
+@pytest.mark.parametrize("name", names())
+def test_each_cover_scope_is_small_holds_and_is_the_smallest_that_reaches_what_it_lists(
+    name: str,
+) -> None:
+    variant = load(name)
+    verdicts = verdicts_of(name)
+    assert [v.verdict for v in verdicts] == [HOLDS] * len(verdicts)
+    states = [v.states for v in verdicts]
+    assert states == sorted(states) and states[-1] < MOST_STATES
+    before: set[str] = set()
+    for cover, verdict in zip(variant.covers, verdicts, strict=True):
+        assert set(cover.reaches) == happened(verdict) - before, cover.fields
+        before |= happened(verdict)
+    assert not before & set(variant.unreached)
+
+
+def with_sync_in_the_step_of_the_join_answer(scope: Any) -> Spec:
+    """A wrong merge: SyncGroup is sent in the step in which its JoinGroup is answered. A member
+    that lives is never late with it.
+    """
+    return rebuilt(CLASSIC.spec(scope), [attrs.evolve(send_sync, urgent=True)])
+
+
+def test_a_merge_that_makes_the_sync_timer_unreachable_keeps_every_promise_but_is_seen() -> None:
+    verdicts = explored(CLASSIC, with_sync_in_the_step_of_the_join_answer)
+    assert {v.verdict for v in verdicts} == {HOLDS}
+    assert not_covered(CLASSIC, with_sync_in_the_step_of_the_join_answer) == {
+        "lose_request:sync",
+        "sync_answer:refused",
+        "sync_group:illegal_generation",
+        "sync_group:rebalancing",
+        "sync_group:stable",
+        "sync_group:unknown",
+        "sync_timeout",
+    }
+
+
+def with_the_sync_timer_in_the_wrong_phase(scope: Any) -> Spec:
+    """The sync timer fires in PreparingRebalance only, where it is never armed."""
+
+    def change(before: dict[str, Any], label: str, after: dict[str, Any]) -> dict[str, Any] | None:
+        return after if before["core"].phase == Phase.PREPARING else None
+
+    return rebuilt(CLASSIC.spec(scope), [outcomes_changed(sync_timeout, change)])
+
+
+def test_a_rule_that_never_fires_keeps_every_promise_but_is_seen() -> None:
+    verdicts = explored(CLASSIC, with_the_sync_timer_in_the_wrong_phase)
+    assert {v.verdict for v in verdicts} == {HOLDS}
+    assert not_covered(CLASSIC, with_the_sync_timer_in_the_wrong_phase) == {"sync_timeout"}
+
+
+@rule
+def never(walk: Any) -> Iterator[Any]:
+    return
+    yield walk
+
+
+def test_a_new_outcome_has_to_be_covered() -> None:
+    assert not_covered(CLASSIC, lambda scope: rebuilt(CLASSIC.spec(scope), [], [never])) == {
+        "never"
+    }
+
+
+def counted(verdict: Verdict) -> Verdict:
+    """What must not depend on who searched."""
+    return attrs.evolve(verdict, seconds=0.0, rule_calls=0, bytes_per_state=0.0)
+
+
+@pytest.mark.parametrize("name", names())
+def test_both_engines_tell_the_same_of_the_cover_scopes(name: str) -> None:
+    variant = load(name)
+    few = [v for v in verdicts_of(name) if v.states < FEW]
+    assert len(few) > 5
+    for verdict in few:
+        spec = promised(variant, variant.spec(verdict.scope))
+        assert counted(reference.explore(spec)) == counted(verdict)
+
+
+@pytest.mark.parametrize("name", names())
+def test_two_processes_that_call_rules_count_as_one_does(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forked, "WORTH", 0.0)  # even the smallest batch is divided
+    variant = load(name)
+    verdict = [v for v in verdicts_of(name) if v.states < FEW][-1]
+    spec = promised(variant, variant.spec(verdict.scope))
+    assert counted(explore(spec, workers=2)) == counted(verdict)
+
+
+@pytest.mark.parametrize("name", names())
+def test_each_outcome_has_words_and_a_place_in_the_picture(name: str) -> None:
+    assert untold(load(name), load(name).spec) == {}
+
+
+@rule
+def nap(core: Any) -> Iterator[Any]:
+    """The coordinator does nothing, which nobody has words for."""
+    yield core
+
+
+def with_a_nap(scope: Any) -> Spec:
+    return rebuilt(CLASSIC.spec(scope), [], [nap])
+
+
+def test_an_outcome_without_words_is_seen() -> None:
+    assert untold(attrs.evolve(CLASSIC, covers=NAPS), with_a_nap) == {"nap": "KeyError('nap')"}
+
+
+def test_an_outcome_that_is_told_and_not_drawn_is_seen() -> None:
+    words = attrs.evolve(WORDS, does={**WORDS.does, "nap": "does nothing"})
+    told = attrs.evolve(CLASSIC, covers=NAPS, tell=words.tell, story=partial(story, words=words))
+    assert untold(told, with_a_nap) == {"nap": "nothing is drawn"}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_fault_says_which_outcomes_spend_it(name: str) -> None:
+    assert set(load(name).spent_by) == set(load(name).faults)
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_scope_allows_the_faults_of_the_variant_and_no_other(name: str) -> None:
+    variant = load(name)
+    base = load(variant.families[0].base)
+    assert {*variant.faults, *variant.lacks} == set(base.faults)
+    budget = variant.scope_type(any_faults=1).budget
+    assert {fault for fault in base.faults if budget.allows(fault)} == set(variant.faults)
+    assert not any(budget.spend("crash").allows(fault) for fault in base.faults)
+    for fault in variant.faults:
+        assert variant.scope_type(faults={fault: 1}).budget.allows(fault)
+    for fault, why in variant.lacks.items():
+        with pytest.raises(ScopeError, match=f"there is no fault '{fault}' here: {why}"):
+            variant.scope_type(faults={fault: 1})
+        with pytest.raises(ScopeError, match="there is no fault"):
+            subject(name, faults={fault: 1})
+
+
+@frozen
+class Unbreakable(CLASSIC.scope_type):
+    """A scope of a variant that lacks a fault."""
+
+    LACKS: ClassVar = {"disconnect": "nothing breaks"}
+
+
+def test_any_fault_is_none_that_the_variant_lacks() -> None:
+    def disconnects(scope_type: type[Any]) -> int:
+        scope = scope_type(members=1, generations=1, any_faults=2)
+        return explore(CLASSIC.spec(scope)).rules["disconnect"]
+
+    assert disconnects(CLASSIC.scope_type) > 0 == disconnects(Unbreakable)
+
+
+PAIRS = (
+    ("close", "lose_request"),
+    ("poll_timeout", "lose_request"),
+    ("close", "delay_request"),
+)
+NEEDS_TWO = ("rebalance_timeout", "late_commit")  # members and generations
+
+
+@pytest.mark.parametrize("faults", [*((fault,) for fault in CLASSIC.faults), *PAIRS], ids=" ".join)
+def test_a_fault_is_spent_by_just_the_outcomes_that_are_named(faults: tuple[str, ...]) -> None:
+    """Every step is looked at: an outcome that is named for a fault spends it, and where a fault is
+    spent at all one that is named fires.
+    """
+    size = 2 if set(faults) & set(NEEDS_TWO) else 1
+    scope = CLASSIC.scope_type(members=size, generations=size, faults=dict.fromkeys(faults, 1))
+    see = Semantics(CLASSIC.spec(scope))
+    budget = see.places.index(("budget", None))
+    frontier = [state for _, _, state in see.starts()]
+    seen, spent, named = set(frontier), set(), set()
+    while frontier:
+        state = frontier.pop()
+        for step, _ in see.steps(state):
+            before, after = dict(state[budget].left), dict(step.state[budget].left)
+            gone = {fault for fault, n in before.items() if after.get(fault, 0) < n}
+            fired = {firing.name for firing in (step.firing, *step.urgent)}
+            told = {fault for fault, outcomes in CLASSIC.spent_by.items() if fired & set(outcomes)}
+            assert told <= gone, step.firing
+            spent |= gone
+            named |= told
+            if step.state not in seen:
+                seen.add(step.state)
+                frontier.append(step.state)
+    assert named == spent == set(faults)
+
+
+def named_elsewhere(folder: Path) -> list[str]:
+    """Where a file names a rule or an outcome of some variant as a text. Faults have the same names
+    as some rules, and a few words mean something else, too.
+    """
+    every = {
+        name
+        for variant in map(load, names())
+        for r in variant.spec(variant.scope_type()).rules
+        for name in (r.name, *r.names)
+    }
+    every -= {*CLASSIC.faults, "heartbeat", "closed", "append_failed"}
+    found = []
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and node.value in every:
+                found.append(f"{path.relative_to(folder)}:{node.lineno}: {node.value}")
+    return found
+
+
+@pytest.mark.parametrize("folder", ["invariants", "traces", "oracles"])
+def test_no_other_folder_names_a_rule_as_a_text(folder: str) -> None:
+    assert named_elsewhere(ROOT / folder) == []
+
+
+def test_a_rule_that_is_named_as_a_text_is_seen(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("""if rule == "join_group:added":\n    pass\n""")
+    assert named_elsewhere(tmp_path) == ["own.py:1: join_group:added"]

@@ -1,0 +1,111 @@
+"""The contract of every variant with real code: each outcome of its coordinator is executed on the
+real coordinator and agrees, or the variant says that it is not, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import pytest
+
+from groupcheck.model.engine import Spec, UserError, rule
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol.feature import rebuilt
+from groupcheck.model.protocol.variant import Variant
+from groupcheck.model.variants import load, names
+from groupcheck.oracles.conform.conformance import conform
+from groupcheck.oracles.explain import subject
+from groupcheck.oracles.kafka.driver import Driver
+
+CLASSIC = load("classic")
+
+
+def coordinator_rules(variant: Variant) -> list[Rule]:
+    every = variant.spec(variant.scope_type()).rules
+    return [r for r in every if r.name in variant.coordinator]
+
+
+def never_executed(variant: Variant, coordinator: Driver) -> set[str]:
+    """The outcomes of its coordinator that none of the scopes executes which it names for that."""
+    left = [{name for r in coordinator_rules(variant) for name in r.names}]
+    for scope in variant.executed:
+        found = conform(variant.name, kafka="4.3.0", driver=coordinator, **scope)
+        assert (found.verdict, found.unrealizable) == ("agrees", {}), scope
+        left.append(set(found.never_executed))
+    return set.intersection(*left)
+
+
+def undeclared(variant: Variant) -> set[str]:
+    """The outcomes and rules of its coordinator that differ from those of the family's base, which
+    the real coordinator executes, without being declared as not executed.
+    """
+    base = coordinator_rules(load(variant.families[0].base))
+    known = {name for r in base for name in r.names}
+    mine = coordinator_rules(variant)
+    changed = {r.name for r in mine if r not in base}
+    declared = {name.partition(":")[0] for name in variant.unexecuted}
+    outcomes = {name for r in mine for name in r.names}
+    return (outcomes - known - set(variant.unexecuted)) | (changed - declared)
+
+
+@pytest.mark.parametrize("name", [name for name in names() if load(name).executed])
+def test_every_outcome_of_the_coordinator_is_executed(name: str, coordinator: Driver) -> None:
+    assert load(name).real and not load(name).unexecuted
+    assert never_executed(load(name), coordinator) == set()
+
+
+@pytest.mark.parametrize("name", [name for name in names() if not load(name).executed])
+def test_a_variant_that_is_not_executed_says_so_and_is_refused(name: str) -> None:
+    variant = load(name)
+    assert variant.unexecuted or not variant.real
+    with pytest.raises(UserError) as refused:
+        conform(name, kafka="4.3.0")
+    if variant.real:
+        assert undeclared(variant) == set()
+        assert all(outcome in str(refused.value) for outcome in variant.unexecuted)
+    else:
+        assert variant.unreal in str(refused.value)
+
+
+@rule(when=lambda core: core.generation > 100)
+def idle(core: Any) -> Iterator[Any]:
+    """A rule of the coordinator that no row reaches."""
+    yield core
+
+
+@pytest.fixture
+def with_an_idle_rule(monkeypatch: pytest.MonkeyPatch) -> Variant:
+    def spec(scope: Any) -> Spec:
+        return rebuilt(CLASSIC.spec(scope), [], [idle])
+
+    variant = attrs.evolve(CLASSIC, spec=spec, coordinator=CLASSIC.coordinator | {"idle"})
+    monkeypatch.setattr(subject, "load", lambda name: variant)
+    return variant
+
+
+def test_a_new_rule_of_the_coordinator_that_no_row_reaches_is_seen(
+    with_an_idle_rule: Variant, coordinator: Driver
+) -> None:
+    one = attrs.evolve(with_an_idle_rule, executed=CLASSIC.executed[:1])
+    assert "idle" in never_executed(one, coordinator)
+    assert undeclared(with_an_idle_rule) == {"idle"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"real": ""}, "classic cannot be compared with real code: nobody has named real code"),
+        (
+            {"unexecuted": {"elect": "nobody leads"}},
+            r"no row executes elect on the real coordinator \(nobody leads\)",
+        ),
+    ],
+)
+def test_what_is_not_executed_is_no_agreement(
+    changed: dict[str, Any], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subject, "load", lambda name: attrs.evolve(CLASSIC, **changed))
+    with pytest.raises(UserError, match=told):
+        conform("classic", kafka="4.3.0")
