@@ -50,12 +50,14 @@ Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem
 
 
 def names_of(kind: str) -> Completion:
-    """Completes the names that `groupcheck list KIND` shows. They are read when the shell asks."""
+    """Completes the names that `groupcheck list KIND` shows, each once. They are read when the
+    shell asks.
+    """
 
     def names() -> Iterable[str]:
         from groupcheck.oracles.listing import listing
 
-        return (str(row.get("name") or row["id"]) for row in listing(kind))
+        return dict.fromkeys(str(row.get("name") or row["id"]) for row in listing(kind))
 
     return _completion(names)
 

@@ -190,3 +190,19 @@ def chains(semantics: Semantics) -> Iterator[list[tuple[str, int | None]]]:
             if step.state not in seen:
                 seen.add(step.state)
                 frontier.append(step.state)
+
+
+def test_code_that_a_page_takes_from_a_file_is_in_that_file():
+    """A block with the title of a path quotes that file."""
+    quoted = [
+        (document, path, code)
+        for document in DOCUMENTS
+        for path, code in re.findall(
+            r'^```python title="([^"]*/[^"]*)"\n(.*?)^```$',
+            document.read_text("utf-8"),
+            re.M | re.S,
+        )
+    ]
+    assert len(quoted) > 5
+    for document, path, code in quoted:
+        assert code in (ROOT / path).read_text("utf-8"), (document.name, path)

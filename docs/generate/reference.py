@@ -108,6 +108,14 @@ def headed(kind: str, variant: str, told: Callable[[dict[str, Any]], Iterable[st
     )
 
 
+def once(kind: str, told: Callable[[dict[str, Any]], Iterable[str]]) -> list[str]:
+    """The entries of all variants; those that are the same are told once, under all their names."""
+    sections: dict[str, list[str]] = {}
+    for variant in variants():
+        sections.setdefault(headed(kind, variant, told), []).append(variant)
+    return [f"## {', '.join(names)}\n\n{text}" for text, names in sections.items()]
+
+
 def invariants() -> str:
     def told(row: dict[str, Any]) -> Iterable[str]:
         yield cell(row["statement"])
@@ -118,7 +126,7 @@ def invariants() -> str:
         "Invariants",
         "For everybody who reads a verdict. You find what each invariant promises, and where Kafka"
         " promises it. `--invariant NAME` checks one alone.",
-        *(f"## {v}\n\n{headed('invariants', v, told)}" for v in variants()),
+        *once("invariants", told),
     )
 
 
@@ -128,10 +136,7 @@ def goals() -> str:
         "For everybody who reads a verdict. A goal is a situation that should be possible: it shows"
         " that the model does what it is meant to do. A verdict says which goals its scope reached;"
         " `--goal NAME` asks for one.",
-        *(
-            f"## {v}\n\n{headed('goals', v, lambda row: [cell(row['statement'])])}"
-            for v in variants()
-        ),
+        *once("goals", lambda row: [cell(row["statement"])]),
     )
 
 
@@ -181,7 +186,7 @@ def mutations() -> str:
         bounds = ", ".join(f"{name} {value}" for name, value in m.scope.items())
         rows = [
             ["ticket", cell(m.ticket)],
-            ["protocol", code(m.variant)],
+            ["protocol", code(m.family.base)],
             ["rule that it changes", code(m.rule)],
             ["invariant that falls", f"[{m.invariant}](invariants.md#{m.invariant})"],
             ["smallest scope that shows it", cell(bounds)],

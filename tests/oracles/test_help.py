@@ -89,7 +89,8 @@ def test_the_shell_completes_the_names_of_the_real_world(typed, names):
     ],
 )
 def test_the_shell_completes_the_names_of_the_list(typed, kind):
-    assert completed(typed) == [row.get("name") or row["id"] for row in listing(kind)]
+    names = dict.fromkeys(row.get("name") or row["id"] for row in listing(kind))
+    assert completed(typed) == list(names)
 
 
 def test_the_shell_completes_what_was_begun():

@@ -1,5 +1,5 @@
-"""Static members that come back (KIP-345; protocol.md 1.6.3): what the coordinator answers, phase by
-phase, and the size of the whole model.
+"""Static members that come back (KIP-345; protocol.md 1.6.3): what the coordinator answers, phase
+by phase, and the size of the whole model.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What every variant has to keep, whatever its protocol: the engines agree on it, its cover scopes
-fire every outcome, each outcome has words and a place in the picture, faults are its own. Each check
-is shown to fail on a variant that breaks it.
+fire every outcome, each outcome has words and a place in the picture, faults are its own. Each
+check is shown to fail on a variant that breaks it.
 
 The same over Spark is in `tests/oracles/spark/test_contract_spark.py`, the real coordinator in
 `tests/oracles/conform/test_contract_conform.py`, broken promises in `tests/mutations`, the pages in
