@@ -96,14 +96,17 @@ def explore(
                 break
             if not moved and not see.rests(state):
                 wrong.setdefault(DEADLOCK, (state, None, depth - 1))
-            reason = _reached(limits, len(parent), time.perf_counter() - began, depth)
+            reason = limits.reached(len(parent), time.perf_counter() - began, depth + 1)
             if reason:
                 break
         frontier = reached
         if progress:
             seconds = time.perf_counter() - began
             progress(Progress(len(parent), transitions, depth, len(frontier), seconds, 0))
-    violations = _violations(see, wrong, path_to)
+    violations = [
+        violation(see, name, at, path_to(state, last))
+        for name, (state, last, at) in sorted(wrong.items(), key=lambda w: (w[1][2], w[0]))
+    ]
     verdict, reason = conclude(bool(violations), reason)
     seconds = time.perf_counter() - began
     return Verdict(
@@ -112,29 +115,13 @@ def explore(
     )  # fmt: skip
 
 
-def _reached(limits: Limits, states: int, seconds: float, depth: int) -> str:
-    """The limit that is reached, in words; empty if none is."""
-    if limits.states is not None and states > limits.states:
-        return f"stopped at the limit of {limits.states:,} states in level {depth + 1}"
-    if limits.seconds is not None and seconds > limits.seconds:
-        return f"stopped at the limit of {limits.seconds:g} seconds in level {depth + 1}"
-    return ""
-
-
-def _violations(
-    see: Semantics,
-    wrong: dict[str, tuple[State, Step | None, int]],
-    path_to: Callable[[State, Step | None], Path],
-) -> list[Violation]:
+def violation(see: Semantics, name: str, depth: int, path: Path) -> Violation:
+    """A violation, with its statement and key."""
     statements = {p.name: p.statement for p in see.spec.invariants}
-    violations = []
-    for name, (state, last, at) in sorted(wrong.items(), key=lambda item: (item[1][2], item[0])):
-        path = path_to(state, last)
-        statement = statements.get(
-            name, "Every state has a successor other than itself, or is a declared end."
-        )
-        violations.append(Violation(name, statement, at, path, see.key(path)))
-    return violations
+    statement = statements.get(
+        name, "Every state has a successor other than itself, or is a declared end."
+    )
+    return Violation(name, statement, depth, path, see.key(path))
 
 
 def conclude(violated: bool, stopped: str) -> tuple[Kind, str]:

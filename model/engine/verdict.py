@@ -87,6 +87,14 @@ class Limits:
     memory: int | None = None
     memory_of: str = ""
 
+    def reached(self, states: int, seconds: float, level: int) -> str:
+        """Which limit but that of memory is reached, in words; empty if none is."""
+        if self.states is not None and states > self.states:
+            return f"stopped at the limit of {self.states:,} states in level {level}"
+        if self.seconds is not None and seconds > self.seconds:
+            return f"stopped at the limit of {self.seconds:g} seconds in level {level}"
+        return ""
+
 
 @frozen
 class Progress:

@@ -10,7 +10,6 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupcheck import __version__
 from groupcheck.model.engine import Limits
 from groupcheck.model.engine.fast.identity import identity
 from groupcheck.oracles.explain.subject import Subject, subject
@@ -82,8 +81,6 @@ def cell(number: int, grid: int, question: Question, expect: str) -> Cell:
     about_model = identity(about.spec)
     checked = tuple(p.name for p in about.spec.invariants)
     limits = attrs.astuple(question.limits)
-    parts = [__version__, about_model, question.variant, question.mutation, checked, limits]
+    parts = [attrs.asdict(about_model), question.variant, question.mutation, checked, limits]
     digest = hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=10).hexdigest()
-    return Cell(
-        number, grid, question, expect, about.scope(), checked, about_model["model"], digest
-    )
+    return Cell(number, grid, question, expect, about.scope(), checked, about_model.model, digest)

@@ -7,11 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-import numpy as np
-
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.exploration import Exploration
-from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.step import Semantics, State
 from groupcheck.model.engine.verdict import Path, Step
 
@@ -19,40 +16,17 @@ from groupcheck.model.engine.verdict import Path, Step
 def places_to(search: Exploration, place: int) -> list[int]:
     """Places of a shortest path from an initial state to the state at `place`."""
     out = [place]
-    registers, p = search.registers, search.packed
-    kept = p.arrays[r.FIRED], int(registers[r.BLOCK])
-    p.hold(r.FIRED, np.zeros_like(kept[0]))
-    registers[r.BLOCK] = 1
-    try:
-        for level in range(search.log.level_of(place) - 1, -1, -1):
-            first, end = search.log.levels[level], search.log.levels[level + 1]
-            registers[r.TARGET] = out[-1]
-            out.append(_predecessor(search, first, end, out[-1]))
-    finally:
-        p.hold(r.FIRED, kept[0])
-        registers[r.BLOCK] = kept[1]
+    for level in range(search.log.level_of(place) - 1, -1, -1):
+        first, end = search.log.levels[level], search.log.levels[level + 1]
+        found = search.predecessor(first, end, out[-1])
+        if found is None:
+            raise RuleError(
+                "?",
+                f"no state leads to state {out[-1]} of the log: a rule is not deterministic",
+                {},
+            )
+        out.append(found)
     return out[::-1]
-
-
-def _predecessor(search: Exploration, first: int, end: int, target: int) -> int:
-    while first < end:
-        search.run(r.BACKWARD, first, end)
-        found = int(search.registers[r.FOUND_AT])
-        if found != r.HASHED:
-            return found
-        for count in (
-            r.ASKED_COUNT,
-            r.DEFERRED_COUNT,
-        ):  # states of a level that was cut off may lack rows
-            search.registers[count] = 0
-        if int(search.registers[r.OVERFLOW]):
-            # and the same states again: what did not fit was not looked at
-            search.more_chain_memory()
-        else:
-            first = int(search.registers[r.FROM])
-    raise RuleError(
-        "?", f"no state leads to state {target} of the log: a rule is not deterministic", {}
-    )
 
 
 def path_to(search: Exploration, place: int) -> Path:

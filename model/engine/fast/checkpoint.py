@@ -11,22 +11,21 @@ is checked or packed anew.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
-from attrs import asdict, define, field, frozen
+from attrs import asdict, define, frozen
 
 from groupcheck.model.engine.errors import CheckpointError, RuleError
 from groupcheck.model.engine.fast import segments
 from groupcheck.model.engine.fast.exploration import Kept
-from groupcheck.model.engine.fast.identity import identity
+from groupcheck.model.engine.fast.identity import Identity
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.layout import arrange, width_of
-from groupcheck.model.engine.fast.relaying import in_layout, widths_of
 from groupcheck.model.engine.fast.search import Search
-from groupcheck.model.engine.fast.store import Words
+from groupcheck.model.engine.fast.store import Words, joined
 from groupcheck.model.engine.spec import Spec
 
 CHECKED = 1 << 20  # states looked at in one go
@@ -40,6 +39,8 @@ MISFITS = (
     OverflowError,
     RuleError,
 )  # raised while a model that does not fit is restored
+
+T = TypeVar("T")
 
 
 @frozen
@@ -63,63 +64,55 @@ def numbers_of(search: Search) -> Numbers:
     )
 
 
-class _Rows(Kept):
-    """Rows of rules since the last save."""
+@frozen
+class Manifest:
+    """What a checkpoint's folder says of its segments."""
 
-    def add(self, rules: list[int], looks: list[int], rows: tuple[int, int]) -> None:
-        """Keeps the tape of rules."""
-        self.rules.append(np.array(rules, np.uint64))
-
-    def taken(self) -> Words:
-        """The tape so far, which is empty afterwards."""
-        tape = np.concatenate([np.zeros(0, np.uint64), *self.rules])
-        self.rules.clear()
-        return tape
+    identity: Identity
+    numbers: Numbers
+    # Calls of rules so far.
+    calls: int
+    # The place of the first state of each level.
+    levels: list[int]
+    # In the order in which they were written.
+    segments: list[segments.Segment]
 
 
 @define
 class Saver:
-    """Saves a search in a folder, each time what is new. `origins`, `states`: how many numbers of
-    origins, and states, are there already.
-    """
+    """Saves a search in a folder, each time what is new."""
 
     search: Search
     folder: segments.Folder
+    identity: Identity
+    # How many numbers of origins, and how many states, the folder holds already.
     origins: int = 0
     states: int = 0
-    rows: _Rows = field(factory=_Rows)
-    identity: dict[str, str] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.identity = identity(self.search.spec)
         if self.folder.segments:  # of the checkpoint that the search has just been loaded from
             self.origins, self.states = len(self.search.rows.origins), self.search.log.states
-            self.search.kept = self.rows
+            self.search.kept = Kept()
 
     def save(self, at: Numbers) -> None:
         """Writes the search as it was at the end of a level. Raises `CheckpointError` where the
         folder cannot be written.
         """
-        s = self.search
-        rows = self.rows.taken() if self.folder.segments else s.packed.dump()
-        s.kept = self.rows
-        w = s.packed.words
+        s, w = self.search, self.search.packed.words
+        rows = joined(s.kept.rules) if s.kept and self.folder.segments else s.packed.dump()
+        s.kept = Kept()
         self.folder.append(
             [
                 np.asarray(s.rows.origins[self.origins :], np.int64),
                 rows,
                 s.log.memory.words[self.states * w : at.states * w],
             ],
-            widths_of(s.packed),
+            s.packed.state_widths,
         )
         self.origins, self.states = len(s.rows.origins), at.states
+        levels = [n for n in s.log.levels[: at.depth + 1] if n <= at.states]
         self.folder.keep(
-            {
-                "identity": self.identity,
-                "numbers": asdict(at),
-                "calls": s.rows.calls,
-                "levels": [n for n in s.log.levels[: at.depth + 1] if n <= at.states],
-            }
+            asdict(Manifest(self.identity, at, s.rows.calls, levels, self.folder.segments))
         )
 
 
@@ -142,60 +135,65 @@ def kept_in(
         yield folder
 
 
-def load(spec: Spec, resume: str | Path, folder: segments.Folder | None = None) -> Search:
-    """A search that continues from a checkpoint. `folder`: where it is kept from now on, which may
-    be the same. Raises `CheckpointError` if the checkpoint is missing, torn, or of another model,
-    scope or version.
+def load(
+    spec: Spec, ours: Identity, resume: str | Path, folder: segments.Folder | None = None
+) -> Search:
+    """A search that continues from a checkpoint. `ours`: the identity of the spec. `folder`: where
+    it is kept from now on, which may be the same. Raises `CheckpointError` if the checkpoint is
+    missing, torn, or of another model, scope or version.
     """
     directory = Path(resume)
-    document, listed = segments.read_manifest(directory)
-    try:
-        same_model(dict(document["identity"]), spec, str(directory))
-        parts = [(segment, segments.read(directory, segment)) for segment in listed]
-        search = _restore(spec, document, parts)
-    except MISFITS as error:
-        raise CheckpointError(
-            f"does not fit this model: {type(error).__name__}: {error}", where=str(directory)
-        ) from error
+    with fitting(str(directory)):
+        manifest = structured(segments.read_manifest(directory), Manifest)
+        same_model(manifest.identity, ours, str(directory))
+        parts = [(segment, segments.read(directory, segment)) for segment in manifest.segments]
+        search = _restore(spec, manifest, parts)
     if folder is not None and folder.path.resolve() == directory.resolve():
-        folder.segments = listed
+        folder.segments = manifest.segments
         folder.clear()
     return search
 
 
-def same_model(theirs: Mapping[str, Any], spec: Spec, where: str) -> None:
-    """Raises `CheckpointError` where a search that was kept, with that `identity`, is not one of
-    this spec.
+def structured(document: object, kind: type[T]) -> T:
+    """A JSON document as a value of an attrs class. Raises `ValueError` for one that lacks a field,
+    has one too many or holds something else in one.
     """
-    ours = identity(spec)
-    for what, message in (
-        ("spec", "model"),
-        ("scope", "scope"),
-        ("python", "version of Python"),
-        ("model", "version of the model"),
-    ):
-        if theirs.get(what) != ours[what]:
-            shown = (
-                ""
-                if what == "model"
-                else f": {str(theirs.get(what))[:200]}, not {ours[what][:200]}"
-            )
-            raise CheckpointError(
-                f"belongs to another {message}{shown}",
-                where=where,
-                do="run it as it was begun, or start anew",
-            )
+    import cattrs
+
+    try:
+        return cattrs.Converter(forbid_extra_keys=True).structure(document, kind)
+    except Exception as error:
+        raise ValueError("; ".join(cattrs.transform_error(error))[:300]) from error
+
+
+@contextlib.contextmanager
+def fitting(where: str) -> Iterator[None]:
+    """What goes wrong while a model that does not fit is restored becomes a `CheckpointError`."""
+    try:
+        yield
+    except MISFITS as error:
+        what = f"does not fit this model: {type(error).__name__}: {error}"
+        raise CheckpointError(what, where=where) from error
+
+
+def same_model(theirs: Identity | None, ours: Identity, where: str) -> None:
+    """Raises `CheckpointError` where a search that was kept is not one of our model and scope."""
+    if difference := theirs.difference(ours) if theirs else "search":
+        raise CheckpointError(
+            f"belongs to another {difference}",
+            where=where,
+            do="run it as it was begun, or start anew",
+        )
 
 
 def _restore(
-    spec: Spec, document: dict[str, Any], parts: list[tuple[segments.Segment, list[Words]]]
+    spec: Spec, manifest: Manifest, parts: list[tuple[segments.Segment, list[Words]]]
 ) -> Search:
     search = Search(spec)
-    at = document["numbers"]
-    states, depth = int(at["states"]), int(at["depth"])
-    levels = [int(n) for n in document["levels"]]
+    at, levels = manifest.numbers, manifest.levels
+    states = at.states
     is_rising = levels == sorted(levels) and levels[0] == 0 and levels[-1] <= states
-    assert len(levels) == depth + 1 and is_rising, "levels"
+    assert len(levels) == at.depth + 1 and is_rising, "levels"
     origins = np.concatenate([arrays[0] for _, arrays in parts])
     at_start = max(len(pool.values) for pool in search.pools)  # an array may start with many
     _states_again(search, parts, width_of(len(origins) // SHORTEST_ORIGIN + at_start + 1))
@@ -210,17 +208,19 @@ def _restore(
             assert max(column) < len(pool.values), "a state with an unknown value"
     rows_again(search, np.concatenate([arrays[1] for _, arrays in parts]).tolist())
     search.log.levels = levels
-    search.findings.depth = depth
-    search.findings.goals = {
-        g.name: None if at["goals"][g.name] is None else int(at["goals"][g.name])
-        for g in spec.goals
-    }
+    numbers_again(search, at, manifest.calls)
+    return search
+
+
+def numbers_again(search: Search, at: Numbers, calls: int) -> None:
+    """What a search had counted and met."""
+    search.findings.depth = at.depth
+    search.findings.goals = {name: at.goals[name] for name in search.findings.goals}
     search.findings.news = True
     search.predicates.refresh()
-    search.extra = {name: int(at["fired"][name]) for name in search.extra}
-    search.registers[r.TRANSITIONS] = int(at["transitions"])
-    search.rows.calls = int(document["calls"])
-    return search
+    search.extra = {name: at.fired[name] for name in search.extra}
+    search.registers[r.TRANSITIONS] = at.transitions
+    search.rows.calls = calls
 
 
 def _states_again(
@@ -234,7 +234,7 @@ def _states_again(
     log, w, states = search.log, search.packed.words, 0
     for segment, (_, _, words) in parts:
         assert len(words) % arrange(segment.widths)[0] == 0, "fields of other widths"
-        more = in_layout(words, segment.widths, search.packed)
+        more = search.packed.in_layout(words, segment.widths)
         log.memory.ensure((states + len(more)) * w)
         log.memory.words[states * w : (states + len(more)) * w] = more.reshape(-1)
         states += len(more)

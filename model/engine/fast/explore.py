@@ -20,14 +20,15 @@ from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast import checkpoint as checkpoints
 from groupcheck.model.engine.fast import threads
 from groupcheck.model.engine.fast.backward import path_of, path_to
+from groupcheck.model.engine.fast.identity import identity
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, compiling, is_ready
 from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.memory import Watch, peak_bytes, reached, resident_bytes
 from groupcheck.model.engine.fast.scarcity import Spare, no_room, ran_out
 from groupcheck.model.engine.fast.search import Search
-from groupcheck.model.engine.reference import conclude
+from groupcheck.model.engine.reference import conclude, violation
 from groupcheck.model.engine.spec import Spec
-from groupcheck.model.engine.verdict import UNKNOWN, Limits, Path, Progress, Verdict, Violation
+from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Verdict, Violation
 
 __all__ = ["explore", "hear_of_compiling", "is_compiled"]
 BETWEEN = 0.2  # seconds between two reports of progress inside a level
@@ -96,18 +97,16 @@ class Run:
         found must be looked at.
         """
         s, limits = self.search, self.limits
-        at = f"in level {s.findings.depth + 1}"
+        level = s.findings.depth + 1
         if self.interrupted:
-            return f"interrupted {at}"
-        if limits.states is not None and s.log.states > limits.states and not filling:
-            return f"stopped at the limit of {limits.states:,} states {at}"
-        if limits.seconds is not None and self.seconds > limits.seconds:
-            return f"stopped at the limit of {limits.seconds:g} seconds {at}"
-        if limits.memory is not None and self.watch.needed() > limits.memory:
-            return reached(limits, at)
-        if s.log.is_full:
-            return f"stopped at {s.log.states:,} states, the most that the index can hold, {at}"
-        return ""
+            return f"interrupted in level {level}"
+        reason = limits.reached(0 if filling else s.log.states, self.seconds, level)
+        if not reason and limits.memory is not None and self.watch.needed() > limits.memory:
+            reason = reached(limits, level)
+        if not reason and s.log.is_full:
+            most = f"{s.log.states:,} states, the most that the index can hold"
+            reason = f"stopped at {most}, in level {level}"
+        return reason
 
     def pulse(self) -> None:
         """While rows are filled: progress, and an end when a limit is reached."""
@@ -268,9 +267,13 @@ def explore(
     that is torn or of another model, scope or version.
     """
     began, peak, spare = time.perf_counter(), peak_bytes(), Spare()
+    ours = None if checkpoint is None and resume is None else identity(spec)
     with without_collection(), spare, checkpoints.kept_in(checkpoint, resume) as folder:
-        search = Search(spec) if resume is None else checkpoints.load(spec, resume, folder)
-        saver = None if folder is None else checkpoints.Saver(search, folder)
+        if resume is None or ours is None:
+            search = Search(spec)
+        else:
+            search = checkpoints.load(spec, ours, resume, folder)
+        saver = checkpoints.Saver(search, folder, ours) if folder and ours else None
         search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
         numbers = checkpoints.numbers_of(search)
         run = Run(search, limits, progress, saver, began, numbers, Watch(search, peak))
@@ -307,29 +310,18 @@ def verdict_of(run: Run) -> Verdict:
     """The answer of a search in one process."""
     s = run.search
     violations = []
-    for name, (at, place, kind) in sorted(
-        s.findings.wrong.items(), key=lambda item: (item[1][0], item[0])
-    ):
+    for name, at, place, kind in s.findings.in_order():
         try:
             path = path_of(s.see, name, path_to(s, place), kind)
         except MemoryError:
             run.reason += f"; {name} is violated in level {at}, but no memory was left for the path"
         else:
-            violations.append(violation(s, name, at, path))
+            violations.append(violation(s.see, name, at, path))
     reason = f"{run.reason}; {run.outlook()}" if run.reason else ""
     states = s.log.states
     return answer(
         s, reason, violations, states, run.seconds, max(s.peak, s.bytes) / states, s.notes
     )
-
-
-def violation(search: Search, name: str, depth: int, path: Path) -> Violation:
-    """A violation, with its statement and key."""
-    statements = {p.name: p.statement for p in search.spec.invariants}
-    statement = statements.get(
-        name, "Every state has a successor other than itself, or is a declared end."
-    )
-    return Violation(name, statement, depth, path, search.see.key(path))
 
 
 def answer(

@@ -60,7 +60,6 @@ class Forks:
         return (
             self.workers > 1
             and not self.failed
-            and hasattr(os, "fork")
             and rows * self.per_row > WORTH
             and self.has_memory()
         )

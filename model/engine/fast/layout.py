@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from attrs import Factory, field, frozen
+
+from groupcheck.model.engine.fast.store import Words
 
 
 @frozen
@@ -46,3 +49,12 @@ def arrange(widths: Sequence[int]) -> tuple[int, list[Field]]:
     dense = _first_fit(widths, sorted(range(len(widths)), key=lambda k: -widths[k]))
     best = min((plain, dense), key=lambda fields: max((f.word for f in fields), default=0))
     return max((f.word for f in best), default=0) + 1, best
+
+
+def moved(states: Words, old: Sequence[Field], new: Sequence[Field], words: int) -> Words:
+    """States x words from the old fields to the new ones."""
+    out = np.zeros((len(states), words), np.uint64)
+    for before, after in zip(old, new, strict=True):
+        number = (states[:, before.word] >> np.uint64(before.shift)) & np.uint64(before.mask)
+        out[:, after.word] |= number << np.uint64(after.shift)
+    return out

@@ -94,10 +94,7 @@ class Log:
         """The numbers of the values in the state at a place."""
         w = self.packed.words
         words = self.memory.words[place * w : (place + 1) * w].tolist()
-        return [
-            (words[f.word] >> f.shift) & f.mask
-            for f in self.packed.fields[: self.packed.shape.places]
-        ]
+        return [(words[f.word] >> f.shift) & f.mask for f in self.packed.state_fields]
 
     def append(self, ids: list[int]) -> None:
         """A state known to be new, before the index is made."""

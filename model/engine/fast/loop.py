@@ -4,12 +4,15 @@ rules: rows come from elsewhere.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 import numpy as np
 
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.log import Log
 from groupcheck.model.engine.fast.packed import Packed
-from groupcheck.model.engine.fast.store import Words, address
+from groupcheck.model.engine.fast.store import Words, address, joined
 
 BLOCK = 512  # successors expanded before they are inserted: what the cache can load ahead
 QUEUE = 1 << 16
@@ -134,19 +137,56 @@ class Loop:
         self.registers[count] = 0
         return self.packed.arrays[register][: n * width].copy()
 
-    def without_successors(self, places: Words) -> Words:
-        """Which of these states, whose rows are all there now, have no successor but themselves."""
+    @contextlib.contextmanager
+    def _uncounted(self) -> Iterator[None]:
+        """What fires meanwhile does not count."""
         fired = self.packed.arrays[r.FIRED]
         self.packed.hold(r.FIRED, np.zeros_like(fired))
+        try:
+            yield
+        finally:
+            self.packed.hold(r.FIRED, fired)
+
+    def without_successors(self, places: Words) -> Words:
+        """Which of these states, whose rows are all there now, have no successor but themselves."""
         found = []
         done = 0
-        while done < len(places):
-            self.run(r.CHECK, done, len(places), places)
-            if int(self.registers[r.OVERFLOW]):
-                self.registers[r.DEFERRED_COUNT] = self.registers[r.QUIET_COUNT] = 0
-                self.more_chain_memory()
-                continue
-            done = int(self.registers[r.FROM])
-            found.append(self.taken(r.QUIET, r.QUIET_COUNT))
-        self.packed.hold(r.FIRED, fired)
-        return np.concatenate(found) if found else places[:0]
+        with self._uncounted():
+            while done < len(places):
+                self.run(r.CHECK, done, len(places), places)
+                if int(self.registers[r.OVERFLOW]):
+                    self.registers[r.DEFERRED_COUNT] = self.registers[r.QUIET_COUNT] = 0
+                    self.more_chain_memory()
+                    continue
+                done = int(self.registers[r.FROM])
+                found.append(self.taken(r.QUIET, r.QUIET_COUNT))
+        return joined(found)
+
+    def predecessor(self, first: int, end: int, target: int) -> int | None:
+        """The place of a state from first .. end-1 that has the state at `target` as a successor;
+        None if there is none.
+        """
+        block, self.registers[r.BLOCK] = int(self.registers[r.BLOCK]), 1
+        self.registers[r.TARGET] = target
+        try:
+            with self._uncounted():
+                while first < end:
+                    self.run(r.BACKWARD, first, end)
+                    found = int(self.registers[r.FOUND_AT])
+                    if found != r.HASHED:
+                        return found
+                    # States of a level that was cut off may lack rows.
+                    self.registers[r.DEFERRED_COUNT] = 0
+                    self.drop_asked()
+                    if int(self.registers[r.OVERFLOW]):
+                        # The same states again: what did not fit was not looked at.
+                        self.more_chain_memory()
+                    else:
+                        first = int(self.registers[r.FROM])
+        finally:
+            self.registers[r.BLOCK] = block
+        return None
+
+    def drop_asked(self) -> None:
+        """Forgets which rows were asked for."""
+        self.registers[r.ASKED_COUNT] = 0

@@ -6,14 +6,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import sys
 import time
 from functools import cache
-
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
 
 import psutil
 from attrs import define
@@ -46,8 +42,6 @@ def peak_bytes() -> int:
     """The most that was ever resident, as the system tells; it may be that of the process that
     started this one, so only its growth says anything.
     """
-    if resource is None:
-        return 0
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
@@ -152,10 +146,10 @@ class Family:
         return family_bytes() > limit
 
 
-def reached(limits: Limits, at: str) -> str:
+def reached(limits: Limits, level: int) -> str:
     """Why a search ended: its limit of memory."""
     whose = f" ({limits.memory_of})" if limits.memory_of else ""
-    return f"stopped at the limit of {limits.memory:,} bytes of memory{whose} {at}"
+    return f"stopped at the limit of {limits.memory:,} bytes of memory{whose} in level {level}"
 
 
 def foreseen(search: Search) -> int:

@@ -15,7 +15,7 @@ from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.fast import bounds
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, Kernel, Unit, load
-from groupcheck.model.engine.fast.layout import Field, arrange, width_of
+from groupcheck.model.engine.fast.layout import Field, arrange, moved, width_of
 from groupcheck.model.engine.fast.shape import Shape, Values
 from groupcheck.model.engine.fast.store import CHECKED, Reserved, Words, address, aligned_zeros
 from groupcheck.model.engine.fast.tables import group_of
@@ -42,7 +42,6 @@ class Packed:
         self.arrays: dict[int, NDArray[Any]] = {}  # what registers point to, kept alive
         self.reserved: dict[int, Reserved] = {}  # the same, where it grows
         self.filled = [0] * len(shape.inputs)
-        self.repacks = 0
         self.is_torn = False  # memory ran out while arrays and registers did not fit each other
         self.fields: list[Field] = []
         self._search: Kernel | None = None
@@ -199,7 +198,25 @@ class Packed:
     @property
     def state_bits(self) -> int:
         """Bits that a state takes, if it takes one word."""
-        return max(f.shift + f.width for f in self.fields[: self.shape.places])
+        return max(f.shift + f.width for f in self.state_fields)
+
+    @property
+    def state_fields(self) -> list[Field]:
+        """The fields of places, without those of views."""
+        return self.fields[: self.shape.places]
+
+    @property
+    def state_widths(self) -> list[int]:
+        """The widths of these fields: what a block of states says of its layout."""
+        return [f.width for f in self.state_fields]
+
+    def in_layout(self, words: Words, widths: Sequence[int]) -> Words:
+        """Packed states of a layout with these widths, as states x words of today's layout."""
+        n_words, fields = arrange(widths)
+        states = words.reshape(-1, n_words)
+        if list(widths) == self.state_widths:
+            return states
+        return moved(states, fields, self.state_fields, self.words)
 
     def needed_widths(self) -> list[int]:
         return [
@@ -221,9 +238,9 @@ class Packed:
             h and self._is_dense(k) for k, h in enumerate(self.is_hashed)
         ):
             return False
-        before = self.fields[: self.shape.places], self.words
+        before = self.state_fields, self.words
         self.layout(log)
-        return before != (self.fields[: self.shape.places], self.words)
+        return before != (self.state_fields, self.words)
 
     def layout(self, log: Reserved | None) -> None:
         """Fields for the widths needed; log, outcomes and tables move to them."""
@@ -246,11 +263,11 @@ class Packed:
         self.hold(r.SCRATCH, np.zeros(self.words + self.view_words + most_inputs + 1, np.uint64))
         self.hold(r.VIEW_VALUES, np.zeros(self.view_words, np.uint64))
         self.hold(r.VIEW_PLACES, u64([x for f in view_fields for x in (f.word, f.shift)]))
-        moved = old is not None and (old[0], old[1][:n]) != (self.words, fields)
-        mapping = self._move(log, *old[:2]) if old is not None and moved else np.zeros(0, np.uint32)
+        mapping = np.zeros(0, np.uint32)
+        if old is not None and (old[0], old[1][:n]) != (self.words, fields):
+            mapping = self._move(log, *old[:2])
         self._place_tables(old, mapping)
         self._place_guards()
-        self.repacks += moved
 
     def _move(
         self, log: Reserved | None, old_words: int, old_fields: Sequence[Field]
@@ -415,7 +432,7 @@ class Packed:
         """
         return [
             ((words[:, f.word] >> np.uint64(f.shift)) & np.uint64(f.mask)).tolist()
-            for f in self.fields[: self.shape.places]
+            for f in self.state_fields
         ]
 
     @property

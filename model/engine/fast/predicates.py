@@ -55,6 +55,10 @@ class Findings:
         else:
             self.wrong[p.name] = (self.depth, place, "state")
 
+    def in_order(self) -> list[tuple[str, int, int, str]]:
+        """(name, depth, place, kind) of what is wrong, the shallowest first."""
+        return sorted(((name, *at) for name, at in self.wrong.items()), key=lambda w: (w[1], w[0]))
+
     def broken_step(self, name: str, place: int) -> None:
         self.wrong.setdefault(name, (self.depth, place, "step"))
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from attrs import asdict, define, field, frozen
+from attrs import define, field, frozen
+from attrs.validators import deep_iterable, ge, matches_re, max_len, min_len
 from numpy.typing import NDArray
 
 from groupcheck.model.engine.errors import CheckpointError, what_helps
@@ -30,7 +31,7 @@ from groupcheck.model.engine.fast.store import Words
 FILE = "groupcheck.checkpoint"
 FOLDER = "groupcheck.segments"
 LOCK = "groupcheck.lock"
-MAGIC = b"groupcheck.checkpoint/2\n"
+MAGIC = b"groupcheck.checkpoint/3\n"
 MOST_HEADER = 1 << 26
 PIECE = 1 << 20
 NAME = re.compile(r"\d{5}-[0-9a-f]{12}", re.ASCII)
@@ -39,13 +40,16 @@ _locked: set[Path] = set()  # by this process: a lock of the system does not kee
 
 @frozen
 class Segment:
-    """A file of 64-bit words: `sizes` words of origins, rows and states, these in the layout that
-    `widths` give.
-    """
+    """A file of 64-bit words: origins, then rows, then states."""
 
-    name: str
+    name: str = field(validator=matches_re(NAME))
+    # Of all that is in it.
     digest: str
-    sizes: list[int]
+    # How many words of origins, rows and states there are.
+    sizes: list[int] = field(
+        validator=[min_len(3), max_len(3), deep_iterable(member_validator=ge(0))]
+    )
+    # The widths of the fields of its states, one for each place.
     widths: list[int]
 
 
@@ -79,10 +83,9 @@ class Folder:
         sizes = [len(array) for array in arrays]
         self.segments.append(Segment(name, digest.hexdigest(), sizes, widths))
 
-    def keep(self, document: dict[str, Any]) -> None:
-        """Replaces the manifest by one that lists all segments. Raises `CheckpointError`."""
-        listed = [asdict(segment) for segment in self.segments]
-        text = MAGIC + json.dumps({**document, "segments": listed}).encode() + b"\n"
+    def keep(self, manifest: dict[str, Any]) -> None:
+        """Replaces the manifest, which lists all segments. Raises `CheckpointError`."""
+        text = MAGIC + json.dumps(manifest).encode() + b"\n"
         temporary = self.path / f"{FILE}.new"
         with self._writing():
             with temporary.open("wb") as file:
@@ -159,9 +162,9 @@ def _is_in_use(path: Path, lock: Path) -> CheckpointError:
     )
 
 
-def read_manifest(path: Path) -> tuple[dict[str, Any], list[Segment]]:
-    """The manifest in a folder and its segments. Raises `CheckpointError` where it is missing,
-    torn or of another version.
+def read_manifest(path: Path) -> object:
+    """The manifest in a folder, as plain JSON. Raises `CheckpointError` where it is missing, torn
+    or of another version.
     """
     where = str(path / FILE)
     try:
@@ -180,21 +183,9 @@ def read_manifest(path: Path) -> tuple[dict[str, Any], list[Segment]]:
     if told != hashlib.blake2b(magic + text).hexdigest().encode() + b"\n":
         raise _torn(where)
     try:
-        document = dict(json.loads(text))
-        segments = [
-            Segment(
-                str(told["name"]),
-                str(told["digest"]),
-                [int(n) for n in told["sizes"]],
-                [int(n) for n in told["widths"]],
-            )
-            for told in document["segments"]
-        ]
-        assert all(NAME.fullmatch(s.name) for s in segments)
-        assert all(len(s.sizes) == 3 and min(s.sizes) >= 0 for s in segments)
-    except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
+        return json.loads(text)
+    except (ValueError, RecursionError):
         raise _torn(where) from None
-    return document, segments
 
 
 def read(path: Path, segment: Segment) -> list[Words]:

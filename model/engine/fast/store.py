@@ -8,7 +8,8 @@ import contextlib
 import gc
 import mmap
 import os
-from collections.abc import Iterator
+import resource
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,7 +41,7 @@ class Reserved:
         if file is not None:
             self._map_file(file, most)
             return
-        if has_limited_address_space() or not hasattr(mmap, "MAP_PRIVATE"):
+        if has_limited_address_space():
             self._use(_reserved(min(most, FIRST)))
             return
         try:
@@ -138,8 +139,6 @@ def _reserved(count: int) -> mmap.mmap:
     """
     size = 8 * (count + FENCE * CHECKED)
     with _no_memory():
-        if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
-            return mmap.mmap(-1, size)
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
         space = mmap.mmap(-1, size, flags=flags)
     if hasattr(mmap, "MADV_HUGEPAGE"):
@@ -149,10 +148,6 @@ def _reserved(count: int) -> mmap.mmap:
 
 def has_limited_address_space() -> bool:
     """Is there a limit on the address space of this process (`ulimit -v`)?"""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return False
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
 
 
@@ -185,6 +180,11 @@ def aligned_zeros(size: int, kind: type[Number]) -> NDArray[Number]:
     room = np.zeros(size + 64 // width, kind)
     begin = -address(room) % 64 // width
     return room[begin : begin + size]
+
+
+def joined(parts: Sequence[Words]) -> Words:
+    """Arrays one after the other, as one; an empty one if there are none."""
+    return np.concatenate([np.zeros(0, np.uint64), *parts])
 
 
 def address(array: NDArray[Any]) -> int:

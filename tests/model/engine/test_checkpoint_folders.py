@@ -76,10 +76,10 @@ def test_what_is_saved_once_is_never_written_again(tmp_path):
         stopped(tmp_path, states, resume=tmp_path)
         after = content(tmp_path / FOLDER)
         assert before.items() < after.items()
-    document, listed = segments.read_manifest(tmp_path)
-    words = [max(1, s.sizes[2]) for s in listed]
-    assert len(words) > 4 and len({tuple(s.widths) for s in listed}) > 1
-    assert sum(s.sizes[2] for s in listed) == document["numbers"]["states"]
+    manifest = segments.read_manifest(tmp_path)
+    listed = manifest["segments"]
+    assert len(listed) > 4 and len({tuple(s["widths"]) for s in listed}) > 1
+    assert sum(s["sizes"][2] for s in listed) == manifest["numbers"]["states"]
 
 
 def test_a_second_run_in_one_folder_is_refused_and_the_first_goes_on(tmp_path, whole):

@@ -1,73 +1,31 @@
-"""A model is told from another one by everything that its rules use, and is the same in
-every run.
+"""A kept search belongs to one model: to its sources, to the values that its functions use, to its
+scope and to the versions. It is the same model in every process.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
-import types
-
-import pytest
-
-from groupcheck.model.engine.fast.identity import identity
-
-MODEL = """
-import enum
-import functools
 
 import attrs
-import numpy as np
+import pytest
 
-from groupcheck.model.engine import Spec, goal, invariant, rule, single, step_invariant
+from groupcheck.model.engine import CheckpointError, Limits, Spec, UserError, rule, single
+from groupcheck.model.engine.fast.explore import explore
+from groupcheck.model.engine.fast.identity import identity
 
-import {settings}
+SETTINGS = """
+FLAG = True
+LIMITS = {"most": 50}
+"""
 
+HELPERS = """
+import functools
 
-class Limit:
-    MOST = 50
-
-    def __init__(self):
-        self.least = 1
-
-    @functools.cached_property
-    def sum(self):
-        return self.least + 1
-
-
-class Weight:
-    __slots__ = ("n",)
-
-    def __init__(self, n):
-        self.n = n
-
-
-class Wider(Limit):
-    def allows(self, n):
-        return n < self.MOST
-
-
-class Mode(enum.Enum):
-    PLAIN = "p"
-
-
-@attrs.frozen
-class Count:
-    n: int = 0
-    by: int = attrs.field(default=1, converter=int)
-    seen: tuple = attrs.Factory(lambda: (7,))
-
-
-weight = Weight(4)
-limit, table, weights, _memory = Wider(), {{"step": 2}}, np.array([3, 4]), {{}}
-
-
-def added(n, by, *, times=5):
-    return n + by * times
-
-
-added_one = functools.partial(added, by=6)
+from . import settings
+from .settings import LIMITS
 
 
 @functools.cache
@@ -75,105 +33,214 @@ def kept(n):
     return n
 
 
-@rule
-def inc(c):
-    _memory[c] = True
-    used = (limit.sum, kept(1), weights[0], weight.n, table["step"], Mode.PLAIN, {settings}.FLAG)
-    if limit.allows(c.n) and all(used):
-        yield Count(added_one(c.n))
+def allows(n):
+    return settings.FLAG and n < LIMITS["most"]
+"""
+
+MODEL = """
+import attrs
+
+from groupcheck.model.engine import Spec, goal, invariant, rule, single, step_invariant
+
+from . import settings
+from .helpers import allows, kept
+
+
+@attrs.frozen
+class Count:
+    n: int = 0
+
+
+class Weight:
+    def __init__(self, n):
+        self.n = n
+
+
+_memory = {}
+STEP = 1
+
+
+def step():
+    return STEP
+
+
+def adding(by, weight):
+    @rule
+    def inc(c, scope):
+        def next_one(n, times=1):
+            assert n >= 0
+            return n + by * times * STEP
+
+        _memory[c] = kept(c.n)
+        if settings.FLAG and allows(c.n) and c.n < scope and weight.n and step():
+            yield Count(next_one(c.n))
+
+    return inc
 
 
 @invariant
 def good(c):
+    assert c is not None
     return c.n < 100
 
 
-@step_invariant("c", rules=("inc",))
 def grows(before, after):
     return True
 
 
-spec = Spec("count", {{"c": single(Count())}}, [inc], invariants=[good, grows])
+def made(scope=3, by=1, weight=1, rules=("inc",), initial=0):
+    return Spec(
+        "count",
+        {"c": single(Count(initial))},
+        [adding(by, Weight(weight))],
+        scope,
+        [good, step_invariant("c", rules=rules)(grows)],
+    )
 """
 
 
-def model(monkeypatch, before="", after="", flag=True):
-    """The spec of that module with one piece of text changed, and of a module beside it
-    the flag.
-    """
-    name = "settings_of_a_model"
-    settings = types.ModuleType(name)
-    settings.FLAG = flag
-    monkeypatch.setitem(sys.modules, name, settings)
-    text = MODEL.format(settings=name)
-    assert before in text
-    module = types.ModuleType("a_model")
-    exec(
-        compile(text.replace(before, after, 1) if before else text, "a_model.py", "exec"),
-        vars(module),
-    )
-    return module.spec
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """Imports the package `counting`, with one piece of text in one of its files replaced."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+
+    def imported(file="model", before="", after=""):
+        (tmp_path / "counting").mkdir(exist_ok=True)
+        texts = {"__init__": "", "settings": SETTINGS, "helpers": HELPERS, "model": MODEL}
+        assert before in texts[file]
+        for name, text in texts.items():
+            changed = text.replace(before, after, 1) if name == file and before else text
+            (tmp_path / "counting" / f"{name}.py").write_text(changed)
+            monkeypatch.delitem(sys.modules, f"counting.{name}", raising=False)
+        monkeypatch.delitem(sys.modules, "counting", raising=False)
+        importlib.invalidate_caches()
+        return importlib.import_module("counting.model")
+
+    return imported
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("file", "before", "after"),
     [
-        ("MOST = 50", "MOST = 51"),
-        ("n < self.MOST", "n <= self.MOST"),
-        ("self.least = 1", "self.least = 2"),
-        ("self.least + 1", "self.least + 2"),
-        ('PLAIN = "p"', 'PLAIN = "q"'),
-        ("n: int = 0", "n: int = 3"),
-        ("default=1", "default=2"),
-        ("converter=int", "converter=abs"),
-        ("(7,)", "(8,)"),
-        ('"step": 2', '"step": 3'),
-        ("[3, 4]", "[3, 5]"),
-        ("Weight(4)", "Weight(5)"),
-        ("times=5", "times=6"),
-        ("by=6", "by=7"),
-        ("kept(n):\n    return n", "kept(n):\n    return -n"),
-        ("c.n < 100", "c.n < 99"),
-        ('rules=("inc",)', "rules=()"),
-        ("class Wider(Limit)", "class Wider(Limit, dict)"),
+        ("model", "c.n < 100", "c.n < 99"),
+        ("model", "n: int = 0", "n: int = 3"),
+        ("helpers", "return n", "return -n"),
+        ("helpers", "<", "<="),
+        ("settings", "50", "51"),
     ],
 )
-def test_a_change_anywhere_makes_another_model(monkeypatch, before, after):
-    assert (
-        identity(model(monkeypatch, before, after))["model"]
-        != identity(model(monkeypatch))["model"]
-    )
+def test_a_change_of_any_source_makes_another_model(model, file, before, after):
+    first = identity(model().made())
+    other = identity(model(file, before, after).made())
+    assert first.model != other.model
+    assert f"the source differs of counting.{file}" in first.difference(other)
 
 
-def test_a_setting_in_another_module_makes_another_model(monkeypatch):
-    assert (
-        identity(model(monkeypatch, flag=False))["model"] != identity(model(monkeypatch))["model"]
-    )
+@pytest.mark.parametrize(
+    ("changed", "difference"),
+    [
+        ({"scope": 4}, "scope: 3, not 4"),
+        ({"by": 2}, "used by rule inc"),
+        ({"weight": 2}, "used by rule inc"),
+        ({"rules": ()}, "used by invariant grows"),
+        ({"initial": 1}, "used by initial states"),
+    ],
+)
+def test_a_value_that_no_source_shows_makes_another_model(model, changed, difference):
+    made = model().made
+    assert identity(made()).difference(identity(made())) == ""
+    assert difference in identity(made()).difference(identity(made(**changed)))
 
 
-def test_what_a_model_has_remembered_does_not(monkeypatch):
-    spec = model(monkeypatch)
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [("settings", "FLAG", False), ("model", "STEP", 2), ("model", "step", lambda: 2)],
+)
+def test_a_setting_changed_at_run_time_makes_another_model(model, monkeypatch, module, name, value):
+    spec = model().made()
     before = identity(spec)
-    for first in spec.rules[0].call(spec.slots["c"].initial):
-        list(spec.rules[0].call(first))
-    assert identity(spec) == before == identity(model(monkeypatch))
+    monkeypatch.setattr(sys.modules[f"counting.{module}"], name, value)
+    assert "used by rule inc" in before.difference(identity(spec))
 
 
-def test_every_run_gives_a_model_the_same_identity():
-    code = (
-        "from groupcheck.oracles.explain.subject import subject\n"
-        "from groupcheck.model.engine.fast.identity import identity\n"
-        "print(identity(subject('classic').spec))"
-    )
+def test_what_a_model_has_remembered_does_not(model):
+    spec = model().made()
+    before = identity(spec)
+    for first in spec.rules[0].call(spec.slots["c"].initial, 3):
+        list(spec.rules[0].call(first, 3))
+    assert identity(spec) == before == identity(model().made())
+
+
+def test_each_version_is_part_of_it(model):
+    ours = identity(model().made())
+    assert "version of Python: 2.7, not 3." in attrs.evolve(ours, python="2.7").difference(ours)
+    assert "version of groupcheck: 0" in attrs.evolve(ours, groupcheck="0").difference(ours)
+
+
+def test_the_sources_of_groupcheck_count_and_those_of_other_packages_do_not(model):
+    sources = identity(model().made()).sources
+    assert {"counting.model", "counting.helpers", "counting.settings"} < sources.keys()
+    assert "groupcheck.model.engine.rule" in sources
+    assert not {name for name in sources if name.startswith(("attr", "functools"))}
+
+
+def test_a_checkpoint_of_other_sources_is_refused_by_the_name_of_the_module(model, tmp_path):
+    explore(model().made(), Limits(states=1), checkpoint=tmp_path / "kept")
+    with pytest.raises(CheckpointError, match=r"version of the model: .*counting\.helpers"):
+        explore(model("helpers", "<", "<=").made(), resume=tmp_path / "kept")
+    assert explore(model().made(), resume=tmp_path / "kept").states == 4
+
+
+def test_a_model_without_a_source_file_keeps_no_checkpoint(tmp_path):
+    names = {"rule": rule}
+    exec("@rule\ndef inc(n):\n    if n < 3:\n        yield n + 1\n", names)
+    spec = Spec("count", {"n": single(0)}, [names["inc"]])
+    with pytest.raises(UserError, match=r"function inc: has no source file.*write the model"):
+        explore(spec, checkpoint=tmp_path / "kept")
+    assert not (tmp_path / "kept").exists()
+    assert explore(spec).states == 4
+
+
+PROGRAM = """
+from groupcheck.model.engine.fast.identity import identity
+from {module} import {made}
+print(identity({made}(2, 2, 2, 0, 0) if "{made}" == "small_group" else {made}("classic").spec))
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "made"),
+    [("small_group", "small_group"), ("groupcheck.oracles.explain.subject", "subject")],
+)
+def test_every_process_gives_a_model_the_same_identity(module, made):
+    """Also under another hash seed, and where pytest has rewritten the assertions of the model."""
     said = {
         subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONHASHSEED": seed},
+            [sys.executable, "-c", PROGRAM.format(module=module, made=made)],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True,
             text=True,
             timeout=120,
             check=True,
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     }
     assert len(said) == 1
+
+
+def test_assertions_that_pytest_rewrites_make_no_other_model(tmp_path):
+    (tmp_path / "test_counting.py").write_text(MODEL.replace("from .", "from counting_"))
+    (tmp_path / "counting_.py").write_text("")
+    (tmp_path / "counting_helpers.py").write_text("def allows(n): return True\ndef kept(n): pass")
+    text = (tmp_path / "test_counting.py").read_text().replace("from counting_ import", "import")
+    shown = "\n\ndef test_it():\n    from groupcheck.model.engine.fast.identity import identity\n"
+    shown += "    print('told', identity(made()).model)\n"
+    (tmp_path / "test_counting.py").write_text(text + shown)
+    (tmp_path / "settings.py").write_text(SETTINGS)
+    run = {"cwd": tmp_path, "capture_output": True, "text": True, "check": True}
+    rewritten = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider"], **run
+    )
+    plain = subprocess.run([sys.executable, "-c", "import test_counting as t; t.test_it()"], **run)
+    assert plain.stdout.split()[1] in rewritten.stdout

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from attrs import evolve
 
-from groupcheck.model.engine.errors import CheckpointError, UserError
-from groupcheck.model.engine.fast.checkpoint import MISFITS, numbers_of
+from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.fast.checkpoint import fitting, numbers_again, numbers_of
 from groupcheck.model.engine.fast.exploration import Kept
 from groupcheck.model.engine.fast.explore import (
     Run,
@@ -20,9 +20,8 @@ from groupcheck.model.engine.fast.explore import (
     verdict_of,
     without_collection,
 )
-from groupcheck.model.engine.fast.kernels import registers as r
+from groupcheck.model.engine.fast.identity import Identity, identity
 from groupcheck.model.engine.fast.memory import Watch, peak_bytes
-from groupcheck.model.engine.fast.relaying import widths_of
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.shards import manifests
 from groupcheck.model.engine.fast.shards.addresses import again
@@ -65,8 +64,10 @@ def distribute(
     began = time.perf_counter()
     with without_collection():
         where = Store(store)
+        ours = identity(spec) if lasting else None
         if resume:
-            spread = _resumed(spec, where, cluster, limits, progress, most, lasting)
+            assert ours, "a search is resumed in a store that vanishes"
+            spread = _resumed(spec, ours, where, cluster, limits, progress, most)
             if shards not in (None, spread.shards):
                 raise UserError(
                     f"was begun with {spread.shards} shards",
@@ -93,7 +94,7 @@ def distribute(
                 distribution={"shards": 0, "handed_over_at_level": None, "levels": []},
             )
         parts = shards or cluster.shards
-        return _finished(_handed_over(run, where, cluster, parts, most, lasting))
+        return _finished(_handed_over(run, ours, where, cluster, parts, most))
 
 
 def _finished(spread: Spread) -> Verdict:
@@ -111,12 +112,12 @@ def _finished(spread: Spread) -> Verdict:
     if reason:
         kept = f"the levels before it are in the store: {again(spread.store.address)} goes on"
         lost = "nothing of it is kept, which --store URI would"
-        reason += f"; {kept if spread.lasting else lost}"
+        reason += f"; {kept if spread.identity else lost}"
     return spread.verdict(reason)
 
 
 def _handed_over(
-    run: Run, store: Store, cluster: Cluster, shards: int, most: int, lasting: bool
+    run: Run, ours: Identity | None, store: Store, cluster: Cluster, shards: int, most: int
 ) -> Spread:
     """The search of one process, dealt to shards."""
     s, name = run.search, manifests.new_run()
@@ -129,7 +130,7 @@ def _handed_over(
     write_shape(store, name, s.packed.shape)
     pieces: list[list[Piece]] = [[] for _ in range(shards)]
     ends = [*s.log.levels[1:], s.log.states]
-    widths = widths_of(s.packed)
+    widths = s.packed.state_widths
     for level, (first, end) in enumerate(zip(s.log.levels, ends)):
         for shard, part in enumerate(dealt(s.packed, s.log.packed_states(first, end), shards)):
             if len(part):
@@ -139,74 +140,35 @@ def _handed_over(
     states, level = s.log.states, len(s.log.levels) - 1
     s.log = scratch_log(s.packed)
     spread = Spread(
-        s,
-        store,
-        cluster,
-        Telling(s, store, name),
-        name,
-        set(),
-        lasting,
-        shards,
-        most,
-        run.limits,
-        run.progress,
-        run.began,
-        level,
-        states,
-        pieces,
-    )
+        s, store, cluster, Telling(s, store, name), name, set(), ours, shards, most,
+        run.limits, run.progress, run.began, level, states, pieces,
+    )  # fmt: skip
     spread.keep()
     return spread
 
 
 def _resumed(
     spec: Spec,
+    ours: Identity,
     store: Store,
     cluster: Cluster,
     limits: Limits,
     progress: Callable[[Progress], None] | None,
     most: int,
-    lasting: bool,
 ) -> Spread:
     """The search in a store, at the end of its last complete level, as a run of its own."""
     must_be_free(store)
-    m, known = manifests.take_over(spec, store)
-    try:
+    m, known = manifests.take_over(ours, store)
+    with fitting(store.uri):
         search = Search(spec)
         write_shape(store, m.run, search.packed.shape)
         telling = relearned(search, store, m.run, m.updates)
         search.log = scratch_log(search.packed)
-        f = search.findings
-        f.goals, f.wrong = {g.name: m.goals[g.name] for g in spec.goals}, m.wrong
-        f.depth, f.news = m.depth, True
-        search.predicates.refresh()
-        search.extra = {name: m.fired[name] for name in search.extra}
-        search.registers[r.TRANSITIONS] = m.transitions
-        search.rows.calls = m.calls
-    except MISFITS as error:
-        raise CheckpointError(
-            f"does not fit this model: {type(error).__name__}: {error}", where=store.uri
-        ) from error
-    store.is_resumable = lasting
+        search.findings.wrong = m.wrong
+        numbers_again(search, m.numbers, m.calls)
+    store.is_resumable = True
     return Spread(
-        search,
-        store,
-        cluster,
-        telling,
-        m.run,
-        known,
-        lasting,
-        m.shards,
-        most,
-        limits,
-        progress,
-        time.perf_counter() - m.seconds,
-        m.level,
-        m.states,
-        m.pieces,
-        m.incoming,
-        m.witness,
-        m.costs,
-        m.memory,
-        finished=m.finished,
-    )
+        search, store, cluster, telling, m.run, known, ours, m.shards, most, limits, progress,
+        time.perf_counter() - m.seconds, m.level, m.numbers.states, m.pieces, m.incoming,
+        m.witness, m.costs, m.memory, finished=m.finished,
+    )  # fmt: skip

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from attrs import evolve, frozen
 
-from groupcheck.model.engine.fast.store import Words
+from groupcheck.model.engine.fast.layout import arrange
+from groupcheck.model.engine.fast.packed import Packed
+from groupcheck.model.engine.fast.store import Words, joined
 
 KINDS = ("states", "examinations", "firings", "rests")
 
@@ -66,9 +68,10 @@ class Items:
         order = np.argsort(~ahead, kind="stable")
         return self.only(np.sort(places[order[:most]])), self.only(np.sort(places[order[most:]]))
 
-    def moved_to(self, states: Words, widths: Sequence[int]) -> Items:
-        """The same with the states in another layout."""
-        return evolve(self, states=states, widths=tuple(widths))
+    def moved_to(self, packed: Packed) -> Items:
+        """The same with the states in the layout of today."""
+        states = packed.in_layout(self.states, self.widths)
+        return evolve(self, states=states, widths=tuple(packed.state_widths))
 
     @property
     def sections(self) -> list[Words]:
@@ -76,11 +79,11 @@ class Items:
         return [getattr(self, kind).reshape(-1) for kind in KINDS]
 
     @staticmethod
-    def of(sections: Sequence[Words], words: int, widths: Sequence[int]) -> Items:
+    def of(sections: Sequence[Words], widths: Sequence[int]) -> Items:
         """From sections of a block."""
         states, examinations, firings, rests = sections
         return Items(
-            states.reshape(-1, words),
+            states.reshape(-1, arrange(widths)[0]),
             examinations.reshape(-1, 2),
             firings.reshape(-1, 2),
             rests,
@@ -91,8 +94,3 @@ class Items:
 def pairs(rows: Sequence[Words]) -> Words:
     """Queues of pairs, one after the other, as pairs x 2."""
     return joined(rows).reshape(-1, 2)
-
-
-def joined(queues: Sequence[Words]) -> Words:
-    """Queues one after the other."""
-    return np.concatenate([np.zeros(0, np.uint64), *queues])

@@ -25,12 +25,12 @@ import uuid
 from attrs import asdict, evolve, frozen
 
 from groupcheck.model.engine.errors import CheckpointError, UserError
-from groupcheck.model.engine.fast.checkpoint import MISFITS, same_model
+from groupcheck.model.engine.fast.checkpoint import Numbers, fitting, same_model, structured
+from groupcheck.model.engine.fast.identity import Identity
 from groupcheck.model.engine.fast.shards.owned import Piece
 from groupcheck.model.engine.fast.shards.store import Store, StoreError
-from groupcheck.model.engine.spec import Spec
 
-FORMAT = "groupcheck.shards/2"
+FORMAT = "groupcheck.shards/3"
 FOLDER = "manifests"
 RUN = re.compile(r"[0-9a-f]{12}", re.ASCII)
 SUCCESSORS = re.compile(r"[0-9a-f]{12}/level-\d{5}/(?:dealt|left)-[\w.-]+", re.ASCII)
@@ -55,23 +55,22 @@ class LevelCost:
 
 @frozen
 class Manifest:
-    """A search at the end of its last complete level, as it is kept: see `Spread`, `Findings` and
-    `Verdict` for what each field means.
+    """A search at the end of its last complete level, as it is kept. Fields without a comment are
+    those of `Spread`.
     """
 
     format: str
-    identity: dict[str, str]
+    # None: the store is temporary, and no search goes on from it.
+    identity: Identity | None
     run: str
     shards: int
     level: int
-    states: int
-    transitions: int
-    fired: dict[str, int]
-    goals: dict[str, int | None]
+    numbers: Numbers
+    # Calls of rules so far.
+    calls: int
+    # See `Findings.wrong`.
     wrong: dict[str, tuple[int, int, str]]
     witness: dict[str, tuple[int, list[int]]]
-    depth: int
-    calls: int
     pieces: list[list[Piece]]
     incoming: list[str] | None
     updates: list[str]
@@ -121,20 +120,14 @@ def read(store: Store, run: str) -> Manifest:
     """A run's manifest. Raises `StoreError` for one that is torn or missing, `CheckpointError` for
     one that is forged or of another version.
     """
-    from cattrs import BaseValidationError, structure
-
     told = store.read_document(name_of(run))
     if told.get("format") != FORMAT:
         raise other_version(store)
-    try:
-        manifest = structure(told, Manifest)
+    with fitting(store.uri):
+        manifest = structured(told, Manifest)
         assert manifest.run == run, "the run is not the one in the file's name"
         assert len(manifest.pieces) == manifest.shards > 0, "shards"
-        return manifest
-    except (*MISFITS, BaseValidationError) as error:
-        raise CheckpointError(
-            f"does not fit this model: {type(error).__name__}: {error}", where=store.uri
-        ) from error
+    return manifest
 
 
 def other_version(store: Store) -> CheckpointError:
@@ -146,7 +139,7 @@ def other_version(store: Store) -> CheckpointError:
     )
 
 
-def take_over(spec: Spec, store: Store) -> tuple[Manifest, set[str]]:
+def take_over(ours: Identity, store: Store) -> tuple[Manifest, set[str]]:
     """Registers a new run that goes on from the furthest manifest of this spec: its own manifest,
     and the runs that were there before it.
     """
@@ -157,22 +150,17 @@ def take_over(spec: Spec, store: Store) -> tuple[Manifest, set[str]]:
         raise StoreError("holds no search", where=store.uri, do="start anew, without --resume")
     is_settled = False
     while not is_settled:
-        furthest = _furthest(spec, store, known)
-        ours = evolve(furthest, run=run)
-        keep(store, ours, known)
+        furthest = _furthest(ours, store, known)
+        manifest = evolve(furthest, run=run)
+        keep(store, manifest, known)
         is_settled = read(store, furthest.run) == furthest
     store.delete([name for name in store.names() if UNFINISHED.fullmatch(name)])
-    return ours, known
+    return manifest, known
 
 
-def _furthest(spec: Spec, store: Store, runs: set[str]) -> Manifest:
-    fitting, misfit = [], None
-    for manifest in [read(store, run) for run in sorted(runs)]:
-        try:
-            same_model(manifest.identity, spec, store.uri)
-            fitting.append(manifest)
-        except CheckpointError as error:
-            misfit = error
-    if misfit and not fitting:
-        raise misfit
-    return max(fitting, key=lambda m: (m.finished, m.level))
+def _furthest(ours: Identity, store: Store, runs: set[str]) -> Manifest:
+    there = [read(store, run) for run in sorted(runs)]
+    same = [m for m in there if m.identity == ours]
+    if not same:
+        same_model(there[0].identity, ours, store.uri)
+    return max(same, key=lambda m: (m.finished, m.level))

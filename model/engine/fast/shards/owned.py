@@ -22,7 +22,6 @@ from attrs import define, frozen
 
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.log import FIRST_SLOTS, Log, Slots
-from groupcheck.model.engine.fast.relaying import in_layout
 from groupcheck.model.engine.fast.shards.replica import Replica
 from groupcheck.model.engine.fast.shards.store import Store
 from groupcheck.model.engine.fast.store import Reserved, Words, allocate
@@ -43,7 +42,7 @@ class Piece:
 def states_in(store: Store, piece: Piece, replica: Replica) -> Words:
     """The states of a block, states x words, in the layout of today."""
     block = store.read(piece.name)
-    return in_layout(block.sections[0], block.header["widths"], replica.packed)
+    return replica.packed.in_layout(block.sections[0], block.header["widths"])
 
 
 def local_folder() -> Path:
@@ -75,7 +74,7 @@ class Owned:
         document = {
             "pieces": [p.name for p in pieces],
             "states": states,
-            "widths": replica.widths,
+            "widths": replica.packed.state_widths,
             "index": index,
         }
         temporary = self.folder / f"{MARKER}.new"
@@ -152,7 +151,7 @@ def _held(
     try:
         told = json.loads((folder / MARKER).read_text())
         if (
-            told["widths"] == replica.widths
+            told["widths"] == replica.packed.state_widths
             and told["pieces"][: len(names)] == names
             and told["states"] >= states
         ):

@@ -19,10 +19,9 @@ from groupcheck.model.engine.fast.layout import arrange
 from groupcheck.model.engine.fast.log import Log
 from groupcheck.model.engine.fast.loop import Loop
 from groupcheck.model.engine.fast.packed import DIRECT, Packed
-from groupcheck.model.engine.fast.relaying import in_layout, widths_of
 from groupcheck.model.engine.fast.shape import Shape
 from groupcheck.model.engine.fast.shards.store import Block, Store
-from groupcheck.model.engine.fast.store import Reserved, Words, address
+from groupcheck.model.engine.fast.store import Reserved, Words, address, joined
 
 SCRATCH_WORDS = 1 << 27
 
@@ -59,7 +58,7 @@ class Update:
                 self.origins,
                 self.rules,
                 self.looks,
-                np.concatenate([np.zeros(0, np.uint64), *self.opened]),
+                joined(self.opened),
             ],
         )
 
@@ -108,11 +107,9 @@ def found_in(block: Block, section: int, packed: Packed) -> tuple[Words, Words]:
     """(states x words in today's layout, the predicates to be looked at) of a section of what
     `found` gave.
     """
-    n_words, _ = arrange(block.header["widths"])
-    rows = block.sections[section].reshape(-1, n_words + 1)
-    return in_layout(
-        rows[:, :-1].reshape(-1), block.header["widths"], packed
-    ), np.ascontiguousarray(rows[:, -1])
+    widths = block.header["widths"]
+    rows = block.sections[section].reshape(-1, arrange(widths)[0] + 1)
+    return packed.in_layout(rows[:, :-1], widths), np.ascontiguousarray(rows[:, -1])
 
 
 def scratch_log(packed: Packed) -> Log:
@@ -139,7 +136,7 @@ def dealt(packed: Packed, states: Words, shards: int) -> list[Words]:
         np.zeros(max(1, n), np.uint32),
     )
     fields = np.array(
-        [x for f in packed.fields[: packed.shape.places] for x in (f.word, f.shift, f.mask, 0, 0)],
+        [x for f in packed.state_fields for x in (f.word, f.shift, f.mask, 0, 0)],
         np.uint64,
     )
     registers = np.zeros(r.COUNT, np.uint64)
@@ -239,11 +236,10 @@ class Replica(Loop):
         self.log = self.scratch
         self.hold_only(states)
 
+    def drop_asked(self) -> None:
+        """Forgets which rows were asked for, so that they can be asked for again."""
+        self.asked()
+
     def never_rests(self, place: int) -> None:
         self.registers[r.ENDLESS] = 0
         raise EndlessError(place)
-
-    @property
-    def widths(self) -> list[int]:
-        """The layout of states as it is now."""
-        return widths_of(self.packed)

@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from attrs import define, evolve, field, frozen
+from attrs import Factory, define, evolve, field, frozen
 
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast.backward import path_of, path_through
-from groupcheck.model.engine.fast.explore import StoppedError, answer, violation
-from groupcheck.model.engine.fast.identity import identity
+from groupcheck.model.engine.fast.checkpoint import numbers_of
+from groupcheck.model.engine.fast.explore import StoppedError, answer
+from groupcheck.model.engine.fast.identity import Identity
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.memory import Family, reached
-from groupcheck.model.engine.fast.relaying import in_layout, widths_of
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.shards import manifests
 from groupcheck.model.engine.fast.shards.distribution import distribution, in_words
@@ -34,6 +34,7 @@ from groupcheck.model.engine.fast.shards.store import Store
 from groupcheck.model.engine.fast.shards.telling import Telling
 from groupcheck.model.engine.fast.shards.working import EXAMINED, Report, Work, advance, predecessor
 from groupcheck.model.engine.fast.store import Words
+from groupcheck.model.engine.reference import violation
 from groupcheck.model.engine.verdict import DEADLOCK, Limits, Path, Progress, Verdict
 
 # states below which one process was quicker than two executors beside it (docs/spark.md)
@@ -75,7 +76,7 @@ class Spread:
     telling: Telling
     run: str
     known: set[str]
-    lasting: bool
+    identity: Identity | None
     shards: int
     most: int
     limits: Limits
@@ -96,12 +97,9 @@ class Spread:
     )  # successors that the driver found, and the layout then
     finished: bool = False
     family: Family = field(factory=Family)
-    identity: dict[str, str] = field(init=False)
-    lease: Lease = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self.identity = identity(self.search.spec)
-        self.lease = Lease(self.store, self.run)
+    lease: Lease = field(
+        init=False, default=Factory(lambda self: Lease(self.store, self.run), takes_self=True)
+    )
 
     # -- levels
 
@@ -244,7 +242,7 @@ class Spread:
 
     def _in_hand(self, words: Words, widths: Sequence[int]) -> int:
         """The driver's log with these states and nothing else: how many."""
-        states = in_layout(words, widths, self.search.packed)
+        states = self.search.packed.in_layout(words, widths)
         self.search.hold_only(states)
         return len(states)
 
@@ -278,7 +276,7 @@ class Spread:
         if len(quiet) and DEADLOCK not in s.findings.wrong:
             self._note_deadlock(quiet)
         if s.log.states > n:
-            self.out.append((found(s.log, n), widths_of(s.packed)))
+            self.out.append((found(s.log, n), s.packed.state_widths))
 
     def _note_deadlock(self, places: Words) -> None:
         s = self.search
@@ -303,7 +301,7 @@ class Spread:
         """The block of successors that the driver found itself."""
         p = self.search.packed
         parts = [
-            np.column_stack([in_layout(rows[:, :-1].reshape(-1), widths, p), rows[:, -1]])
+            np.column_stack([p.in_layout(rows[:, :-1], widths), rows[:, -1]])
             for rows, widths in self.out
         ]
         self.out.clear()
@@ -311,7 +309,7 @@ class Spread:
             return []
         name = f"{self.run}/level-{self.level:05}/dealt-driver-{uuid.uuid4().hex[:12]}"
         sections = [part.reshape(-1) for part in dealt(p, np.concatenate(parts), self.shards)]
-        self.store.write(name, {"widths": widths_of(p)}, sections)
+        self.store.write(name, {"widths": p.state_widths}, sections)
         return [name]
 
     def _look_at_whole_states(self, fresh: Sequence[Piece]) -> None:
@@ -346,7 +344,7 @@ class Spread:
                 (
                     x
                     for x in self._asked(
-                        _Back(target, tuple(widths_of(s.packed))), works, lambda: None
+                        _Back(target, tuple(s.packed.state_widths)), works, lambda: None
                     )
                     if x
                 ),
@@ -386,22 +384,14 @@ class Spread:
     def pulse(self) -> None:
         """A sign of life, and an end when a limit is reached."""
         self.lease.renew()
-        at = f"in level {self.level}"
-        if self.limits.states is not None and self.states > self.limits.states:
-            raise StoppedError(f"stopped at the limit of {self.limits.states:,} states {at}")
-        if self.limits.seconds is not None and self.seconds > self.limits.seconds:
-            raise StoppedError(f"stopped at the limit of {self.limits.seconds:g} seconds {at}")
-        if self.family.is_above(self.limits.memory):
-            raise StoppedError(reached(self.limits, at))
+        reason = self.limits.reached(self.states, self.seconds, self.level)
+        if not reason and self.family.is_above(self.limits.memory):
+            reason = reached(self.limits, self.level)
+        if reason:
+            raise StoppedError(reason)
         if time.perf_counter() - self.reported > 0.5:
-            self.report(
-                sum(
-                    p.states
-                    for pieces in self.pieces
-                    for p in pieces[-1:]
-                    if p.level == self.level - 1
-                )
-            )
+            newest = [p for pieces in self.pieces for p in pieces[-1:]]
+            self.report(sum(p.states for p in newest if p.level == self.level - 1))
 
     def report(self, frontier: int) -> None:
         """Tells the listener where the search is."""
@@ -422,43 +412,24 @@ class Spread:
         """Keeps all that `resumed` needs. Raises `UserError` if another driver took over."""
         s = self.search
         self.telling.tell()
+        numbers = evolve(numbers_of(s), states=self.states)
         manifest = manifests.Manifest(
-            manifests.FORMAT,
-            self.identity,
-            self.run,
-            self.shards,
-            self.level,
-            self.states,
-            s.transitions,
-            s.fired,
-            s.findings.goals,
-            s.findings.wrong,
-            self.witness,
-            s.findings.depth,
-            s.rows.calls,
-            self.pieces,
-            self.incoming,
-            self.telling.names,
-            self.finished,
-            self.seconds,
-            self.memory,
-            self.costs,
-        )
+            manifests.FORMAT, self.identity, self.run, self.shards, self.level, numbers,
+            s.rows.calls, s.findings.wrong, self.witness, self.pieces, self.incoming,
+            self.telling.names, self.finished, self.seconds, self.memory, self.costs,
+        )  # fmt: skip
         manifests.keep(self.store, manifest, self.known)
-        self.store.is_resumable = self.lasting
+        self.store.is_resumable = self.identity is not None
 
     def verdict(self, reason: str) -> Verdict:
         """The answer."""
         s = self.search
-        violations = []
-        for name, (at, _, kind) in sorted(
-            s.findings.wrong.items(), key=lambda item: (item[1][0], item[0])
-        ):
-            violations.append(
-                violation(
-                    s, name, at, path_of(s.see, name, self.path_to(*self.witness[name]), kind)
-                )
+        violations = [
+            violation(
+                s.see, name, at, path_of(s.see, name, self.path_to(*self.witness[name]), kind)
             )
+            for name, at, _, kind in s.findings.in_order()
+        ]
         spread = self._distribution()
         notes = [*s.notes, in_words(spread)]
         if self.states < WORTH:

@@ -12,7 +12,7 @@ from groupcheck.model.engine.fast.exploration import Kept
 from groupcheck.model.engine.fast.search import Search
 from groupcheck.model.engine.fast.shards.replica import Update
 from groupcheck.model.engine.fast.shards.store import Store
-from groupcheck.model.engine.fast.store import Words
+from groupcheck.model.engine.fast.store import Words, joined
 
 
 @define
@@ -48,8 +48,8 @@ class Telling:
             list(s.packed.filled),
             list(s.packed.most),
             np.array(s.rows.origins[self._origins :], np.int64).view(np.uint64),
-            _tape(s.kept.rules),
-            _tape(s.kept.looks),
+            joined(s.kept.rules),
+            joined(s.kept.looks),
             s.kept.rows,
         )
         name = f"{self.run}/updates/{len(self.names):05}-{uuid.uuid4().hex[:12]}"
@@ -74,10 +74,6 @@ class Telling:
         return opened
 
 
-def _tape(parts: list[Words]) -> Words:
-    return np.concatenate([np.zeros(0, np.uint64), *parts])
-
-
 def relearned(search: Search, store: Store, run: str, names: list[str]) -> Telling:
     """A search that knows again what it told in these updates: values by calling rules, views by
     evaluating them, rows as they were.
@@ -90,10 +86,10 @@ def relearned(search: Search, store: Store, run: str, names: list[str]) -> Telli
     looks = [look for update in updates for look in _looks(search, update.looks.tolist())]
     for table, ids in looks:
         _view_again(search, table, ids)
-    rows_again(search, _tape([update.rules for update in updates]).tolist())
+    rows_again(search, joined([update.rules for update in updates]).tolist())
     search.packed.filled = list(updates[-1].filled)
     search.packed.fit(None)
-    search.packed.write(_tape([update.looks for update in updates]), len(looks))
+    search.packed.write(joined([update.looks for update in updates]), len(looks))
     telling = Telling(search, store, run)
     telling._opened()
     for name in names:

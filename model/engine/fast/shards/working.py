@@ -13,13 +13,12 @@ import numpy as np
 from attrs import asdict, define, field, frozen
 
 from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.fast.checkpoint import structured
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, Unit, is_ready, load
-from groupcheck.model.engine.fast.layout import arrange
-from groupcheck.model.engine.fast.loop import BLOCK, STRETCH
-from groupcheck.model.engine.fast.relaying import in_layout
+from groupcheck.model.engine.fast.loop import STRETCH
 from groupcheck.model.engine.fast.shape import Shape
-from groupcheck.model.engine.fast.shards.items import Items, joined, pairs
+from groupcheck.model.engine.fast.shards.items import Items, pairs
 from groupcheck.model.engine.fast.shards.owned import Owned, Piece, owned, states_in
 from groupcheck.model.engine.fast.shards.replica import (
     EndlessError,
@@ -30,7 +29,7 @@ from groupcheck.model.engine.fast.shards.replica import (
     found_in,
 )
 from groupcheck.model.engine.fast.shards.store import Store
-from groupcheck.model.engine.fast.store import Words, address
+from groupcheck.model.engine.fast.store import Words, address, joined
 
 ALL = (1 << 64) - 1
 EXAMINED = 8192  # states at once, so that what they lack fits the queues
@@ -122,9 +121,7 @@ def write_shape(store: Store, run: str, shape: Shape) -> None:
 
 def shape_from(store: Store, run: str) -> Shape:
     """What `write_shape` kept."""
-    from cattrs import structure
-
-    return structure(store.read_document(f"{run}/shape.json"), Shape)
+    return structured(store.read_document(f"{run}/shape.json"), Shape)
 
 
 @define
@@ -166,7 +163,9 @@ class _Shift:
         if len(self.frontier):
             self.piece = Piece(self.name("states"), self.work.level, len(self.frontier))
             self.written += self.store.write(
-                self.piece.name, {"widths": self.replica.widths}, [self.frontier.reshape(-1)]
+                self.piece.name,
+                {"widths": self.replica.packed.state_widths},
+                [self.frontier.reshape(-1)],
             )
             there.keep(self.replica, [*self.work.pieces, self.piece], log.states)
         else:
@@ -271,7 +270,9 @@ class _Shift:
         sections = [
             part.reshape(-1) for part in dealt(self.replica.packed, successors, self.work.shards)
         ]
-        self.written += self.store.write(name, {"widths": self.replica.widths}, sections)
+        self.written += self.store.write(
+            name, {"widths": self.replica.packed.state_widths}, sections
+        )
         return name
 
     def hand_over(
@@ -283,13 +284,15 @@ class _Shift:
             pairs(examinations),
             pairs(firings),
             joined(rests),
-            tuple(self.replica.widths),
+            tuple(self.replica.packed.state_widths),
         )
         handed, rest = items.parted(joined(self.askers), self.work.most)
         if not len(rest):
             return Handed(handed, None)
         name = self.name("left")
-        self.written += self.store.write(name, {"widths": self.replica.widths}, rest.sections)
+        self.written += self.store.write(
+            name, {"widths": self.replica.packed.state_widths}, rest.sections
+        )
         return Handed(handed, name)
 
     def quiet_states(self) -> Words:
@@ -316,21 +319,12 @@ def advance(work: Work) -> Report:
     shift = _Shift(work, store, replica, np.zeros((0, p.words), np.uint64))
     if work.left is not None:
         block = store.read(work.left)
-        items = Items.of(block.sections, arrange(block.header["widths"])[0], block.header["widths"])
+        items = Items.of(block.sections, block.header["widths"])
         with shift.noting_endless():
-            shift.retry(
-                items.moved_to(
-                    in_layout(items.states, block.header["widths"], replica.packed), replica.widths
-                )
-            )
+            shift.retry(items.moved_to(replica.packed))
     else:
         if work.incoming is None:
-            shift.frontier = np.concatenate(
-                [
-                    np.zeros((0, p.words), np.uint64),
-                    *(states_in(store, x, replica) for x in work.pieces if x.level == work.level),
-                ]
-            )
+            shift.frontier = _states_at(work, store, replica)
         else:
             with owned(replica, store, work.run, work.shard, work.pieces) as there:
                 shift.rebuilt = there.rebuilt
@@ -363,28 +357,13 @@ def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> list[int]
     """
     store = Store(work.store, work.is_resumable)
     replica = replica_for(work.run, store, work.updates)
-    p, registers = replica.packed, replica.registers
-    none = np.zeros((0, p.words), np.uint64)
-    states = np.concatenate(
-        [none, *(states_in(store, x, replica) for x in work.pieces if x.level == work.level)]
-    )
-    n = len(states)
-    replica.scratch_with(np.concatenate([states, in_layout(target, widths, p)]))
-    registers[r.TARGET], registers[r.BLOCK] = n, 1
-    try:
-        first = 0
-        while first < n:
-            replica.run(r.BACKWARD, first, n)
-            place = int(registers[r.FOUND_AT])
-            if place != r.HASHED:
-                return replica.log.ids(place)
-            registers[r.DEFERRED_COUNT] = 0
-            replica.asked()
-            if int(registers[r.OVERFLOW]):
-                # and the same states again: what did not fit was not looked at
-                replica.more_chain_memory()
-            else:
-                first = int(registers[r.FROM])
-    finally:
-        registers[r.BLOCK] = BLOCK
-    return []
+    states = _states_at(work, store, replica)
+    replica.scratch_with(np.concatenate([states, replica.packed.in_layout(target, widths)]))
+    place = replica.predecessor(0, len(states), len(states))
+    return [] if place is None else replica.log.ids(place)
+
+
+def _states_at(work: Work, store: Store, replica: Replica) -> Words:
+    """The shard's states at the work's level, in today's layout."""
+    found = [states_in(store, x, replica).reshape(-1) for x in work.pieces if x.level == work.level]
+    return joined(found).reshape(-1, replica.packed.words)
