@@ -4,63 +4,35 @@ for true, is a `SpecError`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
-from typing import Any, Protocol
+from typing import Any
 
 from groupcheck.model.engine.errors import SpecError, shown
 from groupcheck.model.engine.pools import flaw
 from groupcheck.model.engine.promises import Predicate, StepInvariant
-from groupcheck.model.engine.rule import Rule, Slot, Value
+from groupcheck.model.engine.rule import Rule, Slot
 from groupcheck.model.engine.verdict import DEADLOCK
 
 RESERVED = ("me", "scope", "state")  # parameters with a meaning of their own
 
 
-class Parts(Protocol):
-    """What a `Spec` holds."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def slots(self) -> Mapping[str, Slot]: ...
-    @property
-    def rules(self) -> tuple[Rule, ...]: ...
-    @property
-    def invariants(self) -> tuple[Predicate | StepInvariant, ...]: ...
-    @property
-    def goals(self) -> tuple[Predicate, ...]: ...
-    @property
-    def ends(self) -> tuple[Predicate, ...]: ...
-    @property
-    def views(self) -> tuple[Predicate, ...]: ...
-    @property
-    def initial(self) -> tuple[Mapping[str, Value], ...]: ...
+Parts = Any  # a `Spec`: its own file imports this one
 
 
 def fit(spec: Parts) -> None:
     """Raises `SpecError` for what does not fit."""
     _slots(spec)
     _initial(spec)
-    for rule in spec.rules:
-        _rule(spec, rule)
-    for what, given in (
-        ("invariant", spec.invariants),
-        ("goal", spec.goals),
-        ("end", spec.ends),
-        ("view", spec.views),
-    ):
+    for r in spec.rules:
+        _must_be(r, Rule, "rule", spec.name, "@rule or @urgent")
+        _rule(spec, r)
+    decorators = "@invariant, @goal, @end or @view"
+    for p in spec.invariants:
+        _must_be(p, (Predicate, StepInvariant), "predicate", "invariants", decorators)
+    for what, given in (("goals", spec.goals), ("ends", spec.ends), ("views", spec.views)):
         for p in given:
-            if not isinstance(p, Predicate) and not (
-                what == "invariant" and isinstance(p, StepInvariant)
-            ):
-                is_named = isinstance(p, (Rule, StepInvariant))
-                text = f"{type(p).__name__} {p.name}" if is_named else shown(p)
-                raise SpecError(
-                    f"{text} is no predicate",
-                    where=f"{what}s",
-                    do="decorate the function with @invariant, @goal, @end or @view",
-                )
+            _must_be(p, Predicate, "predicate", what, decorators)
     known = {*spec.slots, *(v.name for v in spec.views), "state"}
     for p in (*spec.invariants, *spec.goals, *spec.ends, *spec.views):
         if isinstance(p, StepInvariant):
@@ -69,11 +41,27 @@ def fit(spec: Parts) -> None:
         for name, _ in p.places:
             if name not in known:
                 raise SpecError(
-                    f"{name!r} is no slot or view; there are {', '.join(sorted(known))}",
+                    f"{name!r} is not a slot or view; there are {', '.join(sorted(known))}",
                     where=f"predicate {p.name}",
                 )
     _views(spec)
     _names(spec)
+
+
+def _must_be(p: Any, kinds: Any, what: str, where: str, decorators: str) -> None:
+    if not isinstance(p, kinds):
+        is_named = isinstance(p, (Rule, Predicate, StepInvariant))
+        text = f"{type(p).__name__} {p.name}" if is_named else shown(p)
+        raise SpecError(
+            f"{text} is not a {what}", where=where, do=f"decorate the function with {decorators}"
+        )
+
+
+def _must_be_slots(names: Iterable[str], spec: Parts, where: str) -> None:
+    for name in names:
+        if name not in spec.slots:
+            slots = ", ".join(spec.slots)
+            raise SpecError(f"{shown(name)} is not a slot; slots are {slots}", where=where)
 
 
 def _slots(spec: Parts) -> None:
@@ -93,7 +81,7 @@ def _slots(spec: Parts) -> None:
             )
         if not isinstance(slot, Slot):
             raise SpecError(
-                f"a {type(slot).__name__} is no slot",
+                f"a {type(slot).__name__} is not a slot",
                 where=where,
                 do="write single(...) or array(size, ...)",
             )
@@ -101,7 +89,7 @@ def _slots(spec: Parts) -> None:
             not isinstance(slot.size, Integral) or isinstance(slot.size, bool) or slot.size < 1
         ):
             raise SpecError(
-                f"{shown(slot.size)} is no size of an array",
+                f"{shown(slot.size)} is not the size of an array",
                 where=where,
                 do="use a whole number from 1 on",
             )
@@ -130,30 +118,13 @@ def _initial(spec: Parts) -> None:
                 f"an initial state is a mapping of slot to value, not a {type(values).__name__}",
                 where=f"spec {spec.name}",
             )
+        _must_be_slots(values, spec, f"initial of spec {spec.name}")
         for name, value in values.items():
-            if name not in spec.slots:
-                raise SpecError(
-                    f"{shown(name)} is no slot; slots are {', '.join(spec.slots)}",
-                    where=f"initial of spec {spec.name}",
-                )
             _value(value, f"initial slot {name}")
 
 
 def _rule(spec: Parts, r: Rule) -> None:
-    if not isinstance(r, Rule):
-        given = (
-            f"{type(r).__name__} {r.name}"
-            if isinstance(r, (Predicate, StepInvariant))
-            else shown(r)
-        )
-        raise SpecError(
-            f"{given} is no rule", where=spec.name, do="decorate the function with @rule or @urgent"
-        )
-    for name in r.slots:
-        if name not in spec.slots:
-            raise SpecError(
-                f"{name!r} is no slot; slots are {', '.join(spec.slots)}", where=f"rule {r.name}"
-            )
+    _must_be_slots(r.slots, spec, f"rule {r.name}")
     sizes = {slot.size for slot in spec.slots.values() if slot.size is not None}
     if r.takes_me and not sizes & {spec.slots[n].size for n in r.slots} and len(sizes) != 1:
         raise SpecError("me has no array to range over", where=f"rule {r.name}")
@@ -171,13 +142,11 @@ def _rule(spec: Parts, r: Rule) -> None:
 def _step_invariant(spec: Parts, p: StepInvariant) -> None:
     """Each rule that it names must be there and touch its slots; without names, some rule must."""
     where = f"step invariant {p.name}"
-    for name in p.slots:
-        if name not in spec.slots:
-            raise SpecError(f"{name!r} is no slot; slots are {', '.join(spec.slots)}", where=where)
+    _must_be_slots(p.slots, spec, where)
     rules = {r.name: r for r in spec.rules}
     for name in p.rules:
         if name not in rules:
-            raise SpecError(f"{name!r} is no rule; rules are {', '.join(rules)}", where=where)
+            raise SpecError(f"{name!r} is not a rule; rules are {', '.join(rules)}", where=where)
         if not p.concerns(rules[name]):
             raise SpecError(
                 f"rule {name} does not touch all of {', '.join(p.slots)}",
@@ -205,7 +174,7 @@ def _views(spec: Parts) -> None:
     for name in views:
         where = f"view {name}"
         if name in spec.slots or name in RESERVED:
-            raise SpecError("is called like a slot", where=where, do="give it a name of its own")
+            raise SpecError("has the name of a slot", where=where, do="give it a name of its own")
         if any(within(name, (name,))):
             raise SpecError(
                 "reads itself", where=where, do="a view reads slots, and views that do not read it"

@@ -20,8 +20,8 @@ def told(function: Callable[..., Any]) -> str:
 
 
 class AnswerError(Exception):
-    """A function gave what it must not give: how to go on with its text. Who called the function
-    reports it with its name and arguments.
+    """A function answered with something that it must not answer. The text continues a sentence:
+    the caller adds the function's name and arguments.
     """
 
 
@@ -75,13 +75,13 @@ def _gives_none(before: dis.Instruction, last: dis.Instruction) -> bool:
 
 
 def parameters_of(function: Callable[..., Any], what: str) -> list[inspect.Parameter]:
-    """The parameters of a function that is to be `what`. Raises `SpecError` for what has no name or
-    does not answer when called.
+    """The parameters of a function that serves as `what`. Raises `SpecError` for a function that
+    has no name, or whose calls give no answer.
     """
     name = getattr(function, "__name__", None)
     if name is None:
         raise SpecError(
-            f"a {type(function).__name__} is no {what}: it has no name",
+            f"a {type(function).__name__} cannot serve as {what}: it has no name",
             do="write a function with def, and decorate that",
         )
     is_generator = inspect.isgeneratorfunction(function)
@@ -91,7 +91,7 @@ def parameters_of(function: Callable[..., Any], what: str) -> list[inspect.Param
         or (is_generator and what != "rule")
     ):
         problem = (
-            "yields: called, it answers nothing, which would pass for true"
+            "yields: a call gives a generator, which would always count as true"
             if is_generator
             else "is async: nobody awaits it"
         )

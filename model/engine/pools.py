@@ -48,7 +48,7 @@ def is_frozen(cls: type) -> bool:
 
 
 def flaw(value: Any, other: Any) -> str:
-    """Why a value cannot be numbered beside another one; empty if it can."""
+    """Why a value cannot be in one pool with another one; empty if it can."""
     try:
         hash(value)
     except TypeError:

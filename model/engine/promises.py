@@ -21,15 +21,18 @@ _INDEXED = re.compile(r"^\w+\[([a-z]|\d+)\]$")
 
 @frozen
 class Predicate:
-    """An invariant, goal, end or view: a function of some slots. `places` are (slot or view, index
-    variable or None), `("state", None)` for all.
-    """
+    """An invariant, goal, end or view: a function of some slots."""
 
     name: str
     call: Callable[..., Any]
+    # What each parameter stands for: (slot or view, index variable or None), or ("state", None)
+    # for all slots.
     places: tuple[tuple[str, str | None], ...]
+    # Does it take the scope as its last parameter?
     takes_scope: bool
+    # What it promises: the docstring.
     statement: str
+    # Where the promise stands, as a KIP or a class.
     source: str = ""
 
     @property
@@ -118,8 +121,8 @@ def goal(*function: Test, source: str = "") -> Any:
 
 
 def end(function: Test) -> Predicate:
-    """States in which the protocol may rest. A state with no successor but itself that is no end is
-    a deadlock.
+    """States in which the protocol may rest. A state without a successor other than itself is a
+    deadlock if it is not an end.
     """
     return _predicate(function, "", "end")
 
@@ -133,20 +136,21 @@ def view(function: Callable[..., Any]) -> Predicate:
 
 @frozen
 class StepInvariant:
-    """What must be true of every outcome of the rules named (all rules, if none) that touch all of
-    `slots`.
-
-    `call(before, after)`: two objects with one attribute for each of `slots`; `label` is passed too
-    if the function takes it.
-    """
+    """What must be true of every outcome of some rules."""
 
     name: str
+    # Takes two objects with one attribute for each of `slots`: their values before and after.
     call: Callable[..., Any]
+    # It looks at the outcomes of rules that touch all of these slots.
     slots: tuple[str, ...]
+    # The rules that it looks at; empty: all.
     rules: tuple[str, ...]
+    # Does it take the outcome's label, and the scope?
     takes_label: bool
     takes_scope: bool
+    # What it promises: the docstring.
     statement: str
+    # Where the promise stands, as a KIP or a class.
     source: str = ""
 
     def concerns(self, rule: Rule) -> bool:

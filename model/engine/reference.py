@@ -108,10 +108,9 @@ def explore(
         for name, (state, last, at) in sorted(wrong.items(), key=lambda w: (w[1][2], w[0]))
     ]
     verdict, reason = conclude(bool(violations), reason)
-    seconds = time.perf_counter() - began
     return Verdict(
-        spec.name, spec.scope, verdict, reason, len(parent), transitions, depth, seconds, 0, 0.0,
-        fired, goals, tuple(violations),
+        spec.name, spec.scope, verdict, reason, len(parent), transitions, depth,
+        time.perf_counter() - began, 0, 0.0, fired, goals, tuple(violations),
     )  # fmt: skip
 
 

@@ -16,11 +16,11 @@ _CONSTANTS = ("me", "scope")
 
 @frozen
 class Slot:
-    """One slot (`size` None) or an array of `size` equal ones, with its value(s) in the initial
-    state.
-    """
+    """A single slot, or an array of equal ones."""
 
+    # The value in the initial state, of each element.
     initial: Value
+    # How many elements an array has; None: the slot is single.
     size: int | None = None
 
 
@@ -38,8 +38,10 @@ def array(size: int, initial: Value) -> Slot:
 class Guard:
     """A predicate over one slot that must hold for the rule to be called."""
 
+    # The slot that it reads.
     slot: str
     call: Callable[..., bool]
+    # Does it take its index before the slot's value?
     takes_me: bool
 
     def allows(self, me: int, value: Value) -> bool:
@@ -52,17 +54,19 @@ class Guard:
 
 @frozen
 class Rule:
-    """A rule with what its signature says: the slots it touches, whether it sees its index and the
-    scope.
-    """
+    """A rule with what its signature says."""
 
     name: str
     call: Callable[..., Iterable[Any]]
+    # The slots that it reads and writes, in the order of its parameters.
     slots: tuple[str, ...]
+    # Does it take its index, and the scope?
     takes_me: bool
     takes_scope: bool
+    # The kinds of its outcomes; without labels all are of one kind.
     labels: tuple[str, ...]
     guard: Guard | None
+    # Does it run inside the step that makes it possible?
     urgent: bool
 
     @property

@@ -62,21 +62,20 @@ def _named(values: Iterable[Any]) -> tuple[Any, ...]:
 
 @frozen
 class Spec:
-    """A protocol at a scope, ready to be explored.
-
-    `initial`: several initial states, each a mapping of slot to value (an array: a tuple of values)
-    over the slots' own initial values.
-    `scope`: any value with a stable `repr`; it is part of a checkpoint's identity.
-    """
+    """A protocol at a scope, ready to be explored."""
 
     name: str
     slots: Mapping[str, Slot]
+    # Urgent rules apply in this order.
     rules: tuple[Rule, ...] = field(converter=_named)
+    # Any value with a stable `repr`, which is part of a checkpoint's identity.
     scope: Any = None
     invariants: tuple[Predicate | StepInvariant, ...] = field(default=(), converter=_named)
     goals: tuple[Predicate, ...] = field(default=(), converter=_named)
     ends: tuple[Predicate, ...] = field(default=(), converter=_named)
     views: tuple[Predicate, ...] = field(default=(), converter=_named)
+    # Initial states: each maps slots to values (of an array: a tuple of values). Slots that it does
+    # not name have their own initial values.
     initial: tuple[Mapping[str, Value], ...] = field(default=({},), converter=_named)
 
     def __attrs_post_init__(self) -> None:

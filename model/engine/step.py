@@ -7,6 +7,7 @@ over the quick.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -49,13 +50,10 @@ class Semantics:
         self.spec = spec
         self.places = spec.places
         self.at = {place: k for k, place in enumerate(self.places)}
-        self.ordinary = [
-            (r, i, self._where(r, i)) for r in spec.rules if not r.urgent for i in spec.indexes(r)
-        ]
-        self.urgent = [
-            (r, i, self._where(r, i)) for r in spec.rules if r.urgent for i in spec.indexes(r)
-        ]
-        self.by_name = {(r.name, i): (r, i, w) for r, i, w in (*self.ordinary, *self.urgent)}
+        instances = [(r, i, self._where(r, i)) for r in spec.rules for i in spec.indexes(r)]
+        self.ordinary = [x for x in instances if not x[0].urgent]
+        self.urgent = [x for x in instances if x[0].urgent]
+        self.by_name = {(r.name, i): (r, i, w) for r, i, w in instances}
         self.checks = {
             r.name: [p for p in spec.invariants if isinstance(p, StepInvariant) and p.concerns(r)]
             for r in spec.rules
@@ -168,7 +166,9 @@ class Semantics:
             for k, v in zip(where, values):
                 after[k] = v
             broken = tuple(
-                p for p in self.checks[r.name] if not self.step_holds(p, r, name, args, values)
+                p
+                for p in self.checks[r.name]
+                if not self.promise_holds(p, r, name, args, self.sides(p, r, args, values))
             )
             yield Firing(name, me if r.name in self.indexed else None, choice), tuple(after), broken
 
@@ -178,14 +178,8 @@ class Semantics:
     ) -> tuple[SimpleNamespace, SimpleNamespace]:
         """What a step invariant sees of one outcome: its slots before and after, as attributes."""
         at = [(s, r.slots.index(s)) for s in p.slots]
-        return SimpleNamespace(**{s: before[k] for s, k in at}), SimpleNamespace(
-            **{s: after[k] for s, k in at}
-        )
-
-    def step_holds(
-        self, p: StepInvariant, r: Rule, name: str, before: tuple[Any, ...], after: tuple[Any, ...]
-    ) -> bool:
-        return self.promise_holds(p, r, name, before, self.sides(p, r, before, after))
+        then, now = ({s: side[k] for s, k in at} for side in (before, after))
+        return SimpleNamespace(**then), SimpleNamespace(**now)
 
     def promise_holds(
         self,
@@ -195,7 +189,9 @@ class Semantics:
         before: Sequence[Any],
         sides: tuple[SimpleNamespace, SimpleNamespace],
     ) -> bool:
-        """Like `step_holds`, with `sides` that several invariants over the same slots may share."""
+        """Does a step invariant hold for an outcome? `sides` of it, which several invariants over
+        the same slots may share.
+        """
         args: list[Any] = [*sides]
         if p.takes_label:
             args.append(name.partition(":")[2])
@@ -245,12 +241,9 @@ class Semantics:
         """The step invariants that urgent rules break in initial states, each with such a state at
         rest.
         """
-        found: dict[str, State] = {}
-        for values in self.spec.initial:
-            for _, rest, broken in self.settle(self.state(dict(values))):
-                for p in broken:
-                    found.setdefault(p.name, rest)
-        return found
+        raw = [self.state(dict(values)) for values in self.spec.initial]
+        settled = [x for state in raw for x in self.settle(state)]
+        return {p.name: rest for _, rest, broken in reversed(settled) for p in broken}
 
     def steps(self, state: State) -> Iterator[tuple[Step, tuple[StepInvariant, ...]]]:
         """Every transition out of a state, with the step invariants that it breaks."""
@@ -265,20 +258,19 @@ class Semantics:
         """The values of a predicate's index variables: all tuples of different indexes."""
         sizes: dict[str, int] = {}
         for name, var in p.places:
-            size = self._size(name)
+            size = self.size(name)
             if size is not None:
-                v = var or "i"
-                sizes[v] = min(sizes.get(v, size), size)
+                sizes[var or "i"] = min(sizes.get(var or "i", size), size)
         bindings: list[dict[str, int]] = [{}]
         for v, size in sizes.items():
             bindings = [{**b, v: i} for b in bindings for i in range(size) if i not in b.values()]
         return bindings
 
-    def _size(self, name: str) -> int | None:
+    def size(self, name: str) -> int | None:
+        """How many elements a slot or view has; None if it is single."""
         if name in self.views:
-            return next(
-                (s for n, _ in self.views[name].places if (s := self._size(n)) is not None), None
-            )
+            sizes = [self.size(inner) for inner, _ in self.views[name].places]
+            return next((size for size in sizes if size is not None), None)
         return None if name == "state" else self.spec.slots[name].size
 
     def argument(self, name: str, index: int | None, state: State) -> Any:
@@ -364,14 +356,9 @@ class Semantics:
         """The path that a key stands for. Raises `UserError` where the key does not fit this spec
         and scope.
         """
-        head, _, rest = key.partition("-")
-        if (
-            head != "gc1"
-            or not rest
-            or not all(part.isdecimal() and len(part) < 9 for part in rest.split("."))
-        ):
+        if not re.fullmatch(r"gc1-[0-9]{1,8}(\.[0-9]{1,8})*", key):
             raise UserError(f"{key[:60]!r} is not a key", do="a key looks like gc1-0.3.12")
-        start, *numbers = map(int, rest.split("."))
+        start, *numbers = map(int, key[4:].split("."))
         starts = self.starts()
         if start >= len(starts):
             raise UserError(

@@ -15,8 +15,8 @@ def but(value: T, /, **changes: Any) -> T:
     """The same value with some fields changed: `attrs.evolve` for values without converters, as one
     generated constructor call.
 
-    A private field goes by its name or by that of its argument (`_x` or `x`); a field that the
-    constructor does not take is made anew by it.
+    A private field has two names here, its own and that of its argument (`_x` or `x`). A field that
+    the constructor does not take gets the value that the constructor gives it.
     """
     key = (type(value), *changes)
     make = _replacers.get(key)

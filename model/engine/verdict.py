@@ -22,37 +22,37 @@ Kind = Literal["holds", "violated", "unknown"]
 
 @frozen
 class Firing:
-    """One outcome of one rule: `name` is `rule` or `rule:label`, `me` the index (None for a rule
-    without one), `choice` its number among the outcomes.
-    """
+    """One outcome of one rule."""
 
+    # `rule` or `rule:label`.
     name: str
+    # The index; None for a rule without one.
     me: int | None
+    # The number of the outcome among those of the same call, from 0.
     choice: int
 
 
 @frozen
 class Step:
-    """One transition: an ordinary rule's outcome, the urgent outcomes that followed inside it, and
-    the state after it.
-    """
+    """One transition."""
 
+    # The outcome of an ordinary rule.
     firing: Firing
+    # The urgent outcomes that followed inside it, in their order.
     urgent: tuple[Firing, ...]
+    # The state after it.
     state: tuple[Any, ...] = field(repr=shown)
 
 
 @frozen
 class Path:
-    """A path from an initial state. `places` names the values of a state: (slot, index or None) in
-    order.
+    """A path from an initial state."""
 
-    `settled` are urgent firings that brought the initial state to rest, `initial` is that state at
-    rest.
-    """
-
+    # The names of the values of a state, in their order: (slot, index or None).
     places: tuple[tuple[str, int | None], ...]
+    # The initial state at rest.
     initial: tuple[Any, ...] = field(repr=shown)
+    # The urgent outcomes that brought it to rest.
     settled: tuple[Firing, ...]
     steps: tuple[Step, ...]
 
@@ -63,28 +63,28 @@ class Path:
 
 @frozen
 class Violation:
-    """An invariant (or `deadlock`) that falls: where, along which shortest path, and a `key` that
-    replays it.
-    """
+    """A broken invariant, with a shortest path that shows it."""
 
+    # Its name, or `deadlock`.
     invariant: str
+    # What it promises.
     statement: str
+    # Steps from an initial state.
     depth: int
     path: Path
+    # A text from which `Semantics.follow` makes the path again.
     key: str
 
 
 @frozen
 class Limits:
-    """Where an exploration gives up with `unknown`; None: no limit.
-
-    `memory`: bytes of resident memory of the whole process. `memory_of`: whose limit it is, in
-    words, where the user gave none.
-    """
+    """Where an exploration gives up with `unknown`; None: no limit."""
 
     states: int | None = None
     seconds: float | None = None
+    # Bytes of resident memory of the whole process.
     memory: int | None = None
+    # Whose limit of memory it is, in words; empty: the user gave it.
     memory_of: str = ""
 
     def reached(self, states: int, seconds: float, level: int) -> str:
@@ -98,44 +98,47 @@ class Limits:
 
 @frozen
 class Progress:
-    """A glance at a run under way; `frontier` states of the current level are still to be expanded,
-    `memory` bytes of the process are resident.
-    """
+    """How far a run has come."""
 
     states: int
     transitions: int
     level: int
+    # States of the current level that are not expanded yet.
     frontier: int
     seconds: float
+    # Bytes of the process that are resident.
     memory: int
+    # Are kernels being compiled now?
     compiling: bool = False
 
 
 @frozen
 class Verdict:
-    """The answer and its numbers (meaning and units: see the command line's contract in
-    ARCHITECTURE.md).
+    """The answer of an exploration, and its numbers."""
 
-    `depth` counts levels (the initial states are level 1); a goal's and a violation's depth counts
-    steps from an initial state; `rules` maps every `rule` or `rule:label` to how often it fired,
-    `goals` every goal to the depth at which it was first met, or None.
-    `distribution`: of a distributed search, how the work was spread, as plain JSON.
-    """
-
+    # The name of the spec, and its scope.
     spec: str
     scope: Any = field(repr=shown)
     verdict: Kind
+    # Why the search ended.
     reason: str
     states: int
     transitions: int
+    # Levels; the initial states are level 1.
     depth: int
     seconds: float
+    # Calls of rules with different arguments.
     rule_calls: int
+    # Memory of the search, without Python's values, for each state.
     bytes_per_state: float
+    # Every `rule` or `rule:label`, and how often it fired.
     rules: Mapping[str, int] = field(factory=dict)
+    # Every goal, and after how many steps it was first met; None: never.
     goals: Mapping[str, int | None] = field(factory=dict)
     violations: tuple[Violation, ...] = ()
+    # What the user should know about the search.
     notes: tuple[str, ...] = ()
+    # How the work of a distributed search was spread, as plain JSON.
     distribution: Mapping[str, Any] | None = None
 
     @property

@@ -168,10 +168,10 @@ def main() -> None:
     if options.huge:
         scope = Scope(tuple(options.huge.split()), 0, 0)
         found = cost(scope, ["--spark", MASTER])
-        searched, cpu = (x / found.states * 1e6 for x in (found.searched, found.cpu))
+        searched, cpu = (1e6 * x / found.states for x in (found.searched, found.cpu))
         print(
-            f"{found.states:>12,} {'':>9} {found.wall:>9.1f} {'':>10} {searched:>10.2f} {'':>11} "
-            f"{cpu:>11.2f} {'':>7} {'':>8}   {options.huge}"
+            f"{found.states:>12,} {'':>9} {found.wall:>9.1f} {'':>10} {searched:>10.2f} {'':>11}"
+            f" {cpu:>11.2f} {'':>7} {'':>8}   {options.huge}"
         )
         rows.append({"scope": scope.arguments, "spread": asdict(found)})
     if options.json:

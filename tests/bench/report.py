@@ -54,10 +54,8 @@ def text(section: Section) -> str:
             if row.target
             else ""
         )
-        lines.append(
-            f"  {row.name:52} {seconds:>8} {row.figure:8.2f} {row.unit:9} {spread:>13}"
-            f"  {wanted}".rstrip()
-        )
+        figure = f"{row.figure:8.2f} {row.unit:9}"
+        lines.append(f"  {row.name:52} {seconds:>8} {figure} {spread:>13}  {wanted}".rstrip())
     return "\n".join(lines) + "\n"
 
 

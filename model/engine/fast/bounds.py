@@ -108,18 +108,17 @@ def check_after(
         r.NEED_LOG: n[r.STATES],
         r.OUTCOMES: n[r.OUTCOMES_USED],
     }
+    whole = {
+        k: _is_whole(arrays[k])
+        for k in WRITTEN & arrays.keys()
+        if arrays[k].size and not isinstance(arrays[k], np.memmap)
+    }
     for register, memory in reserved.items():
         _at_most(kernel, register, used[register], len(memory.words))
-        _check_fence(kernel, register, bool((memory.fence == PAINT).all()))
-    for register in WRITTEN & arrays.keys():
-        array = arrays[register]
-        if array.size and not isinstance(array, np.memmap):
-            _check_fence(kernel, register, _is_whole(array))
+        whole[register] = bool((memory.fence == PAINT).all())
+    for register, is_whole in whole.items():
+        assert is_whole, f"{kernel} wrote behind the end of {NAMES[register]}"
 
 
 def _at_most(kernel: str, register: int, count: int, most: int) -> None:
     assert count <= most, f"{kernel}: {NAMES[register]} is {count}, its bound {most}"
-
-
-def _check_fence(kernel: str, register: int, is_whole: bool) -> None:
-    assert is_whole, f"{kernel} wrote behind the end of {NAMES[register]}"

@@ -3,9 +3,9 @@ numbers.
 
 A folder (`segments`) holds numbers only: the packed states, the rows of the tables as numbers of
 values, and for every value its origin (which outcome of which rule, for which arguments). A save
-appends what is new since the one before. Values are made again by calling those rules, so that
-reading a checkpoint runs no code but the model's own; and everything that the native loop will read
-is checked or packed anew.
+appends what is new since the one before. Values are made again by calling those rules, so reading a
+checkpoint runs no code but the model's own. Everything that the native loop will read is checked,
+or packed again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ T = TypeVar("T")
 
 @frozen
 class Numbers:
-    """Where a search stands at the end of a level."""
+    """Where a search stands at the end of a level. See `Verdict`."""
 
     depth: int
     states: int
@@ -116,23 +116,17 @@ class Saver:
         )
 
 
-@contextlib.contextmanager
 def kept_in(
     checkpoint: str | Path | None, resume: str | Path | None
-) -> Iterator[segments.Folder | None]:
+) -> contextlib.AbstractContextManager[segments.Folder | None]:
     """The folder for a search's checkpoints, for this process alone; None if it keeps none.
     `resume`: the folder from which the search goes on. Raises `CheckpointError` if the folder holds
     another search.
     """
     if checkpoint is None:
-        yield None
-        return
-    directory = Path(checkpoint)
-    is_resumed = resume is not None and Path(resume).resolve() == directory.resolve()
-    with segments.held(directory, is_resumed) as folder:
-        if not is_resumed:
-            folder.clear()
-        yield folder
+        return contextlib.nullcontext()
+    is_resumed = resume is not None and Path(resume).resolve() == Path(checkpoint).resolve()
+    return segments.held(Path(checkpoint), is_resumed)
 
 
 def load(
@@ -182,7 +176,7 @@ def same_model(theirs: Identity | None, ours: Identity, where: str) -> None:
         raise CheckpointError(
             f"belongs to another {difference}",
             where=where,
-            do="run it as it was begun, or start anew",
+            do="run it with the model and scope of the checkpoint, or start again",
         )
 
 
@@ -249,15 +243,12 @@ def values_again(search: Search, origins: list[int]) -> None:
     at, row, outcomes = 0, None, []
     while at < len(origins):
         number, size = origins[at], origins[at + 1]
-        ids, outcome, position = (
-            tuple(origins[at + 2 : at + 2 + size]),
-            origins[at + 2 + size],
-            origins[at + 3 + size],
-        )
+        ids = tuple(origins[at + 2 : at + 2 + size])
+        outcome, position = origins[at + 2 + size], origins[at + 3 + size]
         at += 4 + size
         rule, me, _ = instances[number]
         assert min((*ids, number, outcome, position)) >= 0 and size == len(rule.slots), (
-            "an origin that is none"
+            "an origin that no rule has"
         )
         if row != (number, ids):
             row = (number, ids)
@@ -273,7 +264,7 @@ def values_again(search: Search, origins: list[int]) -> None:
 
 
 def rows_again(search: Search, tape: list[int]) -> None:
-    """Packs the rows anew, after a look at every number."""
+    """Packs the rows again, after checking every number."""
     tables, labels = search.tables, len(search.tables.labels)
     at = rows = 0
     search.rows.extend_guards()
@@ -284,20 +275,15 @@ def rows_again(search: Search, tape: list[int]) -> None:
         pools = [search.pools[k] for k in tables.rules[table].inputs]
         width = len(pools)
         end = at + 2 + width + count * (width + 1)
-        assert 0 <= count < 1 << 16 and end <= len(tape) and labels, "a row that is none"
-        for begin in range(at + 2, at + 2 + width, width):
-            assert all(n < len(p.values) for n, p in zip(tape[begin : begin + width], pools)), (
-                "a row with an unknown value"
-            )
-        for begin in range(at + 2 + width, end, width + 1):
-            assert tape[begin] in allowed[table], "an outcome with a label of another rule"
-            assert all(
-                n < len(p.values) for n, p in zip(tape[begin + 1 : begin + 1 + width], pools)
-            ), "an outcome with an unknown value"
+        assert 0 <= count < 1 << 16 and end <= len(tape) and labels, "a row that no table has"
+        inputs = tape[at + 2 : at + 2 + width]
         outcomes = [
             tape[begin : begin + 1 + width] for begin in range(at + 2 + width, end, width + 1)
         ]
-        _shared_again(search, table, tape[at + 2 : at + 2 + width], outcomes)
+        for ids in (inputs, *(outcome[1:] for outcome in outcomes)):
+            assert all(n < len(p.values) for n, p in zip(ids, pools)), "a row with an unknown value"
+        assert {o[0] for o in outcomes} <= allowed[table], "an outcome with a label of another rule"
+        _shared_again(search, table, inputs, outcomes)
         search.packed.filled[table] += 1
         search.packed.most[table] = max(search.packed.most[table], count)
         at = end

@@ -22,23 +22,24 @@ from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.verdict import DEADLOCK
 
-BETWEEN_PULSES = 64  # rows of rules between two looks at limits
-# Of each table: its number, the rows that are asked for, and the places of who asks.
+BETWEEN_PULSES = 64  # rows of rules, or whole states, between two looks at limits
+# For each table: its number, the rows that are asked for, and the places of the states that ask.
 Work = list[tuple[int, list[tuple[int, ...]], list[int]]]
 
 
 @define
 class Kept:
-    """Rows as they are written, for somebody who sends them on: tapes of rules and of predicates,
-    and how many rows are on each.
-    """
+    """Rows as they are written, for somebody who saves or sends them."""
 
+    # Tapes with rows of rules.
     rules: list[Words] = field(factory=list)
+    # Tapes with rows of predicates and views.
     looks: list[Words] = field(factory=list)
+    # How many rows are on the tapes of each kind.
     rows: tuple[int, int] = (0, 0)
 
     def add(self, rules: list[int], looks: list[int], rows: tuple[int, int]) -> None:
-        """Keeps two tapes with so many rows."""
+        """Keeps two tapes. `rows`: how many rows each holds."""
         self.rules.append(np.array(rules, np.uint64))
         self.looks.append(np.array(looks, np.uint64))
         self.rows = (self.rows[0] + rows[0], self.rows[1] + rows[1])
@@ -108,12 +109,10 @@ class Exploration(Loop):
             self.predicates.arrive_first(self.state(place), place)
         self.predicates.refresh()
 
-    def stretch(self, first: int, end: int) -> int:
-        """Expands states from `first` on, at most to `end`, completely; returns the next one."""
-        return self.stretch_alone(first, end)
-
     def stretch_alone(self, first: int, end: int) -> int:
-        """The same, by one thread."""
+        """Expands states from `first` on, at most to `end`, completely, in this thread; returns the
+        next one.
+        """
         self.run(r.EXPAND, first, end)
         reached = int(self.registers[r.FROM])
         quiet = self.taken(r.QUIET, r.QUIET_COUNT)
@@ -123,17 +122,18 @@ class Exploration(Loop):
         return reached
 
     def rest(self, quiet: Words, unsure: Words) -> None:
-        """Looks at states without successors, and at those of which that was unsure before rows
-        were filled.
+        """Looks for a deadlock among the places of states without successors. `unsure`: places of
+        states that seemed to have none before rows were filled.
         """
-        groups = [quiet, self.without_successors(unsure)] if len(unsure) else [quiet]
-        if DEADLOCK not in self.findings.wrong:
-            for places in groups:
-                if len(places):
-                    stuck = self.ends.first_deadlock(places, self.log.chosen(places))
-                    if stuck is not None:
-                        self.findings.wrong[DEADLOCK] = (self.findings.depth - 1, stuck, "deadlock")
-                        break
+        self.note_deadlock(quiet, self.findings.depth - 1)
+        self.note_deadlock(self.without_successors(unsure), self.findings.depth - 1)
+
+    def note_deadlock(self, quiet: Words, depth: int) -> None:
+        """Notes the first of these states without successors that is no declared end."""
+        if len(quiet) and DEADLOCK not in self.findings.wrong:
+            stuck = self.ends.first_deadlock(quiet, self.log.chosen(quiet))
+            if stuck is not None:
+                self.findings.wrong[DEADLOCK] = (depth, stuck, "deadlock")
 
     def never_rests(self, place: int) -> None:
         for _ in self.see.steps(self.state(place)):
@@ -141,7 +141,7 @@ class Exploration(Loop):
         raise AssertionError("urgent rules came to rest after all")
 
     def settle(self) -> None:
-        """Fills rows and takes up what was put off, until nothing is."""
+        """Fills rows and goes on with the pairs that were put off, until none are left."""
         while True:
             asked = int(self.registers[r.ASKED_COUNT])
             deferred = self.taken(r.DEFERRED, r.DEFERRED_COUNT, 2)
@@ -167,8 +167,8 @@ class Exploration(Loop):
                 self.requeue(rest)
 
     def take_in(self, late: Words) -> list[Words]:
-        """Enters states (states x words + 1: with the predicates to be looked at); what was put off
-        meanwhile, queue by queue.
+        """Enters states into the log. `late`: states x words + 1, the last column says which
+        predicates to look at. Returns the queues of pairs that were put off meanwhile.
         """
         states, needs = np.ascontiguousarray(late[:, :-1]), np.ascontiguousarray(late[:, -1])
         put_off, done = [], 0
@@ -180,7 +180,7 @@ class Exploration(Loop):
         return put_off
 
     def requeue(self, pairs: Words) -> None:
-        """Puts (place, table) pairs, flat, in the queue of what is put off."""
+        """Puts (place, table) pairs, as a flat array, into the queue of pairs that are put off."""
         queue = self.packed.arrays[r.DEFERRED]
         if len(pairs) > len(queue):
             queue = self.deferred_room(len(pairs) // 2 + QUEUE)
@@ -195,8 +195,7 @@ class Exploration(Loop):
         stride = p.words + p.view_words + 2
         asked = self.taken(r.ASKED, r.ASKED_COUNT, stride).reshape(-1, stride)
         numbers, places = asked[:, -2].astype(np.int64), asked[:, -1].tolist()
-        rules: Work = []
-        others: Work = []
+        work: Work = []
         order = np.argsort(numbers, kind="stable")
         bounds = np.flatnonzero(np.diff(numbers[order], prepend=-1, append=-1))
         for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist()):
@@ -208,16 +207,15 @@ class Exploration(Loop):
                 for f in fields
             ]
             rows: list[tuple[int, ...]] = list(zip(*columns)) if columns else [()] * len(mine)
-            (rules if number < t.urgent else others).append(
-                (number, rows, [places[k] for k in mine.tolist()])
-            )
+            work.append((number, rows, [places[k] for k in mine.tolist()]))
             p.filled[number] += len(mine)
+        rules = [x for x in work if x[0] < t.urgent]
         tape: list[int] = []
         calls = self.rows.calls
         try:
             self.evaluate_rules(rules, tape)
             end_of_rules = len(tape)
-            self.evaluate(others, tape)
+            self.evaluate(work[len(rules) :], tape)
             self.pulse()  # the last moment before wider fields take memory
         except BaseException:
             self.rows.calls = calls  # of a batch that was given up no row is kept
@@ -263,8 +261,8 @@ class Exploration(Loop):
         self.evaluate(work, tape)
 
     def _relay(self) -> None:
-        """Wider fields where a pool has outgrown its own; then everything sized by the words of a
-        state.
+        """Makes fields wider where a pool has outgrown them, and resizes what depends on the words
+        of a state.
         """
         before = self.packed.words, self.packed.view_words
         with self.packed.changing():
@@ -276,13 +274,12 @@ class Exploration(Loop):
             self.clear_sieve()
             self.log.reindex(self.log.slots_for(self.log.states))
 
-    def look_at_whole_states(self, first: int, pulse: Callable[[], None]) -> None:
+    def look_at_whole_states(self, first: int) -> None:
         """Predicates over the whole state, for the states from `first` on, in Python."""
-        if self.tables.constant:
-            for place in range(first, self.log.states):
-                if not place % 64:
-                    pulse()
-                self.predicates.arrive(self.state(place), place, self.tables.constant)
+        for place in range(first, self.log.states) if self.tables.constant else ():
+            if not place % BETWEEN_PULSES:
+                self.pulse()
+            self.predicates.arrive(self.state(place), place, self.tables.constant)
 
     def give_up(self) -> None:
         """Gives back what only a search that goes on needs; paths can still be found."""
@@ -316,8 +313,3 @@ class Exploration(Loop):
     def bytes(self) -> int:
         """Memory of log, index, tables, outcomes and queues; not the Python values."""
         return self.log.bytes + self.packed.bytes
-
-    @property
-    def bytes_soon(self) -> int:
-        """What the next stretch may take at once: a larger index."""
-        return self.log.bytes_soon(0)

@@ -11,6 +11,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path as FilePath
 from types import FrameType
 
@@ -19,20 +20,26 @@ from attrs import define, field
 from groupcheck.model.engine.errors import RuleError
 from groupcheck.model.engine.fast import checkpoint as checkpoints
 from groupcheck.model.engine.fast import threads
-from groupcheck.model.engine.fast.backward import path_of, path_to
 from groupcheck.model.engine.fast.identity import identity
 from groupcheck.model.engine.fast.kernels.compiled import PACKING, compiling, is_ready
 from groupcheck.model.engine.fast.loop import STRETCH
-from groupcheck.model.engine.fast.memory import Watch, peak_bytes, reached, resident_bytes
-from groupcheck.model.engine.fast.scarcity import Spare, no_room, ran_out
-from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.fast.memory import (
+    Spare,
+    Watch,
+    no_room,
+    peak_bytes,
+    ran_out,
+    reached,
+    resident_bytes,
+)
+from groupcheck.model.engine.fast.search import Search, path_of
 from groupcheck.model.engine.reference import conclude, violation
 from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.verdict import UNKNOWN, Limits, Progress, Verdict, Violation
 
 __all__ = ["explore", "hear_of_compiling", "is_compiled"]
 BETWEEN = 0.2  # seconds between two reports of progress inside a level
-# a checkpoint is written when the search has gone on for so many times as long as the last one took
+# The next checkpoint is written after this many times the seconds that the last one took.
 PATIENCE = 20
 
 
@@ -50,16 +57,24 @@ class Run:
     limits: Limits
     progress: Callable[[Progress], None] | None
     saver: checkpoints.Saver | None
+    # When it began, by `time.perf_counter`.
     began: float
+    # Where the search stood at the end of the last complete level.
     boundary: checkpoints.Numbers
     watch: Watch
+    # Why it ends early; empty: it does not.
     reason: str = ""
+    # When progress was reported last, by `time.perf_counter`.
     reported: float = 0.0
+    # Has the user pressed Ctrl-C?
     interrupted: bool = False
-    saved: float = 0.0  # when the last checkpoint was complete, and how long it took
+    # When the last checkpoint was complete, by `time.perf_counter`, and how many seconds it took.
+    saved: float = 0.0
     saving: float = 0.0
-    left: int = 0  # states not expanded
-    compiled: float = field(factory=lambda: compiling.seconds)  # seconds of compiling before it
+    # States of the level that are not expanded yet.
+    left: int = 0
+    # Seconds that this process had spent on compiling before.
+    compiled: float = field(factory=lambda: compiling.seconds)
 
     @property
     def seconds(self) -> float:
@@ -69,17 +84,8 @@ class Run:
     def report(self, frontier: int, is_compiling: bool = False) -> None:
         if self.progress:
             s = self.search
-            self.progress(
-                Progress(
-                    s.log.states,
-                    s.transitions,
-                    s.findings.depth,
-                    frontier,
-                    self.seconds,
-                    resident_bytes(),
-                    is_compiling,
-                )
-            )
+            done = s.log.states, s.transitions, s.findings.depth
+            self.progress(Progress(*done, frontier, self.seconds, resident_bytes(), is_compiling))
             self.reported = time.perf_counter()
 
     def begin(self, resumed: bool = False) -> None:
@@ -146,7 +152,7 @@ class Run:
             self.reason = self.limit()
             if time.perf_counter() - self.reported > BETWEEN:
                 self.report(self.left)
-        s.look_at_whole_states(end, self.pulse)
+        s.look_at_whole_states(end)
 
     def _at_boundary(self) -> None:
         self.boundary = checkpoints.numbers_of(self.search)
@@ -181,7 +187,7 @@ class Run:
         """What was left, and how much more it would take, as far as that can be told."""
         s = self.search
         left = self.left + max(0, s.log.states - s.log.levels[-1])
-        sizes = [b - a for a, b in zip(s.log.levels, s.log.levels[1:])]
+        sizes = [b - a for a, b in pairwise(s.log.levels)]
         text = f"{left:,} states were still to be expanded"
         if len(sizes) < 4:
             return text
@@ -206,17 +212,18 @@ def interrupts(run: Run) -> Iterator[None]:
             raise KeyboardInterrupt
         run.interrupted = True
 
-    if (
-        threading.current_thread() is not threading.main_thread()
-        or signal.getsignal(signal.SIGINT) is not signal.default_int_handler
-    ):
-        yield
-        return
-    before = signal.signal(signal.SIGINT, note)
+    default = signal.default_int_handler
+    is_ours = (
+        threading.current_thread() is threading.main_thread()
+        and signal.getsignal(signal.SIGINT) is default
+    )
+    if is_ours:
+        signal.signal(signal.SIGINT, note)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        if is_ours:
+            signal.signal(signal.SIGINT, default)
 
 
 @contextlib.contextmanager
@@ -224,13 +231,12 @@ def without_collection() -> Iterator[None]:
     """No garbage collection: values hold no cycles, and a search makes millions of them
     that stay.
     """
-    collecting = gc.isenabled()
+    resume = gc.enable if gc.isenabled() else gc.disable
     gc.disable()
     try:
         yield
     finally:
-        if collecting:
-            gc.enable()
+        resume()
 
 
 def is_compiled() -> bool:
@@ -312,7 +318,7 @@ def verdict_of(run: Run) -> Verdict:
     violations = []
     for name, at, place, kind in s.findings.in_order():
         try:
-            path = path_of(s.see, name, path_to(s, place), kind)
+            path = path_of(s.see, name, s.path_to(place), kind)
         except MemoryError:
             run.reason += f"; {name} is violated in level {at}, but no memory was left for the path"
         else:

@@ -1,11 +1,11 @@
 """Rows evaluated in several processes: for one large batch, forked children call the rules for
 their share.
 
-A child sees all values as they are at the fork, so nothing needs to be sent to it. Back come
-numbers, and the values that are new; the parent numbers those again, in its own order. Counts, that
-of calls included, do not depend on who evaluated a row. A child that fails for whatever reason (a
-rule at fault, a value that cannot be pickled) sends nothing, and the parent evaluates its share
-itself, where errors are reported as usual.
+A child sees all values as they are at the fork, so nothing needs to be sent to it. It sends back
+numbers and the new values, which the parent numbers again in its own order. Counts, including the
+count of calls, do not depend on which process evaluated a row. A child that fails (a rule is at
+fault, or a value cannot be pickled) sends nothing. Then the parent evaluates that share itself and
+reports errors as usual.
 """
 
 from __future__ import annotations
@@ -16,44 +16,53 @@ import os
 import pickle
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from attrs import define, frozen
 
 from groupcheck.model.engine.fast.exploration import Exploration, Work
+from groupcheck.model.engine.pools import Pool
 
 WORTH = 0.04  # seconds of work below which a fork costs more than it saves
 
 
 @frozen
 class _Share:
-    """What a child sends back. `slots`: for every number on the tape the pool that it belongs to,
-    or -1. `shared`: what is new in that of `Rows`: for each rule the numbers of the arguments of
-    each call, how many numbers its row has, and these side by side.
-    """
+    """What a child sends back."""
 
+    # The rows, with the child's own numbers for new values.
     tape: Any
+    # For every number on the tape the first place of the pool that it belongs to, or -1.
     slots: Any
+    # The new values in the order in which they were met, and where they come from.
     values: list[Any]
     origins: list[int]
+    # New in `Findings.wrong`.
     wrong: dict[str, tuple[int, int, str]]
+    # New in `Rows.shared`: for each rule the numbers of the arguments of each call, how many
+    # numbers its row has, and these side by side.
     shared: dict[str, tuple[Any, Any, Any]]
+    # Calls of rules.
     calls: int
+    # Of each table the outcomes of its largest row.
     most: dict[int, int]
 
 
 @define
 class Forks:
-    """Decides by the time that rows have taken so far whether a batch is worth dividing.
-    `has_memory`: is there enough for children? `children`: how many there are now.
-    """
+    """Decides by the time that rows have taken so far whether a batch is worth dividing."""
 
+    # Processes that may call rules, this one included.
     workers: int
+    # Seconds that a row takes, on average of late; 0: not known yet.
     per_row: float = 0.0
+    # Has a child failed? Then no more are forked.
     failed: bool = False
+    # Is there enough memory for children?
     has_memory: Callable[[], bool] = lambda: True
+    # How many there are now.
     children: int = 0
 
     def is_worth(self, rows: int) -> bool:
@@ -64,11 +73,13 @@ class Forks:
             and self.has_memory()
         )
 
-    def learn(self, seconds: float, rows: int) -> None:
+    def timed(self, search: Exploration, work: Work, tape: list[int]) -> None:
+        """Appends the rows of a batch, evaluated here, and learns from the time that it takes."""
+        began, rows = time.perf_counter(), sum(len(rows) for _, rows, _ in work)
+        search.evaluate(work, tape)
         if rows:
-            self.per_row = (
-                seconds / rows if not self.per_row else 0.7 * self.per_row + 0.3 * seconds / rows
-            )
+            now = (time.perf_counter() - began) / rows
+            self.per_row = 0.7 * self.per_row + 0.3 * now if self.per_row else now
 
 
 def _divided(work: Work, workers: int) -> list[Work]:
@@ -83,18 +94,14 @@ def evaluate(search: Exploration, work: Work, forks: Forks, tape: list[int]) -> 
     """Appends the rows of a batch, evaluated by several processes where that pays."""
     rows = sum(len(r) for _, r, _ in work)
     if not forks.is_worth(rows):
-        began = time.perf_counter()
-        search.evaluate(work, tape)
-        forks.learn(time.perf_counter() - began, rows)
+        forks.timed(search, work, tape)
         return
     mine, *others = _divided(work, forks.workers)
     bases = {id(pool): len(pool.values) for pool in search.pools}
     children = [_forked(search, share, bases) for share in others]
     forks.children = len(children)
     try:
-        began = time.perf_counter()
-        search.evaluate(mine, tape)
-        forks.learn(time.perf_counter() - began, sum(len(r) for _, r, _ in mine))
+        forks.timed(search, mine, tape)
         for share, (_, pipe) in zip(others, children):
             answer = _read(pipe)
             if answer is None:
@@ -137,7 +144,6 @@ def _answer(search: Exploration, share: Work, bases: dict[int, int]) -> _Share:
     origins = rows.origins[begun:].tolist()
     new = {name: value for name, value in search.findings.wrong.items() if name not in wrong}
     most = {k: n for k, n in enumerate(search.packed.most) if n}
-    values = [value for _, value in _new_values(search, origins, bases)]
     shared = {
         name: _side_by_side(list(itertools.islice(found.items(), known[name], None)))
         for name, found in rows.shared.items()
@@ -145,7 +151,7 @@ def _answer(search: Exploration, share: Work, bases: dict[int, int]) -> _Share:
     return _Share(
         np.array(tape, np.int64),
         _slots(search, tape),
-        values,
+        _new_values(search, origins, bases),
         origins,
         new,
         shared,
@@ -154,28 +160,20 @@ def _answer(search: Exploration, share: Work, bases: dict[int, int]) -> _Share:
     )
 
 
-def _entries(origins: Sequence[int]) -> list[tuple[int, int, list[int]]]:
-    """Origins taken apart: (rule instance, which of its values, all numbers)."""
-    out, at = [], 0
-    while at < len(origins):
-        end = at + origins[at + 1] + 4
-        out.append((origins[at], origins[end - 1], list(origins[at:end])))
-        at = end
-    return out
-
-
-def _new_values(
-    search: Exploration, origins: Sequence[int], bases: dict[int, int]
-) -> list[tuple[Any, Any]]:
-    """(pool, value) for the values since the fork, in the order in which they were met."""
+def _entries(search: Exploration, origins: Sequence[int]) -> Iterator[tuple[Pool, Sequence[int]]]:
+    """Origins taken apart: the pool of each value, and the numbers that say where it comes from."""
     instances = [*search.see.ordinary, *search.see.urgent]
-    counts = dict(bases)
-    out = []
-    for number, position, _ in _entries(origins):
-        pool = search.pools[instances[number][2][position]]
-        out.append((pool, pool.values[counts[id(pool)]]))
-        counts[id(pool)] += 1
-    return out
+    at = 0
+    while at < len(origins):
+        entry = origins[at : at + origins[at + 1] + 4]
+        yield search.pools[instances[entry[0]][2][entry[-1]]], entry
+        at += len(entry)
+
+
+def _new_values(search: Exploration, origins: Sequence[int], bases: dict[int, int]) -> list[Any]:
+    """The values since the fork, in the order in which they were met."""
+    fresh = {id(pool): iter(pool.values[bases[id(pool)] :]) for pool in search.pools}
+    return [next(fresh[id(pool)]) for pool, _ in _entries(search, origins)]
 
 
 def _slots(search: Exploration, tape: Sequence[int]) -> Any:
@@ -211,16 +209,11 @@ def _read(pipe: int) -> _Share | None:
 
 def _merge(search: Exploration, answer: _Share, bases: dict[int, int], tape: list[int]) -> None:
     """Numbers a child's new values anew, and takes over its rows."""
-    instances = [*search.see.ordinary, *search.see.urgent]
     renumbered: dict[int, list[int]] = {}
-    first_place: Callable[[Any], int] = search.pools.index
-    for (number, position, entry), value in zip(
-        _entries(answer.origins), answer.values, strict=True
-    ):
-        pool = search.pools[instances[number][2][position]]
+    for (pool, entry), value in zip(_entries(search, answer.origins), answer.values, strict=True):
         known = len(pool.values)
         now = pool.number(value)
-        renumbered.setdefault(first_place(pool), []).append(now)
+        renumbered.setdefault(search.pools.index(pool), []).append(now)
         if now == known:
             search.rows.origins.extend(entry)
     theirs = answer.tape

@@ -138,9 +138,8 @@ def _module(name: str, own: set[str]) -> ModuleSpec | None:
     top = name.partition(".")[0]
     try:
         package = importlib.util.find_spec(top)
-        if package is None or (top not in own and _is_foreign(top, package.origin)):
-            return None
-        return importlib.util.find_spec(name)
+        is_own = package and (top in own or not _is_foreign(top, package.origin))
+        return importlib.util.find_spec(name) if is_own else None
     except (ImportError, ValueError):  # ValueError: it was made by hand
         return None
 
@@ -190,14 +189,17 @@ class _Values:
         if isinstance(value, (set, frozenset)):
             return "set", sorted(repr(self.told(v)) for v in sorted(value, key=repr))
         if isinstance(value, dict):
-            return "dict", sorted((repr(self.told(k)), self.told(v)) for k, v in value.items())
+            return "dict", sorted(repr((self.told(k), self.told(v))) for k, v in value.items())
         if isinstance(value, (tuple, list)):
             return type(value).__name__, [self.told(v) for v in value]
         if type(value) in _PLAIN:
             return value
         if isinstance(value, (type, types.ModuleType)):
             return getattr(value, "__module__", ""), value.__name__
-        value = inspect.unwrap(getattr(value, "__func__", value))
+        if isinstance(value, types.MethodType):
+            return self.told((value.__func__, value.__self__))
+        if hasattr(value, "__wrapped__") and not isinstance(value, types.FunctionType):
+            return self.told(value.__wrapped__)  # functools.cache and its kind
         if id(value) in self._met:
             return "met before", self._met[id(value)][0]
         self._met[id(value)] = len(self._met), value
@@ -209,7 +211,7 @@ class _Values:
         """Where it stands, and the values that it uses and its source does not show."""
         self.functions.append(function)
         names, known = _names_in(function.__code__), function.__globals__
-        # Names that nobody writes are those that pytest puts into functions with assertions.
+        # Other names are those that pytest puts into functions with assertions.
         used = {name: known[name] for name in sorted(names & known.keys()) if name.isidentifier()}
         for module in [v for v in used.values() if isinstance(v, types.ModuleType)]:
             if not _is_foreign(module.__name__, getattr(module, "__file__", None)):

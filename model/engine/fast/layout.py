@@ -14,11 +14,15 @@ from groupcheck.model.engine.fast.store import Words
 
 @frozen
 class Field:
-    """`width` bits of word `word`, from bit `shift` on."""
+    """Some bits of a packed state."""
 
+    # The number of the word.
     word: int
+    # The lowest of its bits.
     shift: int
+    # How many bits there are.
     width: int
+    # As many bits, from 0 on.
     mask: int = field(
         init=False, default=Factory(lambda self: (1 << self.width) - 1, takes_self=True)
     )

@@ -21,15 +21,15 @@ from groupcheck.model.engine.fast.store import (
 MOST_STATES = (1 << 32) - 2  # places in the index have 32 bits
 FIRST_SLOTS = 1 << 15
 CHEAP_SLOTS = 1 << 23  # up to here an index grows fourfold at once
-WORTH_SLOTS = (
-    1 << 25
-)  # a larger one than needed, at most so large, is taken where it can hold remainders
+# An index that is larger than needed, up to this size, is taken where it can hold remainders.
+WORTH_SLOTS = 1 << 25
 LOAD = 0.7
 BUCKET = 8  # slots of a bucket of remainders
-# with fewer, too many states have the remainder 0, which stands for nothing; more do not fit a slot
-REMAINDER_BITS = (8, 32)
-# one place for so many slots of an index of remainders: of a full one, some 3 % of the slots have
-# no room for their states
+# With fewer bits too many states have the remainder 0, which stands for an empty slot; more bits do
+# not fit into a slot.
+LEAST_REMAINDER, MOST_REMAINDER = 8, 32
+# An index of remainders has one more slot for this many slots: when it is full, some 3 % of the
+# states find no room in their bucket.
 CROWDED = 16
 MOST_WORDS = (1 << 40) // 8 // 8
 
@@ -48,10 +48,9 @@ class Log:
         index: Callable[[int], Slots] | None = None,
         keeps_needs: bool = False,
     ) -> None:
-        """`memory` and `index` (an array of so many zeros, aligned to 32 bytes): where they lie, if
-        not in memory of this process alone.
-        `keeps_needs`: of each state, the predicates that must be looked at because the step that
-        led to it changed what they read.
+        """`memory` and `index` (returns that many zeros, aligned to 32 bytes) say where log and
+        index are, if not in memory of this process alone. `keeps_needs`: also keep, for each state,
+        the predicates to look at because the step that led to it changed what they read.
         """
         self.packed, self.registers = packed, packed.registers
         self.memory = memory or Reserved(MOST_WORDS)
@@ -116,23 +115,20 @@ class Log:
         slots = max(self.slots, FIRST_SLOTS)
         while states >= int(slots * LOAD):
             slots *= 4 if slots < CHEAP_SLOTS and not is_thrifty else 2
-        worth = BUCKET << max(0, self.packed.state_bits - REMAINDER_BITS[1])
+        worth = BUCKET << max(0, self.packed.state_bits - MOST_REMAINDER)
         is_worth = slots >= CHEAP_SLOTS and not is_thrifty and self.packed.words == 1
         return worth if is_worth and slots < worth <= WORTH_SLOTS else slots
 
     def holds_remainders(self, slots: int) -> bool:
-        """Does what the number of a state's bucket does not tell fit into a slot of an index of
-        this size?
+        """Can the slots of an index of this size hold remainders: what is left of a state's bits
+        when its bucket is known?
         """
-        least, most = REMAINDER_BITS
-        return (
-            self.packed.words == 1
-            and least <= self.packed.state_bits - (slots // BUCKET).bit_length() + 1 <= most
-        )
+        bits = self.packed.state_bits - (slots // BUCKET).bit_length() + 1
+        return self.packed.words == 1 and LEAST_REMAINDER <= bits <= MOST_REMAINDER
 
     def size_for(self, slots: int) -> int:
-        """How long an index with so many slots is, with those for states that find no room where
-        they are looked for first.
+        """The length of an index with this many slots, including those for crowded states: states
+        that find no room in their bucket.
         """
         if not self.holds_remainders(slots):
             return slots
@@ -141,9 +137,7 @@ class Log:
 
     @property
     def is_crowded(self) -> bool:
-        """Might the next buffer hold more states that find no room where they are looked for first
-        than there are places for?
-        """
+        """Might the next buffer bring more crowded states than there are slots for?"""
         return int(self.registers[r.CROWDED]) + 2 * int(self.registers[r.BUFFER_SIZE]) > int(
             self.registers[r.CROWDED_ROOM]
         )
@@ -162,13 +156,13 @@ class Log:
         self._bound()
 
     def _bound(self) -> None:
-        """The kernel stops where the index, the log or what is kept beside it is full."""
+        """Sets the number of states at which the kernel stops: one of its arrays is full then."""
         room = min(self.index_room, self.memory.room // self.packed.words)
         self.registers[r.ROOM] = min(room, self._needs.room) if self._needs else room
 
     def reindex(self, slots: int) -> None:
-        """A new index, from the log alone; the old one is given back first. As often as more states
-        crowd than it has places for, a larger one.
+        """Makes a new index from the log; the old one is freed first. Where more states are crowded
+        than it has slots for, a larger one is made.
         """
         registers = self.registers
         is_complete = False
@@ -176,7 +170,7 @@ class Log:
             size = self.size_for(slots)
             self.packed.hold(r.INDEX, np.zeros(0, np.uint32))
             self.use_index(self._new_index(size), slots)
-            registers[r.MODE], registers[r.FROM], registers[r.TO] = r.REINDEX, 0, self.states
+            self.packed.set({r.MODE: r.REINDEX, r.FROM: 0, r.TO: self.states})
             self.packed.run_search()
             is_complete = int(registers[r.FROM]) == self.states and not self.is_crowded
 
@@ -188,15 +182,24 @@ class Log:
         index = self.packed.hold(r.INDEX, index)
         self.size, self.slots, more = len(index), slots, len(index) - slots
         self.index_room = min(int(slots * LOAD), MOST_STATES)
-        self.registers[r.TAG_BITS] = self.index_room.bit_length()
-        self.registers[r.INDEX_SLOTS], self.registers[r.CROWDED] = more or slots, crowded
-        self.registers[r.BUCKETS], self.registers[r.BUCKET_BITS] = (
-            (address(index), (slots // BUCKET).bit_length() - 1) if more else (0, 0)
-        )
-        self.registers[r.CROWDED_ROOM] = int(more * LOAD) if more else MOST_STATES
-        self.registers[r.UNUSED_BITS] = 64 - self.packed.state_bits if self.packed.words == 1 else 0
-        if more:
-            self.registers[r.INDEX] = address(index[slots:])
+        numbers = {
+            r.TAG_BITS: self.index_room.bit_length(),
+            r.INDEX_SLOTS: slots,
+            r.CROWDED: crowded,
+            r.CROWDED_ROOM: MOST_STATES,
+            r.BUCKETS: 0,
+            r.BUCKET_BITS: 0,
+            r.UNUSED_BITS: 64 - self.packed.state_bits if self.packed.words == 1 else 0,
+        }
+        if more:  # remainders in buckets, and behind them an index of places for crowded states
+            numbers |= {
+                r.INDEX: address(index[slots:]),
+                r.INDEX_SLOTS: more,
+                r.CROWDED_ROOM: int(more * LOAD),
+                r.BUCKETS: address(index),
+                r.BUCKET_BITS: (slots // BUCKET).bit_length() - 1,
+            }
+        self.packed.set(numbers)
         self._bound()
 
     @property
@@ -209,8 +212,6 @@ class Log:
         return 8 * self.packed.words * self.states
 
     def bytes_soon(self, states: int) -> int:
-        """What a larger index takes more, if one is needed for so many more states and a buffer or
-        two.
-        """
+        """Additional bytes of a larger index, if this many more states and two buffers need one."""
         slots = self.slots_for(self.states + states + 4 * int(self.registers[r.BUFFER_SIZE]))
         return 4 * (self.size_for(slots) - self.size) if slots != self.slots else 0

@@ -18,12 +18,12 @@ BLOCK = 512  # successors expanded before they are inserted: what the cache can 
 QUEUE = 1 << 16
 STRETCH = 1 << 16  # states for each call of the kernel: then limits and interrupts are looked at
 APPENDING = frozenset({r.EXPAND, r.RETRY, r.TAKE_IN})  # modes that add states to the log
-SIEVE_BITS = 15  # states met a moment ago: what fits the inner caches
+SIEVE_BITS = 15  # as many recent states as fit into the inner caches
 
 
 def empty_sieve(sieve: Words, words: int) -> None:
-    """Takes all states (of so many words) out. 0 stands for nothing where the state 0 does not
-    belong; its own place holds another state, which does not either.
+    """Empties a sieve of states of this many words. An entry of 0 is empty, except in the place of
+    the state 0: there an entry that belongs elsewhere stands for empty.
     """
     sieve[:] = 0
     sieve[:words] = 1
@@ -37,12 +37,9 @@ class Loop:
         self._queues()
 
     def _queues(self) -> None:
-        p = self.packed
         self.deferred_room(QUEUE)
-        p.hold(r.QUIET, np.zeros(QUEUE, np.uint64))
-        self.registers[r.QUIET_SIZE] = QUEUE
-        self.registers[r.ASKED_SIZE] = QUEUE // 4
-        self.registers[r.BLOCK] = BLOCK
+        self.packed.hold(r.QUIET, np.zeros(QUEUE, np.uint64))
+        self.packed.set({r.QUIET_SIZE: QUEUE, r.ASKED_SIZE: QUEUE // 4, r.BLOCK: BLOCK})
         self._chain_memory(1 << 10)
         self._buffers(8192)
 
@@ -57,7 +54,7 @@ class Loop:
 
     def _chain_memory(self, size: int) -> None:
         with self.packed.changing():
-            self.registers[r.STACK_SIZE] = self.registers[r.DONE_SIZE] = size
+            self.packed.set({r.STACK_SIZE: size, r.DONE_SIZE: size})
             self.packed.hold(r.DONE, np.zeros(size + r.LONGEST_CHAIN, np.uint16))
             self.packed.hold(r.CHAIN, np.zeros(r.LONGEST_CHAIN + 2, np.uint16))
             self.sized_by_words()
@@ -70,11 +67,9 @@ class Loop:
 
     def _buffers(self, size: int) -> None:
         with self.packed.changing():
-            self.registers[r.BUFFER_SIZE] = size
-            self.packed.hold(r.HASHES, np.zeros(size, np.uint64))
-            self.packed.hold(r.NEEDS, np.zeros(size, np.uint64))
-            self.packed.hold(r.PUT_OFF, np.zeros(8 * size, np.uint64))
-            self.registers[r.PUT_OFF_SIZE] = 4 * size
+            self.packed.set({r.BUFFER_SIZE: size, r.PUT_OFF_SIZE: 4 * size})
+            lengths = {r.HASHES: size, r.NEEDS: size, r.PUT_OFF: 8 * size}
+            self.packed.hold_all({k: np.zeros(n, np.uint64) for k, n in lengths.items()})
             self.sized_by_words()
 
     def resize(self) -> None:
@@ -87,21 +82,20 @@ class Loop:
 
     def sized_by_words(self) -> None:
         p = self.packed
-        p.hold(r.BUFFER, np.zeros(max(1, int(self.registers[r.BUFFER_SIZE])) * p.words, np.uint64))
-        p.hold(
-            r.STACK, np.zeros((int(self.registers[r.STACK_SIZE]) + 1) * (p.words + 4), np.uint64)
-        )
+        lengths = {
+            r.BUFFER: max(1, p.get(r.BUFFER_SIZE)) * p.words,
+            r.STACK: (p.get(r.STACK_SIZE) + 1) * (p.words + 4),
+            r.CURRENT: p.words,
+            r.ASKED: p.get(r.ASKED_SIZE) * (p.words + p.view_words + 2),
+        }
+        p.hold_all({k: np.zeros(n, np.uint64) for k, n in lengths.items()})
         self.clear_sieve()
-        p.hold(r.CURRENT, np.zeros(p.words, np.uint64))
-        p.hold(
-            r.ASKED,
-            np.zeros(int(self.registers[r.ASKED_SIZE]) * (p.words + p.view_words + 2), np.uint64),
-        )
 
     def clear_sieve(self) -> None:
         """A new sieve with nothing in it."""
-        p = self.packed
-        empty_sieve(p.hold(r.SIEVE, np.zeros((1 << SIEVE_BITS) * p.words, np.uint64)), p.words)
+        words = self.packed.words
+        sieve = self.packed.hold(r.SIEVE, np.zeros((1 << SIEVE_BITS) * words, np.uint64))
+        empty_sieve(sieve, words)
         self.registers[r.SIEVE_SHIFT] = 64 - SIEVE_BITS
 
     def hold_only(self, states: Words) -> None:
@@ -119,7 +113,7 @@ class Loop:
         if mode in APPENDING:
             self.log.make_room()
         self.packed.ensure_hash_room(int(self.registers[r.ASKED_SIZE]))
-        self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO] = mode, first, end
+        self.packed.set({r.MODE: mode, r.FROM: first, r.TO: end})
         if queue is not None:
             self.registers[r.LIST] = address(queue)
         self.packed.run_search()

@@ -5,6 +5,7 @@ run ends before it takes more than it may.
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import resource
 import sys
@@ -20,9 +21,11 @@ from groupcheck.model.engine.fast.kernels.compiled import Unit, is_ready
 from groupcheck.model.engine.fast.layout import arrange
 from groupcheck.model.engine.fast.packed import DENSE_BITS, SMALL_BITS, SPARSE, Packed
 from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.fast.store import has_limited_address_space
 from groupcheck.model.engine.verdict import Limits
 
 MIB = 1 << 20
+SPARE = 24 << 20  # bytes: paths and a verdict's document take less
 RESERVE = 6 * MIB  # kept for the end of a run: paths, the report and its text
 NUMBA, KERNEL = 100 * MIB, 44 * MIB  # what numba takes, and compiling one search kernel (measured)
 
@@ -39,8 +42,8 @@ def resident_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """The most that was ever resident, as the system tells; it may be that of the process that
-    started this one, so only its growth says anything.
+    """The most bytes that were ever resident, according to the system. The number may be that of
+    the process that started this one, so only its growth is meaningful.
     """
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
@@ -54,18 +57,20 @@ def private_bytes() -> int:
 
 @define
 class Watch:
-    """Looks at a search's memory now and then. `peak`: `peak_bytes` before the search was made.
-
-    `rise`: the most that came on top of what was foreseen between two looks. Lists, sets and dicts
-    grow in steps, each up to twice as large as the one before, so twice the rise is kept free.
-    """
+    """Looks at a search's memory now and then. All fields but the search are bytes."""
 
     search: Search
+    # `peak_bytes` at the last look, or before the search was made.
     peak: int
+    # Resident at the last look.
     resident: int = 0
+    # What was foreseen then.
     soon: int = 0
+    # The most that came on top of what was foreseen between two looks. Lists, sets and dicts grow
+    # in steps, each up to twice as large as the one before, so twice the rise is kept free.
     rise: int = 0
-    alone: int = 0  # resident bytes when there were no children last
+    # Resident when there were no children last.
+    alone: int = 0
 
     def needed(self) -> int:
         """Bytes that the process takes now, or may take before the next look, and keeps for the
@@ -136,6 +141,7 @@ def family_bytes() -> int:
 class Family:
     """Looks at this process and all that it started, now and then."""
 
+    # When it was looked at last, by `time.perf_counter`.
     looked: float = 0.0
 
     def is_above(self, limit: int | None) -> bool:
@@ -189,3 +195,48 @@ def widening(packed: Packed, states: int) -> int:
         if not is_ready(Unit(words, packed.shape.has_urgent)):
             taken += KERNEL + (0 if "numba" in sys.modules else NUMBA)
     return taken
+
+
+# -- where memory runs out: a search ends as `unknown`, and something is left to say so
+
+
+class Spare:
+    """Address space put aside until memory has run out; none where there is no limit on it."""
+
+    def __init__(self) -> None:
+        self._space: mmap.mmap | None = None
+        if has_limited_address_space():
+            with contextlib.suppress(OSError):
+                self._space = mmap.mmap(-1, SPARE)
+
+    def __enter__(self) -> Spare:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, where: object) -> bool:
+        """Suppresses that memory ran out, and nothing else."""
+        self.give_back()
+        return error is not None and ran_out(error)
+
+    def give_back(self) -> None:
+        """Lets others have it."""
+        if self._space is not None:
+            self._space.close()
+            self._space = None
+
+
+def ran_out(error: BaseException) -> bool:
+    """Is it that memory ran out, perhaps inside a rule, which then seemed to be at fault?"""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, MemoryError):
+        cause = cause.__cause__
+    return cause is not None
+
+
+def no_room(purpose: str) -> str:
+    """Why a search stopped."""
+    whose = (
+        "the limit on address space (ulimit -v) left no room"
+        if has_limited_address_space()
+        else "the system gave no memory"
+    )
+    return f"stopped: {whose} {purpose}"

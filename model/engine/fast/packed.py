@@ -5,7 +5,7 @@ to wider fields as slots take more values.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,13 +44,10 @@ class Packed:
         self.filled = [0] * len(shape.inputs)
         self.is_torn = False  # memory ran out while arrays and registers did not fit each other
         self.fields: list[Field] = []
-        self._search: Kernel | None = None
-        self._searched = 0
         self.words = 0
         self.is_hashed = [False] * len(shape.inputs)
         self.outcomes = Reserved(1 << 32)
         self.point(r.OUTCOMES, self.outcomes)
-        self.registers[r.OUTCOMES_USED] = r.OUTCOMES_START
         self.most = [0] * shape.rules  # outcomes of the largest row of each table
         self._static()
         self._widths = [width_of(1)] * (shape.places + shape.views)
@@ -65,6 +62,16 @@ class Packed:
         self.arrays[register] = array
         self.registers[register] = address(array) if array.size else 0
         return array
+
+    def hold_all(self, arrays: Mapping[int, NDArray[Any]]) -> None:
+        """The same for several registers."""
+        for register, array in arrays.items():
+            self.hold(register, array)
+
+    def set(self, numbers: Mapping[int, int]) -> None:
+        """Writes numbers into registers."""
+        for register, number in numbers.items():
+            self.registers[register] = number
 
     def point(self, register: int, memory: Reserved | None) -> None:
         """Points a register to words that grow; to nothing if there are none."""
@@ -106,10 +113,8 @@ class Packed:
         return Unit(self.words, self.shape.has_urgent)
 
     def run_search(self) -> None:
-        if self._search is None or self._searched != self.words:
-            self._search, self._searched = load(self.unit)["search"], self.words
         self._expect_whole()
-        self._call("search", self._search)
+        self._call("search", load(self.unit)["search"])
 
     def run_search_of(self, registers: Words) -> None:
         """The search kernel for registers of another thread."""
@@ -124,35 +129,36 @@ class Packed:
 
     def _static(self) -> None:
         s = self.shape
-        self.hold(r.KIND_BASES, np.array(s.kind_bases, np.uint64).reshape(s.rules, s.labels))
-        self.hold(r.KIND_NEEDS, u64(s.kind_needs))
-        self.hold(r.KIND_LABELS, u64(s.kind_labels))
-        self.hold(r.KIND_URGENT, u64(s.kind_urgent))
-        self.hold(r.FIRED, np.zeros(max(1, len(s.kind_needs)), np.uint64))
-        self.registers[r.LABELS] = s.labels
-        self.registers[r.TABLES] = s.to_ordinary
-        (
-            self.registers[r.VIEWED_FROM],
-            self.registers[r.VIEW_FIRST],
-            self.registers[r.VIEW_COUNT],
-        ) = (
-            s.to_plain,
-            s.to_urgent,
-            s.views,
-        )
-        self.hold(r.INPUT_FIRST, u64(np.cumsum([0, *(len(inputs) for inputs in s.inputs)])))
-        self.hold(r.PREDICATE_FIRST, self._group_starts(s.to_views, s.predicates))
-        self.hold(r.URGENT_FIRST, self._group_starts(s.to_ordinary, s.to_urgent - s.to_ordinary))
-        self.hold(r.VIEW_NEEDS, u64(s.view_needs))
         chunks = len(s.columns) - 1
-        self.registers[r.CHUNKS] = chunks
-        self.hold(r.UNGUARDED, u64(s.unguarded))
-        self.registers[r.URGENT_UNGUARDED] = self.get(r.UNGUARDED) + 8 * chunks
         starts = np.cumsum([0, *(len(c) for c in s.columns)])
-        self.hold(r.CHUNK_GUARDS, u64(starts))
-        self.registers[r.URGENT_GUARDS], self.registers[r.URGENT_GUARDS_END] = (
-            int(starts[chunks]),
-            int(starts[chunks + 1]),
+        self.hold_all(
+            {
+                r.KIND_BASES: np.array(s.kind_bases, np.uint64).reshape(s.rules, s.labels),
+                r.KIND_NEEDS: u64(s.kind_needs),
+                r.KIND_LABELS: u64(s.kind_labels),
+                r.KIND_URGENT: u64(s.kind_urgent),
+                r.FIRED: np.zeros(max(1, len(s.kind_needs)), np.uint64),
+                r.INPUT_FIRST: u64(np.cumsum([0, *(len(inputs) for inputs in s.inputs)])),
+                r.PREDICATE_FIRST: self._group_starts(s.to_views, s.predicates),
+                r.URGENT_FIRST: self._group_starts(s.to_ordinary, s.to_urgent - s.to_ordinary),
+                r.VIEW_NEEDS: u64(s.view_needs),
+                r.UNGUARDED: u64(s.unguarded),
+                r.CHUNK_GUARDS: u64(starts),
+            }
+        )
+        self.set(
+            {
+                r.OUTCOMES_USED: r.OUTCOMES_START,
+                r.LABELS: s.labels,
+                r.TABLES: s.to_ordinary,
+                r.VIEWED_FROM: s.to_plain,
+                r.VIEW_FIRST: s.to_urgent,
+                r.VIEW_COUNT: s.views,
+                r.CHUNKS: chunks,
+                r.URGENT_UNGUARDED: self.get(r.UNGUARDED) + 8 * chunks,
+                r.URGENT_GUARDS: int(starts[chunks]),
+                r.URGENT_GUARDS_END: int(starts[chunks + 1]),
+            }
         )
         self._columns = [place for chunk in s.columns for place in chunk]
 
@@ -171,14 +177,11 @@ class Packed:
 
     def _place_guards(self) -> None:
         """Arrays for the guards, for fields as they are now."""
-        entries: list[int] = []
-        base = 0
-        for place in self._columns:
-            f = self.fields[place]
-            entries += [f.word, f.shift, f.mask, base]
-            base += 1 << f.width
+        fields = [self.fields[place] for place in self._columns]
+        bases = np.cumsum([0, *(1 << f.width for f in fields)]).tolist()
+        entries = [x for f, base in zip(fields, bases) for x in (f.word, f.shift, f.mask, base)]
         self.hold(r.GUARDS, u64(entries))
-        self.hold(r.GUARD_BITS, np.zeros(max(1, base), np.uint64))
+        self.hold(r.GUARD_BITS, np.zeros(max(1, bases[-1]), np.uint64))
         self.guarded = [0] * len(self._columns)
         self.extend_guards()
 
@@ -257,12 +260,16 @@ class Packed:
             *fields,
             *(Field(self.words + f.word, f.shift, f.width) for f in view_fields),
         ]
-        self.registers[r.WORDS], self.registers[r.VIEW_WORDS] = self.words, self.view_words
-        self.registers[r.KEY_WORDS] = self.words + self.view_words
+        key_words = self.words + self.view_words
+        self.set({r.WORDS: self.words, r.VIEW_WORDS: self.view_words, r.KEY_WORDS: key_words})
         most_inputs = max((len(inputs) for inputs in self.shape.inputs), default=0)
-        self.hold(r.SCRATCH, np.zeros(self.words + self.view_words + most_inputs + 1, np.uint64))
-        self.hold(r.VIEW_VALUES, np.zeros(self.view_words, np.uint64))
-        self.hold(r.VIEW_PLACES, u64([x for f in view_fields for x in (f.word, f.shift)]))
+        self.hold_all(
+            {
+                r.SCRATCH: np.zeros(key_words + most_inputs + 1, np.uint64),
+                r.VIEW_VALUES: np.zeros(self.view_words, np.uint64),
+                r.VIEW_PLACES: u64([x for f in view_fields for x in (f.word, f.shift)]),
+            }
+        )
         mapping = np.zeros(0, np.uint32)
         if old is not None and (old[0], old[1][:n]) != (self.words, fields):
             mapping = self._move(log, *old[:2])
@@ -343,13 +350,17 @@ class Packed:
             self.is_hashed[k] = not self._is_dense(k)
             bases.append(ALL if self.is_hashed[k] else size)
             size += 0 if self.is_hashed[k] else 1 << offset
-        for register, array in ((r.MASKS, masks), (r.SHIFTS, shifts)):
-            self.hold(register, np.ascontiguousarray(array[:, : self.words]))
-        self.hold(r.VIEW_MASKS, np.ascontiguousarray(masks[:, self.words :]))
-        self.hold(r.VIEW_SHIFTS, np.ascontiguousarray(shifts[:, self.words :]))
-        self.hold(r.INPUTS, u64(inputs))
-        self.hold(r.BASES, u64(bases))
-        self.hold(r.CELLS, np.zeros(max(1, size), np.uint32))
+        self.hold_all(
+            {
+                r.MASKS: np.ascontiguousarray(masks[:, : self.words]),
+                r.SHIFTS: np.ascontiguousarray(shifts[:, : self.words]),
+                r.VIEW_MASKS: np.ascontiguousarray(masks[:, self.words :]),
+                r.VIEW_SHIFTS: np.ascontiguousarray(shifts[:, self.words :]),
+                r.INPUTS: u64(inputs),
+                r.BASES: u64(bases),
+                r.CELLS: np.zeros(max(1, size), np.uint32),
+            }
+        )
         self._new_hash(max(1 << 12, 4 * sum(f for f, h in zip(self.filled, self.is_hashed) if h)))
         if old is not None:
             self._respread(old[2], old_inputs, old_bases, old_cells, old_hash, old_size, mapping)
@@ -364,20 +375,20 @@ class Packed:
         size: int,
         mapping: NDArray[np.uint32],
     ) -> None:
-        for register, array in (
-            (r.OLD_INPUTS, inputs),
-            (r.OLD_BASES, bases),
-            (r.OLD_CELLS, cells),
-            (r.OLD_HASH, rows),
-        ):
-            self.hold(register, array)
-        self.hold(r.MOVED_TO, mapping)
-        self.registers[r.OLD_HASH_SIZE], self.registers[r.OLD_KEY_WORDS] = size, key_words
-        kept = self.get(r.FROM), self.get(r.TO)
-        self.registers[r.FROM], self.registers[r.TO] = self.shape.to_urgent, len(self.shape.inputs)
+        old = {
+            r.OLD_INPUTS: inputs,
+            r.OLD_BASES: bases,
+            r.OLD_CELLS: cells,
+            r.OLD_HASH: rows,
+            r.MOVED_TO: mapping,
+        }
+        self.hold_all(old)
+        kept = {r.FROM: self.get(r.FROM), r.TO: self.get(r.TO)}
+        self.set({r.FROM: self.shape.to_urgent, r.TO: len(self.shape.inputs)})
+        self.set({r.OLD_HASH_SIZE: size, r.OLD_KEY_WORDS: key_words})
         self.kernel("respread")
-        self.registers[r.FROM], self.registers[r.TO] = kept
-        for register in (r.OLD_INPUTS, r.OLD_BASES, r.OLD_CELLS, r.OLD_HASH, r.MOVED_TO):
+        self.set(kept)
+        for register in old:
             del self.arrays[register]
 
     def _new_hash(self, size: int) -> None:
@@ -420,8 +431,7 @@ class Packed:
         most = 1 + max((len(inputs) for inputs in self.shape.inputs[: self.shape.rules]), default=0)
         size = sum(self.filled[: self.shape.rules]) * (most + 1) + self.get(r.OUTCOMES_USED) * most
         tape = self.hold(r.TAPE, np.zeros(size, np.uint64))
-        kept = self.get(r.TO)
-        self.registers[r.TO] = self.shape.rules
+        kept, self.registers[r.TO] = self.get(r.TO), self.shape.rules
         self.kernel("dump_rows")
         self.registers[r.TO] = kept
         return tape[: self.get(r.TAPE_LENGTH)]

@@ -16,7 +16,7 @@ from groupcheck.model.engine.fast.packed import DIRECT, Packed
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.fast.tables import Tables, group_of
 from groupcheck.model.engine.pools import Pool
-from groupcheck.model.engine.promises import Predicate, StepInvariant
+from groupcheck.model.engine.promises import Predicate
 from groupcheck.model.engine.step import Semantics, State
 
 Binding = tuple[tuple[str, int], ...]  # index variables and their values
@@ -66,8 +66,8 @@ class Findings:
 class Predicates:
     """Rows of views and predicates, evaluated on the values of their inputs.
 
-    Who asks for a row is the first state with these inputs: what is broken or met there is known
-    from then on. So a predicate's cell only says that the combination was seen.
+    The state that asks for a row is the first with these inputs. What is broken or met there is
+    known from then on, so a predicate's cell says only that the combination was seen.
     """
 
     def __init__(
@@ -82,7 +82,8 @@ class Predicates:
         self.tables, self.packed, self.findings, self.state_of = tables, packed, findings, state_of
         self.pools, self.view_pools = pools, view_pools
         self.see: Semantics = tables.see
-        self.met: dict[tuple[int, ...], Any] = {}  # one evaluation serves all indexes
+        # Answers by predicate and numbers of arguments: one evaluation serves all indexes.
+        self.met: dict[tuple[int, ...], Any] = {}
         self.plans: dict[tuple[int, int, Binding], Plan | None] = {}
         self.refresh()
 
@@ -91,24 +92,21 @@ class Predicates:
         if not self.findings.news:
             return
         self.findings.news = False
-        mask = 0
-        for k, table in enumerate(self.tables.predicates):
-            if not all(self.findings.is_known(p) for p, _ in table.bound):
-                mask |= 1 << group_of(k, len(self.tables.predicates))
-        self.packed.registers[r.LIVE] = mask
+        every = self.tables.predicates
+        live = {
+            group_of(k, len(every))
+            for k, table in enumerate(every)
+            if not all(self.findings.is_known(p) for p, _ in table.bound)
+        }
+        self.packed.registers[r.LIVE] = sum(1 << bit for bit in live)
 
     def row(self, number: int, ids: Sequence[int], place: int, tape: list[int]) -> None:
         """Appends the row of a view or predicate table for one combination of inputs."""
         table = self.tables.all[number]
         cell = r.NOTHING
         if table.view is not None:
-            value = self._once(
-                number,
-                table.view.view,
-                () if table.view.index is None else (("i", table.view.index),),
-                ids,
-                place,
-            )
+            of: Binding = () if table.view.index is None else (("i", table.view.index),)
+            value = self._once(number, table.view.view, of, ids, place)
             try:
                 cell += self.view_pools[number - self.tables.urgent].number(value)
             except Exception as error:
@@ -132,22 +130,18 @@ class Predicates:
         takes its values from the same pool. The order of a table's inputs would not do: views are
         numbered at their first use, so it differs from one binding to the next.
         """
-        plan = self._plan(number, p, of)
-        if plan is None:
-            key: tuple[int, ...] = (id(p), number, *ids)
-            if key not in self.met:
-                self.met[key] = self.see.evaluate(p, dict(of), self.state_of(place))
-            return self.met[key]
-        key = (id(p), *[ids[at] for _, at in plan])
+        which = (number, id(p), of)
+        if which not in self.plans:
+            self.plans[which] = self._arguments(number, p, dict(of))
+        plan = self.plans[which]
+        key = (id(p), number, *ids) if plan is None else (id(p), *[ids[at] for _, at in plan])
         if key not in self.met:
-            self.met[key] = self.see.asked(p, [values[ids[at]] for values, at in plan])
+            self.met[key] = (
+                self.see.evaluate(p, dict(of), self.state_of(place))
+                if plan is None
+                else self.see.asked(p, [values[ids[at]] for values, at in plan])
+            )
         return self.met[key]
-
-    def _plan(self, number: int, p: Predicate, of: Binding) -> Plan | None:
-        key = (number, id(p), of)
-        if key not in self.plans:
-            self.plans[key] = self._arguments(number, p, dict(of))
-        return self.plans[key]
 
     def _arguments(self, number: int, p: Predicate, binding: dict[str, int]) -> Plan | None:
         """For each argument of a predicate the values that it takes and its place among the inputs
@@ -161,22 +155,14 @@ class Predicates:
             at = next((at for at, k in enumerate(inputs) if self._stands_for(k, name, index)), None)
             if at is None:
                 return None
-            found.append((self._pool(inputs[at]).values, at))
+            found.append(([*self.pools, *self.view_pools][inputs[at]].values, at))
         return found
 
     def _stands_for(self, k: int, name: str, index: int | None) -> bool:
         """Is this input of a table that slot or view at that index?"""
-        beyond = k - len(self.see.places)
-        there, of = (
-            self.see.places[k]
-            if beyond < 0
-            else (self.tables.instances[beyond].view.name, self.tables.instances[beyond].index)
-        )
+        views = [(v.view.name, v.index) for v in self.tables.instances]
+        there, of = [*self.see.places, *views][k]
         return there == name and of in (None, index)
-
-    def _pool(self, k: int) -> Pool:
-        beyond = k - len(self.see.places)
-        return self.pools[k] if beyond < 0 else self.view_pools[beyond]
 
     def arrive(self, state: State, place: int, predicates: Sequence[Predicate]) -> None:
         """Evaluates predicates on one state in Python."""
@@ -190,12 +176,8 @@ class Predicates:
         """An initial state: everything, since there is no state before in which it was
         looked at.
         """
-        spec = self.findings.spec
-        self.arrive(
-            state,
-            place,
-            [*(p for p in spec.invariants if not isinstance(p, StepInvariant)), *spec.goals],
-        )
+        every = (*self.findings.spec.invariants, *self.findings.spec.goals)
+        self.arrive(state, place, [p for p in every if isinstance(p, Predicate)])
 
 
 class Ends:
@@ -245,8 +227,7 @@ class Ends:
         for column, k in zip(combinations.T.tolist(), example.tolist()):
             key = (end.name, number, tuple(column))
             if key not in self._known:
-                self._known[key] = bool(
-                    self.see.evaluate(end, binding, self.state_of(int(places[k])))
-                )
+                state = self.state_of(int(places[k]))
+                self._known[key] = bool(self.see.evaluate(end, binding, state))
             answers.append(self._known[key])
         return np.array(answers, bool)[which.reshape(-1)]

@@ -110,12 +110,11 @@ class Checks:
 
 
 class Rows:
-    """Evaluates rows. `calls` counts calls of rules with different arguments (not those made only
-    to watch).
+    """Evaluates rows. `calls` counts calls of rules with different arguments, without those that
+    are made only to watch.
 
-    `origins` tells for every value, in order of discovery, where it came from, so that it can be
-    made again: the number of the rule instance, how many arguments, their numbers, which outcome,
-    which of its values.
+    `origins` says for every value, in order of discovery, how to make it again: the number of the
+    rule instance, how many arguments it has, their numbers, which outcome, which of its values.
     """
 
     def __init__(
@@ -130,38 +129,30 @@ class Rows:
             for t in tables.rules
         ]
         instances = [(rule.name, me) for rule, me, _ in (*tables.see.ordinary, *tables.see.urgent)]
-        for member in (m for row in self.members for m in row):
-            member.number = instances.index((member.rule.name, member.me))
         self._good: dict[Any, set[int]] = {}
-        for member in (m for row in self.members for m in row):
-            member.checks = list(self._checks(member))
         self._watched = {r.name: 0 for r in tables.see.spec.rules}
-        # rows of rules that cannot know their index, by the numbers of their arguments
+        # Rows of rules that cannot know their index, by the numbers of their arguments.
         self.shared: dict[str, dict[tuple[int, ...], Sequence[int]]] = {}
-        for member in (m for row in self.members for m in row):
-            if not member.rule.takes_me and len(tables.see.spec.indexes(member.rule)) > 1:
-                member.shared = self.shared.setdefault(member.rule.name, {})
         self.guards: dict[tuple[int, int, int], GuardValues] = {}
-        for member in (m for row in self.members for m in row if m.rule.guard):
-            assert member.rule.guard is not None
-            pool = member.pools[member.guard_at]
-            key = (
-                id(member.rule.guard.call),
-                member.me if member.rule.guard.takes_me else -1,
-                id(pool),
-            )
-            member.guard = self.guards.setdefault(
-                key, GuardValues(member.rule.guard, member.me, pool)
-            )
+        for member in (m for row in self.members for m in row):
+            r = member.rule
+            member.number = instances.index((r.name, member.me))
+            member.checks = list(self._checks(member))
+            if not r.takes_me and len(tables.see.spec.indexes(r)) > 1:
+                member.shared = self.shared.setdefault(r.name, {})
+            if r.guard:
+                pool = member.pools[member.guard_at]
+                key = (id(r.guard.call), member.me if r.guard.takes_me else -1, id(pool))
+                values = GuardValues(r.guard, member.me, pool)
+                member.guard = self.guards.setdefault(key, values)
 
     def _checks(self, member: Member) -> Iterator[Checks]:
         """The step invariants of a rule by what they look at. What was found good is shared by all
         rules with the same promises there.
         """
-        groups: dict[tuple[tuple[str, ...], bool], list[StepInvariant]] = {}
-        for p in self.tables.see.checks[member.rule.name]:
-            groups.setdefault((p.slots, p.takes_label), []).append(p)
-        for (slots, labelled), promises in groups.items():
+        every = self.tables.see.checks[member.rule.name]
+        for slots, labelled in dict.fromkeys((p.slots, p.takes_label) for p in every):
+            promises = [p for p in every if (p.slots, p.takes_label) == (slots, labelled)]
             pools = tuple(id(member.pools[member.rule.slots.index(name)]) for name in slots)
             shared = (pools, tuple(p.name for p in promises))
             yield Checks(
@@ -360,10 +351,9 @@ class Rows:
                 " deterministic",
                 shown,
             )
-        yielded: list[Any] = []
         label_of = dict(zip(r.names, r.labels))
-        for name, values in first:
-            yielded.append(
-                (label_of[name], *values) if r.labels else values if len(values) > 1 else values[0]
-            )
+        yielded = [
+            (label_of[name], *values) if r.labels else values if len(values) > 1 else values[0]
+            for name, values in first
+        ]
         return self._numbered(member, ids, args, yielded, place)

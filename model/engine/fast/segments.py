@@ -55,9 +55,10 @@ class Segment:
 
 @define
 class Folder:
-    """A folder that this process alone writes to. `segments`: those of its manifest."""
+    """A folder that this process alone writes to."""
 
     path: Path
+    # Those that its manifest lists, and one that the next manifest will list.
     segments: list[Segment] = field(factory=list)
 
     def clear(self) -> None:
@@ -145,7 +146,10 @@ def held(path: Path, resumed: bool) -> Iterator[Folder]:
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}")
             file.flush()
-            yield Folder(path)
+            folder = Folder(path)
+            if not resumed:
+                folder.clear()
+            yield folder
         finally:
             _locked.discard(lock)
 
@@ -178,7 +182,7 @@ def read_manifest(path: Path) -> object:
         raise CheckpointError(f"cannot be read: {error.strerror or error}", where=where) from error
     if magic != MAGIC:
         raise CheckpointError(
-            "is no checkpoint of this version of groupcheck", where=where, do="start anew"
+            "is not a checkpoint of this version of groupcheck", where=where, do="start again"
         )
     if told != hashlib.blake2b(magic + text).hexdigest().encode() + b"\n":
         raise _torn(where)
@@ -219,5 +223,5 @@ def read(path: Path, segment: Segment) -> list[Words]:
 
 def _torn(where: str) -> CheckpointError:
     return CheckpointError(
-        "is torn or no checkpoint", where=where, do="use an older copy, or start anew"
+        "is torn, or not a checkpoint", where=where, do="use an older copy, or start again"
     )

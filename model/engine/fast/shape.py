@@ -22,33 +22,38 @@ CHANGE_BITS = 6  # an outcome's kind says which inputs changed, input i at bit i
 
 @frozen
 class Shape:
-    """`inputs`: of every table the places that it reads (from `places` on: views). Tables in the
-    order of `Tables.all`.
+    """What the kernels need to know; tables are in the order of `Tables.all`."""
 
-    `kind_bases[table][label]` is the first kind of an outcome of that table and label;
-    `kind_labels`, `kind_needs` and `kind_urgent` say for each kind its label, which predicates must
-    be looked at and which urgent tables may have become possible, as bits.
-    `columns`: for each chunk of 64 ordinary tables, and last for the urgent ones, the places that
-    guards read; `unguarded` the tables without.
-    """
-
+    # The name of the spec.
     name: str
+    # How many places a state has, and how many view instances there are.
     places: int
     views: int
+    # Of every table the places that it reads; from `places` on they are view instances.
     inputs: tuple[tuple[int, ...], ...]
+    # Where each kind of table ends, as in `Tables`.
     to_ordinary: int
     to_urgent: int
     to_views: int
     to_plain: int
+    # How many labels there are.
     labels: int
-    kind_bases: tuple[tuple[int, ...], ...]
-    kind_labels: tuple[int, ...]
-    kind_needs: tuple[int, ...]
-    kind_urgent: tuple[int, ...]
-    view_needs: tuple[int, ...]
+    # The first kind of an outcome, by table and label.
+    kind_bases: Sequence[Sequence[int]]
+    # Of each kind its label.
+    kind_labels: Sequence[int]
+    # Of each kind the predicates that must be looked at afterwards, as bits.
+    kind_needs: Sequence[int]
+    # Of each kind the urgent tables that it may make possible, as bits.
+    kind_urgent: Sequence[int]
+    # Of each bit of predicates the views that they read, as bits.
+    view_needs: Sequence[int]
+    # For each chunk of 64 ordinary tables, and last for the urgent ones: the tables without a
+    # guard, as bits, and the places that the guards of the others read.
     unguarded: tuple[int, ...]
     columns: tuple[tuple[int, ...], ...]
-    ends: tuple[int, ...]  # places that the declared ends read
+    # The places that the declared ends read.
+    ends: tuple[int, ...]
 
     @property
     def rules(self) -> int:
@@ -93,17 +98,8 @@ def _concerned(
     return mask
 
 
-@frozen
-class Kinds:
-    """The four arrays of kinds."""
-
-    bases: tuple[tuple[int, ...], ...]
-    labels: tuple[int, ...]
-    needs: tuple[int, ...]
-    urgent: tuple[int, ...]
-
-
-def _kinds(t: Tables) -> Kinds:
+def _kinds(t: Tables) -> tuple[list[list[int]], list[int], list[int], list[int]]:
+    """The four fields of a shape that are about kinds."""
     predicates = [
         (group_of(k, len(t.predicates)), t.read(table)) for k, table in enumerate(t.predicates)
     ]
@@ -128,21 +124,22 @@ def _kinds(t: Tables) -> Kinds:
     if len(needs) >= MOST_KINDS:
         what = f"the rules have {len(needs):,} kinds of outcome, {MOST_KINDS:,} are possible"
         raise UserError(what, where=t.see.spec.name, do="use fewer labels or indexes")
-    return Kinds(tuple(map(tuple, bases)), tuple(labels), tuple(needs), tuple(chains))
+    return bases, labels, needs, chains
 
 
-Column = tuple[
-    int, list[tuple[int, GuardValues]]
-]  # a place, and the guards that read it with the bits of their tables
+# A place, and the guards that read it with the bits of their tables.
+Column = tuple[int, list[tuple[int, GuardValues]]]
 
 
 @frozen
 class Guarded:
-    """For each chunk of 64 ordinary tables, and last for the urgent ones: the tables without a
-    guard as bits, and the columns of the others.
+    """Which guards decide about which tables: for each chunk of 64 ordinary tables, and last for
+    the urgent ones.
     """
 
+    # The tables without a guard, as bits.
     unguarded: tuple[int, ...]
+    # The guards of the others.
     columns: tuple[tuple[Column, ...], ...]
 
 
@@ -150,7 +147,7 @@ def guarded_by(t: Tables, members: Sequence[Sequence[Member]]) -> Guarded:
     """Which guards decide about which tables. `members`: the rules of each table."""
     chunks = (t.ordinary + 63) // 64
     unguarded = [0] * (chunks + 1)
-    columns: list[list[Column]] = [[] for _ in range(chunks + 1)]
+    columns: list[dict[int, list[tuple[int, GuardValues]]]] = [{} for _ in range(chunks + 1)]
     for k, there in enumerate(members):
         is_urgent = k >= t.ordinary
         chunk = chunks if is_urgent else k // 64
@@ -160,18 +157,12 @@ def guarded_by(t: Tables, members: Sequence[Sequence[Member]]) -> Guarded:
             continue
         for m in there:
             assert m.guard is not None
-            place = m.where[m.guard_at]
-            column = next((c for p, c in columns[chunk] if p == place), None)
-            if column is None:
-                column = []
-                columns[chunk].append((place, column))
-            column.append((bit, m.guard))
-    return Guarded(tuple(unguarded), tuple(map(tuple, columns)))
+            columns[chunk].setdefault(m.where[m.guard_at], []).append((bit, m.guard))
+    return Guarded(tuple(unguarded), tuple(tuple(chunk.items()) for chunk in columns))
 
 
 def shape_of(t: Tables, guarded: Guarded) -> Shape:
     """The shape of a spec's tables."""
-    kinds = _kinds(t)
     n = len(t.see.places)
     view_needs = [0] * 64
     for k, table in enumerate(t.predicates):
@@ -189,11 +180,8 @@ def shape_of(t: Tables, guarded: Guarded) -> Shape:
         t.views,
         t.plain,
         len(t.labels),
-        kinds.bases,
-        kinds.labels,
-        kinds.needs,
-        kinds.urgent,
-        tuple(view_needs),
+        *_kinds(t),
+        view_needs,
         guarded.unguarded,
         tuple(tuple(place for place, _ in chunk) for chunk in guarded.columns),
         tuple(ends),
@@ -201,9 +189,7 @@ def shape_of(t: Tables, guarded: Guarded) -> Shape:
 
 
 class Known:
-    """The values of a search's pools, and what guards say of them. `extend` evaluates guards for
-    new values.
-    """
+    """The `Values` of a search's pools. `extend` evaluates guards for new values."""
 
     def __init__(
         self,
@@ -217,16 +203,11 @@ class Known:
         self._columns = [guards for chunk in guarded.columns for _, guards in chunk]
 
     def counts(self) -> list[int]:
-        """Values so far, of each place, then of each view."""
         return [len(pool.values) for pool in self._pools]
 
     def open_tables(self, column: int, first: int) -> Sequence[int]:
-        """For the values from number `first` on of a guarded place, the tables that are open, as
-        bits.
-        """
         out = [0] * (len(self._columns[column][0][1].open) - first)
         for bit, guard in self._columns[column]:
             for n, is_open in enumerate(guard.open[first:]):
-                if is_open:
-                    out[n] |= 1 << bit
+                out[n] |= is_open << bit
         return out

@@ -78,8 +78,8 @@ class Reserved:
         return every[len(self.words) :]
 
     def ensure(self, count: int) -> None:
-        """Room for so many words. Raises `MemoryError` where there is none (what the array holds
-        stays as it was), and `OSError` where the disk is full.
+        """Makes room for this many words. Raises `MemoryError` where there is none, and `OSError`
+        where the disk is full; what the array holds stays as it was.
         """
         if self._file is not None:
             if count > len(self.words):

@@ -24,48 +24,48 @@ BITS = 64  # of the masks that say which urgent tables or predicates an outcome 
 
 @frozen
 class ViewInstance:
-    """A view at one index (None: a view of single slots), and the places that it reads
-    in the end.
-    """
+    """A view at one index."""
 
     view: Predicate
+    # None: a view of single slots.
     index: int | None
+    # The places that it reads in the end, ascending.
     places: tuple[int, ...]
 
 
 @frozen
 class Table:
-    """`inputs`: places of a state, or for viewed tables also places + number of a view instance;
-    ascending.
+    """What is looked up together: rules, or a view, or predicates."""
 
-    `members` are rule instances, `bound` predicates with the values of their index variables,
-    `view` a view instance.
-    """
-
+    # Places of a state, or for predicates over views also places + number of a view instance;
+    # ascending.
     inputs: tuple[int, ...]
     members: tuple[Instance, ...] = ()
+    # Predicates with the values of their index variables.
     bound: tuple[tuple[Predicate, tuple[tuple[str, int], ...]], ...] = ()
     view: ViewInstance | None = None
 
 
 @frozen
 class Tables:
-    """All tables of a spec: `all[:ordinary]`, `all[ordinary:urgent]`, `all[urgent:views]`,
-    `all[views:plain]`, `all[plain:]` (viewed predicates).
-    """
+    """All tables of a spec."""
 
     see: Semantics
     all: tuple[Table, ...]
+    # Where each kind of table ends in `all`: ordinary rules, urgent rules, views, predicates over
+    # slots. The rest are predicates over views.
     ordinary: int
     urgent: int
     views: int
     plain: int
+    # In the order of their tables.
     instances: tuple[ViewInstance, ...]
+    # The names under which outcomes are counted.
     labels: tuple[str, ...]
-    constant: tuple[Predicate, ...]  # predicates of the whole state, or of nothing: no table
-    ends: tuple[
-        tuple[Predicate, tuple[tuple[dict[str, int], tuple[int, ...]], ...]], ...
-    ]  # each with its bindings and the places then read
+    # Predicates of the whole state, or of nothing; they have no table.
+    constant: tuple[Predicate, ...]
+    # Each end with its bindings, and the places that it reads for each of them.
+    ends: tuple[tuple[Predicate, tuple[tuple[dict[str, int], tuple[int, ...]], ...]], ...]
 
     @property
     def rules(self) -> tuple[Table, ...]:
@@ -115,65 +115,50 @@ class _Views:
             self.is_whole(self.see.views[name]) for name, _ in p.places if name in self.see.views
         )
 
-    def size(self, name: str) -> int | None:
-        if name in self.see.views:
-            return next(
-                (s for n, _ in self.see.views[name].places if (s := self.size(n)) is not None), None
-            )
-        return self.see.spec.slots[name].size
+    def indexes(self, p: Predicate, binding: dict[str, int]) -> list[tuple[str, int | None]]:
+        """The slots and views that a predicate names, each with its index for one binding."""
+        only = next(iter(binding.values())) if len(binding) == 1 else None
+        out = []
+        for name, var in p.places:
+            is_array = self.see.size(name) is not None
+            index = binding.get(var or "i", only) if is_array else None
+            if is_array and index is None:
+                raise SpecError(f"the index of {name!r} is not bound", where=f"predicate {p.name}")
+            out.append((name, index))
+        return out
 
     def inputs(self, p: Predicate, binding: dict[str, int]) -> set[int]:
         """The inputs of a predicate or view for one binding: places, or places + number of a view
         instance.
         """
-        only = next(iter(binding.values())) if len(binding) == 1 else None
-        out = set()
-        for name, var in p.places:
-            index = binding.get(var or "i", only) if self.size(name) is not None else None
-            if self.size(name) is not None and index is None:
-                raise SpecError(f"the index of {name!r} is not bound", where=f"predicate {p.name}")
-            out.add(
-                len(self.see.places) + self.number(name, index)
-                if name in self.see.views
-                else self.see.at[name, index]
-            )
-        return out
+        return {
+            len(self.see.places) + self.number(name, index)
+            if name in self.see.views
+            else self.see.at[name, index]
+            for name, index in self.indexes(p, binding)
+        }
 
     def reads(self, p: Predicate, binding: dict[str, int]) -> tuple[int, ...]:
         """The places that a predicate reads in the end, for one binding."""
         if self.is_whole(p):
             return tuple(range(len(self.see.places)))
-        found: set[int] = set()
-        only = next(iter(binding.values())) if len(binding) == 1 else None
-        for name, var in p.places:
-            index = binding.get(var or "i", only) if self.size(name) is not None else None
-            found.update(
-                self.places(self.see.views[name], index)
-                if name in self.see.views
-                else [self.see.at[name, index]]
-            )
-        return tuple(sorted(found))
+        named = self.indexes(p, binding)
+        return tuple(sorted({k for name, index in named for k in self.places(name, index)}))
 
     def number(self, name: str, index: int | None) -> int:
-        key = (name, index)
-        if key not in self.numbers:
-            view = self.see.views[name]
-            places = self.places(view, index)
-            self.numbers[key] = len(self.instances)
-            self.instances.append(ViewInstance(view, index, places))
-        return self.numbers[key]
+        """The number of a view instance, a new one at its first use."""
+        if (name, index) not in self.numbers:
+            self.numbers[name, index] = len(self.instances)
+            places = tuple(sorted(self.places(name, index)))
+            self.instances.append(ViewInstance(self.see.views[name], index, places))
+        return self.numbers[name, index]
 
-    def places(self, view: Predicate, index: int | None) -> tuple[int, ...]:
-        """The places that a view reads, those of inner views included."""
-        found: set[int] = set()
-        for name, _ in view.places:
-            at = index if self.size(name) is not None else None
-            found.update(
-                self.places(self.see.views[name], at)
-                if name in self.see.views
-                else [self.see.at[name, at]]
-            )
-        return tuple(sorted(found))
+    def places(self, name: str, index: int | None) -> set[int]:
+        """The places that a slot or view reads, those of inner views included."""
+        at = index if self.see.size(name) is not None else None
+        if name not in self.see.views:
+            return {self.see.at[name, at]}
+        return {k for inner, _ in self.see.views[name].places for k in self.places(inner, at)}
 
 
 def tables_of(spec: Spec) -> Tables:

@@ -56,13 +56,14 @@ COUNTS = (  # no room to ask: so nothing is asked for
 
 @define(eq=False)
 class Hand:
-    """What one thread needs for itself: registers, and the arrays that they point to. `end` of its
-    part, and `base`, where its states begin.
-    """
+    """What one thread needs for itself."""
 
     registers: Words = field(factory=lambda: np.zeros(r.COUNT, np.uint64))
+    # The arrays that the registers point to.
     arrays: dict[int, NDArray[Any]] = field(factory=dict)
+    # The end of its part of the stretch.
     end: int = 0
+    # The place in the log at which its new states begin.
     base: int = 0
 
     def take_up(self, search: Exploration, first: int, end: int, base: int, room: int) -> None:
@@ -81,12 +82,17 @@ class Hand:
         size = room * (packed.words + 1)
         if r.LATE not in self.arrays or len(self.arrays[r.LATE]) < size:
             self.arrays[r.LATE] = own(r.LATE, np.zeros(size, np.uint64))
-        self.registers[r.LATE] = address(self.arrays[r.LATE])
-        for count in COUNTS:
-            self.registers[count] = 0
-        self.registers[r.CROWDED_ROOM] = room
-        self.registers[r.MODE], self.registers[r.FROM], self.registers[r.TO] = r.EXPAND, first, end
-        self.registers[r.STATES], self.registers[r.ROOM] = base, base + room
+        numbers = dict.fromkeys(COUNTS, 0) | {
+            r.LATE: address(self.arrays[r.LATE]),
+            r.CROWDED_ROOM: room,
+            r.MODE: r.EXPAND,
+            r.FROM: first,
+            r.TO: end,
+            r.STATES: base,
+            r.ROOM: base + room,
+        }
+        for register, number in numbers.items():
+            self.registers[register] = number
         self.end, self.base = end, base
 
     def queue(self, register: int, count: int, width: int = 1) -> Words:
@@ -155,12 +161,13 @@ def run_all(kernel: Callable[[Words], None], registers: Sequence[Words]) -> None
 
 @define
 class Threads:
-    """`workers` threads, of which one is the caller's. `are_busy`: nobody may leave now, they write
-    into what the caller would give back.
-    """
+    """Threads that expand together."""
 
+    # How many there are, the caller's own included.
     workers: int
+    # What each has for itself; made at the first stretch.
     hands: list[Hand] = field(factory=list)
+    # They write into arrays now, so the caller must not leave and free them.
     are_busy: bool = False
 
     def are_worth(self, states: int) -> bool:

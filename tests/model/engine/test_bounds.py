@@ -157,7 +157,7 @@ def low(cell):
 
 
 def test_what_was_violated_before_memory_ran_out_stays_violated(monkeypatch):
-    def after_a_violation(search, first, pulse):
+    def after_a_violation(search, first):
         if search.findings.wrong:
             raise MemoryError
 

@@ -194,5 +194,5 @@ def test_an_error_of_writing_says_what_helps(tmp_path, monkeypatch, whole, numbe
 
 def test_a_checkpoint_of_an_older_version_is_refused(tmp_path):
     Path(tmp_path / FILE).write_bytes(b"groupcheck.checkpoint/1\n{}\n")
-    with pytest.raises(CheckpointError, match="no checkpoint of this version of groupcheck"):
+    with pytest.raises(CheckpointError, match="not a checkpoint of this version of groupcheck"):
         explore(SPEC, resume=tmp_path)

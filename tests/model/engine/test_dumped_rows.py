@@ -1,4 +1,6 @@
-"""A checkpoint holds every row of the rules that was filled, wherever its cell is, and no other."""
+"""A checkpoint holds each row of the rules that was filled, wherever its cell lies, and no
+other.
+"""
 
 import pytest
 

@@ -204,9 +204,9 @@ def test_a_predicate_that_raises_is_named(more, name):
 
 
 def test_what_is_no_rule_and_what_cannot_be_hashed_is_said():
-    with pytest.raises(SpecError, match="is no rule"):
+    with pytest.raises(SpecError, match="is not a rule"):
         Spec("x", {"a": single(0)}, (print,))
-    with pytest.raises(SpecError, match=r"is no predicate.*@invariant"):
+    with pytest.raises(SpecError, match=r"is not a predicate.*@invariant"):
         Spec("x", {"a": single(0)}, (), invariants=(print,))
     with pytest.raises(SpecError, match="slot a: the initial value is a list"):
         Spec("x", {"a": single([])}, ())

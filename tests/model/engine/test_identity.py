@@ -38,6 +38,8 @@ def allows(n):
 """
 
 MODEL = """
+import functools
+
 import attrs
 
 from groupcheck.model.engine import Spec, goal, invariant, rule, single, step_invariant
@@ -84,17 +86,42 @@ def good(c):
     return c.n < 100
 
 
+class Bounded:
+    def __init__(self, most):
+        self.most = most
+
+    def bounded(self, c):
+        return c.n < self.most
+
+
+def negated(test, by):
+    @functools.wraps(test)
+    def wrapper(c):
+        return not test(c) or by
+
+    return wrapper
+
+
+def low(c):
+    return False
+
+
 def grows(before, after):
     return True
 
 
-def made(scope=3, by=1, weight=1, rules=("inc",), initial=0):
+def made(scope=3, by=1, weight=1, rules=("inc",), initial=0, most=100, negation=0):
     return Spec(
         "count",
         {"c": single(Count(initial))},
         [adding(by, Weight(weight))],
         scope,
-        [good, step_invariant("c", rules=rules)(grows)],
+        [
+            good,
+            step_invariant("c", rules=rules)(grows),
+            invariant(Bounded(most).bounded),
+            invariant(negated(low, negation)),
+        ],
     )
 """
 
@@ -145,6 +172,8 @@ def test_a_change_of_any_source_makes_another_model(model, file, before, after):
         ({"weight": 2}, "used by rule inc"),
         ({"rules": ()}, "used by invariant grows"),
         ({"initial": 1}, "used by initial states"),
+        ({"most": 99}, "used by invariant bounded"),
+        ({"negation": 1}, "used by invariant low"),
     ],
 )
 def test_a_value_that_no_source_shows_makes_another_model(model, changed, difference):

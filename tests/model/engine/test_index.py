@@ -151,14 +151,14 @@ def flip(switch):
     yield 1 - switch
 
 
-@pytest.mark.parametrize("least_bits", [1, log.REMAINDER_BITS[0]])
+@pytest.mark.parametrize("least_bits", [1, log.LEAST_REMAINDER])
 def test_a_model_that_reaches_nearly_every_combination_of_bits_is_continued(
     tmp_path, monkeypatch, least_bits
 ):
     """Few bits remain beside the bucket's number, so that many states have the remainder 0, and an
     index made at once must hold them all.
     """
-    monkeypatch.setattr(log, "REMAINDER_BITS", (least_bits, 32))
+    monkeypatch.setattr(log, "LEAST_REMAINDER", least_bits)
     switches = Spec("switches", {"switch": array(17, 0)}, [flip])
     assert explore(switches, Limits(states=118_000), checkpoint=tmp_path).verdict == "unknown"
     whole = explore(switches, resume=tmp_path)

@@ -95,7 +95,7 @@ def test_no_rule_is_async(decorate, function):
     "decorate", [rule, urgent, invariant, goal, end, view, step_invariant("n")]
 )
 def test_what_has_no_name_or_no_parameters_to_read_is_refused(decorate):
-    with pytest.raises(SpecError, match=r"a partial is no .* it has no name"):
+    with pytest.raises(SpecError, match=r"a partial cannot serve as .* it has no name"):
         decorate(functools.partial(lambda n: [n]))
     with pytest.raises(SpecError, match="its parameters are not known"):
         decorate(type)
@@ -113,13 +113,13 @@ def test_a_step_invariant_looks_at_rules_that_are_there_and_touch_its_slots():
     over("n", rules=["inc"])
     over("n", "c")
     for slots, rules, problem in [
-        (["n"], ["typo"], "step invariant grows: 'typo' is no rule; rules are inc, stir"),
-        (["n"], ["inc", "typo"], "'typo' is no rule"),
+        (["n"], ["typo"], "step invariant grows: 'typo' is not a rule; rules are inc, stir"),
+        (["n"], ["inc", "typo"], "'typo' is not a rule"),
         (["n", "c"], ["inc"], "rule inc does not touch all of n, c"),
         (["n", "c"], ["stir", "inc"], "rule inc does not touch all of n, c"),
         (["m"], [], "no rule touches all of m"),
         (["n", "m"], [], "no rule touches all of n, m"),
-        (["state"], [], "'state' is no slot"),
+        (["state"], [], "'state' is not a slot"),
     ]:
         with pytest.raises(SpecError, match=problem):
             over(*slots, rules=rules)
@@ -206,7 +206,7 @@ def indexed(name, a, b):
     [
         (
             {"initial": [{"typo": 1}]},
-            "initial of spec counter: 'typo' is no slot; slots are n, m, c",
+            "initial of spec counter: 'typo' is not a slot; slots are n, m, c",
         ),
         ({"initial": []}, "there is no initial state"),
         ({"initial": {"n": 1}}, "a dict is given where a list belongs"),
@@ -218,19 +218,19 @@ def indexed(name, a, b):
         ),
         ({"slots": {}}, "at least one slot"),
         ({"slots": ["n", "c"]}, "slots are a mapping"),
-        ({"slots": {"n": 0}}, r"slot n: a int is no slot \(write single"),
+        ({"slots": {"n": 0}}, r"slot n: a int is not a slot \(write single"),
         ({"slots": {1: single(0)}}, "1 cannot be the name of a slot"),
         ({"slots": {"me": single(0)}}, "'me' cannot be the name of a slot"),
-        ({"slots": {"n": array(0, 0)}}, "slot n: 0 is no size of an array"),
-        ({"slots": {"n": array(1.5, 0)}}, "1.5 is no size"),
-        ({"slots": {"n": array("3", 0)}}, "'3' is no size"),
+        ({"slots": {"n": array(0, 0)}}, "slot n: 0 is not the size of an array"),
+        ({"slots": {"n": array(1.5, 0)}}, "1.5 is not the size"),
+        ({"slots": {"n": array("3", 0)}}, "'3' is not the size"),
         ({"rules": inc}, r"a Rule is given where a list belongs \(write \[inc\]"),
         ({"invariants": low}, r"a Predicate is given where a list belongs \(write \[low\]"),
         ({"rules": None}, "a NoneType is given where a list belongs"),
-        ({"rules": [low]}, "Predicate low is no rule"),
-        ({"invariants": [inc]}, "invariants: Rule inc is no predicate"),
-        ({"goals": [grows]}, "goals: StepInvariant grows is no predicate"),
-        ({"views": [renamed(view, "n", "n")]}, "view n: is called like a slot"),
+        ({"rules": [low]}, "Predicate low is not a rule"),
+        ({"invariants": [inc]}, "invariants: Rule inc is not a predicate"),
+        ({"goals": [grows]}, "goals: StepInvariant grows is not a predicate"),
+        ({"views": [renamed(view, "n", "n")]}, "view n: has the name of a slot"),
         ({"views": [renamed(view, "v", "v")]}, "view v: reads itself"),
         (
             {"views": [renamed(view, "v", "w"), renamed(view, "w", "v", "n")]},
@@ -295,7 +295,7 @@ def test_an_initial_value_can_be_hashed_and_compared(method, problem):
 
 def test_what_cannot_even_be_shown_is_named_by_its_type():
     with pytest.raises(
-        SpecError, match="<Raises that cannot be shown: ZeroDivisionError> is no rule"
+        SpecError, match="<Raises that cannot be shown: ZeroDivisionError> is not a rule"
     ):
         spec(rules=[Raises("repr")])
 

@@ -169,7 +169,7 @@ both_forms = pytest.mark.parametrize("least_bits", [1, 20], ids=["remainders", "
 def test_more_successors_than_threads_have_room_for_are_found_by_one(
     shared, monkeypatch, least_bits
 ):
-    monkeypatch.setattr(log, "REMAINDER_BITS", (least_bits, 32))
+    monkeypatch.setattr(log, "LEAST_REMAINDER", least_bits)
     alone = answer(columns(), 1)
     assert alone[0].states == 1 + 199 + 2 * 198 + 199 * 299
     assert answer(columns(), 2) == alone
@@ -180,7 +180,7 @@ def test_more_successors_than_threads_have_room_for_are_found_by_one(
 def test_every_thread_s_violations_are_told_with_the_state_that_breaks_them(
     shared, monkeypatch, least_bits
 ):
-    monkeypatch.setattr(log, "REMAINDER_BITS", (least_bits, 32))
+    monkeypatch.setattr(log, "LEAST_REMAINDER", least_bits)
     tops = [below_the_top_of(column) for column in range(5, 200, 12)]
     verdict = explore.explore(columns(*tops), workers=2)
     ends = {v.invariant: v.path.states[-1] for v in verdict.violations}

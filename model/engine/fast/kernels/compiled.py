@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import hashlib
 import importlib.util
 import os
@@ -19,12 +20,14 @@ import pkgutil
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
+import numpy as np
 from attrs import define, frozen
 
 from groupcheck.model.engine.errors import UserError
@@ -48,19 +51,17 @@ _SOURCES = (
     "search.py",
 )
 _PACKING = ("write_rows", "dump_rows", "repack_log", "repack_outcomes", "respread", "deal")
-_MAGIC = b"groupcheck object 1\n"
 _loaded: dict[str, dict[str, Kernel]] = {}
 _engines: list[Any] = []  # they own the code that kernels point to
-_identity: list[bytes] = []
 
 
 @frozen
 class Unit:
-    """What is compiled together: the search kernel for states of `words` words (with urgent rules
-    or not), or the packing kernels (words 0).
-    """
+    """What is compiled together: a search kernel, or all packing kernels."""
 
+    # Words of a state; 0: the packing kernels.
     words: int
+    # Does the search kernel run urgent rules?
     urgent: bool = False
 
     @property
@@ -82,22 +83,21 @@ def _sources() -> bytes:
 _SOURCES_AT_START = _sources()
 
 
+@functools.cache
 def _dependencies() -> bytes:
     """Everything besides its name that the object code of a unit depends on."""
-    if not _identity:
-        numba = importlib.util.find_spec("numba")
-        if numba is None or numba.origin is None:
-            raise ModuleNotFoundError("numba is not installed", name="numba")
-        version = (Path(numba.origin).parent / "_version.py").read_bytes()
-        machine = (
-            llvmlite.__version__,
-            llvm.get_host_cpu_name(),
-            llvm.get_host_cpu_features().flatten(),
-            *sys.version_info[:2],
-        )
-        parts = [_SOURCES_AT_START, version, repr(machine).encode()]
-        _identity.append(hashlib.blake2b(b"\0".join(parts), digest_size=16).digest())
-    return _identity[0]
+    numba = importlib.util.find_spec("numba")
+    if numba is None or numba.origin is None:
+        raise ModuleNotFoundError("numba is not installed", name="numba")
+    version = (Path(numba.origin).parent / "_version.py").read_bytes()
+    machine = (
+        llvmlite.__version__,
+        llvm.get_host_cpu_name(),
+        llvm.get_host_cpu_features().flatten(),
+        *sys.version_info[:2],
+    )
+    parts = [_SOURCES_AT_START, version, repr(machine).encode()]
+    return hashlib.blake2b(b"\0".join(parts), digest_size=16).digest()
 
 
 def _file(unit: Unit) -> Path | None:
@@ -115,37 +115,21 @@ def _read(file: Path) -> Objects | None:
     """The object code of a cached unit; None if it is not there, torn, or somebody else's."""
     try:
         refuse_exposed(file)
-        data = file.read_bytes()
-    except (OSError, UserError):
+        with np.load(file, allow_pickle=False) as kept:
+            return [(symbol, kept[symbol].tobytes()) for symbol in kept.files]
+    except (OSError, UserError, ValueError, EOFError, zipfile.BadZipFile):
         return None
-    head, _, body = data.removeprefix(_MAGIC).partition(b"\n")
-    if (
-        not data.startswith(_MAGIC)
-        or hashlib.blake2b(body, digest_size=16).hexdigest().encode() != head
-    ):
-        return None
-    table, _, code = body.partition(b"\n")
-    objects: Objects = []
-    for entry in table.decode().split(" "):
-        symbol, _, size = entry.rpartition(":")
-        objects.append((symbol, code[: int(size)]))
-        code = code[int(size) :]
-    return objects
 
 
 def _write(file: Path, objects: Objects) -> None:
     """Atomically; a full or read-only disk costs the cache, not the run."""
-    body = (
-        " ".join(f"{symbol}:{len(code)}" for symbol, code in objects).encode()
-        + b"\n"
-        + b"".join(code for _, code in objects)
-    )
     with contextlib.suppress(OSError):
         handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".", suffix=".o")
         with os.fdopen(handle, "wb") as out:
-            out.write(
-                _MAGIC + hashlib.blake2b(body, digest_size=16).hexdigest().encode() + b"\n" + body
-            )
+            kept: dict[str, Any] = {
+                symbol: np.frombuffer(code, np.uint8) for symbol, code in objects
+            }
+            np.savez(out, **kept)
         Path(temporary).replace(file)
 
 

@@ -7,7 +7,7 @@ code is on disk never imports numba.
 """
 
 (  # the log of states, its index, and the stretch of it to work on
-        LOG, STATES, INDEX, INDEX_SLOTS, TAG_BITS, ROOM, MODE, FROM, TO, LIST, TRANSITIONS, TARGET,
+    LOG, STATES, INDEX, INDEX_SLOTS, TAG_BITS, ROOM, MODE, FROM, TO, LIST, TRANSITIONS, TARGET,
     FOUND_AT,
     # of states of one word: remainders in buckets, how many states found theirs full, and bits of a
     # word that no field uses
@@ -19,20 +19,20 @@ code is on disk never imports numba.
     BUFFER, HASHES, NEEDS, BUFFER_SIZE, BLOCK, SIEVE, SIEVE_SHIFT,
     # tables: masks and shifts that gather a footprint's bits, dense cells, hashed rows (each a cell
     # and its key), outcomes
-        TABLES, MASKS, SHIFTS, BASES, CELLS, HASH, HASH_SIZE, HASH_COUNT, KEY_WORDS, OUTCOMES,
+    TABLES, MASKS, SHIFTS, BASES, CELLS, HASH, HASH_SIZE, HASH_COUNT, KEY_WORDS, OUTCOMES,
     KIND_NEEDS, KIND_URGENT, FIRED,
     # guards: for each chunk of 64 tables the open ones
     CHUNKS, UNGUARDED, CHUNK_GUARDS, GUARDS, GUARD_BITS,
     # urgent rules: groups of tables, and memory for chains
-        URGENT_FIRST, URGENT_UNGUARDED, URGENT_GUARDS, URGENT_GUARDS_END, STACK, STACK_SIZE,
+    URGENT_FIRST, URGENT_UNGUARDED, URGENT_GUARDS, URGENT_GUARDS_END, STACK, STACK_SIZE,
     CURRENT, CHAIN, DONE, DONE_SIZE, OVERFLOW, ENDLESS,
     # what the kernels report: rows asked for, pairs put off, states without successors, predicates
     # put off
-        ASKED, ASKED_COUNT, ASKED_SIZE, DEFERRED, DEFERRED_COUNT, DEFERRED_SIZE, QUIET, QUIET_COUNT,
+    ASKED, ASKED_COUNT, ASKED_SIZE, DEFERRED, DEFERRED_COUNT, DEFERRED_SIZE, QUIET, QUIET_COUNT,
     QUIET_SIZE, UNSURE, UNSURE_COUNT,
     PUT_OFF, PUT_OFF_COUNT, PUT_OFF_SIZE,
     # predicates and views
-        LIVE, PREDICATE_FIRST, VIEWED_FROM, VIEW_NEEDS, VIEW_FIRST, VIEW_COUNT, VIEW_WORDS,
+    LIVE, PREDICATE_FIRST, VIEWED_FROM, VIEW_NEEDS, VIEW_FIRST, VIEW_COUNT, VIEW_WORDS,
     VIEW_PLACES, VIEW_MASKS, VIEW_SHIFTS, VIEW_VALUES,
     # writing rows, and moving everything to wider fields
     TAPE, TAPE_LENGTH, OUTCOMES_USED, WORDS, INPUT_FIRST, INPUTS, KIND_BASES, KIND_LABELS, LABELS,

@@ -18,15 +18,17 @@ KINDS = ("states", "examinations", "firings", "rests")
 
 @frozen(eq=False)
 class Items:
-    """`states`: states x words, in the layout that `widths` say. `examinations`: (state, predicates
-    as bits) to be looked up; `firings`: (state, table) whose outcomes are missing; `rests`: states
-    that seem to have no successor. A state is its place in `states`.
-    """
+    """States, and what to do with them. The other fields name a state by its place in `states`."""
 
+    # States x words.
     states: Words
+    # Predicates to be looked up: n x (state, predicates as bits).
     examinations: Words
+    # Outcomes that are missing: n x (state, table).
     firings: Words
+    # States that seem to have no successor.
     rests: Words
+    # The layout of the states.
     widths: tuple[int, ...]
 
     def __len__(self) -> int:
@@ -38,9 +40,7 @@ class Items:
         return np.unique(np.concatenate([self.examinations[:, 0], self.firings[:, 0], self.rests]))
 
     def only(self, places: Words) -> Items:
-        """What is to be done with these states; places are numbered anew. `places`: ascending, each
-        once.
-        """
+        """The items of these states, renumbered. `places`: ascending, each once."""
         number = np.full(len(self.states), len(places), np.uint64)
         number[places] = np.arange(len(places), dtype=np.uint64)
 

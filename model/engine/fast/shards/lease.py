@@ -1,5 +1,5 @@
-"""Who drives a search, for the message to a second driver. Nothing depends on it for safety: see
-`manifests`.
+"""Which driver works on a search, for the message to a second driver. Safety does not depend on it:
+see `manifests`.
 """
 
 from __future__ import annotations
@@ -9,22 +9,36 @@ import os
 import socket
 import time
 
-from attrs import define
+import psutil
+from attrs import asdict, define, frozen
 
 from groupcheck.model.engine.errors import UserError
+from groupcheck.model.engine.fast.checkpoint import structured
 from groupcheck.model.engine.fast.shards.store import Store, StoreError
 
 FOLDER = "drivers"
 EVERY = 10.0  # seconds between two signs of life
-FRESH = 60.0  # seconds after which a driver without one is taken for dead
+FRESH = 60.0  # seconds without one after which a driver counts as dead
+
+
+@frozen
+class Sign:
+    """A sign of life."""
+
+    # Of the driver: its machine, and its process there.
+    host: str
+    pid: int
+    # When it was given, in seconds since 1970.
+    wrote: float
 
 
 @define
 class Lease:
-    """The sign of life of one run."""
+    """The signs of life of one run."""
 
     store: Store
     run: str
+    # When the last one was given.
     written: float = 0.0
 
     def renew(self) -> None:
@@ -32,9 +46,9 @@ class Lease:
         now = time.time()
         if now - self.written >= EVERY:
             self.written = now
-            document = {"host": socket.gethostname(), "pid": os.getpid(), "wrote": now}
+            sign = Sign(socket.gethostname(), os.getpid(), now)
             with contextlib.suppress(StoreError):
-                self.store.write_document(self._name, document)
+                self.store.write_document(self._name, asdict(sign))
 
     def end(self) -> None:
         """The driver is done."""
@@ -49,24 +63,15 @@ def must_be_free(store: Store) -> None:
     """Raises `UserError` where another driver gave a sign of life not long ago."""
     for name in store.names(FOLDER):
         try:
-            told = store.read_document(name)
-            host, pid, age = str(told["host"]), int(told["pid"]), time.time() - float(told["wrote"])
-        except (StoreError, KeyError, TypeError, ValueError, OverflowError):
+            sign = structured(store.read_document(name), Sign)
+            is_dead = sign.host == socket.gethostname() and not psutil.pid_exists(sign.pid)
+        except (StoreError, ValueError, OverflowError):
             continue  # torn, forged or gone
-        if abs(age) < FRESH and not (host == socket.gethostname() and _is_dead(pid)):
+        age = time.time() - sign.wrote
+        if abs(age) < FRESH and not is_dead:
             raise UserError(
-                f"another driver on {host[:80]}, process {pid}, wrote {max(0, age):.0f} seconds "
-                "ago",
+                f"another driver on {sign.host[:80]}, process {sign.pid}, wrote"
+                f" {max(0, age):.0f} seconds ago",
                 where=store.uri,
                 do=f"stop it first; if it is dead, wait until {FRESH:.0f} seconds have passed",
             )
-
-
-def _is_dead(pid: int) -> bool:
-    try:
-        os.kill(max(pid, 1), 0)
-    except (ProcessLookupError, OverflowError):
-        return True
-    except OSError:
-        return False  # another user's
-    return False

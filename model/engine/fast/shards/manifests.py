@@ -21,6 +21,8 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from attrs import asdict, evolve, frozen
 
@@ -39,17 +41,20 @@ UNFINISHED = re.compile(r"(?:[0-9a-f]{12}|manifests|drivers)/[\w./-]+\.[0-9a-f]{
 
 @frozen
 class LevelCost:
-    """What one level took. `skew`: the largest shard's new states over the mean; bytes that
-    executors read and wrote.
-    """
+    """What one level took."""
 
     level: int
+    # New states.
     states: int
     seconds: float
+    # The new states of the largest shard, divided by the mean of all shards.
     skew: float
+    # Bytes that executors read and wrote.
     read: int
     written: int
+    # How many times executors went on with what they had left.
     rounds: int
+    # How many shards were made again from blocks.
     rebuilt: int
 
 
@@ -135,7 +140,7 @@ def other_version(store: Store) -> CheckpointError:
     return CheckpointError(
         "is of another version of groupcheck",
         where=store.uri,
-        do="start anew with an empty --store",
+        do="start again with an empty --store",
     )
 
 
@@ -147,7 +152,7 @@ def take_over(ours: Identity, store: Store) -> tuple[Manifest, set[str]]:
     if not known:
         if "manifest.json" in store.names():
             raise other_version(store)
-        raise StoreError("holds no search", where=store.uri, do="start anew, without --resume")
+        raise StoreError("holds no search", where=store.uri, do="leave out --resume")
     is_settled = False
     while not is_settled:
         furthest = _furthest(ours, store, known)
@@ -164,3 +169,34 @@ def _furthest(ours: Identity, store: Store, runs: set[str]) -> Manifest:
     if not same:
         same_model(there[0].identity, ours, store.uri)
     return max(same, key=lambda m: (m.finished, m.level))
+
+
+def distribution(
+    costs: Sequence[LevelCost], sizes: Sequence[int], store: str, retries: int
+) -> Mapping[str, Any]:
+    """As plain JSON. `sizes`: states of each shard; `store`: its URI as it may be shown."""
+    return {
+        "shards": len(sizes),
+        "store": store,
+        "handed_over_at_level": costs[0].level if costs else None,
+        "states_per_shard": list(sizes),
+        "skew": max(sizes) * len(sizes) / max(1, sum(sizes)),
+        "retries": retries,
+        "bytes_exchanged": sum(c.written for c in costs),
+        "levels": [asdict(c) for c in costs],
+    }
+
+
+def in_words(spread: Mapping[str, Any]) -> str:
+    """The same in words."""
+    levels = spread["levels"]
+    if not levels:
+        return f"{spread['shards']} shards, no level was completed over them"
+    seconds = sum(c["seconds"] for c in levels)
+    rate = sum(c["states"] for c in levels) / max(seconds, 1e-3)
+    return (
+        f"from level {spread['handed_over_at_level']} on over {spread['shards']} shards"
+        f" (skew {spread['skew']:.2f}): {rate:,.0f} states/s,"
+        f" {spread['bytes_exchanged'] / 2**20:,.0f} MiB written, {spread['retries']} calls"
+        f" repeated, longest level {max(c['seconds'] for c in levels):.1f} s"
+    )

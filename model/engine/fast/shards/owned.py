@@ -18,8 +18,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from attrs import define, frozen
+from attrs import asdict, define, frozen
 
+from groupcheck.model.engine.fast.checkpoint import structured
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.log import FIRST_SLOTS, Log, Slots
 from groupcheck.model.engine.fast.shards.replica import Replica
@@ -32,11 +33,30 @@ FIRST_WORDS = 1 << 27  # of address space: a file can be mapped anew, larger, wi
 
 @frozen
 class Piece:
-    """A block of a shard's states: `level`, and how many there are."""
+    """A block of a shard's states."""
 
     name: str
+    # The level of its states.
     level: int
+    # How many there are.
     states: int
+
+
+@frozen
+class Held:
+    """What the files of a shard hold: the content of the marker."""
+
+    # The blocks whose states are in the log, in their order.
+    pieces: list[str]
+    # How many states that are.
+    states: int
+    # The layout of the states.
+    widths: list[int]
+    # Of the index: its length, the slots in which a state is looked for first, and how many states
+    # found no room there.
+    size: int
+    slots: int
+    crowded: int
 
 
 def states_in(store: Store, piece: Piece, replica: Replica) -> Words:
@@ -55,30 +75,27 @@ def local_folder() -> Path:
 
 @define
 class Owned:
-    """A shard's log, with `states` states at the end of the level before the one in hand.
-    `rebuilt`: it was made again from blocks.
-    """
+    """A shard's log."""
 
     log: Log
     folder: Path
+    # How many states it had at the end of the level before the one in hand.
     states: int
+    # Was it made again from blocks?
     rebuilt: bool = False
 
     def keep(self, replica: Replica, pieces: Sequence[Piece], states: int) -> None:
         """Says that the files now hold these blocks' states."""
-        index = {
-            "size": self.log.size,
-            "slots": self.log.slots,
-            "crowded": replica.packed.get(r.CROWDED),
-        }
-        document = {
-            "pieces": [p.name for p in pieces],
-            "states": states,
-            "widths": replica.packed.state_widths,
-            "index": index,
-        }
+        held = Held(
+            [p.name for p in pieces],
+            states,
+            replica.packed.state_widths,
+            self.log.size,
+            self.log.slots,
+            replica.packed.get(r.CROWDED),
+        )
         temporary = self.folder / f"{MARKER}.new"
-        temporary.write_text(json.dumps(document))
+        temporary.write_text(json.dumps(asdict(held)))
         temporary.replace(self.folder / MARKER)
 
 
@@ -134,48 +151,32 @@ def owned(
         replica.clear_sieve()
         if held is None:
             _fill(log, replica, store, pieces)
-        if held and held[0] == states and _fits(log, folder, *held[1:]):
-            size, slots, crowded = held[1:]
-            log.use_index(_index_of(folder, size), slots, crowded)
+        if held and held.states == states and _fits(log, folder, held):
+            log.use_index(_index_of(folder, held.size), held.slots, held.crowded)
         else:
             log.reindex(log.slots_for(states))
         yield Owned(log, folder, states, held is None)
 
 
-def _held(
-    folder: Path, replica: Replica, names: list[str], states: int
-) -> tuple[int, int, int, int] | None:
-    """What the files hold, if they begin with these blocks' states in today's layout: states, and
-    of their index size, slots, states crowded out.
-    """
+def _held(folder: Path, replica: Replica, names: list[str], states: int) -> Held | None:
+    """What the files hold, if they begin with these blocks' states in today's layout."""
     try:
-        told = json.loads((folder / MARKER).read_text())
-        if (
-            told["widths"] == replica.packed.state_widths
-            and told["pieces"][: len(names)] == names
-            and told["states"] >= states
-        ):
-            of_index = told["index"]
-            return (
-                int(told["states"]),
-                int(of_index["size"]),
-                int(of_index["slots"]),
-                int(of_index["crowded"]),
-            )
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return None
+        held = structured(json.loads((folder / MARKER).read_text()), Held)
+    except (OSError, ValueError):
+        return None
+    begins = held.pieces[: len(names)] == names and held.states >= states
+    return held if begins and held.widths == replica.packed.state_widths else None
 
 
-def _fits(log: Log, folder: Path, size: int, slots: int, crowded: int) -> bool:
+def _fits(log: Log, folder: Path, held: Held) -> bool:
     """Is there a file that can be this index?"""
-    file = folder / f"index-{size}"
-    is_whole = file.is_file() and file.stat().st_size == 4 * size
+    file = folder / f"index-{held.size}"
+    is_whole = file.is_file() and file.stat().st_size == 4 * held.size
     return (
         is_whole
-        and FIRST_SLOTS <= slots <= size
-        and 0 <= crowded <= size - slots
-        and (slots < size) == log.holds_remainders(slots)
+        and FIRST_SLOTS <= held.slots <= held.size
+        and 0 <= held.crowded <= held.size - held.slots
+        and (held.slots < held.size) == log.holds_remainders(held.slots)
     )
 
 

@@ -24,23 +24,36 @@ from groupcheck.model.engine.fast.shards.store import Block, Store
 from groupcheck.model.engine.fast.store import Reserved, Words, address, joined
 
 SCRATCH_WORDS = 1 << 27
+COUNTS = (
+    r.TRANSITIONS,
+    r.DEFERRED_COUNT,
+    r.QUIET_COUNT,
+    r.UNSURE_COUNT,
+    r.PUT_OFF_COUNT,
+    r.OVERFLOW,
+    r.ENDLESS,
+)
 
 
 @frozen(eq=False)
 class Update:
-    """`counts`: values of each place and view; `opened[column]`: open tables for the values new
-    since the last update; `filled` and `most`: rows so far and the largest row of each table.
-    `origins`, `rules` and `looks`: where new values came from, new rows of rules and of predicates.
-    """
+    """What the driver has learned since the update before."""
 
+    # How many values each place and view has by now.
     counts: list[int]
+    # For each column of guards the open tables, as bits, of each new value.
     opened: list[Words]
+    # How many rows each table has by now.
     filled: list[int]
+    # How many outcomes the largest row of each rule table has by now.
     most: list[int]
+    # Where the new values come from.
     origins: Words
+    # The new rows of rules, and of predicates and views.
     rules: Words
     looks: Words
-    rows: tuple[int, int]  # of rules, of predicates
+    # How many rows these two tapes hold.
+    rows: tuple[int, int]
 
     def write(self, store: Store, name: str) -> None:
         """Writes the update as a block."""
@@ -74,23 +87,19 @@ class Update:
 
 
 class Sent:
-    """Values of which only their number and their guards are known."""
+    """The `Values` of which only their number and their guards are known."""
 
     def __init__(self, shape: Shape) -> None:
         self._counts = [1] * (shape.places + shape.views)
         self._open: list[Words] = [np.zeros(0, np.uint64) for chunk in shape.columns for _ in chunk]
 
     def counts(self) -> list[int]:
-        """Values so far, of each place, then of each view."""
         return self._counts
 
     def refresh(self) -> None:
         """Guards were evaluated by the driver."""
 
     def open_tables(self, column: int, first: int) -> Sequence[int]:
-        """For the values from number `first` on of a guarded place, the tables that are open, as
-        bits.
-        """
         found: list[int] = self._open[column][first:].tolist()
         return found
 
@@ -129,31 +138,22 @@ def found(log: Log, first: int) -> Words:
 def dealt(packed: Packed, states: Words, shards: int) -> list[Words]:
     """States, dealt to the shards that own them. `states`: states x words, or more columns."""
     n, w = states.shape
-    states = np.ascontiguousarray(states)
-    out, counts, owners = (
-        np.zeros((n, w), np.uint64),
-        np.zeros(2 * shards, np.uint64),
-        np.zeros(max(1, n), np.uint32),
-    )
+    out, counts = np.zeros((n, w), np.uint64), np.zeros(2 * shards, np.uint64)
     fields = np.array(
         [x for f in packed.state_fields for x in (f.word, f.shift, f.mask, 0, 0)],
         np.uint64,
     )
+    arrays = {
+        r.SOURCE: np.ascontiguousarray(states),
+        r.LOG: out,
+        r.FIELDS: fields,
+        r.LIST: counts,
+        r.INDEX: np.zeros(max(1, n), np.uint32),
+    }
+    numbers = {r.FIELD_COUNT: packed.shape.places, r.INDEX_SLOTS: shards, r.WORDS: w, r.TO: n}
     registers = np.zeros(r.COUNT, np.uint64)
-    for register, array in (
-        (r.SOURCE, states),
-        (r.LOG, out),
-        (r.FIELDS, fields),
-        (r.LIST, counts),
-        (r.INDEX, owners),
-    ):
-        registers[register] = address(array) if array.size else 0
-    registers[r.FIELD_COUNT], registers[r.INDEX_SLOTS], registers[r.WORDS], registers[r.TO] = (
-        packed.shape.places,
-        shards,
-        w,
-        n,
-    )
+    for register, number in (numbers | {k: address(a) for k, a in arrays.items()}).items():
+        registers[register] = number
     load(PACKING)["deal"](address(registers))
     return np.split(out, np.cumsum(counts[:shards].astype(np.int64))[:-1])
 
@@ -217,16 +217,7 @@ class Replica(Loop):
         self.asked()
         self.packed.write([n for row in self._unanswered for n in row], len(self._unanswered))
         self._unanswered = []
-        for count in (
-            r.TRANSITIONS,
-            r.DEFERRED_COUNT,
-            r.QUIET_COUNT,
-            r.UNSURE_COUNT,
-            r.PUT_OFF_COUNT,
-            r.OVERFLOW,
-            r.ENDLESS,
-        ):
-            self.registers[count] = 0
+        self.registers[[*COUNTS]] = 0
         self.packed.arrays[r.FIRED][:] = 0
 
     def scratch_with(self, states: Words) -> None:

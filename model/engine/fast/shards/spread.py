@@ -8,24 +8,23 @@ back; the driver completes it in its own log, and tells the rows with the next j
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
-from attrs import Factory, define, evolve, field, frozen
+from attrs import Factory, define, evolve, field
 
 from groupcheck.model.engine.errors import RuleError
-from groupcheck.model.engine.fast.backward import path_of, path_through
 from groupcheck.model.engine.fast.checkpoint import numbers_of
 from groupcheck.model.engine.fast.explore import StoppedError, answer
 from groupcheck.model.engine.fast.identity import Identity
 from groupcheck.model.engine.fast.kernels import registers as r
 from groupcheck.model.engine.fast.memory import Family, reached
-from groupcheck.model.engine.fast.search import Search
+from groupcheck.model.engine.fast.search import Search, path_of, path_through
 from groupcheck.model.engine.fast.shards import manifests
-from groupcheck.model.engine.fast.shards.distribution import distribution, in_words
 from groupcheck.model.engine.fast.shards.items import Items
 from groupcheck.model.engine.fast.shards.lease import Lease
 from groupcheck.model.engine.fast.shards.owned import Piece
@@ -35,7 +34,7 @@ from groupcheck.model.engine.fast.shards.telling import Telling
 from groupcheck.model.engine.fast.shards.working import EXAMINED, Report, Work, advance, predecessor
 from groupcheck.model.engine.fast.store import Words
 from groupcheck.model.engine.reference import violation
-from groupcheck.model.engine.verdict import DEADLOCK, Limits, Path, Progress, Verdict
+from groupcheck.model.engine.verdict import Limits, Path, Progress, Verdict
 
 # states below which one process was quicker than two executors beside it (docs/spark.md)
 WORTH = 40_000_000
@@ -45,11 +44,10 @@ A = TypeVar("A")
 
 
 class Cluster(Protocol):
-    """Executors. `run` calls a function for every argument that is not None, anywhere, perhaps more
-    than once; answers in their order.
-
-    `pulse` is called now and then meanwhile and may raise to give up. `retries`: calls that had to
-    be made again.
+    """Executors. `run` calls a function for every argument that is not None, on any executor,
+    perhaps more than once, and returns the answers in the order of the arguments. Meanwhile it
+    calls `pulse` now and then, which may raise to give up. `retries`: how many calls had to be
+    repeated.
     """
 
     @property
@@ -65,36 +63,45 @@ class Cluster(Protocol):
 
 @define
 class Spread:
-    """A distributed search between two levels, driven by one run. `known`: the runs before it in
-    the store. `lasting`: does the store stay afterwards? `pieces[shard]`: its blocks of states.
-    `witness`: of what is wrong (level, numbers of the state).
-    """
+    """A distributed search between two levels, driven by one run."""
 
+    # The driver's own search. Its log holds what is in hand and nothing else.
     search: Search
     store: Store
     cluster: Cluster
     telling: Telling
     run: str
+    # The runs that were in the store before this one.
     known: set[str]
+    # What the search is of, for those that go on with it; None: the store vanishes afterwards.
     identity: Identity | None
+    # How many shards there are.
     shards: int
+    # How many states a shard hands to the driver at once.
     most: int
     limits: Limits
     progress: Callable[[Progress], None] | None
+    # When the search began, by `time.perf_counter`.
     began: float
+    # The level in hand, and the states of all levels before it.
     level: int
     states: int
+    # For each shard its blocks of states.
     pieces: list[list[Piece]]
-    incoming: list[str] | None = None  # None: the level in hand is in `pieces` already
+    # Blocks of successors that are the level in hand; None: it is in `pieces` already.
+    incoming: list[str] | None = None
+    # For each name that is wrong the level and the numbers of the state that shows it.
     witness: dict[str, tuple[int, list[int]]] = field(factory=dict)
     costs: list[manifests.LevelCost] = field(factory=list)
+    # The most bytes that the logs and indexes of all shards took.
     memory: int = 0
+    # When progress was reported last, by `time.perf_counter`.
     reported: float = 0.0
-    read: int = 0  # bytes of the level in hand
+    # Bytes that executors read and wrote for the level in hand.
+    read: int = 0
     written: int = 0
-    out: list[tuple[Words, list[int]]] = field(
-        factory=list
-    )  # successors that the driver found, and the layout then
+    # Successors that the driver found itself, with the layout of that moment.
+    out: list[tuple[Words, list[int]]] = field(factory=list)
     finished: bool = False
     family: Family = field(factory=Family)
     lease: Lease = field(
@@ -118,43 +125,39 @@ class Spread:
         reports = self._advance(self._work())
         fresh = [x.piece for x in reports if x.piece]
         for x in reports:
-            if x.piece:
-                self.pieces[x.shard].append(x.piece)
+            self.pieces[x.shard] += [x.piece] if x.piece else []
         new = sum(p.states for p in fresh)
         self.states += new
         self.memory = max(self.memory, sum(x.memory for x in reports))
         s.findings.depth = self.level
         self._look_at_whole_states(fresh)
         rounds = self._rounds(reports, self._examine, "examinations")
-        going = (new or self.incoming is None) and not s.findings.wrong
         incoming: list[str] = []
-        if going:
+        self.finished = not (new or self.incoming is None) or bool(s.findings.wrong)
+        if not self.finished:
             s.findings.depth = self.level + 1
             incoming = self._take(reports)
             rounds += self._rounds(reports, self._complete, "firings", incoming)
             incoming += self._own_successors()
         used, self.incoming = self.incoming or [], incoming
-        widest = max((p.states for p in fresh), default=0)
-        seconds = time.perf_counter() - began
-        rebuilt = sum(x.rebuilt for x in reports)
-        skew = widest * self.shards / new if new else 1.0
+        skew = max((p.states for p in fresh), default=0) * self.shards / new if new else 1.0
+        seconds, rebuilt = time.perf_counter() - began, sum(x.rebuilt for x in reports)
         self.costs.append(
             manifests.LevelCost(
                 self.level, new, seconds, skew, self.read, self.written, rounds, rebuilt
             )
         )
-        self.finished = not going
-        if going:
-            self.level += 1
+        self.level += not self.finished
         self.keep()
-        if going:
-            self.store.delete([name for name in used if name.startswith(f"{self.run}/")])
+        if self.finished:
+            used = [x for x in self.store.names() if manifests.SUCCESSORS.fullmatch(x)]
         else:
-            self.store.delete([x for x in self.store.names() if manifests.SUCCESSORS.fullmatch(x)])
+            used = [name for name in used if name.startswith(f"{self.run}/")]
+        self.store.delete(used)
         self.report(new)
 
     def _advance(self, works: Sequence[Work | None]) -> list[Report]:
-        """What executors report; every work must have been done."""
+        """Lets executors do the works; returns their reports."""
         answers = self._asked(advance, works, self.pulse)
         self.read += sum(x.bytes[0] for x in answers)
         self.written += sum(x.bytes[1] for x in answers)
@@ -174,26 +177,15 @@ class Spread:
         return [x for x in answers if x is not None]
 
     def _work(self) -> list[Work]:
-        registers, names = self.search.registers, tuple(self.telling.names)
+        live, names = self.search.packed.get(r.LIVE), tuple(self.telling.names)
         incoming = None if self.incoming is None else tuple(self.incoming)
         return [
             Work(
-                self.run,
-                self.store.address,
-                shard,
-                self.shards,
-                self.level,
-                0,
-                names,
-                int(registers[r.LIVE]),
-                tuple(self.pieces[shard]),
-                incoming,
-                None,
-                self.most,
-                self.store.is_resumable,
+                self.run, self.store.address, shard, self.shards, self.level, 0, names, live,
+                tuple(self.pieces[shard]), incoming, None, self.most, self.store.is_resumable,
             )
             for shard in range(self.shards)
-        ]
+        ]  # fmt: skip
 
     def _rounds(
         self,
@@ -218,10 +210,9 @@ class Spread:
                 return rounds
             rounds += 1
             self.telling.tell()
-            told, live = tuple(self.telling.names), int(self.search.registers[r.LIVE])
-            works = [w and evolve(w, updates=told, live=live) for w in left]
-            reports = self._advance(works)
-            self.store.delete([w.left for w in works if w and w.left])
+            told, live = tuple(self.telling.names), self.search.packed.get(r.LIVE)
+            reports = self._advance([w and evolve(w, updates=told, live=live) for w in left])
+            self.store.delete([w.left for w in left if w and w.left])
             if incoming is not None:
                 incoming += self._take(reports)
 
@@ -233,8 +224,8 @@ class Spread:
             s.registers[r.TRANSITIONS] += np.uint64(x.transitions)
             for kind, n in x.fired:
                 fired[kind] += np.uint64(n)
-            if len(x.quiet) and DEADLOCK not in s.findings.wrong:
-                self._in_hand(x.quiet.reshape(-1), x.firings.items.widths)
+            if len(x.quiet):
+                self._in_hand(x.quiet, x.firings.items.widths)
                 self._note_deadlock(np.arange(len(x.quiet), dtype=np.uint64))
         return [x.dealt for x in reports if x.dealt]
 
@@ -249,7 +240,7 @@ class Spread:
     def _examine(self, items: Items) -> None:
         """Looks predicates up for states whose combinations were new."""
         s = self.search
-        self._in_hand(items.states.reshape(-1), items.widths)
+        self._in_hand(items.states, items.widths)
         with self._witnessed():
             for first in range(0, len(items.examinations), EXAMINED):
                 some = np.ascontiguousarray(items.examinations[first : first + EXAMINED])
@@ -260,30 +251,22 @@ class Spread:
     def _complete(self, items: Items) -> None:
         """Fires what lacked rows, calling rules."""
         s = self.search
-        n = self._in_hand(items.states.reshape(-1), items.widths)
+        n = self._in_hand(items.states, items.widths)
         live, s.registers[r.LIVE] = int(s.registers[r.LIVE]), 0
         try:
             with self._witnessed():
                 s.requeue(np.ascontiguousarray(items.firings).reshape(-1))
                 s.settle()
-                quiet = (
-                    s.without_successors(np.ascontiguousarray(items.rests))
-                    if len(items.rests)
-                    else items.rests
-                )
+                quiet = s.without_successors(np.ascontiguousarray(items.rests))
         finally:
             s.registers[r.LIVE] = live
-        if len(quiet) and DEADLOCK not in s.findings.wrong:
-            self._note_deadlock(quiet)
+        self._note_deadlock(quiet)
         if s.log.states > n:
             self.out.append((found(s.log, n), s.packed.state_widths))
 
     def _note_deadlock(self, places: Words) -> None:
-        s = self.search
-        stuck = s.ends.first_deadlock(places, s.log.chosen(places))
-        if stuck is not None:
-            with self._witnessed():
-                s.findings.wrong[DEADLOCK] = (self.level, stuck, "deadlock")
+        with self._witnessed():
+            self.search.note_deadlock(places, self.level)
 
     @contextlib.contextmanager
     def _witnessed(self) -> Iterator[None]:
@@ -317,12 +300,9 @@ class Spread:
         s = self.search
         for piece in fresh if s.tables.constant else ():
             block = self.store.read(piece.name)
-            there = self._in_hand(block.sections[0], block.header["widths"])
+            self._in_hand(block.sections[0], block.header["widths"])
             with self._witnessed():
-                for place in range(there):
-                    if not place % 64:
-                        self.pulse()
-                    s.predicates.arrive(s.state(place), place, s.tables.constant)
+                s.look_at_whole_states(0)
         s.predicates.refresh()
 
     # -- paths
@@ -336,35 +316,20 @@ class Spread:
         states = [list(ids)]
         for before in range(level - 1, -1, -1):
             target = np.array(s.packed.pack(states[-1]), np.uint64)
+            back = functools.partial(predecessor, target=target, widths=s.packed.state_widths)
             works = [
                 evolve(work, level=before) if any(p.level == before for p in pieces) else None
                 for work, pieces in zip(self._work(), self.pieces)
             ]
-            found = next(
-                (
-                    x
-                    for x in self._asked(
-                        _Back(target, tuple(s.packed.state_widths)), works, lambda: None
-                    )
-                    if x
-                ),
-                None,
-            )
+            found = next(filter(None, self._asked(back, works, lambda: None)), None)
             if found is None:
-                raise RuleError(
-                    "?",
-                    f"no state of level {before} leads to one of level {before + 1}: a rule is not"
-                    " deterministic",
-                    {},
-                )
+                what = f"no state of level {before} leads to one of level {before + 1}"
+                raise RuleError("?", f"{what}: a rule is not deterministic", {})
             states.append(found)
-        return path_through(
-            s.see,
-            [
-                tuple(pool.values[n] for pool, n in zip(s.pools, state))
-                for state in reversed(states)
-            ],
-        )
+        values = [
+            tuple(pool.values[n] for pool, n in zip(s.pools, state)) for state in reversed(states)
+        ]
+        return path_through(s.see, values)
 
     def key_of(self, place: int) -> str:
         """The key of a path to a state of the log in hand, for a rule at fault; empty if there is
@@ -397,19 +362,11 @@ class Spread:
         """Tells the listener where the search is."""
         self.reported = time.perf_counter()
         if self.progress:
-            self.progress(
-                Progress(
-                    self.states,
-                    self.search.transitions,
-                    self.level,
-                    frontier,
-                    self.seconds,
-                    self.memory,
-                )
-            )
+            done = self.states, self.search.transitions, self.level
+            self.progress(Progress(*done, frontier, self.seconds, self.memory))
 
     def keep(self) -> None:
-        """Keeps all that `resumed` needs. Raises `UserError` if another driver took over."""
+        """Writes the manifest. Raises `UserError` if another driver has taken over."""
         s = self.search
         self.telling.tell()
         numbers = evolve(numbers_of(s), states=self.states)
@@ -430,35 +387,14 @@ class Spread:
             )
             for name, at, _, kind in s.findings.in_order()
         ]
-        spread = self._distribution()
-        notes = [*s.notes, in_words(spread)]
+        sizes = [sum(p.states for p in pieces) for pieces in self.pieces]
+        spread = manifests.distribution(self.costs, sizes, self.store.uri, self.cluster.retries)
+        notes = [*s.notes, manifests.in_words(spread)]
         if self.states < WORTH:
             notes.append(
                 f"{self.states:,} states: below some {WORTH:,} one process is quicker than two"
                 " cores over Spark (docs/spark.md)"
             )
-        told = answer(
-            s,
-            reason,
-            violations,
-            self.states,
-            self.seconds,
-            self.memory / max(1, self.states),
-            notes,
-        )
+        per_state = self.memory / max(1, self.states)
+        told = answer(s, reason, violations, self.states, self.seconds, per_state, notes)
         return evolve(told, distribution=spread)
-
-    def _distribution(self) -> Mapping[str, Any]:
-        sizes = [sum(p.states for p in pieces) for pieces in self.pieces]
-        return distribution(self.costs, sizes, self.store.uri, self.cluster.retries)
-
-
-@frozen(eq=False)
-class _Back:
-    """`predecessor` with its target, as a function of the work alone."""
-
-    target: Words
-    widths: tuple[int, ...]
-
-    def __call__(self, work: Work) -> list[int]:
-        return predecessor(work, self.target, self.widths)

@@ -3,7 +3,7 @@ documents, under any URI.
 
 A block is written under a temporary name and renamed, so that a writer that is killed leaves none;
 its header holds a digest of itself and of every section, so that a torn or foreign file is never
-taken for one. Nothing in it is ever executed or unpickled.
+mistaken for a block. Nothing in it is ever executed or unpickled.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ class StoreError(UserError):
 
 @frozen(eq=False)
 class Block:
-    """A block that was read: its header and the sections asked for, words each."""
+    """A block that was read."""
 
     header: dict[str, Any]
+    # Those that were asked for.
     sections: list[Words]
 
 
@@ -97,7 +98,7 @@ class Store:
                 raise StoreError(
                     f"{name} holds what was written as {header['name'][:80]}",
                     where=self.uri,
-                    do="start anew with an empty --store",
+                    do="start again with an empty --store",
                 )
             sizes, digests = header["sizes"], header["digests"]
             sections = []
@@ -124,9 +125,9 @@ class Store:
 
     def _torn(self, name: str) -> StoreError:
         return StoreError(
-            f"{name} is torn or no block of this version",
+            f"{name} is torn, or not a block of this version",
             where=self.uri,
-            do="start anew with an empty --store",
+            do="start again with an empty --store",
         )
 
     # -- documents
@@ -155,7 +156,7 @@ class Store:
     def _path(self, name: str) -> str:
         """Where a file lies; a name that leads out of the store belongs to no store of ours."""
         if len(name) > LONGEST_NAME or not NAME.fullmatch(name):
-            raise StoreError(f"{name[:80]!r} is no name of a file in a store", where=self.uri)
+            raise StoreError(f"{name[:80]!r} is not the name of a file in a store", where=self.uri)
         return f"{self._root}/{name}"
 
     @contextlib.contextmanager
@@ -165,7 +166,7 @@ class Store:
                 yield file
         except FileNotFoundError:
             raise StoreError(
-                f"{name} is missing", where=self.uri, do="start anew with an empty --store"
+                f"{name} is missing", where=self.uri, do="start again with an empty --store"
             ) from None
         except (OSError, ValueError) as error:
             raise StoreError(
@@ -206,7 +207,7 @@ class Store:
         return sorted(f.path[len(self._root) + 1 :] for f in found if f.type == fs.FileType.File)
 
     def delete(self, names: Sequence[str]) -> None:
-        """Removes files; one that is gone already is no matter."""
+        """Removes files. Those that are gone already are ignored."""
         for name in names:
             with contextlib.suppress(OSError):
                 self._files.delete_file(self._path(name))

@@ -17,12 +17,14 @@ from groupcheck.model.engine.fast.store import Words, joined
 
 @define
 class Telling:
-    """Updates of one search, by one run. `names`: the blocks written so far."""
+    """Updates of one search, by one run."""
 
     search: Search
     store: Store
     run: str
+    # The blocks written so far.
     names: list[str] = field(factory=list)
+    # How many numbers of origins they hold, and for how many values of each column the guards.
     _origins: int = 0
     _guards: list[int] = field(factory=list)
 
@@ -35,12 +37,8 @@ class Telling:
         """Writes what is new, if anything is."""
         s = self.search
         assert s.kept is not None
-        if (
-            self.names
-            and not s.kept.rules
-            and not s.kept.looks
-            and self._origins == len(s.rows.origins)
-        ):
+        is_new = s.kept.rules or s.kept.looks or self._origins != len(s.rows.origins)
+        if self.names and not is_new:
             return
         update = Update(
             s.packed.values.counts(),

@@ -38,54 +38,65 @@ _replicas: dict[str, Replica] = {}  # of this process; one run at a time
 
 @frozen
 class Work:
-    """One shard's part of a level. `updates`: all so far. `pieces`: blocks of the shard's states up
-    to the level before, or up to this one where `incoming` (blocks with successors, a section a
-    shard) is None. `left`: the block of items of an earlier round. `most`: states handed back.
-    `is_resumable`: does --resume go on with the store?
-    """
+    """One shard's part of a level."""
 
     run: str
+    # The URI of the store, with what may be secret in it.
     store: str
+    # The number of the shard, and how many there are.
     shard: int
     shards: int
     level: int
+    # 0, or how many times the driver has completed what was missing.
     round: int
+    # The blocks of all updates so far.
     updates: tuple[str, ...]
+    # The predicates that are still of interest, as bits.
     live: int
+    # Blocks of the shard's states: up to the level before, or, without `incoming`, up to this one.
     pieces: tuple[Piece, ...]
+    # Blocks of successors, with a section for each shard.
     incoming: tuple[str, ...] | None
+    # The block of items that an earlier round has left.
     left: str | None
+    # How many states may be handed back at once.
     most: int
+    # Does --resume go on with the store?
     is_resumable: bool
 
 
 @frozen(eq=False)
 class Handed:
-    """Items for the driver; `left`: the block with those that would be too many at once."""
+    """Items for the driver."""
 
     items: Items
+    # The block with the other items, where all would be too many at once.
     left: str | None
 
 
 @frozen(eq=False)
 class Report:
-    """What came of it: new states, predicates to be looked up and firings to be completed by the
-    driver.
-
-    `dealt`: a block of successors, a section a shard; `fired`: (kind, how often); `quiet`: states
-    without successors; `bytes`: read, written.
-    """
+    """What came of a work."""
 
     shard: int
+    # The shard's new states, if there are any.
     piece: Piece | None
+    # Predicates that the driver must look up.
     examinations: Handed
+    # Firings, and states without successors, that the driver must complete.
     firings: Handed
+    # The block of successors, with a section for each shard.
     dealt: str | None
     transitions: int
+    # (kind of outcome, how often it fired).
     fired: tuple[tuple[int, int], ...]
+    # States without successors: states x words.
     quiet: Words
+    # Were the shard's log and index made again from blocks?
     rebuilt: bool
+    # Bytes read and written.
     bytes: tuple[int, int]
+    # Bytes of log and index.
     memory: int
 
 
@@ -131,24 +142,29 @@ class _Shift:
     work: Work
     store: Store
     replica: Replica
-    frontier: Words  # states x words
-    examinations: list[Words] = field(
-        factory=list
-    )  # of what could not be finished; places are those of the frontier
+    # The states in hand: states x words.
+    frontier: Words
+    # What could not be finished, as in `Items`; places are those of the frontier.
+    examinations: list[Words] = field(factory=list)
     firings: list[Words] = field(factory=list)
     rests: list[Words] = field(factory=list)
+    # Places of states without successors, and of those that asked for rows.
     quiet: list[Words] = field(factory=list)
     askers: list[Words] = field(factory=list)
+    # These are as in `Report`.
     piece: Piece | None = None
     rebuilt: bool = False
     read: int = 0
     written: int = 0
     memory: int = 0
 
-    def name(self, what: str) -> str:
-        """A name for a block that no other attempt uses."""
-        w = self.work
-        return f"{w.run}/level-{w.level:05}/{what}-{w.shard:03}-{w.round}-{uuid.uuid4().hex[:12]}"
+    def write(self, what: str, sections: Sequence[Words]) -> str:
+        """Writes a block; returns its name, which no other attempt uses."""
+        w, attempt = self.work, uuid.uuid4().hex[:12]
+        name = f"{w.run}/level-{w.level:05}/{what}-{w.shard:03}-{w.round}-{attempt}"
+        widths = {"widths": self.replica.packed.state_widths}
+        self.written += self.store.write(name, widths, sections)
+        return name
 
     # -- arriving
 
@@ -160,16 +176,12 @@ class _Shift:
             self._take_in(there, *found_in(block, 0, self.replica.packed))
         log = self.replica.log
         self.frontier = log.packed_states(there.states, log.states).copy()
+        pieces = [*self.work.pieces]
         if len(self.frontier):
-            self.piece = Piece(self.name("states"), self.work.level, len(self.frontier))
-            self.written += self.store.write(
-                self.piece.name,
-                {"widths": self.replica.packed.state_widths},
-                [self.frontier.reshape(-1)],
-            )
-            there.keep(self.replica, [*self.work.pieces, self.piece], log.states)
-        else:
-            there.keep(self.replica, self.work.pieces, log.states)
+            name = self.write("states", [self.frontier.reshape(-1)])
+            self.piece = Piece(name, self.work.level, len(self.frontier))
+            pieces.append(self.piece)
+        there.keep(self.replica, pieces, log.states)
         self.memory = log.bytes + 4 * log.size
 
     def _take_in(self, there: Owned, states: Words, needs: Words) -> None:
@@ -239,7 +251,8 @@ class _Shift:
             self._note_firings()
         waiting = pairs(self.firings)[:, 0]
         self.rests.append(items.rests[np.isin(items.rests, waiting)])
-        self._check(np.ascontiguousarray(items.rests[~np.isin(items.rests, waiting)]))
+        settled = np.ascontiguousarray(items.rests[~np.isin(items.rests, waiting)])
+        self.quiet.append(replica.without_successors(settled))
 
     @contextlib.contextmanager
     def noting_endless(self) -> Iterator[None]:
@@ -251,49 +264,24 @@ class _Shift:
         except EndlessError as error:
             self.rests.append(np.array([error.place], np.uint64))
 
-    def _check(self, places: Words) -> None:
-        """Which of these states, whose rows are all there, have no successor but themselves."""
-        if len(places):
-            self.quiet.append(self.replica.without_successors(places))
-
     # -- handing over
 
     def deal(self) -> str | None:
-        """Writes the successors, a section for each shard: the name of the block, if
-        there are any.
+        """Writes the successors, a section for each shard. Returns the name of the block, if there
+        are any.
         """
-        log = self.replica.log
-        successors = found(log, len(self.frontier))
-        if not len(successors):
-            return None
-        name = self.name("dealt")
-        sections = [
-            part.reshape(-1) for part in dealt(self.replica.packed, successors, self.work.shards)
-        ]
-        self.written += self.store.write(
-            name, {"widths": self.replica.packed.state_widths}, sections
-        )
-        return name
+        successors = found(self.replica.log, len(self.frontier))
+        parts = dealt(self.replica.packed, successors, self.work.shards)
+        return self.write("dealt", [x.reshape(-1) for x in parts]) if len(successors) else None
 
     def hand_over(
         self, examinations: list[Words], firings: list[Words], rests: list[Words]
     ) -> Handed:
         """What could not be finished, to the driver."""
-        items = Items(
-            self.frontier,
-            pairs(examinations),
-            pairs(firings),
-            joined(rests),
-            tuple(self.replica.packed.state_widths),
-        )
+        widths = tuple(self.replica.packed.state_widths)
+        items = Items(self.frontier, pairs(examinations), pairs(firings), joined(rests), widths)
         handed, rest = items.parted(joined(self.askers), self.work.most)
-        if not len(rest):
-            return Handed(handed, None)
-        name = self.name("left")
-        self.written += self.store.write(
-            name, {"widths": self.replica.packed.state_widths}, rest.sections
-        )
-        return Handed(handed, name)
+        return Handed(handed, self.write("left", rest.sections) if len(rest) else None)
 
     def quiet_states(self) -> Words:
         """States without successors: one for each combination of what the declared ends read."""
@@ -351,7 +339,7 @@ def advance(work: Work) -> Report:
     )
 
 
-def predecessor(work: Work, target: Words, widths: tuple[int, ...]) -> list[int]:
+def predecessor(work: Work, target: Words, widths: Sequence[int]) -> list[int]:
     """A state of the shard at the work's level that has the target (one state's words, in the
     layout of `widths`) as successor: the numbers of its values; empty if there is none.
     """
