@@ -118,7 +118,7 @@ def test_what_the_broker_refuses_by_itself_it_refuses_as_documented(address: str
         (["--live", "--fault", "fail_over"], "faults cannot be caused over the wire"),
         (["--live", "--findings"], "--findings: cannot be used with --live"),
         (["--live", "--diff", "4.0.0", "4.3.0"], "--diff: cannot be used with --live"),
-        (["--live", "--schedules", "0"], "0 schedules are too few"),
+        (["--live", "--schedules", "0"], "0 is not in the range x>=1"),
         (["--live", "--kafka", "2.8.0"], "no driver for Kafka '2.8.0'"),
         (["--schedules", "5"], "add --live"),
     ],
