@@ -7,7 +7,7 @@ from attrs import evolve
 from two_phase_commit import two_phase_commit
 
 import groupcheck
-from groupcheck.invariants.registry import for_variant
+from groupcheck.invariants.registry import for_families
 from groupcheck.invariants.sentences import SENTENCES
 from groupcheck.model.engine import (
     Spec,
@@ -186,7 +186,7 @@ def test_steps_that_repeat_and_change_nothing_share_a_row():
 
 
 def test_every_invariant_of_the_classic_group_has_its_sentence():
-    assert set(SENTENCES) == {p.name for p in for_variant("classic").invariants}
+    assert set(SENTENCES) == {p.name for p in for_families(subject.load("classic").families).invariants}
 
 
 @pytest.mark.usefixtures("small_world")

@@ -1,5 +1,5 @@
 """The cover scopes of the classic protocol: small scopes that together fire every outcome and meet
-every goal. `tests/model/variants/test_contract.py` holds each to what it says.
+every goal. `tests/model/variants/test_variant_contract.py` holds each to what it says.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def test_the_same_question_gives_the_same_document(coordinator: Driver):
         (["--kafka", "3.9.0"], "4.3.0, 4.2.0, 4.1.1, 4.0.0"),
         (["--members", "0"], "members is 0"),
         (["--set", "colour=red"], "colour"),
-        (["--max-rows", "0"], "max rows is 0"),
+        (["--max-rows", "0"], "0 is not in the range x>=1"),
     ],
 )
 def test_bad_usage_is_one_line(options: list[str], said: str, capsys: pytest.CaptureFixture[str]):

@@ -39,7 +39,6 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         (["--scenario", "join", "--topic", "t=2"], "a scenario has a topic of its own"),
         (["--topic", "t=0", "--", "true"], "t needs 1 to 1000 partitions"),
         (["--topic", "a b=1", "--", "true"], "'a b' cannot be the name of a topic"),
-        (["--topic", "t=1", "--topic", "t=2", "--", "true"], "t is given twice"),
         (["--kafka", "2.8.0", "--", "true"], "no driver for Kafka '2.8.0'"),
         (["--name", "../x", "--", "true"], "'../x' cannot be the name of files"),
         (["--set", "log.dirs=/", "--", "true"], "log.dirs belongs to the recorder"),
