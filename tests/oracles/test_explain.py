@@ -186,7 +186,8 @@ def test_steps_that_repeat_and_change_nothing_share_a_row():
 
 
 def test_every_invariant_of_the_classic_group_has_its_sentence():
-    assert set(SENTENCES) == {p.name for p in for_families(subject.load("classic").families).invariants}
+    promised = for_families(subject.load("classic").families).invariants
+    assert set(SENTENCES) == {p.name for p in promised}
 
 
 @pytest.mark.usefixtures("small_world")
