@@ -10,6 +10,7 @@ from typing import Any
 import attrs
 from rich.console import Group, RenderableType
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from groupcheck.model.mutations import Mutation
@@ -189,18 +190,27 @@ _OF_NO_VARIANT: dict[str, Callable[[], list[Row]]] = {
 
 
 def view(rows: Sequence[Row]) -> Group:
-    """The rows for a terminal: a line with the name and what is short, the explanation below it."""
+    """The rows for a terminal: a line with the name and what is short, the explanation below it.
+    Rows that differ in the variant alone are shown once.
+    """
     if not rows:
         return Group(Text("there are none"))
-    several = len({row.get("variant") for row in rows}) > 1
+    shared: dict[str, Row] = {}
+    for row in rows:
+        same = shared.setdefault(repr({**row, "variant": None}), {**row, "variant": []})
+        same["variant"].append(row.get("variant"))
+    several = len({repr(row["variant"]) for row in shared.values()}) > 1
     hidden = {"id", "name", *EXPLANATIONS} | (set() if several else {"variant"})
     parts: list[RenderableType] = []
-    for row in rows:
-        head = Text(printable(row.get("name") or row["id"]), "bold")
-        for name, value in row.items():
-            if name not in hidden and value not in ("", [], False, None):
-                word = name.replace("_", " ")
-                head.append(f"  {word}" if value is True else f"  {word} {_words(value)}", "dim")
+    for row in shared.values():
+        short = [
+            f"{name.replace('_', ' ')} {'' if value is True else _words(value)}".strip()
+            for name, value in row.items()
+            if name not in hidden and value not in ("", [], False, None)
+        ]
+        head = Table.grid(padding=(0, 2, 0, 0))
+        name = Text(printable(row.get("name") or row["id"]), "bold", overflow="fold")
+        head.add_row(name, Text("  ".join(short), "dim"))
         parts.append(head)
         explained = (Text(printable(row[name])) for name in EXPLANATIONS if row.get(name))
         parts += [Padding(text, (0, 0, 0, 4)) for text in explained]

@@ -257,7 +257,9 @@ def _parsed(variant: Variant, settings: Mapping[str, str]) -> dict[str, Any]:
             parsed[name] = text
         else:
             raise UserError(
-                f"{printable(text)[:40]!r} is not a valid value for {name} ({kind})", where="--set"
+                f"{printable(text)[:40]!r} is not a valid value for {name}",
+                where="--set",
+                do=f"groupcheck list scope --variant {variant.name} says what each field takes",
             )
     return parsed
 

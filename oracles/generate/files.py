@@ -205,7 +205,7 @@ def run(folder: Path, as_json: bool, **wanted: Any) -> int:
         return 0
     groups, lines = sum(w.groups for w in written), sum(w.lines + w.others for w in written)
     print(
-        f"{len(written):,} logs, {groups:,} groups, {lines:,} lines, {size / 2**20:,.1f} MiB in"
-        f" {folder / LOGS}; the truth in {folder / TRUTH}"
+        f"wrote {size / 2**20:,.1f} MiB of logs to {folder / LOGS} (files: {len(written):,},"
+        f" groups: {groups:,}, lines: {lines:,}) and the truth to {folder / TRUTH}"
     )
     return 0

@@ -30,6 +30,7 @@ from groupcheck.oracles.kafka.schedule import (
     step,
 )
 from groupcheck.oracles.kafka.versions import NEWEST, known
+from groupcheck.oracles.show import terminal
 
 AHEAD = 32  # schedules in flight: the JVM works on the next one while Python reads the last
 SILENCE_S = 60.0
@@ -61,7 +62,7 @@ class Driver:
         *,
         long_run: bool = False,
         silence_s: float = SILENCE_S,
-        say: Callable[[str], None] = install.tell,
+        say: Callable[[str], None] = terminal.say,
         command: Sequence[str] = (),
     ) -> None:
         """Starts nothing yet. `long_run`: the JVM uses its second compiler too, which pays off

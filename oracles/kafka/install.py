@@ -13,7 +13,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -25,6 +24,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.engine.fast.cache import REMEDY, cache_directory, refuse_exposed
 from groupcheck.oracles.kafka.pins import BUILT, PINS, checked, digest, pinned
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.show import terminal
 
 GOALS = ("compiler:compile", "jar:jar", "dependency:copy-dependencies")
 NEEDED = (
@@ -53,12 +53,9 @@ DRIVER = Program(
 )
 
 
-def tell(message: str) -> None:
-    """Progress, on stderr."""
-    print(message, file=sys.stderr, flush=True)
-
-
-def classpath(version: str, say: Callable[[str], None] = tell, program: Program = DRIVER) -> str:
+def classpath(
+    version: str, say: Callable[[str], None] = terminal.say, program: Program = DRIVER
+) -> str:
     """A program's class path for a Kafka version; builds the program if that was not done yet.
     Raises `UserError` if it cannot be built, or if a jar is not the pinned one.
     """
@@ -177,10 +174,6 @@ def _maven(arguments: Sequence[str], place: Path, log: Path, program: Program) -
 
 
 def _why(log: str, program: Program) -> str:
-    errors = [
-        line.removeprefix("[ERROR]").strip()
-        for line in log.splitlines()
-        if line.startswith("[ERROR]")
-    ]
+    errors = (line.partition("[ERROR]")[2].strip() for line in log.splitlines())
     first = next(filter(None, errors), "it said nothing")
     return f"Maven could not build {program.title}: {first[:300]}"

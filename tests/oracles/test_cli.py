@@ -137,7 +137,7 @@ def test_people_see_verdict_numbers_and_goals(capsys):
         ),
         (
             ["check", "twophase", "--set", "polite=perhaps"],
-            "--set: 'perhaps' is not a valid value for polite (bool)",
+            "--set: 'perhaps' is not a valid value for polite (groupcheck list scope",
         ),
         (
             ["check", "twophase", "--set", "limit=--5"],

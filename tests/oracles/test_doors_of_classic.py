@@ -121,4 +121,13 @@ def test_every_list_has_rows_with_a_name_and_an_explanation(kind, capsys):
         assert row.get("name") or row.get("id")
         assert any(row.get(text) for text in ("doc", "statement", "title")), row
     assert cli.run(["list", kind]) == 0
-    assert len(capsys.readouterr().out.splitlines()) >= 2 * len(rows)
+    names = {row.get("name") or row["id"] for row in rows}
+    assert len(capsys.readouterr().out.splitlines()) >= 2 * len(names)
+
+
+def test_a_fault_that_several_variants_have_is_listed_once_with_all_of_them(capsys):
+    assert cli.run(["list", "faults"]) == 0
+    heads = [line for line in capsys.readouterr().out.splitlines() if not line.startswith(" ")]
+    assert "crash  variant classic, static_rejoin" in heads
+    assert "close  variant classic" in heads
+    assert len({line.split()[0] for line in heads}) == len(heads)

@@ -188,18 +188,19 @@ class Run:
         s = self.search
         left = self.left + max(0, s.log.states - s.log.levels[-1])
         sizes = [b - a for a, b in pairwise(s.log.levels)]
-        text = f"{left:,} states were still to be expanded"
+        text = f"{left:,} states were not expanded yet"
         if len(sizes) < 4:
             return text
         growth = (sizes[-1] / sizes[-3]) ** 0.5 if sizes[-3] else 0.0
         if growth >= 0.95:
             return (
-                f"{text}, and levels still grow {growth:.2f} times each: no estimate of the whole"
+                f"{text}, and each level is {growth:.2f} times as large as the one before, so the"
+                " total cannot be estimated"
             )
         whole = s.log.states + int(left * growth / (1 - growth))
         return (
-            f"{text}; levels shrink to {growth:.2f} each, which would make about {whole:,} states"
-            f" and {whole * 16 * s.packed.words:,} bytes"
+            f"{text}; each level is {growth:.2f} times as large as the one before, which would make"
+            f" about {whole:,} states and {whole * 16 * s.packed.words:,} bytes"
         )
 
 

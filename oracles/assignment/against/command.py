@@ -80,7 +80,11 @@ def library_of(name: str, like: str | None = None, kafka: str | None = None) -> 
 
         return callables.library(name, callables.imported(name), like)
     if name not in LIBRARIES:
-        raise one_of("library (or module:function, or program: COMMAND)", name, LIBRARIES)
+        raise UserError(
+            f"unknown assignors {printable(name)[:60]!r}",
+            where="--against",
+            do=f"give one of {', '.join(LIBRARIES)}, or module:function, or 'program: COMMAND'",
+        )
     if name == "apache":
         from groupcheck.oracles.assignment.against.libraries import apache
 

@@ -29,7 +29,7 @@ def test_a_limit_makes_the_verdict_unknown(limits, expected):
     verdict = explore.explore(SPEC, limits)
     assert verdict.verdict == "unknown"
     assert verdict.reason.startswith(expected)
-    assert "states were still to be expanded" in verdict.reason
+    assert "states were not expanded yet" in verdict.reason
     assert verdict.states < 114_418
 
 
