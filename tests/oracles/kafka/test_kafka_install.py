@@ -50,8 +50,8 @@ program = attrs.evolve(install.DRIVER, pins=pathlib.Path(os.environ["PINS"]))
 print(install.classpath("4.3.0", str, program))
 """
 BAD = (
-    "echo '[INFO] trying'; echo '\x1b[0m[ERROR] Could not transfer artifact: unknown host'; echo '[ERROR]"
-    " more'; exit 1"
+    "echo '[INFO] trying'; echo '\x1b[0m[ERROR] Could not transfer artifact: unknown host';"
+    " echo '[ERROR] more'; exit 1"
 )
 
 
