@@ -89,7 +89,7 @@ MUTATIONS = (
     Mutation(
         id="heartbeat_hides_the_round",
         ticket=SEEDED,
-        title="Heartbeats are answered well while a round waits for those who send them.",
+        title="Heartbeats are answered NONE while a round waits for the members that send them.",
         family=CLASSIC_GROUP,
         invariant="round_announced",
         doc=(

@@ -133,7 +133,7 @@ MUTATIONS = (
     Mutation(
         id="leader_forgotten",
         ticket=SEEDED,
-        title="The leader leaves, and the group goes on looking to it for a plan.",
+        title="The leader leaves, and the group still expects the assignment from it.",
         family=CLASSIC_GROUP,
         invariant="leader_is_a_member",
         doc=(
@@ -234,7 +234,7 @@ MUTATIONS = (
     Mutation(
         id="superseded_join_answered",
         ticket=SEEDED,
-        title="A JoinGroup whose place another one has taken is answered with the other's answer.",
+        title="A JoinGroup that a later one has replaced is answered with the later one's answer.",
         family=CLASSIC_GROUP,
         invariant="answered_at_most_once",
         doc=(
@@ -247,7 +247,7 @@ MUTATIONS = (
     Mutation(
         id="record_ignored_on_load",
         ticket="redpanda 1ce995cd96",
-        title="A new coordinator begins to count generations anew.",
+        title="A new coordinator starts to count generations from the beginning.",
         family=CLASSIC_GROUP,
         invariant="generation_only_grows",
         doc=(
@@ -273,7 +273,7 @@ MUTATIONS = (
     Mutation(
         id="generation_without_leader",
         ticket=SEEDED,
-        title="A round completes, and nobody is told to make the plan.",
+        title="A round completes, and no member is told that it is the leader.",
         family=CLASSIC_GROUP,
         invariant="generation_is_led",
         doc=(

@@ -41,7 +41,7 @@ MUTATIONS = (
     Mutation(
         id="fetch_error_skips_records",
         ticket="platformatic/kafka#267",
-        title="An error while the committed offset is read makes the member start further on.",
+        title="After an error in reading the committed offset, the member starts at a later one.",
         family=OFFSETS,
         invariant="position_within_processed",
         doc=(

@@ -156,7 +156,7 @@ MUTATIONS = (
     Mutation(
         id="synced_without_generation",
         ticket="aio-libs/aiokafka#727",
-        title="A member that left while its SyncGroup was parked takes the share all the same.",
+        title="A member that left while its SyncGroup was parked still takes its share.",
         family=CLASSIC_GROUP,
         invariant="joined_with_identity",
         doc=(
@@ -172,7 +172,7 @@ MUTATIONS = (
         ticket="KAFKA-8104",
         title=(
             "The heartbeat thread leaves between the SyncGroup answer and onJoinComplete,"
-            " which runs all the same."
+            " which still runs."
         ),
         family=CLASSIC_GROUP,
         invariant="joined_with_identity",

@@ -110,7 +110,7 @@ MUTATIONS = (
     Mutation(
         id="no_sync_deadline",
         ticket="KAFKA-12890",
-        title="Nobody waits in vain for a SyncGroup but the group itself.",
+        title="No timer ends the wait for members that do not send SyncGroup.",
         family=CLASSIC_GROUP,
         invariant="sync_deadline_runs",
         doc=(
@@ -123,7 +123,7 @@ MUTATIONS = (
     Mutation(
         id="id_without_timer",
         ticket="redpanda 6a11f7c4a2",
-        title="An id that was handed out and never used is waited for without end.",
+        title="A round waits for ever for an id that was handed out and never used.",
         family=CLASSIC_GROUP,
         invariant="timer_runs",
         doc=(

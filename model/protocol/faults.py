@@ -26,33 +26,33 @@ CLASSIC_FAULTS = {
         " notice, the member connects again."
     ),
     "delay_request": (
-        "A request is held up, the member connects anew and goes on; the request arrives later over"
-        " the old connection."
+        "A request is delayed, and the member goes on over a new connection; the request arrives"
+        " later over the old one."
     ),
     "late_commit": (
         "The application commits while a JoinGroup is outstanding: the commit waits behind it on"
         " the connection."
     ),
     "append_failure": (
-        "The append of the leader's assignment to __consumer_offsets fails: who waits in SyncGroup"
-        " gets 15."
+        "The append of the leader's assignment to __consumer_offsets fails: members that wait in"
+        " SyncGroup get error 15."
     ),
     "fail_over": (
         "The coordinator moves to another broker: what is not in the log is forgotten, every"
         " connection breaks."
     ),
     "session_timeout": (
-        "For session.timeout.ms nothing is heard from a member, or an id handed out: it is removed."
-        " If it lives (paused), it wakes as a zombie."
+        "The coordinator hears nothing from a member, or from an id that it handed out, for"
+        " session.timeout.ms and removes it. A process that was only paused wakes as a zombie."
     ),
     "rebalance_timeout": (
-        "The coordinator waits no longer for members that have not joined the round and removes"
+        "The coordinator stops waiting for members that have not joined the round, and removes"
         " them."
     ),
     "sync_timeout": (
-        "The coordinator waits no longer for members that have not sent SyncGroup and removes them."
+        "The coordinator stops waiting for members that have not sent SyncGroup, and removes them."
     ),
-    "new_member_timeout": "A new member waits parked for five minutes and is removed.",
+    "new_member_timeout": "A new member whose JoinGroup is parked for five minutes is removed.",
 }
 
 
