@@ -177,7 +177,10 @@ def test_a_program_that_has_no_answer_is_told_and_started_anew(tmp_path, monkeyp
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--against", "kafka-pyton"], "did you mean kafka-python?"),
+        (
+            ["--against", "kafka-pyton"],
+            "give one of kafka-python, aiokafka, apache, or module:function",
+        ),
         (
             ["--against", "kafka-python", "--like", "range"],
             "only an assignor of your own needs it",
