@@ -2,8 +2,10 @@
 timers may have fired, which appends may have ended.
 
 There are three degrees of assumptions, each tried only if the one before it explains nothing: steps
-that the answer just given shows; sessions that ended unseen; and a broker that stood still, or
-requests that no line shows.
+that the answer just given shows; waits that ended unseen; and a broker that stood still, or
+requests that no line shows. Before a JoinGroup or a LeaveGroup is handled, waits may always have
+ended unseen: the answer can be the same without it, and only the number or the members of a later
+generation show it.
 """
 
 from __future__ import annotations
@@ -130,7 +132,7 @@ class Moves:
                 yield from rules.fire(w, timers.initial_delay.name, None, now, e)
             elif overdue or memory.members <= memory.joining:
                 yield from rules.fire(w, timers.rebalance_timeout.name, None, now, e)
-        if memory.due and overdue and (memory.phase != Phase.STABLE or degree > Degree.LIKELY):
+        if memory.due and overdue and (memory.phase != Phase.STABLE or _unseen(now, e, degree)):
             yield from rules.fire(
                 w, timers.sync_timeout.name, None, now if isinf(ends) else min(now, ends), e
             )
@@ -151,18 +153,17 @@ class Moves:
         memory, seating = w.memory, self.rules.seating
         silent = (memory.members | memory.pending) - memory.joining - memory.syncing
         over = sorted((at, i) for i in silent if (at := seating.life(i).expires) <= now + SLACK_MS)
-        if over and memory.phase == Phase.PREPARING:
-            own = self._own(over, w, now, e)
-            if memory.joining and not answered_within(self.rules, w, now + self.rules.lateness):
-                over = own
-            elif degree < Degree.ANYTHING:
-                # The others follow later; their order makes no difference.
-                over = [x for x in over if x[0] <= over[0][0] + 2 * SLACK_MS or x in own]
-        elif over:
-            own = self._own(over, w, now, e)
-            over = [
-                x for x in over if x in own or (x[1] in memory.members and degree > Degree.LIKELY)
-            ]
+        own = self._own(over, w, now, e) if over else []
+        if memory.phase == Phase.PREPARING:
+            unseen = not memory.joining or answered_within(self.rules, w, now + self.rules.lateness)
+        else:
+            over = [x for x in over if x in own or x[1] in memory.members]
+            unseen = _unseen(now, e, degree)
+        if not unseen:
+            over = own
+        elif degree < Degree.ANYTHING:
+            # The others follow later; their order makes no difference.
+            over = [x for x in over if x[0] <= over[0][0] + 2 * SLACK_MS or x in own]
         for at, i in over:
             ended = max(at, w.since)
             yield from self.rules.fire(
@@ -195,6 +196,12 @@ class Moves:
 def answered_within(rules: Rules, w: World, until: float) -> bool:
     """Is a waiting request answered by then?"""
     return any(rules.open[r].given <= until for _, r in w.parked)
+
+
+def _unseen(now: float, e: Exchange, degree: Degree) -> bool:
+    """May a wait have ended that the answer of `e` does not show?"""
+    arrives = now <= e.began
+    return degree > Degree.LIKELY or (arrives and isinstance(e, JoinExchange | LeaveExchange))
 
 
 def _tells(e: Exchange) -> bool:
