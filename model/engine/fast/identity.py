@@ -14,14 +14,15 @@ import functools
 import hashlib
 import importlib.util
 import inspect
+import os
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from groupcheck.model.engine.errors import UserError, shown
 from groupcheck.model.engine.spec import Spec
@@ -80,28 +81,55 @@ class Identity:
 
 def identity(spec: Spec) -> Identity:
     """The identity of a spec, from the sources and values of this moment. Raises `UserError` where
-    a function of the spec has no source file.
+    a function of the spec, or one that it uses, has no source file.
     """
     parts: dict[str, Any] = {
         f"{kind} {part.name}": part
         for kind in ("rule", "invariant", "goal", "end", "view")
         for part in getattr(spec, f"{kind}s")
     }
-    values = _Values()
+    modules = [getattr(part.call, "__module__", None) or "" for part in parts.values()]
+    values = _Values({"groupcheck", *(module.partition(".")[0] for module in modules)})
     told = {what: _digest(values.told(part)) for what, part in parts.items()}
+    told["scope"] = _digest(values.told(spec.scope))
     told["initial states"] = _digest(values.told((spec.slots, spec.initial, list(parts))))
     python = ".".join(map(str, sys.version_info[:2]))
     version = sys.modules["groupcheck"].__version__
-    sources = _sources(values.functions)
+    sources = _sources(values.functions, values.own)
     return Identity(spec.name, shown(spec.scope), python, version, sources, told)
+
+
+def _module_name(name: str) -> str:
+    """A module's name. The program that was started has its own where another one imports it."""
+    file = getattr(sys.modules.get(name), "__file__", None) or name
+    return Path(file).stem if name == "__main__" else name
+
+
+def _is_foreign(module: str, file: str | None, own: set[str]) -> bool:
+    """Is it Python's own or installed by others? `own`: packages that count although they are
+    installed. A module with the name of one of Python's own may be the user's.
+    """
+    top = module.partition(".")[0]
+    is_installed, is_elsewhere = _whereabouts(file or "")
+    is_of_python = top in sys.stdlib_module_names and not is_elsewhere
+    return top not in own and (is_installed or is_of_python)
+
+
+@functools.lru_cache(1024)
+def _whereabouts(file: str) -> tuple[bool, bool]:
+    """Is a file among the installed packages, and is it a file outside Python's own folder?"""
+    path = Path(file)
+    is_elsewhere = path.is_file() and Path(os.__file__).parent not in path.parents
+    return not _INSTALLED.isdisjoint(path.parts), is_elsewhere
 
 
 # -- sources
 
 
-def _sources(functions: Iterable[types.FunctionType]) -> dict[str, str]:
-    """Module -> digest of its source, for the modules that define these functions and for all that
-    they import. Raises `UserError` for a function without a source file.
+def _sources(functions: Iterable[types.FunctionType], own: set[str]) -> dict[str, str]:
+    """Module -> digest of its source, for the modules that define these functions, for all that
+    they import, and for the packages around them. Raises `UserError` for a function without a
+    source file.
     """
     left: dict[str, tuple[Path, str]] = {}  # module -> its file, and its package
     for function in functions:
@@ -113,17 +141,16 @@ def _sources(functions: Iterable[types.FunctionType]) -> dict[str, str]:
                 where=f"function {function.__qualname__}",
                 do="write the model to a file and import it, or keep no checkpoint or store",
             )
-        # The program that was started has its own name where another program imports it.
-        name = file.stem if names["__name__"] == "__main__" else names["__name__"]
-        left[name] = file, names.get("__package__") or ""
-    own = {"groupcheck", *(name.partition(".")[0] for name in left)}
+        left[_module_name(names["__name__"])] = file, names.get("__package__") or ""
     found: dict[str, str] = {}
     looked_for = {*left}
     while left:
         name, (file, package) = left.popitem()
         source = file.read_bytes()
         found[name] = hashlib.blake2b(source, digest_size=16).hexdigest()
-        for other in _imports(source, package) - looked_for:
+        # What surrounds groupcheck's own modules only says what users may import.
+        around = {name.rpartition(".")[0]} if not name.startswith("groupcheck.") else {""}
+        for other in (_imports(source, package) | around) - looked_for - {""}:
             looked_for.add(other)
             module = _module(other, own)
             if module and module.origin and Path(module.origin).is_file():
@@ -132,23 +159,14 @@ def _sources(functions: Iterable[types.FunctionType]) -> dict[str, str]:
 
 
 def _module(name: str, own: set[str]) -> ModuleSpec | None:
-    """Where a module lies; None for one that is Python's own or that others installed, and where
-    there is none. `own`: packages that count although they are installed.
-    """
+    """Where a module lies; None for one that is foreign, and where there is none."""
     top = name.partition(".")[0]
     try:
         package = importlib.util.find_spec(top)
-        is_own = package and (top in own or not _is_foreign(top, package.origin))
+        is_own = package and not _is_foreign(top, package.origin, own)
         return importlib.util.find_spec(name) if is_own else None
     except (ImportError, ValueError):  # ValueError: it was made by hand
         return None
-
-
-def _is_foreign(module: str, file: str | None) -> bool:
-    """Is it Python's own or installed by others?"""
-    is_installed = not _INSTALLED.isdisjoint(Path(file or "").parts)
-    top = module.partition(".")[0]
-    return top in sys.stdlib_module_names or (is_installed and top != "groupcheck")
 
 
 @functools.lru_cache(1024)
@@ -162,67 +180,106 @@ def _imports(source: bytes, package: str) -> frozenset[str]:
         return frozenset()
     nodes = [*ast.walk(tree)]
     conditions = [node for node in nodes if isinstance(node, ast.If)]
-    for_types = {x for c in conditions if "TYPE_CHECKING" in ast.dump(c.test) for x in c.body}
+    tests = {"TYPE_CHECKING", "typing.TYPE_CHECKING"}
+    for_types = {x for c in conditions if ast.unparse(c.test) in tests for x in c.body}
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     for node in nodes:
         if isinstance(node, ast.ImportFrom) and node not in for_types:
             parents = package.split(".")[: len(package.split(".")) + 1 - node.level]
             module = ".".join([*(parents if node.level else ()), *filter(None, [node.module])])
             names |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
-    return frozenset(names - {""})
+    return frozenset(names)
 
 
 # -- values
 
 
+@define
 class _Values:
     """Values as plain data whose `repr` is the same in every process."""
 
-    def __init__(self) -> None:
-        # The functions met: those of the spec, and those that they hold in closures and defaults.
-        self.functions: list[types.FunctionType] = []
-        # Functions and instances met, by id, with their numbers.
-        self._met: dict[int, tuple[int, Any]] = {}
+    # Packages that count although they are installed.
+    own: set[str]
+    # The functions met, except foreign ones.
+    functions: list[types.FunctionType] = field(factory=list)
+    # Functions, classes and instances met, by id, with their numbers.
+    _met: dict[int, tuple[int, Any]] = field(factory=dict)
 
     def told(self, value: Any) -> Any:
         """The content of a value."""
-        if isinstance(value, (set, frozenset)):
-            return "set", sorted(repr(self.told(v)) for v in sorted(value, key=repr))
-        if isinstance(value, dict):
-            return "dict", sorted(repr((self.told(k), self.told(v))) for k, v in value.items())
-        if isinstance(value, (tuple, list)):
-            return type(value).__name__, [self.told(v) for v in value]
         if type(value) in _PLAIN:
             return value
-        if isinstance(value, (type, types.ModuleType)):
-            return getattr(value, "__module__", ""), value.__name__
+        if isinstance(value, (set, frozenset)):
+            return "set", sorted(repr(self.told(v)) for v in sorted(value, key=repr))
+        if type(value) in (dict, types.MappingProxyType):
+            return "dict", sorted(repr((self.told(k), self.told(v))) for k, v in value.items())
+        if type(value) in (tuple, list):
+            return type(value).__name__, [self.told(v) for v in value]
+        if isinstance(value, types.ModuleType):
+            return "module", _module_name(value.__name__)
         if isinstance(value, types.MethodType):
             return self.told((value.__func__, value.__self__))
-        if hasattr(value, "__wrapped__") and not isinstance(value, types.FunctionType):
+        if hasattr(value, "__wrapped__") and not isinstance(value, (types.FunctionType, type)):
             return self.told(value.__wrapped__)  # functools.cache and its kind
         if id(value) in self._met:
             return "met before", self._met[id(value)][0]
         self._met[id(value)] = len(self._met), value
         if isinstance(value, types.FunctionType):
             return self._function(value)
-        return self._instance(value)
+        return self._class(value) if isinstance(value, type) else self._instance(value)
+
+    def _is_foreign(self, module: str) -> bool:
+        """Is it foreign, or the engine's, which its sources tell in full?"""
+        file = getattr(sys.modules.get(module.partition(".")[0]), "__file__", None)
+        is_engine = module.startswith("groupcheck.model.engine.")
+        return is_engine or _is_foreign(module, file, self.own)
 
     def _function(self, function: types.FunctionType) -> Any:
         """Where it stands, and the values that it uses and its source does not show."""
-        self.functions.append(function)
-        names, known = _names_in(function.__code__), function.__globals__
+        module = function.__globals__.get("__name__") or ""
+        cells = [_content(cell) for cell in function.__closure__ or ()]
+        held: list[Any] = [function.__defaults__, function.__kwdefaults__, cells]
+        if not self._is_foreign(module):
+            self.functions.append(function)
+            held.append(self._used(_names_in(function.__code__), function.__globals__, set()))
+        code = function.__code__
+        # Two lambdas may stand in one line.
+        columns = [*code.co_positions()] if code.co_name == "<lambda>" else []
+        place = _module_name(module), code.co_qualname, code.co_firstlineno, columns
+        return place, self.told(held)
+
+    def _used(self, names: set[str], known: dict[str, Any], met: set[str]) -> dict[str, Any]:
+        """What the names in a function's code stand for, in its module and in those that it names.
+        `met`: modules that were looked at.
+        """
         # Other names are those that pytest puts into functions with assertions.
-        used = {name: known[name] for name in sorted(names & known.keys()) if name.isidentifier()}
-        for module in [v for v in used.values() if isinstance(v, types.ModuleType)]:
-            if not _is_foreign(module.__name__, getattr(module, "__file__", None)):
-                there = vars(module)
-                used.update(
-                    {f"{module.__name__}.{n}": there[n] for n in sorted(names & there.keys())}
-                )
-        settings = {name: _setting(name, value) for name, value in used.items()}
-        cells = [cell.cell_contents for cell in function.__closure__ or ()]
-        held = (function.__defaults__, function.__kwdefaults__, cells, settings)
-        return _place(function), self.told(held)
+        there = {name: known[name] for name in sorted(names & known.keys()) if name.isidentifier()}
+        used = _lasting(there)
+        for module in [v for v in there.values() if isinstance(v, types.ModuleType)]:
+            if not self._is_foreign(module.__name__) and module.__name__ not in met:
+                met.add(module.__name__)
+                more = self._used(names, vars(module), met)
+                used.update({f"{module.__name__}.{name}": value for name, value in more.items()})
+        return used
+
+    def _class(self, cls: type) -> Any:
+        """Its name, and unless it is foreign its bases and attributes, fields' defaults too."""
+        name = _module_name(cls.__module__), cls.__qualname__
+        if self._is_foreign(cls.__module__):
+            return name
+        fields = {"__attrs_attrs__": "converter", "__dataclass_fields__": "default_factory"}
+        held: dict[str, Any] = {"bases": cls.__bases__}
+        for at, member in sorted(_lasting(vars(cls)).items()):
+            inner = _function_in(member)
+            if at in fields:
+                every = member.values() if isinstance(member, dict) else member
+                held[at] = [(f.name, f.default, getattr(f, fields[at])) for f in every]
+            elif isinstance(inner, types.FunctionType):
+                if not inspect.unwrap(inner).__code__.co_filename.startswith("<"):  # generated
+                    held[at] = inner
+            elif not at.startswith("__") and not inspect.isdatadescriptor(member):
+                held[at] = inner
+        return name, self.told(held)
 
     def _instance(self, value: Any) -> Any:
         """Its class and its fields, as for a copy."""
@@ -230,23 +287,41 @@ class _Values:
             reduced = value.__reduce_ex__(2)
         except Exception:  # it cannot be copied
             reduced = ""
-        fields = reduced if isinstance(reduced, str) else self.told(reduced[1:])
-        return self.told(type(value)), fields
+        if isinstance(reduced, str):
+            return self.told(type(value)), reduced
+        made, state, *items = (*reduced[1:], None)[:4] if len(reduced) > 1 else ((), None)
+        states = state if isinstance(state, tuple) else (state,)
+        kept = [_lasting(s, type(value)) if isinstance(s, dict) else s for s in states]
+        held = made, kept, [list(i) for i in items if i is not None]
+        return self.told(type(value)), self.told(held)
 
 
-def _setting(name: str, value: Any) -> Any:
-    """A global value if it is plain data; of a function its place, of other values their class.
-    Dicts, lists and sets whose names begin with an underscore hold what differs from run to run.
+def _function_in(member: Any) -> Any:
+    """The function of a class's method or property; other attributes as they are."""
+    if isinstance(member, functools.cached_property):
+        return member.func
+    if isinstance(member, property):
+        return member.fget
+    return member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
+
+
+def _content(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing was assigned to the name
+        return "nothing"
+
+
+def _lasting(names: Mapping[str, Any], cls: type | None = None) -> dict[str, Any]:
+    """Names with their values, without memory, which differs from run to run: dicts, lists and sets
+    whose names begin with an underscore, and the cached properties of an instance of `cls`.
     """
-    value = inspect.unwrap(value)
-    if isinstance(value, types.FunctionType):
-        return _place(value)
-    is_memory = name.startswith("_") and isinstance(value, (dict, list, set))
-    return type(value) if is_memory or " at 0x" in shown(value) else value
-
-
-def _place(function: types.FunctionType) -> tuple[str, int]:
-    return function.__qualname__, function.__code__.co_firstlineno
+    return {
+        name: value
+        for name, value in names.items()
+        if not (str(name).startswith("_") and isinstance(value, (dict, list, set)))
+        and not (cls and isinstance(getattr(cls, str(name), None), functools.cached_property))
+    }
 
 
 def _names_in(code: types.CodeType) -> set[str]:

@@ -190,7 +190,104 @@ def test_a_setting_changed_at_run_time_makes_another_model(model, monkeypatch, m
     spec = model().made()
     before = identity(spec)
     monkeypatch.setattr(sys.modules[f"counting.{module}"], name, value)
-    assert "used by rule inc" in before.difference(identity(spec))
+    after = identity(spec)
+    assert before.values["rule inc"] != after.values["rule inc"]
+    assert before.difference(after).startswith("version of the model: ")
+
+
+LIMIT = "int(os.environ['LIMIT'])"
+CLASS_WITH = "class Held:\n    def __repr__(self):\n        return 'Held'\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "used"),
+    [
+        ("x = LIMIT\ndef f():\n    return x", "f()"),
+        ("x = LIMIT\n@functools.cache\ndef f():\n    return x", "f()"),
+        ("def f(n=LIMIT):\n    return n\ndef g():\n    return f()", "g()"),
+        ("def made(n):\n    return lambda: n\nf = made(LIMIT)", "f()"),
+        ("f = (lambda: 1) if LIMIT == 1 else (lambda: 2)", "f()"),
+        ("f = functools.partial(max, LIMIT)", "f(0)"),
+        ("x = {'most': LIMIT, 'f': lambda: 0}", "x['most']"),
+        ("x = collections.deque([LIMIT])", "x[0]"),
+        ("x = types.MappingProxyType({'most': LIMIT})", "x['most']"),
+        ("class Held:\n    def __init__(self, n):\n        self.n = n\nx = Held(LIMIT)", "x.n"),
+        (f"{CLASS_WITH}    n = LIMIT\nx = Held()", "x.n"),
+        (f"{CLASS_WITH}class Own(Held):\n    pass\nHeld.n = LIMIT", "Own.n"),
+        (f"most = LIMIT\n{CLASS_WITH}    def n(self):\n        return most\nx = Held()", "x.n()"),
+        (f"most = LIMIT\n{CLASS_WITH}    n = property(lambda self: most)\nx = Held()", "x.n"),
+        ("@attrs.frozen\nclass Held:\n    n: int = LIMIT", "Held().n"),
+        ("@dataclasses.dataclass\nclass Held:\n    n: int = LIMIT", "Held().n"),
+        ("class Held(enum.Enum):\n    N = LIMIT", "Held.N.value"),
+        (
+            "def g(n): return n()\nif LIMIT == 1: import first as h\nelse: import second as h",
+            "h.n()",
+        ),
+        ("import package.settings", "package.settings.x"),
+        ("@attrs.frozen\nclass Scope:\n    n: int = attrs.field(default=LIMIT, repr=False)", "3"),
+    ],
+)
+def test_a_value_of_the_environment_makes_another_model(tmp_path, monkeypatch, made, used):
+    """However the rule comes to it, in a process of its own."""
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (tmp_path / "package" / "settings.py").write_text(f"import os\nx = {LIMIT}\n")
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.py").write_text("def n(): return 2\n")
+    scope = "Scope()" if "class Scope" in made else "3"
+    (tmp_path / "environed.py").write_text(
+        "import collections, dataclasses, enum, functools, os, types\nimport attrs\n"
+        "from groupcheck.model.engine import Spec, rule, single\n"
+        f"{made.replace('LIMIT', LIMIT)}\n\n\n@rule\ndef inc(c, scope):\n"
+        f"    if c < {used}:\n        yield c + 1\n\n\n"
+        f"def made():\n    return Spec('count', {{'c': single(0)}}, [inc], {scope})\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    found = []
+    for limit in ("1", "1", "2"):
+        monkeypatch.setenv("LIMIT", limit)
+        for name in ("environed", "first", "second", "package", "package.settings"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        found.append(identity(importlib.import_module("environed").made()))
+    assert found[0].difference(found[1]) == ""
+    assert "version of the model: " in found[0].difference(found[2])
+
+
+@pytest.mark.parametrize(
+    ("text", "used", "file"),
+    [
+        (
+            "import typing\nif not typing.TYPE_CHECKING:\n    from helping import f",
+            "f()",
+            "helping",
+        ),
+        ("from profile import f", "f()", "profile"),  # the name of one of Python's own
+        ("import importlib\nh = importlib.import_module('helping')", "h.f()", "helping"),
+        ("import helping\nx = helping.Held()", "x.f()", "helping"),
+        ("import helped.helping as h", "h.f()", "helped/__init__"),
+    ],
+)
+def test_a_change_of_any_module_however_imported(tmp_path, monkeypatch, text, used, file):
+    (tmp_path / "helped").mkdir()
+    for name in ("helped/__init__", "helped/helping", file):
+        (tmp_path / f"{name}.py").write_text(
+            "def f(): return 1\nclass Held:\n  def f(s): return 1\n"
+        )
+    (tmp_path / "importing.py").write_text(
+        "from groupcheck.model.engine import Spec, rule, single\n"
+        f"{text}\n\n\n@rule\ndef inc(c):\n    if c < {used}:\n        yield c + 1\n\n\n"
+        "def made():\n    return Spec('count', {'c': single(0)}, [inc])\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    for name in ("importing", "helping", "profile", "helped", "helped.helping"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    spec = importlib.import_module("importing").made()
+    before = identity(spec)
+    (tmp_path / f"{file}.py").write_text((tmp_path / f"{file}.py").read_text() + "# changed\n")
+    assert "the source differs of" in before.difference(identity(spec))
+    for name in ("importing", "helping", "profile", "helped", "helped.helping"):
+        sys.modules.pop(name, None)
 
 
 def test_what_a_model_has_remembered_does_not(model):
