@@ -30,8 +30,7 @@ def check(**options: Any) -> int:
     from groupcheck.oracles.show.verdict_cases import verdict_suite
 
     kept = [Path(options["resume"], FILE)] if options["resume"] else []
-    for name in (*OF_CHECK, "junit"):
-        not_read(options[name], f"--{name}", kept)
+    not_read({f"--{name}": options[name] for name in (*OF_CHECK, "junit")}, kept)
     about = _subject(options)
     limits = Limits(options["max_states"], options["max_seconds"], options["max_memory"])
     if options["engine"] != "reference":
@@ -93,7 +92,7 @@ def replay(files: Sequence[Path], html: Path | None, **options: Any) -> int:
     """`groupcheck replay`: see `groupcheck.oracles.replay.report`."""
     from groupcheck.oracles.replay.report import run
 
-    not_read(html, "--html", files)
+    not_read({"--html": html}, files)
     return run(files, html=html, **options)
 
 
@@ -142,6 +141,7 @@ def conform(live: bool, schedules: int | None, **options: Any) -> int:
             where="--parquet",
             do="leave it out",
         )
+    not_read({f"--{name}": options[name] for name in ("parquet", "junit")}, [])
     _can_write_table(options["parquet"])
     if live:
         return run_live(schedules=schedules, **options)
@@ -166,8 +166,7 @@ def assign(
         raise UserError("give exactly one of FILE, --prove or --against", where="groupcheck assign")
     if html is not None and file is None:
         raise UserError("needs an assignment to show", where="--html", do="add FILE")
-    for name, path in (("--html", html), ("--junit", junit)):
-        not_read(path, name, [file] if file else [])
+    not_read({"--html": html, "--junit": junit}, [file] if file else [])
     if against is None:
         for name, value in options.items():
             if value is not None:
@@ -198,9 +197,8 @@ def sweep(file: Path, out: Path | None, junit: Path | None, **options: Any) -> i
     from groupcheck.oracles.sweep.command import run
     from groupcheck.oracles.sweep.folder import PAGE, TABLE
 
-    not_read(junit, "--junit", [file])
     for name in (TABLE, PAGE):
-        not_read(out and out / name, "--out", [file])
+        not_read({"--out": out and out / name, "--junit": junit}, [file])
     return run(file, out=out, junit=junit, **options)
 
 

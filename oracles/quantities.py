@@ -64,7 +64,14 @@ class Output(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(super().convert(value, param, ctx)))
-        if not path.exists() and not os.access(path.parent, os.W_OK):
+        try:
+            is_ordinary = path.is_file() or not path.exists()
+        except OSError as error:
+            self.fail(f"cannot write {path}: {error.strerror}", param, ctx)
+        folder = Path(os.path.realpath(path)).parent
+        if is_ordinary and not os.access(folder, os.W_OK):  # a new file replaces the old one
+            if folder.is_dir():
+                self.fail(f"cannot write {path}: the directory {folder} is read-only", param, ctx)
             self.fail(f"there is no directory {path.parent} to write to", param, ctx)
         return path
 

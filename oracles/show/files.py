@@ -7,25 +7,31 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.printable import printable
 
 
-def not_read(path: Path | None, option: str, read: Sequence[Path]) -> None:
-    """Raises `UserError` if a file that is to be written is one of the inputs (`read`), by whatever
-    name.
+def not_read(outputs: Mapping[str, Path | None], read: Sequence[Path]) -> None:
+    """Raises `UserError` if a file that is to be written is one of the inputs (`read`), or that of
+    another output, by whatever name. `outputs`: option -> file, if it was given.
     """
-    if path is None or not path.exists():
-        return
-    if any(one.exists() and one.samefile(path) for one in read):
-        raise UserError(
-            f"{path} is also an input and would be overwritten",
-            where=option,
-            do="name another file",
-        )
+    taken: dict[str, str] = {}  # where a file lies -> the option that names it
+    for option, path in outputs.items():
+        if path is None or (path.exists() and not path.is_file()):
+            continue  # a pipe or a device takes everything
+        if any(path.exists() and one.exists() and one.samefile(path) for one in read):
+            raise UserError(
+                f"{path} is also an input and would be overwritten",
+                where=option,
+                do="name another file",
+            )
+        if (other := taken.setdefault(os.path.realpath(path), option)) != option:
+            raise UserError(
+                f"{path} is also the file of {other}", where=option, do="name another file"
+            )
 
 
 @contextlib.contextmanager
@@ -33,10 +39,10 @@ def whole(path: Path) -> Iterator[Path]:
     """The path to write to: a new file, which replaces the target at the end (where a link leads);
     if the target is a pipe or a device, the target itself.
     """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        yield path
+    if path.exists() and not path.is_file():
+        yield path  # a pipe may have no other name than one like /dev/stdout
         return
+    target = Path(os.path.realpath(path))
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".groupcheck-") as folder:
         new = Path(folder, target.name)
         yield new

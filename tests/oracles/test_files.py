@@ -6,11 +6,13 @@ import os
 import threading
 from pathlib import Path
 
+import click
 import pytest
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.quantities import OUTPUT
 from groupcheck.oracles.show import parquet
-from groupcheck.oracles.show.files import write
+from groupcheck.oracles.show.files import not_read, write
 
 
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
@@ -56,3 +58,44 @@ def test_a_link_to_a_table_stays_a_link(tmp_path: Path) -> None:
     parquet.write_table([{"n": 1}], {"n": "int64"}, tmp_path / "link")
     assert (tmp_path / "link").is_symlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+
+
+def test_the_pipe_behind_a_descriptor_is_written_to() -> None:
+    """As of `--html /dev/stdout | less` and `--html >(gzip)`."""
+    there, here = os.pipe()
+    write(Path(f"/dev/fd/{here}"), "all of it")
+    os.close(here)
+    with os.fdopen(there) as pipe:
+        assert pipe.read() == "all of it"
+
+
+@pytest.mark.parametrize("name", ["page", "./page", "link", "later"])
+def test_two_outputs_with_one_file_are_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "page")
+    (tmp_path / "later").symlink_to(tmp_path / "link")
+    outputs = {"--html": tmp_path / "page", "--svg": None, "--junit": Path(f"{tmp_path}/{name}")}
+    with pytest.raises(UserError, match=r"--junit: .*is also the file of --html"):
+        not_read(outputs, [])
+    not_read({"--html": Path(os.devnull), "--svg": Path(os.devnull)}, [])
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("closed/new", "the directory .*closed is read-only"),
+        ("closed/old", "the directory .*closed is read-only"),
+        ("link", "the directory .*closed is read-only"),
+        ("no/such", "there is no directory .*no to write to"),
+        ("x" * 300, "File name too long"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_before_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, why: str
+) -> None:
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "closed" / "old").write_text("kept")
+    (tmp_path / "link").symlink_to(tmp_path / "closed" / "old")
+    allowed = {tmp_path, tmp_path / "link", tmp_path / "closed" / "old"}
+    monkeypatch.setattr(os, "access", lambda path, _: Path(path) in allowed)  # root may everything
+    with pytest.raises(click.BadParameter, match=why):
+        OUTPUT.convert(str(tmp_path / name), None, None)

@@ -84,4 +84,4 @@ def test_a_table_that_cannot_be_written_is_refused_before_the_work(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert cli.run(["bugs", "--parquet", str(tmp_path / "no" / "where.parquet")]) == 2
-    assert "--parquet: there is no directory" in capsys.readouterr().err
+    assert "'--parquet': there is no directory" in capsys.readouterr().err
