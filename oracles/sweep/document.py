@@ -14,6 +14,7 @@ from attrs import field, frozen, validators
 from cattrs import BaseValidationError, Converter, ForbiddenExtraKeysError, transform_error
 
 from groupcheck.model.engine import Limits, UserError
+from groupcheck.model.engine.errors import shown
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.quantities import SIZE
 
@@ -21,6 +22,7 @@ Size = NewType("Size", int)
 """Bytes: a number, or a text such as 512M."""
 EXPECTED = ("holds", "violated", "unknown")
 MOST = 100  # grids of a file, conditions of a filter
+PLAIN: dict[type[Any], str] = {int: "a whole number", float: "a number", str: "text"}
 FEW: Any = validators.max_len(MOST)
 POSITIVE = validators.optional([validators.gt(0), validators.lt(2**62)])
 
@@ -120,6 +122,15 @@ def _is_tuple(kind: Any) -> bool:
     return origin is tuple
 
 
+def _plain(given: Any, kind: type[Any]) -> Any:
+    """A number or a text as it is written: nothing is rounded, and no text becomes a number."""
+    if type(given) in (kind, int if kind is float else kind):
+        return given
+    raise ValueError(f"{shown(given)[:60]} is not {PLAIN[kind]}")
+
+
 _CONVERTER = Converter(forbid_extra_keys=True)
+for plain in PLAIN:
+    _CONVERTER.register_structure_hook(plain, _plain)
 _CONVERTER.register_structure_hook(Size, lambda given, _: SIZE.convert(given, None, None))
 _CONVERTER.register_structure_hook_func(_is_tuple, _many)

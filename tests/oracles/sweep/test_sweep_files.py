@@ -201,6 +201,22 @@ def test_the_example_grows():
             "grid 1, limits: 'max_states' must be > 0: 0",
         ),
         (
+            "[[grid]]\nvariant = 'classic'\nlimits = {max_states = 2.9}",
+            "grid 1, limits.max_states: 2.9 is not a whole number",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\nlimits = {max_states = true}",
+            "grid 1, limits.max_states: True is not a whole number",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\nlimits = {max_seconds = '5'}",
+            "grid 1, limits.max_seconds: '5' is not a number",
+        ),
+        (
+            "[[grid]]\nvariant = 'classic'\nname = [1]",
+            "grid 1, name: [1] is not text",
+        ),
+        (
             "[[grid]]\nvariant = 'classic'\nlimits = {max_memory = '4X'}",
             "'4X' is not a size such as 512M or 4G",
         ),
@@ -222,7 +238,7 @@ def test_the_example_grows():
             "cells 1 and 2 ask the same (grids 1 and 2)",
         ),
         ("[[grid]]\nvariant = 'classic'\nmembers = 2000-01-01", "not a number from 1 to 16"),
-        ("[[grid]]\nvariant = 1", "unknown variant '1'"),
+        ("[[grid]]\nvariant = 1", "grid 1, variant: 1 is not text"),
         ("name = 'a'\nname = 'b'", "cannot be read: Cannot overwrite a value"),
         ("x = " + "[" * 3000, "nested too deeply"),
         ("x = " + "9" * 5000, "cannot be read: Exceeds the limit"),
