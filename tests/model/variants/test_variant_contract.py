@@ -30,7 +30,7 @@ from groupcheck.model.protocol.classic.client import send_sync
 from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.story import story
 from groupcheck.model.protocol.classic.timers import sync_timeout
-from groupcheck.model.protocol.variant import Cover
+from groupcheck.model.protocol.variant import Cover, Variant
 from groupcheck.model.variants import load, names
 from groupcheck.model.variants.classic import WORDS
 from groupcheck.oracles.explain.subject import subject
@@ -170,6 +170,25 @@ def test_an_outcome_that_is_told_and_not_drawn_is_seen() -> None:
 @pytest.mark.parametrize("name", names())
 def test_every_fault_says_which_outcomes_spend_it(name: str) -> None:
     assert set(load(name).spent_by) == set(load(name).faults)
+
+
+def never_spent(variant: Variant) -> set[str]:
+    """The faults none of whose outcomes fires in a cover scope."""
+    reached = {name for cover in variant.covers for name in cover.reaches}
+    return {fault for fault, outcomes in variant.spent_by.items() if not reached & {*outcomes}}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_fault_is_spent_in_some_cover_scope(name: str) -> None:
+    assert never_spent(load(name)) == set()
+
+
+def test_a_fault_that_no_rule_spends_is_seen() -> None:
+    """As one whose rule a feature takes out, without saying that the variant lacks the fault."""
+    gone = {*CLASSIC.spent_by["close"]}
+    kept = [attrs.evolve(c, reaches=tuple({*c.reaches} - gone)) for c in CLASSIC.covers]
+    variant = attrs.evolve(CLASSIC, covers=kept)
+    assert never_spent(variant) == {"close"}
 
 
 @pytest.mark.parametrize("name", names())

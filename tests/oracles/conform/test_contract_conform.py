@@ -50,6 +50,25 @@ def undeclared(variant: Variant) -> set[str]:
     return (outcomes - known - set(variant.unexecuted)) | (changed - declared)
 
 
+def forgotten(variant: Variant) -> set[str]:
+    """The rules that touch the coordinator's memory and are not named as the coordinator's: nobody
+    would miss a row that executes them.
+    """
+    base = load(variant.families[0].base)
+    touched: dict[bool, set[str]] = {True: set(), False: set()}
+    for r in base.spec(base.scope_type()).rules:
+        touched[r.name in base.coordinator] |= {*r.slots}
+    memory = touched[True] - touched[False]
+    assert memory
+    every = variant.spec(variant.scope_type()).rules
+    return {r.name for r in every if memory & {*r.slots}} - variant.coordinator
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_rule_that_touches_the_coordinators_memory_is_the_coordinators(name: str) -> None:
+    assert forgotten(load(name)) == set()
+
+
 @pytest.mark.parametrize("name", [name for name in names() if load(name).executed])
 def test_every_outcome_of_the_coordinator_is_executed(name: str, coordinator: Driver) -> None:
     assert load(name).real and not load(name).unexecuted
@@ -91,6 +110,13 @@ def test_a_new_rule_of_the_coordinator_that_no_row_reaches_is_seen(
     one = attrs.evolve(with_an_idle_rule, executed=CLASSIC.executed[:1])
     assert "idle" in never_executed(one, coordinator)
     assert undeclared(with_an_idle_rule) == {"idle"}
+
+
+def test_a_new_rule_that_is_not_named_as_the_coordinators_is_seen(
+    with_an_idle_rule: Variant,
+) -> None:
+    variant = attrs.evolve(with_an_idle_rule, coordinator=CLASSIC.coordinator)
+    assert undeclared(variant) == set() and forgotten(variant) == {"idle"}
 
 
 @pytest.mark.parametrize(
