@@ -233,6 +233,13 @@ def _scope(
         start.pop("faults", None)
     elif "faults" in given:
         start.pop("any_faults", None)
+    lacking = [fault for fault in dict(start.get("faults", ())) if fault in variant.lacks]
+    if bug is not None and lacking and "faults" not in given:
+        raise ScopeError(
+            f"the scope that shows {bug.id} has the fault {lacking[0]!r}, which {variant.name}"
+            f" lacks: {variant.lacks[lacking[0]]}",
+            do="name the faults of another scope, as in --fault crash=1",
+        )
     return variant.scope_type(**{**start, **given})
 
 

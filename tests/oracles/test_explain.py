@@ -11,6 +11,7 @@ from groupcheck.invariants.registry import for_families
 from groupcheck.invariants.sentences import SENTENCES
 from groupcheck.model.engine import (
     Spec,
+    UserError,
     array,
     end,
     invariant,
@@ -25,6 +26,14 @@ from groupcheck.model.protocol.story import Lane, Line, Story
 from groupcheck.oracles.check.run import check
 from groupcheck.oracles.explain import subject
 from groupcheck.oracles.explain.explanation import broken_along, paragraph, rows
+
+
+def test_a_bug_whose_scope_has_a_lacking_fault_asks_for_other_faults():
+    with pytest.raises(UserError) as error:
+        subject.subject("static_rejoin", mutation="leader_forgotten")
+    assert "the scope that shows leader_forgotten has the fault 'close'" in str(error.value)
+    own = subject.subject("static_rejoin", mutation="leader_forgotten", faults={"crash": 1})
+    assert dict(own.spec.scope.faults) == {"crash": 1}
 
 
 def test_the_first_sentence_of_a_rule_gives_the_words():
