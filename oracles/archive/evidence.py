@@ -37,11 +37,11 @@ _NOTHING = "__class__"
 
 @frozen
 class _Shape:
-    """Of one kind of event: how to get all that it says at once. `values` gives the member, the
-    generation, and then the values of `names`.
-    """
+    """How to get all that one kind of event says at once."""
 
+    # Event -> its member, its generation, and then the value of each of `names`.
     values: Callable[[Any], tuple[Any, ...]]
+    # Its other fields, and their defaults.
     names: tuple[str, ...]
     defaults: tuple[Any, ...]
 

@@ -42,22 +42,23 @@ RELEASE = AutoCommit(
 
 @frozen
 class Job:
-    """Rows for one schedule: one, or several that leave the memory as it is. `checks`: is the
-    memory before looked at, too?
-
-    `again`: the number of a try with another seed. `lost`: the record of the group that becomes
-    Empty is not replicated. `twice`: the timer is fired twice.
-    `probes`: the append fails at once; asked for promises only.
-    """
+    """Rows for one schedule: one, or several that leave the memory as it is."""
 
     rows: tuple[Row, ...]
+    # Where the schedule leads first.
     at: Standing
+    # One for each row, and where each of them starts.
     moves: tuple[Move, ...]
-    standings: tuple[Standing, ...]  # before each row
+    standings: tuple[Standing, ...]
+    # The memory before the rows is compared, too.
     checks: bool = False
+    # The number of a try with another seed.
     again: int = 0
+    # The record of the group that becomes Empty is not replicated.
     lost: bool = False
+    # The timer is fired twice.
     twice: bool = False
+    # The append fails at once. Only promises ask for this.
     probes: bool = False
 
     def schedule(self, config: tuple[tuple[str, int], ...], partitions: int) -> Schedule:

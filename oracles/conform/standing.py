@@ -29,29 +29,28 @@ Name = tuple[tuple[int, int], str]  # (process, id), the driver's name of it
 
 @frozen
 class Standing:
-    """A schedule that leads to a memory. `names`: of the ids in memory or in the log; `gone`: an id
-    that was forgotten.
+    """A schedule that leads to a memory."""
 
-    `made`: ids that the coordinator has made. `parked`: the number of the request that waits, for
-    each process that has one.
-    `append`: the number of the leader's SyncGroup in flight. `held`: appends are not replicated
-    until the schedule says so.
-    `owed`: requests whose answers wait for an append that was begun before them. `extended`: how
-    often the running initial delay was extended. `seed`: of the hash orders with which it leads
-    there. `written`, `replicated`: how many records the log has, and how many of them the other
-    brokers.
-    """
-
+    # The seed of the hash orders with which the commands lead there.
     seed: int = 0
     commands: tuple[Command, ...] = CREATION
+    # What the driver calls the ids that are in memory or in the log.
     names: tuple[Name, ...] = ()
+    # An id that the coordinator has forgotten.
     gone: str = FORGOTTEN
+    # How many ids the coordinator has made.
     made: int = 1
+    # (process, number of its request that waits).
     parked: tuple[tuple[int, int], ...] = ()
+    # The number of the leader's SyncGroup whose append is in flight; 0 if there is none.
     append: int = 0
+    # Appends are not replicated until the schedule says so.
     held: bool = False
+    # How often the running initial delay was extended.
     extended: int = 0
+    # Requests whose answers wait for an append that was begun before them.
     owed: tuple[int, ...] = ()
+    # How many records the log has, and how many of them the other brokers have.
     written: int = 1
     replicated: int = 1
 
@@ -64,14 +63,13 @@ class Standing:
 
 @frozen
 class Move:
-    """What takes the real coordinator along one input. `asked`: the number of the request among all
-    commands, 0 for none.
+    """What takes the real coordinator along one input."""
 
-    `then`: commands afterwards that replicate what the step has written.
-    """
-
+    # The input itself.
     first: tuple[Command, ...]
+    # Commands that replicate what the step has written.
     then: tuple[Command, ...]
+    # The number of the request among all commands; 0 if the input is none.
     asked: int = 0
 
     @property
