@@ -12,11 +12,11 @@ from groupcheck.model.protocol.family import CLASSIC_GROUP
     "link", source="RequestChannel; ClassicGroup.completeJoinFuture, completeSyncFuture"
 )
 def answered_at_most_once(before: Any, after: Any) -> bool:
-    """Every request is answered at most once, over the connection on which it came.
+    """Every request is answered at most once, on the connection that sent it.
 
-    An answer belongs to the request at hand, which it ends, or to the one that is parked there,
-    which then is parked no more. Nobody answers over a connection that is gone, or a request that
-    was given up; an answer that was not read yet is not replaced.
+    An answer belongs to the request that is being handled or to the parked one, and completes that
+    request. No answer goes to a closed connection or to a parked request that the coordinator has
+    dropped. No answer replaces one that the client has not read yet.
     """
     was, now = before.link, after.link
     if now.answer is None or now.answer == was.answer:

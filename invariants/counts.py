@@ -1,5 +1,5 @@
-"""The counts that the coordinator keeps of its members: how many there are, whose JoinGroup is
-parked, who has not sent SyncGroup.
+"""The counts that the coordinator keeps: of members, pending ids, parked JoinGroups, and members
+that have not sent SyncGroup.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from groupcheck.model.protocol.family import CLASSIC_GROUP
 
 
 def _members(seats: Seats) -> tuple[int, int]:
-    """How many ids of one process are members, and how many were only handed out."""
+    """How many ids of one process are members, and how many are pending."""
     members = sum(seat.member for _, seat in seats)
     return members, len(seats.ids) - members
 
@@ -32,9 +32,10 @@ def _due(seats: Seats) -> int:
 
 @step_invariant("core", "seats", source="ClassicGroup.add, remove, addPendingMember")
 def members_counted(before: Any, after: Any) -> bool:
-    """The coordinator's counts of members and of ids handed out follow what it adds and removes.
+    """The coordinator's counts of members and of pending ids (handed out, but not joined yet)
+    change with every member and id that it adds or removes.
 
-    Why: they decide when a round is full.
+    Why: a round is full when all counted members have joined and no id is pending.
     """
     (was, waited), (now, waits) = _members(before.seats), _members(after.seats)
     core, then = after.core, before.core
@@ -45,11 +46,10 @@ def members_counted(before: Any, after: Any) -> bool:
 
 @step_invariant("core", "seats", source="ClassicGroup.numAwaitingJoinResponse; sarama#2290")
 def joins_counted(before: Any, after: Any) -> bool:
-    """The coordinator's count of parked JoinGroups follows the members whose JoinGroup is parked,
-    each once.
+    """The coordinator counts every member whose JoinGroup is parked exactly once.
 
-    Why: a round is full when this count reaches the number of members; a member counted twice would
-    take the place of one that is missing.
+    Why: a round is full when this count reaches the number of members. A member that is counted
+    twice would take the place of a missing one.
     """
     return bool(
         after.core.parked - before.core.parked == _joins(after.seats) - _joins(before.seats)
@@ -58,17 +58,16 @@ def joins_counted(before: Any, after: Any) -> bool:
 
 @step_invariant("core", "seats", source="ClassicGroup.pendingSyncMembers")
 def syncs_counted(before: Any, after: Any) -> bool:
-    """The coordinator's count of members that have not sent SyncGroup follows the members that have
-    not.
+    """The coordinator counts every member that has not sent SyncGroup exactly once.
 
-    Why: the sync timer runs as long as there are any. Where a round starts, the count is void until
-    the walk has told everybody.
+    The step that starts a round is exempt: it resets the count before it resets the members. Why:
+    the sync timer runs while this count is above zero.
     """
     core = after.core
     if any(isinstance(errand, Restart) for errand in core.errands):
         return True
     if "sync_timeout" not in core.keeps and core.phase == Phase.STABLE:
-        return bool(core.due == 0)  # the model forgets it: nobody would look at it any more
+        return bool(core.due == 0)  # the model resets it, because no rule reads it any more
     return bool(core.due - before.core.due == _due(after.seats) - _due(before.seats))
 
 
@@ -76,11 +75,11 @@ def syncs_counted(before: Any, after: Any) -> bool:
     "walk", "seats", source="ClassicGroup.remove, completeJoinFuture; GroupMetadataManager.replay"
 )
 def passed_are_counted(before: Any, after: Any) -> bool:
-    """What a walk over all members counts is what it does: members removed or loaded, JoinGroups
-    answered.
+    """When the coordinator processes all members in turn, it counts every member that it removes or
+    loads and every JoinGroup that it answers.
 
-    Why: the group goes on with these counts. After a round has completed, every member is due to
-    send SyncGroup; after the start of one, nobody.
+    A round that completes expects SyncGroup from every remaining member; a round that starts
+    expects none. Why: these figures become the counts of the group.
     """
     errand, then = after.walk.errand, before.walk.errand
     (was, waited), (now, waits) = _members(before.seats), _members(after.seats)
@@ -100,7 +99,7 @@ def passed_are_counted(before: Any, after: Any) -> bool:
         case Restart() | Forget(settled=True):
             due = 0
         case Assign(keeps=keeps) if "sync_timeout" not in keeps:
-            due = 0  # only the sync timer would read it
+            due = 0  # only the sync timer reads it
         case _:
             due = _due(before.seats)
     return _due(after.seats) == due
@@ -113,11 +112,12 @@ def passed_are_counted(before: Any, after: Any) -> bool:
     source="ClassicGroup.initNextGeneration, transitionTo",
 )
 def rounds_are_counted(before: Any, after: Any) -> bool:
-    """A round that has completed has nobody parked and everybody due; one that starts has nobody
-    due, a group that was loaded nobody of any kind.
+    """When a round completes, no JoinGroup is parked, and every member still has to send SyncGroup.
+    When a round starts, no SyncGroup is expected. A group that was just loaded has no parked
+    JoinGroup, no pending id and no expected SyncGroup.
 
-    Why: every parked JoinGroup is answered, and SyncGroup is what each of them sends next; the log
-    knows of neither.
+    Why: a round that completes answers every parked JoinGroup, and each of these members sends
+    SyncGroup next. The log records neither requests nor pending ids.
     """
     assert before.walk.at == ENDED
     core = after.core

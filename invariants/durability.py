@@ -1,5 +1,5 @@
-"""Offsets across revocations: nothing is skipped, and what was processed is committed before it is
-handed on.
+"""Offsets across revocations: no record is skipped, and processed records are committed before
+their partition gets another owner.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from groupcheck.model.protocol.family import OFFSETS
 
 @invariant(source="ConsumerCoordinator.maybeAutoCommitOffsetsAsync; KAFKA-18641")
 def committed_within_processed(offsets: Offsets) -> bool:
-    """The committed offset never passes the first record that no application has finished.
+    """The committed offset is never beyond the first record that no application has processed.
 
-    Why: a classic consumer commits positions from the thread that polls, and polls again only when
-    the last batch is done. So the next owner, who starts at the committed offset, skips nothing.
+    Why: a classic consumer commits its position in the thread that polls, and polls again only
+    after it has processed the last batch. So the next owner, which starts at the committed offset,
+    skips no record.
     """
     return offsets.committed <= offsets.processed
 
 
 @invariant(source="SubscriptionState.position")
 def position_within_processed(offsets: Offsets, client: Client) -> bool:
-    """No member reads on from behind a record that no application has finished.
+    """No member's position is beyond the first record that no application has processed.
 
-    Why: positions start at the committed offset and move with the processing.
+    Why: a position starts at the committed offset and advances only when a record is processed.
     """
     return client.position <= offsets.processed
 
@@ -38,10 +39,11 @@ def position_within_processed(offsets: Offsets, client: Client) -> bool:
     source="ConsumerCoordinator.onJoinPrepare; KAFKA-14196",
 )
 def revocation_pauses(before: Any, after: Any) -> bool:
-    """A member processes nothing between the commit before a revocation and the revocation.
+    """Between its commit in onJoinPrepare and the revocation, a member processes no record and
+    fetches no offset.
 
-    Why: partitions that are about to be revoked are not fetched (pendingRevocation); what was
-    processed then would be processed twice.
+    Why: a consumer does not fetch from partitions that are about to be revoked (pendingRevocation).
+    The next owner would process again what was processed after the commit.
     """
     return bool(before.client.prepare != Prepare.COMMITTED)
 

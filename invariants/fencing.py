@@ -1,5 +1,5 @@
-"""Whom the coordinator still listens to: heartbeats, syncs and commits of the current generation
-alone.
+"""The coordinator accepts heartbeats, SyncGroups and commits only from members of the current
+generation.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ def _entitled(before: Any) -> bool:
     source="ClassicGroup.validateMember; ILLEGAL_GENERATION",
 )
 def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
-    """A heartbeat is answered well (or with 27) only to a member of the current generation.
+    """The coordinator answers a heartbeat with NONE or 27 REBALANCE_IN_PROGRESS only if it comes
+    from a member of the current generation.
 
-    Why: the answer is how a member that was left behind learns that it is out (22, 25); a good one
-    would keep it where it is for ever.
+    Why: 22 ILLEGAL_GENERATION and 25 UNKNOWN_MEMBER_ID tell a process that it has missed a
+    generation or is no longer a member. After NONE it would never join again.
     """
     return label not in ("accepted", "rebalancing") or _entitled(before)
 
@@ -42,9 +43,10 @@ def heartbeat_fenced(before: Any, after: Any, label: str) -> bool:
     source="GroupMetadataManager.classicGroupHeartbeat",
 )
 def round_announced(before: Any, after: Any, label: str) -> bool:
-    """A heartbeat is answered NONE only while no round is collecting JoinGroups.
+    """The coordinator answers a heartbeat with NONE only in CompletingRebalance and Stable.
 
-    Why: 27 in the answer to a heartbeat is how members learn of a round.
+    Why: in PreparingRebalance the answer 27 REBALANCE_IN_PROGRESS tells members that a round is
+    collecting JoinGroups.
     """
     return label != "accepted" or before.core.phase in (Phase.COMPLETING, Phase.STABLE)
 
@@ -57,10 +59,11 @@ def round_announced(before: Any, after: Any, label: str) -> bool:
     source="GroupMetadataManager.classicGroupSync; ILLEGAL_GENERATION",
 )
 def sync_fenced(before: Any, after: Any, label: str) -> bool:
-    """A SyncGroup is parked, or answered with a share, only for a member of the current generation.
+    """The coordinator parks a SyncGroup, or answers it with a share of the assignment, only if it
+    comes from a member of the current generation.
 
-    Why: the share belongs to one generation; a member of an older one would own what others were
-    given since.
+    Why: a share belongs to one generation. A member of an earlier generation would own partitions
+    that others have been given since.
     """
     return label not in ("stable", "led", "parked") or _entitled(before)
 
@@ -73,11 +76,11 @@ def sync_fenced(before: Any, after: Any, label: str) -> bool:
     source="ClassicGroup.validateOffsetCommit",
 )
 def commit_fenced(before: Any, after: Any, label: str) -> bool:
-    """While no generation is being synced, a commit is accepted only from a member of the current
-    generation.
+    """Outside CompletingRebalance, the coordinator accepts an OffsetCommit only from a member of
+    the current generation.
 
-    Why: only those can own the partition; an older member would overwrite what its successor has
-    committed.
+    Why: only such a member can own the partition. A member of an earlier generation would overwrite
+    what the next owner has committed.
     """
     return label != "accepted" or before.core.phase == Phase.COMPLETING or _entitled(before)
 
@@ -90,10 +93,10 @@ def commit_fenced(before: Any, after: Any, label: str) -> bool:
     source="ClassicGroup.validateOffsetCommit; REBALANCE_IN_PROGRESS",
 )
 def commits_wait_for_sync(before: Any, after: Any, label: str) -> bool:
-    """No commit is accepted while a generation is being synced.
+    """The coordinator accepts no OffsetCommit in CompletingRebalance.
 
-    Why: whoever still wants to commit then, commits for the generation before, whose partitions are
-    about to be handed out.
+    Why: such a commit is for partitions of the previous generation, which are about to be
+    reassigned.
     """
     return label != "accepted" or before.core.phase != Phase.COMPLETING
 

@@ -1,8 +1,8 @@
 """Situations that the cover scopes of a variant must meet: each phase of the group, and the
 dangerous moments that the invariants are about.
 
-The outcomes of rules (every answer with its error code) are counted by themselves; here stands what
-shows only in a state.
+Outcomes of rules (every answer with its error code) are counted without goals. A goal describes
+what only a state shows.
 """
 
 from __future__ import annotations
@@ -20,44 +20,45 @@ from groupcheck.model.protocol.messages import JoinGroup, LeaveGroup, OffsetComm
 
 @goal(source="ClassicGroupState")
 def preparing(core: Core) -> bool:
-    """A round is collecting JoinGroups."""
+    """The group is in PreparingRebalance: a round is collecting JoinGroups."""
     return core.phase == Phase.PREPARING
 
 
 @goal(source="ClassicGroupState")
 def completing(core: Core) -> bool:
-    """A generation has begun and waits for its assignment."""
+    """The group is in CompletingRebalance: a generation has begun and waits for its assignment."""
     return core.phase == Phase.COMPLETING
 
 
 @goal(source="ClassicGroupState")
 def stable(core: Core) -> bool:
-    """The assignment is there."""
+    """The group is Stable: the generation has its assignment."""
     return core.phase == Phase.STABLE
 
 
 @goal(source="ClassicGroupState")
 def empty_again(core: Core) -> bool:
-    """Everybody has gone, the group is Empty in a later generation."""
+    """The group is Empty again after at least one generation."""
     return core.phase == Phase.EMPTY and core.generation > 0
 
 
 @goal
 def together(a: Annotated[bool, "in_place[i]"], b: Annotated[bool, "in_place[j]"]) -> bool:
-    """Two members have their shares of the same generation."""
+    """Two members are STABLE in the current generation at the same time."""
     return a and b
 
 
 @goal(source="KIP-394; protocol: ids handed out and never used")
 def ghost_id(seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> bool:
-    """The coordinator remembers an id that its process has forgotten, or was never told."""
+    """The coordinator remembers a member id that its process has forgotten or never received."""
     return any(id != client.id for id, _ in seats)
 
 
 @goal(source="protocol: C2 with zombies")
 def zombie_owner(a: Annotated[int, "standing[i]"], b: Annotated[int, "zombie[j]"]) -> bool:
-    """A process that was removed still believes to own what a current member owns. Expected: it
-    ends with the zombie's next answer.
+    """A process that is no longer a member still believes that it owns a partition that a member of
+    the current generation owns. This is expected; it ends with the next answer that the process
+    receives.
     """
     return bool(a & b)
 
@@ -66,30 +67,30 @@ def zombie_owner(a: Annotated[int, "standing[i]"], b: Annotated[int, "zombie[j]"
 def late_join_overlap(
     a: Annotated[int, "standing[i]"], b: Annotated[int, "left_behind[j]"]
 ) -> bool:
-    """A late JoinGroup parked a member that never gave up its partitions: the group counts it in a
-    generation it has not heard of, where another member owns them. Expected: it ends with the
-    member's next answer.
+    """The coordinator counts a process as a member of the current generation because of a late
+    JoinGroup. The process does not know of that generation and still owns a partition that another
+    member owns now. This is expected; it ends with the next answer that the process receives.
     """
     return bool(a & b)
 
 
 @goal(source="KAFKA-20938")
 def superseded(link: Link) -> bool:
-    """A parked request will never be answered: a later one took its place, or its member was
-    removed while it waited for its share.
+    """A member waits for the answer to a parked request that the coordinator will never answer: a
+    later request has replaced it, or the member was removed while it waited in SyncGroup.
     """
     return link.parked is not None and link.orphaned
 
 
 @goal
 def leave_behind_parked(link: Link) -> bool:
-    """A LeaveGroup stands unread behind a parked request."""
+    """A LeaveGroup is queued behind a parked request."""
     return any(isinstance(request, LeaveGroup) for request in link.queue)
 
 
 @goal
 def commit_behind_join(link: Link) -> bool:
-    """A commit stands unread behind a parked JoinGroup."""
+    """An OffsetCommit is queued behind a parked JoinGroup."""
     return isinstance(link.parked, JoinGroup) and any(
         isinstance(request, OffsetCommit) for request in link.queue
     )
@@ -97,13 +98,13 @@ def commit_behind_join(link: Link) -> bool:
 
 @goal(source="protocol: at-least-once window")
 def processed_twice(offsets: Offsets, client: Client) -> bool:
-    """A member is about to process a record that somebody has processed before."""
+    """A member is about to process a record that was processed before."""
     return 0 <= client.position < offsets.processed
 
 
 @goal
 def told_to_rejoin(client: Client) -> bool:
-    """A Stable member knows that a round is running and has not joined it yet."""
+    """A STABLE member has been told to join again and has not sent JoinGroup yet."""
     return client.state == Member.STABLE and client.rejoin
 
 
@@ -111,7 +112,7 @@ def told_to_rejoin(client: Client) -> bool:
 def unheard_member(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
-    """The group counts a member in a generation that the member itself has not heard of."""
+    """A generation has begun, and one of its members does not know of it yet."""
     return (
         core.phase >= Phase.COMPLETING
         and is_member(seats[client.id])

@@ -26,10 +26,12 @@ from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
     source="ClassicGroup.maybeElectNewJoinedLeader",
 )
 def leader_is_a_member(before: Any, after: Any) -> bool:
-    """Whoever leads the group is a member of it. If its JoinGroup is said to be parked, it is.
+    """The group's leader is a member of the group. If the coordinator marks the leader's JoinGroup
+    as parked, that member's JoinGroup is parked.
 
-    Looked at where somebody comes or goes. Why: a leader that is gone is replaced when it is
-    removed, or at the latest when the round completes.
+    Checked after JoinGroup and LeaveGroup, and after the timeouts that remove a member. Why: a
+    leader that is removed stops leading, and another member replaces it at the latest when the
+    round completes.
     """
     leader = after.seats.leader
     if leader is None:
@@ -40,37 +42,37 @@ def leader_is_a_member(before: Any, after: Any) -> bool:
 
 @step_invariant("walk", "seats", source="ClassicGroup.maybeElectNewJoinedLeader, remove")
 def elected_is_a_member(before: Any, after: Any) -> bool:
-    """Whoever is chosen to lead the group, or was read from the log, is a member of it; and no walk
-    removes the leader and leaves it leading.
+    """A leader that the coordinator elects, or loads from the log, is a member of the group. A
+    leader that is removed while the coordinator processes all members stops leading.
 
-    Why: the leader is chosen among the members that are there; a record names the leader of the
-    plan that it holds.
+    Why: the coordinator elects one of the current members. A group record names one of its own
+    members as leader.
     """
     leader = after.seats.leader
     if leader is None or is_member(after.seats[leader]):
         return True
     return bool(
         leader == before.seats.leader and not is_member(before.seats[leader])
-    )  # it was lost before, which is `leader_is_a_member`
+    )  # it was no member before this step either; `leader_is_a_member` reports that
 
 
 @invariant(source="ClassicGroup.initNextGeneration")
 def generation_is_led(core: Core) -> bool:
-    """A generation that waits for its plan has a leader who will send it.
+    """In CompletingRebalance the group has a leader.
 
-    Why: a round that completes with members and without its old leader chooses one of those who
-    joined.
+    Why: the group waits for the leader's assignment. A round that completes without the old leader
+    elects one of the members that have joined.
     """
     return core.phase != Phase.COMPLETING or core.led
 
 
 @step_invariant("core", source="ClassicGroup.initNextGeneration; KIP-134")
 def generation_only_grows(before: Any, after: Any) -> bool:
-    """The generation grows one by one within a coordinator's life, and never falls below the last
-    one that was written to the log.
+    """Under one coordinator the generation grows in steps of one, and so never falls. The
+    generation in the log never falls either, and a new coordinator never starts below it.
 
-    Why: a completed round begins the next one; a new coordinator goes on from the last record, and
-    may so use an unwritten number again.
+    Why: every round that completes begins the next generation. A new coordinator continues from the
+    last record, so it may use a number again that was never written.
     """
     if any(isinstance(errand, Reload) for errand in after.core.errands):
         return bool(after.core.generation >= before.core.durable[0])
@@ -81,10 +83,10 @@ def generation_only_grows(before: Any, after: Any) -> bool:
 
 @invariant(source="KIP-389; GroupMetadataManager.acceptJoiningMember")
 def size_cap(core: Core, scope: Scope) -> bool:
-    """A group that has completed a round has at most group.max.size members.
+    """In CompletingRebalance and Stable the group has at most group.max.size members.
 
-    Not while a round collects JoinGroups: members of the generation before still count there until
-    they are found missing.
+    PreparingRebalance is exempt: members of the previous generation count until the round completes
+    without them. Why: JoinGroups above the limit are refused (81 GROUP_MAX_SIZE_REACHED).
     """
     return (
         scope.max_size is None
@@ -97,20 +99,21 @@ def size_cap(core: Core, scope: Scope) -> bool:
     "core", "seats", "link", rules=(coordinator.join_group.name,), source="KIP-394; KAFKA-7610"
 )
 def id_before_membership(before: Any, after: Any, label: str, scope: Scope) -> bool:
-    """With two-step ids, a JoinGroup without a member id makes no member.
+    """With two-step ids (KIP-394), a JoinGroup without a member id adds no member.
 
-    Why: a member that retries it cannot be recognised, and each retry would leave a member behind
-    that never comes.
+    Why: the coordinator cannot recognise a process that retries without an id. Each retry would add
+    a member that never sends another request.
     """
     return not scope.two_step or label != "added" or before.link.request.id != NO_ID
 
 
 @invariant(source="AbstractCoordinator.Generation; KAFKA-8104, aiokafka#727")
 def joined_with_identity(client: Client) -> bool:
-    """A member that has joined, or waits to install its share, knows its member id and generation.
+    """A member that is STABLE or in COMPLETING_REBALANCE, or that has yet to run onJoinComplete,
+    knows its member id and its generation.
 
-    Why: whoever forgets them (the heartbeat thread may, at any time) leaves COMPLETING_REBALANCE
-    and STABLE with the same step.
+    Why: a member that forgets either of them (the heartbeat thread may cause this at any time)
+    becomes UNJOINED in the same step.
     """
     joined = client.state in (Member.COMPLETING, Member.STABLE) or client.granted != NOTHING
     return not joined or (client.id != NO_ID and client.generation != NO_GENERATION)

@@ -1,8 +1,9 @@
 """Who owns what: shares of one generation, hand-off between members, and what a member believes.
 
-What the coordinator stored for a generation and what members believe are two things. `standing`,
-`left_behind` and `zombie` are what a process owns as a member of the current generation, as a
-member that has not heard of the current generation yet, and as no member (any more).
+The assignment that the coordinator stores may differ from what members believe. The partitions that
+a process believes to be its own are `standing` if it is a member of the current generation,
+`left_behind` if it is a member that does not know of the current generation yet, and `zombie` if it
+is not a member.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def current(core: Core, seats: Seats, client: Client) -> bool:
 def standing(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> int:
-    """The partitions (bit mask) that a member of the current generation believes to own."""
+    """The partitions (bit mask) that a member of the current generation believes it owns."""
     return client.owned if current(core, seats, client) else 0
 
 
@@ -37,7 +38,7 @@ def standing(
 def in_place(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
-    """Has the member joined the current generation, and been given its share?"""
+    """Is the member STABLE in the current generation?"""
     return client.state == Member.STABLE and current(core, seats, client)
 
 
@@ -45,8 +46,8 @@ def in_place(
 def left_behind(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> int:
-    """The partitions (bit mask) of a member that the group counts in a generation which the member
-    has not heard of.
+    """The partitions (bit mask) that a member believes it owns although it does not know of the
+    current generation.
     """
     return (
         client.owned if is_member(seats[client.id]) and client.generation != core.generation else 0
@@ -55,8 +56,8 @@ def left_behind(
 
 @view
 def zombie(seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]) -> int:
-    """The partitions (bit mask) that a process believes to own although it is no member, or has
-    forgotten that it was.
+    """The partitions (bit mask) that a process believes it owns although it is not a member, or has
+    forgotten its member id.
     """
     return 0 if is_member(seats[client.id]) else client.owned
 
@@ -74,10 +75,10 @@ def stored(seats: Annotated[Seats, "seats[i]"]) -> int:
 
 @invariant(source="ConsumerPartitionAssignor; KAFKA-7026")
 def one_owner(a: Annotated[int, "stored[i]"], b: Annotated[int, "stored[j]"]) -> bool:
-    """In one generation no partition is assigned to two members.
+    """In one generation, no partition is assigned to two members.
 
-    Why: the leader's assignor partitions the topic's partitions; the coordinator stores what it is
-    given, from the leader alone.
+    Why: an assignor gives each partition to one member, and the coordinator stores the leader's
+    assignment only.
     """
     return not a & b and not (a | b) & TWICE
 
@@ -87,9 +88,9 @@ def hand_off(a: Annotated[int, "standing[i]"], b: Annotated[int, "standing[j]"])
     """No two members of the current generation believe at the same time that they own the same
     partition.
 
-    Why: an eager member gives up everything before JoinGroup, and a round completes only when
-    everybody who counts as a member has joined. A process that the current generation does not know
-    may still believe so: a zombie, see the goals `zombie_owner` and `late_join_overlap`.
+    Why: an eager member gives up all partitions before it sends JoinGroup, and a round completes
+    only when every member has joined or was removed. Processes outside the current generation are
+    exempt: see the goals `zombie_owner` and `late_join_overlap`.
     """
     return not a & b
 
@@ -98,11 +99,11 @@ def hand_off(a: Annotated[int, "standing[i]"], b: Annotated[int, "standing[j]"])
 def views_agree(
     core: Core, seats: Annotated[Seats, "seats[i]"], client: Annotated[Client, "client[i]"]
 ) -> bool:
-    """In a Stable group, a member that has completed its join in the current generation owns
-    exactly the share that was stored for it.
+    """In a Stable group, a STABLE member of the current generation owns exactly its share of the
+    stored assignment, or will own it after onJoinComplete.
 
-    Why: the share is sent with the SyncGroup answer of that generation, and installed only if the
-    member still is of that generation.
+    Why: the SyncGroup answer of a generation carries the share, and a member accepts it only while
+    it is in that generation.
     """
     if (
         core.phase != Phase.STABLE
@@ -120,8 +121,8 @@ def views_agree(
 def position_needs_ownership(offsets: Offsets, client: Client) -> bool:
     """A member has a position only in a partition that it owns.
 
-    Why: the position is dropped with the partition; one that outlived it would be committed over
-    somebody else's (librdkafka#2782).
+    Why: a member drops the position when it gives up the partition. Otherwise it would commit the
+    position over that of the new owner (librdkafka#2782).
     """
     return client.position < 0 or bool(client.owned >> offsets.watched & 1)
 

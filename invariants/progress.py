@@ -1,6 +1,4 @@
-"""What keeps a group going: timers, rounds that complete when everybody is there, requests that are
-parked where they can be answered.
-"""
+"""What keeps a group going: timers, the completion of full rounds, answers to parked requests."""
 
 from __future__ import annotations
 
@@ -16,43 +14,42 @@ from groupcheck.model.protocol.messages import JoinGroup, SyncGroup
 
 @invariant(source="KIP-394; KAFKA-9752, KAFKA-7610, KAFKA-7909")
 def timer_runs(seats: Seats) -> bool:
-    """Every member, and every id that was handed out, has a running timer that would remove it,
-    unless its JoinGroup is parked.
+    """Every member, and every id that was handed out, has a running timer that would remove it.
+    Only a member whose JoinGroup is parked may have none, and only if it is not new.
 
-    Why: a process may vanish at any time, and nothing else would ever remove what it left behind.
-    (A parked JoinGroup waits for the end of its round, which the rebalance timeout bounds; a new
-    member has its five-minute timer even then.)
+    Why: a process may vanish at any time, and nothing else removes its member or id. The rebalance
+    timeout bounds how long a JoinGroup is parked; a new member has its five-minute timer even then.
     """
     return all(seat.armed or (seat.join and not seat.new) for _, seat in seats)
 
 
 @invariant(source="KAFKA-12890; ClassicGroup.pendingSyncMembers")
 def sync_deadline_runs(core: Core) -> bool:
-    """While members have not sent SyncGroup, the sync timer runs.
+    """While a member has not sent SyncGroup, the sync timer runs.
 
-    Why: their heartbeats keep them alive, so that the session timeout does not notice them, and the
-    others wait.
+    Why: such a member still sends heartbeats, so its session does not expire, and the other members
+    wait for it.
     """
     return core.deadline or not core.due
 
 
 @invariant(source="KAFKA-9232")
 def new_only_while_parked(seats: Seats) -> bool:
-    """The five-minute timer of a new member ends with its first round.
+    """The five-minute timer of a new member runs only while its first JoinGroup is parked.
 
-    Why: from then on it sends heartbeats, which that timer does not heed.
+    Why: afterwards the member sends heartbeats, and these do not reset that timer.
     """
     return all(seat.join or not seat.new for _, seat in seats)
 
 
 @invariant(source="ClassicGroup.hasAllMembersJoined; streamnative/kop#380, KAFKA-7909")
 def full_rounds_complete(core: Core, scope: Scope) -> bool:
-    """A round in which everybody has joined is completed, unless it is the first one after Empty,
-    which waits for its delay.
+    """A round completes as soon as every member has joined and no id is pending. The first round
+    after Empty waits for its initial delay.
 
-    Not with group.max.size: the new coordinator turns a late member away without looking whether
-    everybody is there now. Why: the round is looked at again with every JoinGroup and with every
-    removal; otherwise all would wait for the rebalance timeout.
+    Groups with group.max.size are exempt: the new coordinator refuses a late member without
+    checking whether the round is now full. Why: the coordinator checks at every JoinGroup and at
+    every removal; otherwise all members would wait for the rebalance timeout.
     """
     full = core.phase == Phase.PREPARING and not core.initial and core.all_joined
     return not full or core.generation >= scope.generations or scope.max_size is not None
@@ -62,8 +59,8 @@ def full_rounds_complete(core: Core, scope: Scope) -> bool:
 def parked_in_their_phase(core: Core, seats: Seats) -> bool:
     """JoinGroups are parked only in PreparingRebalance, SyncGroups only in CompletingRebalance.
 
-    Why: leaving PreparingRebalance answers every JoinGroup, leaving CompletingRebalance every
-    SyncGroup.
+    Why: when the group leaves PreparingRebalance, every parked JoinGroup is answered; when it
+    leaves CompletingRebalance, every parked SyncGroup.
     """
     joins = core.phase == Phase.PREPARING or not any(seat.join for _, seat in seats)
     return joins and (core.phase == Phase.COMPLETING or not any(seat.sync for _, seat in seats))
@@ -73,12 +70,13 @@ def parked_in_their_phase(core: Core, seats: Seats) -> bool:
 def parked_is_remembered(
     seats: Annotated[Seats, "seats[i]"], link: Annotated[Link, "link[i]"]
 ) -> bool:
-    """A connection that waits for the answer to a parked request is one that the coordinator means
-    to answer.
+    """While a member waits for the answer to a parked JoinGroup or SyncGroup, the coordinator
+    remembers that request.
 
-    Known exceptions, which the model marks as orphaned: a request whose place a later one of the
-    same member has taken, and the SyncGroup of a member that was removed. Why: whatever ends the
-    waiting (the round, the assignment, a new round, a removal) answers it.
+    Two exceptions are known, and the model marks them as orphaned: a request that a later one of
+    the same member has replaced, and the SyncGroup of a member that was removed. Why: whatever ends
+    the wait (the round completes, the assignment is stored, a new round starts, the member is
+    removed) answers every request that is remembered.
     """
     if link.parked is None:
         return True

@@ -1,5 +1,5 @@
-"""Which promises a variant owes: every module of this package states them for a family, in
-`INVARIANTS`, `GOALS` and `VIEWS` (family -> predicates).
+"""The promises of a variant. Every module of this package lists those of a family in `INVARIANTS`,
+`GOALS` and `VIEWS` (family -> predicates).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from groupcheck.model.protocol.family import Family
 
 @frozen
 class Promises:
-    """What a variant owes."""
+    """The promises of a variant."""
 
     # What must be true.
     invariants: tuple[Predicate | StepInvariant, ...] = ()
     # What must be possible.
     goals: tuple[Predicate, ...] = ()
-    # Derived values that invariants and goals name.
+    # Derived values that invariants and goals use.
     views: tuple[Predicate, ...] = ()
     # Where a run may end, beside the ends that the spec itself names.
     ends: tuple[Predicate, ...] = ()
@@ -39,8 +39,8 @@ def _modules() -> list[ModuleType]:
 
 
 def for_families(families: Iterable[Family]) -> Promises:
-    """The promises of these families, in the order of the modules; none for a family about which
-    nobody has promised anything.
+    """The promises of these families, in the order of the modules. A family that no module lists
+    has none.
     """
 
     def gathered(what: str) -> tuple[Any, ...]:

@@ -23,9 +23,9 @@ class Broken:
 
     before: Mapping[str, Any]
     after: Mapping[str, Any]
-    # The indexes of the members concerned; empty where the whole group is.
+    # The indexes of the members concerned; empty if the whole group is concerned.
     who: tuple[int, ...]
-    # The index of the member whose step it is; None for one that is nobody's.
+    # The index of the member that takes the step; None if no member does.
     actor: int | None
     scope: Any
 
@@ -34,7 +34,7 @@ class Broken:
         return self.after[slot][self.who[0]]
 
 
-# Invariant -> its sentence, with what `_values` gives.
+# Invariant -> template of its sentence, filled in with `_values`.
 TEMPLATES = {
     "answered_at_most_once": (
         "{name} gets an answer to a {answered} that was already answered or given up"
@@ -93,8 +93,8 @@ TEMPLATES = {
 
 
 def _values(b: Broken) -> dict[str, Any]:
-    """What templates name: values after the step; `name` and `client` of the first member
-    concerned, `actor` for the member whose step it is.
+    """The values that templates use, after the step. `name` and `client` belong to the first member
+    concerned; `actor` is the member that takes the step.
     """
     values: dict[str, Any] = {
         "core": b.after["core"],
@@ -250,7 +250,7 @@ def parked_in_their_phase(b: Broken) -> str:
     return f"{member(b.who[0])} still waits for the answer to its {api}, but the group is {phase}"
 
 
-# Invariant -> what makes its sentence, where no template can.
+# Invariant -> the function that makes its sentence, where no template can.
 FUNCTIONS: Mapping[str, Callable[[Broken], str]] = {
     make.__name__: make
     for make in (

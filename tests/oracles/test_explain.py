@@ -241,7 +241,7 @@ def test_a_sentence_that_fails_does_not_cost_the_verdict(monkeypatch):
     monkeypatch.setattr("groupcheck.oracles.explain.explanation.sentence_of", stumble)
     told = check("classic", mutation="size_cap_off_by_one", engine="reference").explanations[0]
     assert told.sentence == (
-        "size_cap is broken: A group that has completed a round has at most group.max.size members."
-        " Not while a round collects JoinGroups: members of the generation before still count there"
-        " until they are found missing."
+        "size_cap is broken: In CompletingRebalance and Stable the group has at most group.max.size"
+        " members. PreparingRebalance is exempt: members of the previous generation count until the"
+        " round completes without them."
     )
