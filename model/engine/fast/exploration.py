@@ -286,6 +286,11 @@ class Exploration(Loop):
         self.packed.hold(r.INDEX, np.zeros(0, np.uint32))
         self.registers[r.INDEX_SLOTS] = self.registers[r.BUCKETS] = 0
 
+    def free(self) -> None:
+        """Gives the states and outcomes back; the exploration cannot be used any more."""
+        self.log.memory.free()
+        self.packed.outcomes.free()
+
     # -- numbers
 
     @property

@@ -275,11 +275,13 @@ def explore(
     """
     began, peak, spare = time.perf_counter(), peak_bytes(), Spare()
     ours = None if checkpoint is None and resume is None else identity(spec)
-    with without_collection(), spare, checkpoints.kept_in(checkpoint, resume) as folder:
+    kept = checkpoints.kept_in(checkpoint, resume)
+    with without_collection(), spare, kept as folder, contextlib.ExitStack() as end:
         if resume is None or ours is None:
             search = Search(spec)
         else:
             search = checkpoints.load(spec, ours, resume, folder)
+        end.callback(search.free)
         saver = checkpoints.Saver(search, folder, ours) if folder and ours else None
         search.forks.workers, search.threads.workers = workers, min(workers, threads.cores())
         numbers = checkpoints.numbers_of(search)

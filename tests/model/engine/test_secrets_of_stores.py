@@ -27,6 +27,14 @@ def is_clean(text: str) -> bool:
     return not [secret for secret in SECRETS if secret in text]
 
 
+def written(path: Path) -> bytes:
+    """What was written to a file. A shard's log is a file of 1 GB with a hole behind its states."""
+    most = 1 << 24
+    assert path.stat().st_blocks * 512 <= most
+    with path.open("rb") as opened:
+        return opened.read(most)
+
+
 def said(error: BaseException) -> str:
     """The text of an error and of all that it was raised from or in the middle of."""
     chain: list[BaseException | None] = [error]
@@ -107,7 +115,7 @@ def test_runs_that_succeed_stop_and_go_on_tell_no_secret(bucket, tmp_path):
     assert found.distribution["store"] == shown(URI)
     assert heard and is_clean(f"{heard} {stopped} {found}")
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert files and all(is_clean(f"{f} {f.read_bytes()!r}") for f in files)
+    assert files and all(is_clean(f"{path} {written(path)!r}") for path in files)
 
 
 def test_runs_that_fail_tell_no_secret(bucket):
