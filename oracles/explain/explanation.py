@@ -44,7 +44,7 @@ class Explanation:
     depth: int = 0
     # The values that break it, as the model has them.
     evidence: tuple[str, ...] = ()
-    # Why the variant could not tell the path itself.
+    # What the variant or the promise could not say, and the error.
     trouble: str = ""
     # The promise is the user's own: whoever reads this knows the slots that it names.
     own: bool = False
@@ -94,7 +94,7 @@ def explain(about: Subject, violation: Violation) -> Explanation:
         lane.name for lane in story.lanes if lane.me is not None and lane.me in seen.indexes
     )
     statement = " ".join(violation.statement.split())
-    sentence = STUCK if violation.invariant == DEADLOCK else _sentence(about, violation, seen)
+    sentence, failed = _sentence(about, violation, seen)
     who = " and ".join(story.lane(name).title for name in lanes)
     fact = sentence or f"{violation.invariant} is broken" + (f" by {who}" if who else "")
     told = sentence or (f"{fact}: {statement.partition(WHY)[0]}" if statement else f"{fact}.")
@@ -109,24 +109,26 @@ def explain(about: Subject, violation: Violation) -> Explanation:
         promise.source if promise else "",
         violation.depth,
         seen.evidence,
-        trouble,
+        "\n".join(filter(None, [trouble, failed])),
         not sentence,
     )
 
 
-def _sentence(about: Subject, violation: Violation, seen: Witness) -> str:
-    """The sentence of the invariant; empty if it has none, or if the sentence failed: that must not
-    cost the verdict.
+def _sentence(about: Subject, violation: Violation, seen: Witness) -> tuple[str, str]:
+    """The sentence of the invariant, empty if it has none; and the error, if the sentence failed.
+    That must not cost the verdict.
     """
+    if violation.invariant == DEADLOCK:
+        return STUCK, ""
     if about.variant is None or violation.invariant not in SENTENCES:
-        return ""
+        return "", ""
     named, steps = Semantics(about.spec).named, violation.path.steps
     actor = steps[-1].firing.me if steps else None
     broken = Broken(named(seen.before), named(seen.after), seen.indexes, actor, about.spec.scope)
     try:
-        return sentence_of(violation.invariant, broken)
-    except Exception:
-        return ""
+        return sentence_of(violation.invariant, broken), ""
+    except Exception as error:
+        return "", f"{violation.invariant} has no sentence for this; please report it: {error!r}"
 
 
 def retell(about: Subject, path: Path, key: str) -> tuple[Explanation, ...]:

@@ -245,3 +245,4 @@ def test_a_sentence_that_fails_does_not_cost_the_verdict(monkeypatch):
         " members. PreparingRebalance is exempt: members of the previous generation count until the"
         " round completes without them."
     )
+    assert "size_cap has no sentence for this; please report it: KeyError" in told.trouble
