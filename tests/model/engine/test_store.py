@@ -1,7 +1,13 @@
-"""Memory of a search where address space is limited."""
+"""Address space of a search: where it is limited, and what a search that is over gives back."""
 
+import gc
 import subprocess
 import sys
+
+import psutil
+from small_group import small_group
+
+from groupcheck.model.engine.fast.explore import explore
 
 CODE = """
 import resource
@@ -23,3 +29,15 @@ assert len(first.words) > at + 1 and first.words[at] == 7
 
 def test_several_searches_fit_into_a_limited_address_space_and_grow_there():
     assert subprocess.run([sys.executable, "-c", CODE], timeout=120, check=False).returncode == 0
+
+
+def test_a_search_gives_its_address_space_back_before_the_collector_comes():
+    spec, me = small_group(2, 2, 2, 1, 1), psutil.Process()
+    explore(spec)
+    gc.disable()
+    try:
+        before = me.memory_info().vms
+        explore(spec)
+        assert me.memory_info().vms - before < 1 << 32
+    finally:
+        gc.enable()
