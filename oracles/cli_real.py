@@ -95,6 +95,12 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
     help="Also check the promises of the coordinator on Kafka's own memory.",
 )
 @click.option(
+    "--coverage",
+    is_flag=True,
+    help="Also count, with JaCoCo, the lines and branches of Kafka's own classes that were"
+    " executed.",
+)
+@click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.conform/1)."
 )
 @click.option(

@@ -20,13 +20,16 @@ from groupcheck.oracles.conform.conformance import (
     VersionDiff,
     conform,
     difference_shown,
+    executable,
     finding_shown,
     progress_line,
     scope_shown,
     table_rows,
     versions_differ,
 )
+from groupcheck.oracles.conform.covering import coverage_view, covered
 from groupcheck.oracles.conform.tour import Counts
+from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
 from groupcheck.oracles.show.suite import tell, wanted
@@ -46,12 +49,19 @@ def run(
     diff: tuple[str, str] | None = None,
     parquet: Path | None = None,
     junit: Path | None = None,
+    coverage: bool = False,
     **options: Any,
 ) -> int:
     """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some
     differ, 3 not all were executed.
     """
     assignors = options.pop("assignors", ())
+    if coverage and (variant == ASSIGNORS or diff):
+        raise UserError(
+            "only the comparison of one coordinator with the model has a coverage",
+            where="--coverage",
+            do="leave out --diff, and name a variant",
+        )
     if variant == ASSIGNORS:
         from groupcheck.oracles.assignment.conform.command import run
 
@@ -67,26 +77,37 @@ def run(
     if diff:
         with _meter() as progress:
             compared = versions_differ(variant, *diff, progress=progress, **options)
-        _show(compared, diff_view(compared), as_json)
+        answer(compared.document, lambda: diff_view(compared), as_json)
         tell(lambda: versions_suite(compared), junit)
         return compared.exit_code
-    with _meter() as progress:
-        result = conform(
-            variant,
-            kafka=known(kafka),
-            progress=progress,
-            lists=parquet is not None or wanted(junit),
-            **options,
-        )
+
+    def on(driver: Driver | None = None) -> Conformance:
+        lists = parquet is not None or wanted(junit)
+        with _meter() as progress:
+            return conform(
+                variant,
+                kafka=known(kafka),
+                driver=driver,
+                progress=progress,
+                lists=lists,
+                **options,
+            )
+
+    executed = None
+    if coverage:
+        executable(variant)
+        result, executed = covered(known(kafka), on)
+    else:
+        result = on()
     if parquet:
         write_table(table_rows(result), CONFORMANCE, parquet)
-    _show(result, view(result), as_json)
+    answer(
+        lambda: result.document() | ({"coverage": executed.document()} if executed else {}),
+        lambda: Group(view(result), *([coverage_view(executed)] if executed else [])),
+        as_json,
+    )
     tell(lambda: conform_suite(result), junit)
     return result.exit_code
-
-
-def _show(result: Conformance | VersionDiff, shown: RenderableType, as_json: bool) -> None:
-    answer(result.document, lambda: shown, as_json)
 
 
 def diff_view(result: VersionDiff) -> RenderableType:

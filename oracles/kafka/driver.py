@@ -13,11 +13,13 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.kafka.commands import Command, Reset, encoded
+from groupcheck.oracles.kafka.coverage import measuring
 from groupcheck.oracles.kafka.jvm import Broken, Jvm
 from groupcheck.oracles.kafka.schedule import (
     Lost,
@@ -34,6 +36,7 @@ from groupcheck.oracles.show import terminal
 
 AHEAD = 32  # schedules in flight: the JVM works on the next one while Python reads the last
 SILENCE_S = 60.0
+END_S, END_COUNTED_S = 2.0, 60.0  # for a JVM to end by itself; JaCoCo writes its counts then
 # The first compiler only: twice as fast during the first half minute.
 QUICK = ("-XX:TieredStopAtLevel=1",)
 COMMON = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xms64m", "-Xmx512m")
@@ -64,13 +67,16 @@ class Driver:
         silence_s: float = SILENCE_S,
         say: Callable[[str], None] = terminal.say,
         command: Sequence[str] = (),
+        counts: Path | None = None,
     ) -> None:
         """Starts nothing yet. `long_run`: the JVM uses its second compiler too, which pays off
-        after about a minute. `command` is run in place of the JVM.
+        after about a minute. `command` is run in place of the JVM. `counts`: a file to which
+        JaCoCo writes what was executed of Kafka's classes, when the JVM ends.
         """
         self.version = known(version)
         self._options = COMMON if long_run else (*QUICK, *COMMON)
         self._silence_s, self._progress, self._command = silence_s, say, tuple(command)
+        self._counts = counts
         self._jvm: Jvm | None = None
         self._talking: Conversation | None = None
         self._flight: deque[Any] = deque()  # what was sent and is not yet answered
@@ -85,7 +91,7 @@ class Driver:
     def close(self) -> None:
         """Ends the JVM; the next schedule starts another one."""
         if self._jvm is not None:
-            self._jvm.close()
+            self._jvm.close(END_S if self._counts is None else END_COUNTED_S)
             self._jvm = None
 
     def _running(self) -> Jvm:
@@ -93,12 +99,18 @@ class Driver:
             command = self._command or (
                 install.java(),
                 *self._options,
+                *self._agent(),
                 "-cp",
                 install.classpath(self.version, self._progress),
                 MAIN,
             )
             self._jvm = self._started(Jvm(command, self._silence_s))
         return self._jvm
+
+    def _agent(self) -> tuple[str, ...]:
+        if self._counts is None:
+            return ()
+        return (measuring.agent(self.version, self._counts, self._progress),)
 
     def _started(self, jvm: Jvm) -> Jvm:
         """A driver that cannot answer an empty schedule does not work at all: the cause is the

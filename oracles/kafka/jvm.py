@@ -115,12 +115,12 @@ class Jvm:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def close(self) -> None:
-        """Ends it by ending its input, and kills it if that takes too long."""
+    def close(self, wait_s: float = 2.0) -> None:
+        """Ends it by ending its input, and kills it if that takes longer than `wait_s` seconds."""
         if self._process.stdin:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(2)
+            self._process.wait(wait_s)
         self.kill()
         self._stderr.close()

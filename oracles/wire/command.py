@@ -19,6 +19,7 @@ OF_ROWS = {
     "max_rows": "--max-rows",
     "diff": "--diff",
     "findings": "--findings",
+    "coverage": "--coverage",
 }
 
 

@@ -1,0 +1,88 @@
+"""Why a branch of Kafka's stays unexecuted: `reasons.json` has each of them, for one Kafka version.
+
+A branch is named by its class, its method and its line; JaCoCo does not tell which branch of a line
+it was. So a reason says how many of the line's branches it explains, and a line may have several.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import frozen
+from cattrs import structure
+
+from groupcheck.oracles.kafka.coverage.measuring import Method
+
+TABLE = Path(__file__).with_name("reasons.json")
+VERSION = "4.3.0"  # the version whose branches the table explains
+# The families of reasons; those that no input of a dynamic member of a classic group reaches.
+FAMILIES = {
+    "static": "static members (group.instance.id) only",
+    "other": "groups of other types, and conversions between types",
+    "guard": "an internal guard that no input reaches",
+    "left": "reachable, and not executed yet",
+}
+OUT_OF_REACH = ("static", "other", "guard")
+
+Place = tuple[str, str, int]
+
+
+@frozen
+class Reason:
+    """Why branches of one line stay unexecuted."""
+
+    class_name: str
+    # As JaCoCo names it, lambdas included.
+    method: str
+    line: int
+    # How many branches of the line.
+    branches: int
+    # One of FAMILIES.
+    family: str
+    # What would have to happen, or why it cannot.
+    why: str
+
+    @property
+    def place(self) -> Place:
+        return self.class_name, self.method, self.line
+
+
+@frozen
+class Explained:
+    """The branches that a run left unexecuted, beside the table."""
+
+    reasons: tuple[Reason, ...]
+    # Branches without a reason, by place.
+    without: tuple[tuple[Place, int], ...]
+    # Reasons for branches that were executed, or that there are not: by place, how many too many.
+    outdated: tuple[tuple[Place, int], ...]
+
+    @property
+    def out_of_reach(self) -> int:
+        """How many branches no dynamic member of a classic group reaches."""
+        return sum(r.branches for r in self.reasons if r.family in OUT_OF_REACH)
+
+
+def table() -> tuple[Reason, ...]:
+    """Every reason, in the order of classes and lines."""
+    return tuple(structure(reason, Reason) for reason in json.loads(TABLE.read_text()))
+
+
+def explained(methods: Sequence[Method], reasons: Sequence[Reason]) -> Explained:
+    """What was left unexecuted, beside the reasons for it."""
+    missed: Counter[Place] = Counter()
+    for method in methods:
+        for line in method.lines:
+            place = (method.class_name, method.name, line.number)
+            missed[place] += line.branches - line.branches_executed
+    given: Counter[Place] = Counter()
+    for reason in reasons:
+        given[reason.place] += reason.branches
+    return Explained(
+        tuple(reasons),
+        tuple((missed - given).items()),
+        tuple((given - missed).items()),
+    )

@@ -1,0 +1,80 @@
+"""What a comparison executes of Kafka's own classes: one JVM with JaCoCo's agent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from attrs import evolve
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.cli import run
+from groupcheck.oracles.conform.covering import Coverage, coverage_view, covered
+from groupcheck.oracles.kafka.commands import Heartbeat, JoinGroup
+from groupcheck.oracles.kafka.coverage.measuring import COUNTED, Line, Method, read
+from groupcheck.oracles.kafka.coverage.reasons import Reason, explained
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.schedule import Schedule
+from groupcheck.oracles.show.text import as_plain
+
+
+def one_heartbeat(driver: Driver) -> None:
+    driver.run(Schedule([Heartbeat(member="x", generation=1)]))
+
+
+def executed(found: Coverage, class_name: str, method: str) -> tuple[bool, ...]:
+    return tuple(
+        line.executed for m in found.of(class_name) if m.name == method for line in m.lines
+    )
+
+
+def test_the_lines_that_a_heartbeat_executes_are_counted_and_no_others():
+    _, found = covered("4.3.0", one_heartbeat)
+    assert found.classes.keys() == COUNTED.keys()
+    assert any(executed(found, "GroupCoordinatorService", "heartbeat"))
+    assert not any(executed(found, "GroupCoordinatorService", "joinGroup"))
+    _, with_join = covered(
+        "4.3.0",
+        lambda d: d.run(Schedule([Heartbeat(member="x", generation=1), JoinGroup()])),
+    )
+    assert any(executed(with_join, "GroupCoordinatorService", "joinGroup"))
+
+
+def test_counts_that_were_lost_are_an_error(tmp_path: Path):
+    with pytest.raises(UserError, match="counted nothing"):
+        read("4.3.0", tmp_path / "counts")
+
+
+METHOD = Method("classic/ClassicGroup", "remove", (Line(7, True, 4, 1), Line(9, True, 2, 2)))
+GUARD = Reason("classic/ClassicGroup", "remove", 7, 2, "guard", "nobody")
+
+
+def test_a_branch_without_a_reason_and_a_reason_without_a_branch_are_named():
+    place = GUARD.place
+    assert explained([METHOD], [GUARD]).without == ((place, 1),)
+    both = explained([METHOD], [GUARD, evolve(GUARD, branches=1, family="left")])
+    assert (both.without, both.outdated, both.out_of_reach) == ((), (), 2)
+    assert explained([METHOD], [evolve(GUARD, branches=5)]).outdated == ((place, 2),)
+    assert explained([METHOD], [evolve(GUARD, line=9)]).outdated == (((*place[:2], 9), 2),)
+
+
+def test_of_a_version_without_a_table_nothing_is_explained():
+    shown = as_plain(coverage_view(Coverage("4.0.0", (METHOD,), None)))
+    assert "is known of Kafka 4.3.0 only" in shown and "7 remove" in shown
+
+
+def test_coverage_is_of_a_comparison_with_one_coordinator(capsys: pytest.CaptureFixture[str]):
+    for arguments in (["assignors"], ["classic", "--diff", "4.0.0", "4.3.0"], ["--live"]):
+        assert run(["conform", *arguments, "--coverage"]) == 2
+        assert "--coverage" in capsys.readouterr().err
+
+
+def test_the_document_has_the_coverage(capsys: pytest.CaptureFixture[str], misfits):
+    asked = ["conform", "classic", "--members", "1", "--generations", "1", "--max-rows", "40"]
+    assert run([*asked, "--coverage", "--json"]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert misfits(document) == []
+    joins = [m for m in document["coverage"]["methods"] if m["method"] == "joinGroup"]
+    assert [m["lines_executed"] > 0 for m in joins] == [True]
+    assert document["coverage"]["total"]["branches"] == 681
