@@ -25,10 +25,9 @@ from groupcheck.oracles.kafka.schedule import (
     Lost,
     Schedule,
     Step,
+    Told,
     Transcript,
-    line,
     looking,
-    outcome,
     step,
 )
 from groupcheck.oracles.kafka.versions import NEWEST, known
@@ -154,19 +153,19 @@ class Driver:
             self._jvm.kill()
             self._jvm = None
 
-    def run(self, schedule: Schedule) -> Transcript | Lost:
-        """One schedule, from a fresh coordinator."""
+    def run(self, schedule: Told[T]) -> T | Lost:
+        """One schedule, from a fresh coordinator or member."""
         (result,) = self.run_all([schedule])
         return result
 
-    def run_all(self, schedules: Iterable[Schedule]) -> Iterator[Transcript | Lost]:
+    def run_all(self, schedules: Iterable[Told[T]]) -> Iterator[T | Lost]:
         """Runs schedules, several in flight at a time; results come in the same order."""
-        with closing(self._exchange(schedules, line, AHEAD)) as exchanged:
+        with closing(self._exchange(schedules, lambda s: s.line(), AHEAD)) as exchanged:
             for flight, replies in exchanged:
                 if isinstance(replies, Broken):
                     yield from self._one_by_one(flight, str(replies))
                 else:
-                    yield outcome(flight[0], replies)
+                    yield flight[0].outcome(replies)
 
     def assign_all(self, batches: Iterable[Sequence[str]]) -> Iterator[list[dict[str, Any]]]:
         """Answers assignors' problems, both as JSON, in the same order (`assignors.solve` is the
@@ -227,7 +226,7 @@ class Driver:
                 flight.clear()
                 self._abandon()
 
-    def _one_by_one(self, flight: tuple[Schedule, ...], reason: str) -> list[Transcript | Lost]:
+    def _one_by_one(self, flight: tuple[Told[T], ...], reason: str) -> list[T | Lost]:
         """Runs what was in flight when the driver broke again, command by command. If nothing
         breaks now, the first schedule is lost all the same.
         """
@@ -236,17 +235,17 @@ class Driver:
             results[0] = Lost(flight[0], reason, None)
         return results
 
-    def _slowly(self, schedule: Schedule) -> Transcript | Lost:
-        (*texts,) = json.loads(line(schedule))
+    def _slowly(self, schedule: Told[T]) -> T | Lost:
         replies: list[dict[str, Any]] = []
-        for number, (command, text) in enumerate(zip((schedule.setup, *schedule.commands), texts)):
+        commands = (schedule.setup, *schedule.commands)
+        for number, (command, text) in enumerate(zip(commands, schedule.lines())):
             try:
-                replies.append(self._ask(json.dumps(text).encode() + b"\n"))
+                replies.append(self._ask(text))
             except Broken as broken:
                 return Lost(schedule, str(broken), command, number)
             if "refused" in replies[-1] or "failed" in replies[-1]:
                 break
-        return outcome(schedule, replies)
+        return schedule.outcome(replies)
 
     def talk(self, conversation: Conversation, text: str, *, begin: bool) -> Any:
         """Carries out a command of a conversation. Another conversation or run ends it, by its own

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from attrs import field, frozen
 
@@ -18,6 +18,8 @@ from groupcheck.oracles.kafka.answers import Answer, answer
 from groupcheck.oracles.kafka.commands import Command, Request, Reset, encoded
 from groupcheck.oracles.kafka.memory import Memory, memory
 from groupcheck.oracles.kafka.records import Record, record
+
+R = TypeVar("R", covariant=True)
 
 
 class Looks(Enum):
@@ -41,6 +43,41 @@ class Schedule:
     looks: Looks = Looks.LAST
     # The group that is looked at.
     group: str = "g"
+
+    def line(self) -> bytes:
+        """The whole schedule as one line to the driver."""
+        return ("[" + ",".join(self._texts()) + "]\n").encode()
+
+    def lines(self) -> list[bytes]:
+        """The same, a line for each command."""
+        return [f"{text}\n".encode() for text in self._texts()]
+
+    def outcome(self, replies: list[dict[str, Any]]) -> Transcript | Lost:
+        """What became of it, by the replies to its commands; the first one is the setup's."""
+        return outcome(self, replies)
+
+    def _texts(self) -> list[str]:
+        texts = [encoded(self.setup), *map(encoded, self.commands)]
+        for k in range(1, len(texts)):
+            if self.looks is Looks.EACH or (self.looks is Looks.LAST and k == len(texts) - 1):
+                texts[k] = looking(texts[k], self.group)
+        return texts
+
+
+class Told(Protocol[R]):
+    """A schedule for one of the real sides, coordinator or member, as the driver runs it."""
+
+    @property
+    def setup(self) -> Any: ...
+
+    @property
+    def commands(self) -> tuple[Any, ...]: ...
+
+    def line(self) -> bytes: ...
+
+    def lines(self) -> list[bytes]: ...
+
+    def outcome(self, replies: list[dict[str, Any]]) -> R | Lost: ...
 
 
 @frozen
@@ -102,11 +139,11 @@ class Lost:
     nothing.
     """
 
-    schedule: Schedule
+    schedule: Told[Any]
     reason: str
     # The command during which it happened; None if it did not happen again when the schedules in
     # flight were run one by one.
-    command: Command | None
+    command: object | None
     number: int = 0
 
     def __str__(self) -> str:
@@ -116,15 +153,6 @@ class Lost:
             else "in one of several schedules in flight, and not again when each was run alone"
         )
         return f"{self.reason} ({where})"
-
-
-def line(schedule: Schedule) -> bytes:
-    """The whole schedule as one line to the driver."""
-    texts = [encoded(schedule.setup), *map(encoded, schedule.commands)]
-    for k in range(1, len(texts)):
-        if schedule.looks is Looks.EACH or (schedule.looks is Looks.LAST and k == len(texts) - 1):
-            texts[k] = looking(texts[k], schedule.group)
-    return ("[" + ",".join(texts) + "]\n").encode()
 
 
 def looking(text: str, group: str) -> str:

@@ -12,26 +12,34 @@ import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 
-/** One JSON value a line in, one a line out: a command, a list of commands, or {"assign": [problem, ...]}. Ends when its input does. */
+/**
+ * One JSON value a line in, one a line out: a command or a list of commands to the coordinator, {"member": the same to a
+ * member}, or {"assign": [problem, ...]}. Ends when its input does.
+ */
 public final class Main {
     private Main() { }
 
     public static void main(String[] arguments) throws IOException {
         SeededRandom.install();
         Commands commands = new Commands();
+        MemberCommands members = new MemberCommands();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8), 1 << 16);
         OutputStream out = new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16);
         System.setOut(System.err);     // whatever a library prints must not stand between the answers
         for (String line; (line = in.readLine()) != null; ) {
-            out.write(Json.MAPPER.writeValueAsBytes(answer(commands, Json.MAPPER.readTree(line))));
+            out.write(Json.MAPPER.writeValueAsBytes(answer(commands, members, Json.MAPPER.readTree(line))));
             out.write('\n');
             if (!in.ready()) out.flush();
         }
         out.flush();
     }
 
-    private static JsonNode answer(Commands commands, JsonNode asked) {
+    private static JsonNode answer(Commands commands, MemberCommands members, JsonNode asked) {
         if (asked.isArray()) return commands.runAll(asked);
+        if (asked.has("member")) {
+            JsonNode told = asked.get("member");
+            return told.isArray() ? members.runAll(told) : members.run(told);
+        }
         if (!asked.has("assign")) return commands.run(asked);
         ArrayNode assignments = Json.MAKE.arrayNode();
         asked.get("assign").forEach(problem -> assignments.add(Assignors.solve(problem)));

@@ -1,0 +1,232 @@
+"""Kafka's own classic member, driven: schedules in, transcripts out.
+
+A schedule runs on a fresh member, and equal schedules have equal transcripts: time is virtual, and
+back-offs have no jitter. `Driver.run_all` runs these schedules as it runs the coordinator's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import Factory, field, frozen
+
+from groupcheck.oracles.kafka.client_commands import Answer, Command, Reset, encoded
+from groupcheck.oracles.kafka.reading import read, written_as
+from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.values import Offsets, Partitions
+
+Data = Mapping[str, Any]
+Timers = Mapping[str, int]
+
+
+@frozen
+class Sent:
+    """A request without an answer so far."""
+
+    # Requests are numbered in the order in which they were made.
+    n: int
+    # Kafka's name: JoinGroup, SyncGroup, Heartbeat, ...
+    api: str
+    # The version of the API.
+    v: int
+    # The connection: `coordinator`, or `any` for a request that any broker answers.
+    to: str
+    # Milliseconds until the client gives up waiting and breaks the connection.
+    timeout: int
+    # Kafka's own fields as JSON; subscriptions and assignments are not bytes but objects.
+    data: Data
+
+
+@frozen
+class Call:
+    """Something that happened to the application."""
+
+    # revoked, assigned, lost; committed (the coordinator has accepted a commit); commitCallback.
+    call: str
+    # Of a rebalance callback.
+    partitions: Partitions = frozenset()
+    # Of a commit.
+    offsets: Offsets = ()
+    # The class of the exception that a commit callback was given; empty if it was given none.
+    thrown: str = ""
+
+
+@frozen
+class Thrown:
+    """The exception that a command threw to the application."""
+
+    # The class's simple name.
+    type: str
+    message: str
+    # Kafka's code of it; -1 for one that has none.
+    error: int
+
+
+@frozen
+class Look:
+    """A member, after a command. Names are those of AbstractCoordinator's fields."""
+
+    now: int
+    # UNJOINED, PREPARING_REBALANCE, COMPLETING_REBALANCE or STABLE.
+    state: str
+    generation: int
+    member: str
+    # The protocol of the generation; None before the first one and after a reset.
+    protocol: str | None
+    # rejoinNeeded.
+    rejoin: bool
+    # The reason that the next JoinGroup will give.
+    reason: str
+    # needsJoinPrepare.
+    prepare: bool
+    # A JoinGroup or SyncGroup is under way, or its result is not used yet (joinFuture).
+    joining: bool
+    # The commit of onJoinPrepare is under way, or its result is not used yet.
+    committing: bool
+    # It made the plan of its generation.
+    leader: bool
+    # It knows the coordinator.
+    coordinator: bool
+    owned: Partitions
+    paused: Partitions
+    # Partitions whose records it no longer gives to the application.
+    pending_revocation: Partitions
+    # The next offset of each partition that has one.
+    positions: Offsets
+    # The heartbeat thread: none, off, on, failed.
+    heart: str
+    # A heartbeat is under way.
+    beating: bool
+    # Milliseconds until each is due: session, heartbeat and poll while the thread is on;
+    # autoCommit; joinPrepare while a commit of onJoinPrepare is under way.
+    timers: Timers
+    sent: tuple[Sent, ...]
+    # The APIs of requests that were made and wait for the next poll of the network.
+    unsent: tuple[str, ...]
+    # In the order of time, those of this command only.
+    calls: tuple[Call, ...]
+
+    def waiting(self, api: str) -> Sent | None:
+        """The oldest request of that API that waits for its answer."""
+        return next((sent for sent in self.sent if sent.api == api), None)
+
+
+@frozen
+class Step:
+    """What one command did."""
+
+    # From 1.
+    number: int
+    command: Command
+    # None if the command was refused.
+    look: Look | None = None
+    # What the command returned: whether it has reached what it was called for; None if nothing.
+    ready: bool | None = None
+    thrown: Thrown | None = None
+    # Why the command could not be carried out.
+    refused: str = ""
+
+
+@frozen
+class Transcript:
+    """A schedule that was carried out to its end, or to a command that was refused."""
+
+    schedule: Schedule
+    steps: tuple[Step, ...]
+
+    @property
+    def refused(self) -> str:
+        return self.steps[-1].refused if self.steps else ""
+
+    @property
+    def last(self) -> Look:
+        """The member at the end."""
+        look = next((step.look for step in reversed(self.steps) if step.look is not None), None)
+        assert look is not None, "a schedule without a command that succeeded"
+        return look
+
+
+def _commands(given: Iterable[Command]) -> tuple[Command, ...]:
+    return tuple(given)
+
+
+@frozen
+class Schedule:
+    """Commands to a fresh member, numbered from 1."""
+
+    commands: tuple[Command, ...] = field(converter=_commands)
+    setup: Reset = Factory(Reset)
+
+    def line(self) -> bytes:
+        """The whole schedule as one line to the driver."""
+        texts = ",".join(map(encoded, (self.setup, *self.commands)))
+        return f'{{"member":[{texts}]}}\n'.encode()
+
+    def lines(self) -> list[bytes]:
+        """The same, a line for each command."""
+        return [f'{{"member":{encoded(c)}}}\n'.encode() for c in (self.setup, *self.commands)]
+
+    def outcome(self, replies: list[dict[str, Any]]) -> Transcript | Lost:
+        """What became of it, by the replies to its commands; the first one is the setup's."""
+        commands = (self.setup, *self.commands)
+        steps: list[Step] = []
+        for number, (command, reply) in enumerate(zip(commands, replies)):
+            if "failed" in reply:
+                return Lost(self, reply["failed"], command, number)
+            if number or "refused" in reply:
+                steps.append(_step(number, command, reply))
+        if len(replies) < len(commands) and not (steps and steps[-1].refused):
+            number = len(replies)
+            return Lost(self, "the driver answered fewer commands", commands[number], number)
+        return Transcript(self, tuple(steps))
+
+
+def _step(number: int, command: Command, reply: dict[str, Any]) -> Step:
+    if "refused" in reply:
+        return Step(number, command, refused=reply["refused"])
+    thrown = read(reply["thrown"], Thrown) if "thrown" in reply else None
+    return Step(number, command, read(reply, Look), reply.get("ready"), thrown)
+
+
+written_as(Data, lambda json: json)
+written_as(Timers, lambda json: json)
+
+
+# -- answers, as commands
+
+
+def coordinator_found(group: str = "g") -> Answer:
+    """The member is told who coordinates its group."""
+    found = {"key": group, "nodeId": 0, "host": "broker", "port": 9092, "errorCode": 0}
+    return Answer(api="FindCoordinator", data={"coordinators": [found | {"errorMessage": None}]})
+
+
+def joined(
+    generation: int, member: str, leader: str, topics_of: Mapping[str, Iterable[str]] | None = None
+) -> Answer:
+    """JoinGroup is answered 0. `topics_of`: what each member subscribes to, for the leader."""
+    listed = [
+        {"memberId": other, "metadata": {"topics": list(topics)}}
+        for other, topics in (topics_of or {}).items()
+    ]
+    fields = {"protocolType": "consumer", "protocolName": "range", "members": listed}
+    given = {"errorCode": 0, "generationId": generation, "memberId": member, "leader": leader}
+    return Answer(api="JoinGroup", data=given | fields)
+
+
+def synced(assignment: Mapping[str, list[int]]) -> Answer:
+    """SyncGroup is answered 0 with a share."""
+    given = {"errorCode": 0, "protocolType": "consumer", "protocolName": "range"}
+    return Answer(api="SyncGroup", data=given | {"assignment": dict(assignment)})
+
+
+def failed(api: str, error: int, **data: object) -> Answer:
+    """A request of that API is answered with an error code."""
+    return Answer(api=api, data={"errorCode": error, **data})
+
+
+def committed(error: int, partition: int = 0, topic: str = "t") -> Answer:
+    """OffsetCommit of one partition is answered with a code."""
+    told = {"partitionIndex": partition, "errorCode": error}
+    return Answer(api="OffsetCommit", data={"topics": [{"name": topic, "partitions": [told]}]})
