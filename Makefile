@@ -3,7 +3,7 @@
 RUN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test lint format bench bench-spark nightly mutants-engine docs clean
+.PHONY: help setup demo test lint format bench bench-assignors bench-spark nightly mutants-engine docs clean
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -29,6 +29,9 @@ lint: $(READY) ## ruff, mypy --strict, import contracts
 bench: $(READY) ## speed and memory beside Spin and C; 10 minutes (BENCH=--quick: less)
 	@.ci/need "make bench" gcc spin
 	@$(RUN)/python tests/bench/bench.py $(BENCH)
+
+bench-assignors: $(READY) ## assignors and questions about balance beside obvious versions; a minute
+	@$(RUN)/python tests/bench/bench_assignors.py $(BENCH)
 
 bench-spark: $(READY) ## one search in one process and over Spark, side by side; 5 minutes
 	@$(RUN)/python tests/bench/bench_spark.py $(BENCH)

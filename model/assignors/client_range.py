@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 from groupcheck.model.assignors.group import (
     Assignment,
@@ -92,14 +93,17 @@ class _Topic:
         self.given[member] += partitions
         if len(self.given[member]) > self.quota:
             self.longer -= 1
-        self.left = [partition for partition in self.left if partition not in set(partitions)]
+        if self.left[: len(partitions)] == partitions:
+            del self.left[: len(partitions)]
+        else:
+            gone = set(partitions)
+            self.left = [partition for partition in self.left if partition not in gone]
 
     def share(self, *, only_nearby: bool = False) -> None:
         """One member after the other takes what it may."""
         for member in self.members:
-            fitting = [p for p in self.left if not only_nearby or self.matches(member, p)][
-                : self.room(member)
-            ]
+            near = (p for p in self.left if not only_nearby or self.matches(member, p))
+            fitting = list(islice(near, self.room(member)))
             if fitting:
                 self.give(member, fitting)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
@@ -82,7 +83,9 @@ def rack_info(group: Group, sizes: Mapping[str, int]) -> RackInfo:
     partitions = partition_racks(group, sizes)
     if not racks_count(consumers.values(), partitions.values()):
         return NO_RACKS
-    where = list(consumers.values())
+    members = Counter(consumers.values())
     return RackInfo(
-        consumers, partitions, {p: sum(map(where.count, racks)) for p, racks in partitions.items()}
+        consumers,
+        partitions,
+        {p: sum(members[r] for r in racks) for p, racks in partitions.items()},
     )

@@ -87,10 +87,17 @@ class _Dealer:
     def deal_nearby(self, partitions: list[Partition]) -> list[Partition]:
         """assignRackAwareRoundRobin: to members in the partition's racks, within the quotas; gives
         back what nobody could take.
+
+        Nobody joins the members below, and only they join those at the least. So racks without a
+        member below, and then without one at the least, need not be searched again.
         """
         left, pointer = [], 0
+        none_below: set[frozenset[str]] = set()
+        none_left: set[frozenset[str]] = set()
         for partition in partitions:
-            index = self.racks.next_nearby(partition, self.below, pointer)
+            racks, index = self.racks.partitions[partition], None
+            if racks not in none_below:
+                index = self.racks.next_nearby(partition, self.below, pointer)
             if index is not None:
                 member = self.below[index]
                 have = len(self.given[member]) + 1
@@ -102,8 +109,11 @@ class _Dealer:
                     index += 1
                 pointer = index % len(self.below) if self.below else 0
             else:
-                index = self.racks.next_nearby(partition, self.at_least, 0)
+                none_below.add(racks)
+                if racks not in none_left:
+                    index = self.racks.next_nearby(partition, self.at_least, 0)
                 if index is None:
+                    none_left.add(racks)
                     left.append(partition)
                     continue
                 member = self.at_least[index]

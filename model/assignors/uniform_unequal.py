@@ -24,10 +24,10 @@ def level(members: list[Member], sizes: Mapping[str, int]) -> dict[str, set[Part
     levelling = _Levelling(members, sizes)
     levelling.give_away()
     levelling.level()
-    return {
-        member.id: {p for p, owner in levelling.owner.items() if owner == index}
-        for index, member in enumerate(members)
-    }
+    given: dict[str, set[Partition]] = {member.id: set() for member in members}
+    for partition, owner in levelling.owner.items():
+        given[members[owner].id].add(partition)
+    return given
 
 
 class _Levelling:

@@ -7,7 +7,7 @@ gives one to a member that does not subscribe to its topic.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 
 from groupcheck.model.assignors import Group, Partition
@@ -18,12 +18,10 @@ def balanced_in_topics(group: Group, assigned: Assigned) -> Iterator[Violation]:
     """Of each topic, no subscriber has two partitions more than another (what the range assignors
     promise).
     """
+    subscribers = _subscribers(group)
+    many = Counter((m, topic) for m, partitions in assigned.items() for topic, _ in partitions)
     for topic, _ in group.topics:
-        sizes = {
-            m.id: sum(p[0] == topic for p in assigned.get(m.id, ()))
-            for m in group.members
-            if topic in m.topics
-        }
+        sizes = {member: many[member, topic] for member in subscribers[topic]}
         for most, least in _apart(sizes):
             yield Violation(
                 "balanced in topics",
@@ -57,12 +55,13 @@ def locally_balanced(group: Group, assigned: Assigned) -> Iterator[Violation]:
     """No single partition could go from its owner to another subscriber that would still have fewer
     (KIP-54, "as balanced as possible").
     """
-    sizes = _sizes(group, assigned)
-    topics = {member.id: member.topics for member in group.members}
+    sizes, subscribers = _sizes(group, assigned), _subscribers(group)
+    fewest = {topic: min(map(sizes.__getitem__, members)) for topic, members in subscribers.items()}
     for owner in sizes:
-        for partition in sorted(assigned.get(owner, ())):
-            for other in sizes:
-                if partition[0] in topics[other] and sizes[other] + 1 < sizes[owner]:
+        wanted = {topic for topic, least in fewest.items() if least + 1 < sizes[owner]}
+        for partition in sorted(p for p in assigned.get(owner, ()) if p[0] in wanted):
+            for other in subscribers[partition[0]]:
+                if sizes[other] + 1 < sizes[owner]:
                     words = (
                         f"{owner} has {sizes[owner]} partitions and {other} has {sizes[other]},"
                         f" which could have {named(partition)}"
@@ -110,6 +109,15 @@ def _chain(
                 chains[member.id] = [*chains[frm], (frm, first[topic], member.id)]
                 waiting.append(member.id)
     return []
+
+
+def _subscribers(group: Group) -> dict[str, list[str]]:
+    """Topic -> who subscribes to it, in the order of the members."""
+    subscribers: dict[str, list[str]] = defaultdict(list)
+    for member in group.members:
+        for topic in member.topics:
+            subscribers[topic].append(member.id)
+    return subscribers
 
 
 def _sizes(group: Group, assigned: Assigned) -> dict[str, int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
-from groupcheck.model.assignors import Group, Partition
+from groupcheck.model.assignors import Group, Member, Partition
 from groupcheck.oracles.assignment.validity import Assigned, Violation, named
 
 
@@ -39,10 +40,14 @@ def handed_over(group: Group, assigned: Assigned) -> Iterator[Violation]:
     A member that claims a partition believes that it owns it. Its claim lets it keep the partition,
     unless another member's claim is of a higher generation.
     """
+    owners: dict[Partition, list[Member]] = defaultdict(list)
     for member in group.members:
-        for partition in sorted(assigned.get(member.id, ())):
-            for other in group.members:
-                if other.id == member.id or partition not in other.owned:
+        for partition in member.owned:
+            owners[partition].append(member)
+    for member in group.members:
+        for partition in sorted(owners.keys() & assigned.get(member.id, frozenset())):
+            for other in owners[partition]:
+                if other.id == member.id:
                     continue
                 if partition not in member.owned:
                     words = (

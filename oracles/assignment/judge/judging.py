@@ -5,7 +5,7 @@ right.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -29,6 +29,9 @@ from groupcheck.oracles.assignment.solve.by_z3 import Right
 from groupcheck.oracles.assignment.solve.solving import solve
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
 from groupcheck.oracles.kafka.values import by_topic
+
+Progress = Callable[[str], None]
+"""Told what is done next."""
 
 SCHEMA = "groupcheck.assign/1"
 RIGHT, WRONG = "right", "wrong"
@@ -97,7 +100,7 @@ class Judged:
         }
 
 
-def judge(question: Question) -> Judged:
+def judge(question: Question, progress: Progress = lambda words: None) -> Judged:
     """Judges the assignment that is proposed, or that the assignor answers."""
     began = time.perf_counter()
     constrained = bool(question.constraints or question.weights)
@@ -106,15 +109,20 @@ def judge(question: Question) -> Judged:
         names = promised(question.assignor, question.group, constrained)
     given: Assigned | NoAssignment | None = question.assigned
     if given is None:
+        progress(f"{question.assignor} answers")
         given = answer(ASSIGNORS[str(question.assignor)], question.group)
     assigned = None if isinstance(given, NoAssignment) else given
     case = Case(question.group, assigned or {}, question.weights)
+    progress("looking for the fewest moves")
+    best = case.best
+    progress(f"judging {len(names)} promises")
     notes: list[str] = []
     if isinstance(given, NoAssignment):
         violations = [Violation("answers", f"Kafka's class answers nothing: {given}")]
         not_judged = list(names)
     else:
         violations, not_judged, notes = _broken(question, case, names)
+    progress("looking for an assignment that is right")
     right = (
         Right(assigned, "the one judged")
         if assigned is not None and not violations
@@ -124,10 +132,8 @@ def judge(question: Question) -> Judged:
     no_optimum = (
         question.assignor == "sticky" and question.promises is None and "fewest moves" not in names
     )
-    if no_optimum and moved and len(moved) > case.best.moves:
-        notes.append(
-            f"{len(moved)} moves where {case.best.moves} would do is not wrong: {NO_OPTIMUM}"
-        )
+    if no_optimum and moved and len(moved) > best.moves:
+        notes.append(f"{len(moved)} moves where {best.moves} would do is not wrong: {NO_OPTIMUM}")
     return Judged(
         question,
         assigned,
@@ -135,7 +141,7 @@ def judge(question: Question) -> Judged:
         tuple(not_judged),
         tuple(violations),
         moved,
-        case.best,
+        best,
         right,
         tuple(notes),
         time.perf_counter() - began,

@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.judge.judging import RIGHT, WRONG, Judged, judge, shown
+from groupcheck.oracles.assignment.judge.judging import RIGHT, WRONG, Judged, Progress, judge, shown
 from groupcheck.oracles.assignment.judge.question import (
     Document,
     GivenMember,
@@ -247,7 +247,7 @@ class JudgedSequence:
         }
 
 
-def judge_sequence(asked: Sequence) -> JudgedSequence:
+def judge_sequence(asked: Sequence, progress: Progress = lambda words: None) -> JudgedSequence:
     """Judges every round: what the file gives, or what the assignor answers. Ends if the assignor
     throws.
     """
@@ -256,9 +256,10 @@ def judge_sequence(asked: Sequence) -> JudgedSequence:
     def given(group: Group) -> Any:
         return answer(ASSIGNORS[str(question.assignor)], group)
 
-    changes = []
+    changes: list[JudgedChange] = []
     for change in follow(given, asked.steps, cooperative=asked.cooperative, before=question.group):
         rounds = []
+        progress(f"change {len(changes) + 1} of {len(asked.steps)}")
         for one in change.rounds:
             got = None if isinstance(one.given, NoAssignment) else one.given
             rounds.append(judge(evolve(question, group=one.group, assigned=got)))
