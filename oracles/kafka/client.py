@@ -161,11 +161,11 @@ class Schedule:
     def line(self) -> bytes:
         """The whole schedule as one line to the driver."""
         texts = ",".join(map(encoded, (self.setup, *self.commands)))
-        return f'{{"client":[{texts}]}}\n'.encode()
+        return f'{{"toMember":[{texts}]}}\n'.encode()
 
     def lines(self) -> list[bytes]:
         """The same, a line for each command."""
-        return [f'{{"client":{encoded(c)}}}\n'.encode() for c in (self.setup, *self.commands)]
+        return [f'{{"toMember":{encoded(c)}}}\n'.encode() for c in (self.setup, *self.commands)]
 
     def outcome(self, replies: list[dict[str, Any]]) -> Transcript | Lost:
         """What became of it, by the replies to its commands; the first one is the setup's."""

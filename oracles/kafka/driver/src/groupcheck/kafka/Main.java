@@ -13,7 +13,7 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * One JSON value a line in, one a line out: a command or a list of commands to the coordinator, {"client": the same to a
+ * One JSON value a line in, one a line out: a command or a list of commands to the coordinator, {"toMember": the same to a
  * member}, or {"assign": [problem, ...]}. Ends when its input does.
  */
 public final class Main {
@@ -36,8 +36,8 @@ public final class Main {
 
     private static JsonNode answer(Commands commands, MemberCommands members, JsonNode asked) {
         if (asked.isArray()) return commands.runAll(asked);
-        if (asked.has("client")) {
-            JsonNode told = asked.get("client");
+        if (asked.has("toMember")) {
+            JsonNode told = asked.get("toMember");
             return told.isArray() ? members.runAll(told) : members.run(told);
         }
         if (!asked.has("assign")) return commands.run(asked);
