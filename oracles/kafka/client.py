@@ -82,8 +82,9 @@ class Look:
     prepare: bool
     # A JoinGroup or SyncGroup is under way, or its result is not used yet (joinFuture).
     joining: bool
-    # The commit of onJoinPrepare is under way, or its result is not used yet.
-    committing: bool
+    # The commit of onJoinPrepare, until its result is used: none, sent, done, failed, or
+    # retriable, which is sent again.
+    committing: str
     # It made the plan of its generation.
     leader: bool
     # It knows the coordinator.

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.kafka.clients.ClientRequest;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.clients.consumer.internals.RequestFuture;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.utils.Timer;
 
@@ -32,7 +33,7 @@ final class MemberLook {
             .put("reason", (String) Reflect.field(coordinator, "rejoinReason"))
             .put("prepare", (Boolean) Reflect.field(coordinator, "needsJoinPrepare"))
             .put("joining", Reflect.field(coordinator, "joinFuture") != null)
-            .put("committing", Reflect.field(coordinator, "autoCommitOffsetRequestFuture") != null)
+            .put("committing", committing(Reflect.field(coordinator, "autoCommitOffsetRequestFuture")))
             .put("leader", (Boolean) Reflect.field(coordinator, "isLeader"))
             .put("coordinator", Reflect.field(coordinator, "coordinator") != null);
         partitions(look);
@@ -40,6 +41,14 @@ final class MemberLook {
         requests(look);
         look.set("calls", member.calls);
         member.calls = Json.MAKE.arrayNode();
+    }
+
+    /** The commit of onJoinPrepare: none, sent, done, failed, or retriable: it will be sent again. */
+    private static String committing(Object future) {
+        if (future == null) return "none";
+        RequestFuture<?> commit = (RequestFuture<?>) future;
+        if (!commit.isDone()) return "sent";
+        return commit.succeeded() ? "done" : commit.isRetriable() ? "retriable" : "failed";
     }
 
     private void partitions(ObjectNode look) {

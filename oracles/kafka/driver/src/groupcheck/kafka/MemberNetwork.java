@@ -40,6 +40,11 @@ final class MemberNetwork implements KafkaClient {
         this.waiting = waiting;
     }
 
+    /** Are there answers that the member has not read? */
+    boolean hasAnswers() {
+        return !answered.isEmpty();
+    }
+
     void answer(int number, AbstractResponse response) {
         complete(number, response, false);
     }

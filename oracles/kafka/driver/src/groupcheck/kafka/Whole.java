@@ -1,0 +1,250 @@
+package groupcheck.kafka;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.kafka.clients.ClientRequest;
+import org.apache.kafka.common.TopicPartition;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A whole group: real members on a real coordinator, joined by connections that can break. Nothing
+ * moves by itself. A command moves one thing; `settle` lets all members read what was answered.
+ */
+final class Whole {
+    private static final String COORDINATOR = "{\"coordinators\":[{\"key\":\"g\",\"nodeId\":0,\"host\":\"broker\",\"port\":9092,"
+        + "\"errorCode\":0,\"errorMessage\":null}]}";
+    private static final int MOST_POLLS = 4;
+    /** The timers of a member are that far away, so that time passes for one member when a command says so. */
+    private static final int POLL_MS = 100_000_000;
+    private static final String OPTIONS = "{\"sessionMs\":1500000000,\"heartbeatMs\":1,\"backoffMs\":1,\"backoffMaxMs\":1,"
+        + "\"autoCommitMs\":1600000000,\"rebalanceMs\":" + POLL_MS + "}";
+
+    private final World world = new World();
+    private final Memory memory = new Memory(world);
+    private final List<Process> processes = new ArrayList<>();
+    private ObjectNode options;
+
+    /** A member's process, with the late request of an earlier connection. */
+    private static final class Process implements Member.Listening {
+        Member member;
+        WholeLink link;
+        WholeLink.Late late;
+        String failed = "";
+        boolean closing;
+
+        @Override
+        public void during(String callback) { }
+
+        @Override
+        public void waiting() { }
+    }
+
+    /** Carries out one step: a list of commands, then a look. Instead: refused, or failed with a stack trace. */
+    ObjectNode run(JsonNode step) {
+        try {
+            for (JsonNode command : step.path("do")) carryOut(command);
+            return look();
+        } catch (Refused e) {
+            return Json.MAKE.objectNode().put("refused", e.getMessage());
+        } catch (Throwable t) {
+            StringWriter trace = new StringWriter();
+            t.printStackTrace(new PrintWriter(trace));
+            return Json.MAKE.objectNode().put("failed", trace.toString());
+        }
+    }
+
+    private void carryOut(JsonNode command) throws Exception {
+        Process of = command.has("i") ? processes.get(command.get("i").asInt()) : null;
+        switch (command.path("op").asText()) {
+            case "reset" -> reset(command);
+            case "settle" -> settle();
+            case "fire" -> fire(command.path("timer").asText());
+            case "replicate" -> {
+                world.autoCommit(command.path("on").asBoolean());
+                world.clock.drain();
+            }
+            case "failOver" -> failOver(command);
+            case "poll" -> poll(of);
+            case "network" -> of.member.client.pollNoWakeup();
+            case "beat" -> beat(of);
+            case "pollTimeout" -> {
+                of.member.clock.sleep(POLL_MS);
+                of.member.heartbeatRound();
+            }
+            case "wait" -> of.member.clock.sleep(POLL_MS);
+            case "commit" -> commit(of);
+            case "fetch" -> fetch(of, command.path("partition").asInt());
+            case "position" -> of.member.subscriptions.seek(new TopicPartition("t", command.path("partition").asInt()), command.path("offset").asLong());
+            case "deliver" -> of.link.deliver();
+            case "cut" -> cut(of);
+            case "void" -> {
+                WholeLink.Late taken = of.link.take();
+                of.link.handle(taken);
+                of.member.client.pollNoWakeup();
+            }
+            case "delay" -> {
+                of.late = of.link.take();
+                of.member.client.pollNoWakeup();
+            }
+            case "late" -> {
+                if (of.late == null) throw new Refused("no request is late");
+                WholeLink.Late late = of.late;
+                of.late = null;
+                of.link.handle(late);
+            }
+            case "kill" -> start(of);
+            case "close" -> {
+                of.closing = true;
+                of.member.close(0, "DEFAULT");
+            }
+            default -> throw new Refused("there is no command " + command.path("op").asText());
+        }
+    }
+
+    private void reset(JsonNode command) throws Exception {
+        ObjectNode topics = Json.MAKE.objectNode().put("t", command.path("partitions").asInt(2));
+        ObjectNode setup = Json.MAKE.objectNode().put("seed", command.path("seed").asLong());
+        setup.set("topics", topics);
+        world.reset(setup);
+        options = (ObjectNode) Json.MAPPER.readTree(OPTIONS);
+        options.put("autoCommit", command.path("autoCommit").asBoolean(true)).set("topics", topics);
+        processes.clear();
+        for (int k = 0; k < command.path("members").asInt(); k++) {
+            Process process = new Process();
+            start(process);
+            processes.add(process);
+        }
+    }
+
+    /** The process dies, and another one stands in its place; what it had sent is answered to nobody. */
+    private void start(Process of) throws Exception {
+        if (of.link != null) of.link.cut();
+        of.member = new Member(options, of);
+        of.link = new WholeLink(world, of.member);
+        of.failed = "";
+        of.closing = false;
+    }
+
+    /** The member reads that its connection broke. */
+    private void cut(Process of) {
+        of.link.cut();
+        of.member.client.pollNoWakeup();
+    }
+
+    private void failOver(JsonNode command) throws Exception {
+        world.failOver(command);
+        for (Process of : processes) {
+            of.late = null;
+            cut(of);
+        }
+    }
+
+    private void fire(String timer) {
+        Clock.Due due = world.leader().armed().get(timer);
+        if (due == null) throw new Refused("no timer " + timer + " is armed");
+        world.leader().timers.fire(due);
+        world.clock.drain();
+        world.nameNewIds(world.leader());
+    }
+
+    /** All members read their answers, until there are none. */
+    private void settle() {
+        for (boolean more = true; more; ) {
+            more = false;
+            for (Process of : processes)
+                if (of.member.network.hasAnswers()) {
+                    of.member.client.pollNoWakeup();
+                    more = true;
+                }
+        }
+    }
+
+    /** The application polls until a request is sent, a callback is called or nothing comes of it. */
+    private void poll(Process of) throws Exception {
+        int unread = of.link.unread().size();
+        for (int k = 0; k < MOST_POLLS; k++) {
+            try {
+                of.member.coordinator.poll(of.member.clock.timer(0), false);
+            } catch (RuntimeException e) {
+                of.failed = e.getClass().getSimpleName() + ": " + e.getMessage();
+                return;
+            } finally {
+                of.member.keepThread();
+            }
+            if (of.link.unread().size() > unread || called(of.member)) return;
+            findCoordinator(of);
+        }
+    }
+
+    /** Was a rebalance callback called that has not been shown yet? */
+    private static boolean called(Member member) {
+        for (JsonNode call : member.calls) if (!call.path("partitions").isMissingNode()) return true;
+        return false;
+    }
+
+    private void findCoordinator(Process of) throws Exception {
+        for (ClientRequest request : List.copyOf(of.member.network.sent.values()))
+            if (request.apiKey().name.equals("FindCoordinator")) {
+                of.member.network.answer(request.correlationId(), MemberRequests.answer(request, Json.MAPPER.readTree(COORDINATOR)));
+                of.member.client.pollNoWakeup();
+            }
+    }
+
+    /** The heartbeat thread's turn: a heartbeat is due. It may first have to find the coordinator. */
+    private void beat(Process of) throws Exception {
+        of.member.clock.sleep(1);
+        for (int k = 0; k < MOST_POLLS && of.member.client.pendingRequestCount() == of.member.network.sent.size(); k++) {
+            of.member.heartbeatRound();
+            findCoordinator(of);
+        }
+        of.member.client.pollNoWakeup();
+    }
+
+    private void commit(Process of) throws Exception {
+        int unread = of.link.unread().size();
+        of.member.coordinator.commitOffsetsAsync(of.member.subscriptions.allConsumed(), (offsets, error) -> { });
+        findCoordinator(of);
+        if (of.link.unread().size() == unread) of.member.client.pollNoWakeup();
+    }
+
+    /** The application asks for the committed offset of a partition, and begins at 0 if there is none. */
+    private void fetch(Process of, int partition) throws Exception {
+        for (int k = 0; k < MOST_POLLS; k++) {
+            if (of.member.coordinator.initWithCommittedOffsetsIfNeeded(of.member.clock.timer(0))) break;
+            findCoordinator(of);
+            if (!of.link.unread().isEmpty()) of.link.deliver();
+        }
+        TopicPartition watched = new TopicPartition("t", partition);
+        if (of.member.subscriptions.position(watched) == null) of.member.subscriptions.seek(watched, 0);
+    }
+
+    private ObjectNode look() throws Exception {
+        ObjectNode look = Json.MAKE.objectNode();
+        look.set("group", memory.of(world.leader(), "g"));
+        look.put("end", world.log.end()).put("replicated", world.log.highWatermark());
+        ArrayNode members = look.putArray("members");
+        for (Process of : processes) {
+            ObjectNode json = members.addObject();
+            new MemberLook(of.member).into(json);
+            json.put("member", world.names.shown(json.path("member").asText()));
+            ClientRequest outstanding = of.link.outstanding();
+            json.remove("sent");
+            json.set("outstanding", outstanding == null ? Json.MAKE.nullNode() : request(outstanding));
+            ArrayNode unread = json.putArray("unread");
+            for (ClientRequest request : of.link.unread()) unread.add(request(request));
+            json.set("late", of.late == null ? Json.MAKE.nullNode() : Json.MAKE.textNode(of.late.api().name));
+            json.put("failed", of.failed).put("closing", of.closing);
+        }
+        return look;
+    }
+
+    private JsonNode request(ClientRequest request) throws Exception {
+        return Json.MAKE.objectNode().put("api", request.apiKey().name)
+            .set("data", world.names.within(MemberRequests.shown(request)));
+    }
+}
