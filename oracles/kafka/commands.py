@@ -9,6 +9,7 @@ the schedule, from 1. Fields that have their default are not sent.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -102,6 +103,11 @@ class Leaving:
 
     member: str = ""
     instance: str | None = None
+    reason: str | None = None
+
+
+def _batch(given: Iterable[Leaving]) -> tuple[Leaving, ...]:
+    return tuple(given)
 
 
 @frozen(kw_only=True, cache_hash=True)
@@ -110,11 +116,14 @@ class LeaveGroup(Request):
 
     member: str = ""
     instance: str | None = None
+    reason: str | None = None
     members: tuple[Leaving, ...] = field(
         default=(),
-        converter=tuple,
+        converter=_batch,
         metadata={
-            "json": lambda given: [{"member": m.member, "instance": m.instance} for m in given]
+            "json": lambda given: [
+                {"member": m.member, "instance": m.instance, "reason": m.reason} for m in given
+            ]
         },
     )
 
@@ -126,7 +135,10 @@ class DescribeGroups(Request):
 
 @frozen(kw_only=True, cache_hash=True)
 class ListGroups(Request):
-    """All groups."""
+    """The groups in these states and of these types; none given: of all."""
+
+    states: tuple[str, ...] = field(default=(), converter=texts)
+    types: tuple[str, ...] = field(default=(), converter=texts)
 
 
 @frozen(kw_only=True, cache_hash=True)
@@ -141,6 +153,11 @@ class OffsetCommit(Request):
     generation: int = -1
     instance: str | None = None
     offsets: Offsets = field(default=(("t", 0, 1),), converter=offsets, metadata=_OFFSETS)
+    metadata: str | None = ""
+    # How long the offsets are kept (up to version 4); -1: as long as the broker is told to.
+    retention_ms: int = -1
+    # Topic: the topic whose id is sent in place of its own; "" for no id (up to version 9).
+    topic_ids: Pairs = field(default=(), converter=pairs, metadata=_MAPPING)
 
 
 @frozen(kw_only=True, cache_hash=True)
@@ -152,6 +169,7 @@ class TxnOffsetCommit(Request):
     instance: str | None = None
     producer: int = 1
     offsets: Offsets = field(default=(("t", 0, 1),), converter=offsets, metadata=_OFFSETS)
+    metadata: str | None = ""
 
 
 @frozen(kw_only=True, cache_hash=True)
@@ -166,11 +184,14 @@ class EndTxn(Request):
 class OffsetFetch(Request):
     member: str | None = None
     generation: int = -1
-    topics: Partitions = field(
-        default=frozenset({("t", 0)}), converter=partitions, metadata=_ALWAYS_PARTITIONS
+    # None: all partitions of which an offset is known.
+    topics: Partitions | None = field(
+        default=frozenset({("t", 0)}), converter=optional(partitions), metadata=_ALWAYS_PARTITIONS
     )
     # Wait for transactions and appends in flight (requireStable).
     stable: bool = True
+    # As in OffsetCommit.
+    topic_ids: Pairs = field(default=(), converter=pairs, metadata=_MAPPING)
 
 
 @frozen(kw_only=True, cache_hash=True)
@@ -270,6 +291,11 @@ class FailAppends(Command):
 @frozen(kw_only=True, cache_hash=True)
 class Unload(Command):
     """The broker resigns from the offsets partition."""
+
+
+@frozen(kw_only=True, cache_hash=True)
+class ShutDown(Command):
+    """The broker begins to shut down: its coordinator serves nothing any more."""
 
 
 @frozen(kw_only=True, cache_hash=True)

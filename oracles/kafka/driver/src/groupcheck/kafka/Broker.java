@@ -26,6 +26,7 @@ import java.util.Map;
 import java.util.OptionalInt;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
 
 /** One broker's group coordinator: Kafka's own service, runtime and shard, with clock, queue, log and loader put in place of the real ones. */
 final class Broker {
@@ -119,6 +120,11 @@ final class Broker {
         epoch = newEpoch;
         service.onElection(World.PARTITION.partition(), epoch);
         Reflect.set(context(), "bufferSupplier", BUFFERS);     // else every fresh coordinator clears half a megabyte for its batches
+    }
+
+    /** The first thing that a broker's shutdown does to its coordinator: it serves nothing any more. */
+    void shutDown() {
+        ((AtomicBoolean) Reflect.field(service, "isActive")).set(false);
     }
 
     void resign() {

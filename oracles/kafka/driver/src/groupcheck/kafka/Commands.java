@@ -67,7 +67,7 @@ final class Commands {
         ArrayNode answered = answers.taken();
         if (!answered.isEmpty()) reply.set("answered", answered);
         if (command.has("look")) {     // a question has its own memory or records
-            if (!reply.has("memory")) reply.set("memory", memory.of(request.broker, command.get("look").asText()));
+            if (!reply.has("memory")) reply.set("memory", memory.of(world.broker(command), command.get("look").asText()));
             if (!reply.has("records")) reply.set("records", records.since(Math.min(before, world.log.end())));
         }
         return reply;
@@ -107,6 +107,7 @@ final class Commands {
                 for (int k = 0; k < command.path("times").asInt(1); k++) world.log.failNext(error(Json.text(command, "error", "NOT_ENOUGH_REPLICAS")));
             }
             case "Unload" -> broker.resign();
+            case "ShutDown" -> broker.shutDown();
             case "Load" -> broker.elect(command.path("hold").asBoolean(false), broker.epoch() + 1);
             case "FinishLoad" -> broker.finishLoad();
             case "FailOver" -> world.failOver(command);

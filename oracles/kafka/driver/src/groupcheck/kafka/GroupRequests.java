@@ -88,7 +88,8 @@ final class GroupRequests {
     void leave(Request r) throws Exception {
         List<MemberIdentity> leaving = new ArrayList<>();
         for (JsonNode m : r.json.has("members") ? r.json.get("members") : Json.MAKE.arrayNode().add(r.json))
-            leaving.add(new MemberIdentity().setMemberId(world.names.real(Json.text(m, "member", ""))).setGroupInstanceId(Json.text(m, "instance", null)));
+            leaving.add(new MemberIdentity().setMemberId(world.names.real(Json.text(m, "member", ""))).setGroupInstanceId(Json.text(m, "instance", null))
+                .setReason(Json.text(m, "reason", null)));
         LeaveGroupRequestData data = new LeaveGroupRequestData().setGroupId(r.group()).setMembers(leaving);
         answers.expect(r.broker.service.leaveGroup(r.context(ApiKeys.LEAVE_GROUP, 5), data), (answer, into) -> {
             into.put("error", answer.errorCode());
@@ -108,11 +109,18 @@ final class GroupRequests {
     }
 
     void list(Request r) throws Exception {
-        answers.expect(r.broker.service.listGroups(r.context(ApiKeys.LIST_GROUPS, 5), new ListGroupsRequestData()), (answer, into) -> {
+        answers.expect(r.broker.service.listGroups(r.context(ApiKeys.LIST_GROUPS, 5), listed(r)), (answer, into) -> {
             into.put("error", answer.errorCode());
             ArrayNode groups = into.putArray("groups");
             answer.groups().forEach(g -> groups.addObject().put("group", g.groupId()).put("state", g.groupState()).put("kind", g.groupType()));
         });
+    }
+
+    private static ListGroupsRequestData listed(Request r) {
+        ListGroupsRequestData data = new ListGroupsRequestData();
+        if (r.json.has("states")) data.setStatesFilter(Json.texts(r.json.get("states")));
+        if (r.json.has("types")) data.setTypesFilter(Json.texts(r.json.get("types")));
+        return data;
     }
 
     void delete(Request r) throws Exception {

@@ -2,6 +2,7 @@ package groupcheck.kafka;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.message.OffsetCommitRequestData;
 import org.apache.kafka.common.message.OffsetCommitRequestData.OffsetCommitRequestPartition;
 import org.apache.kafka.common.message.OffsetCommitRequestData.OffsetCommitRequestTopic;
@@ -33,13 +34,13 @@ final class OffsetRequests {
 
     void commit(Request r) throws Exception {
         OffsetCommitRequestData data = new OffsetCommitRequestData().setGroupId(r.group()).setMemberId(r.member())
-            .setGroupInstanceId(r.instance()).setGenerationIdOrMemberEpoch(r.number("generation", -1));
+            .setGroupInstanceId(r.instance()).setGenerationIdOrMemberEpoch(r.number("generation", -1)).setRetentionTimeMs(r.number("retentionMs", -1));
         for (Map.Entry<String, JsonNode> t : r.json.path("offsets").properties()) {
             OffsetCommitRequestTopic topic = new OffsetCommitRequestTopic().setName(t.getKey());
-            Versions.setTopicId(topic, world.topics.id(t.getKey()));
+            Versions.setTopicId(topic, topicId(r, t.getKey()));
             for (Map.Entry<String, JsonNode> p : t.getValue().properties())
                 topic.partitions().add(new OffsetCommitRequestPartition().setPartitionIndex(Integer.parseInt(p.getKey()))
-                    .setCommittedOffset(p.getValue().asLong()));
+                    .setCommittedOffset(p.getValue().asLong()).setCommittedMetadata(metadata(r)));
             data.topics().add(topic);
         }
         answers.expect(r.broker.service.commitOffsets(r.context(ApiKeys.OFFSET_COMMIT, 9), data, BufferSupplier.NO_CACHING), (answer, into) -> {
@@ -56,7 +57,7 @@ final class OffsetRequests {
             TxnOffsetCommitRequestTopic topic = new TxnOffsetCommitRequestTopic().setName(t.getKey());
             for (Map.Entry<String, JsonNode> p : t.getValue().properties())
                 topic.partitions().add(new TxnOffsetCommitRequestPartition().setPartitionIndex(Integer.parseInt(p.getKey()))
-                    .setCommittedOffset(p.getValue().asLong()));
+                    .setCommittedOffset(p.getValue().asLong()).setCommittedMetadata(metadata(r)));
             data.topics().add(topic);
         }
         answers.expect(r.broker.service.commitTransactionalOffsets(r.context(ApiKeys.TXN_OFFSET_COMMIT, 4), data, BufferSupplier.NO_CACHING),
@@ -74,13 +75,24 @@ final class OffsetRequests {
 
     void fetch(Request r) throws Exception {
         OffsetFetchRequestGroup data = new OffsetFetchRequestGroup().setGroupId(r.group())
-            .setMemberId(r.json.has("member") ? r.member() : null).setMemberEpoch(r.number("generation", -1)).setTopics(new ArrayList<>());
+            .setMemberId(r.json.has("member") ? r.member() : null).setMemberEpoch(r.number("generation", -1))
+            .setTopics(r.json.path("topics").isNull() ? null : new ArrayList<>());
         for (Map.Entry<String, JsonNode> t : r.json.path("topics").properties()) {
             OffsetFetchRequestTopics topic = new OffsetFetchRequestTopics().setName(t.getKey()).setPartitionIndexes(Json.integers(t.getValue()));
-            Versions.setTopicId(topic, world.topics.id(t.getKey()));
+            Versions.setTopicId(topic, topicId(r, t.getKey()));
             data.topics().add(topic);
         }
-        answers.expect(r.broker.service.fetchOffsets(r.context(ApiKeys.OFFSET_FETCH, 9), data, r.json.path("stable").asBoolean(true)), this::fetched);
+        answers.expect(Versions.fetchOffsets(r.broker.service, r.context(ApiKeys.OFFSET_FETCH, 9), data, r.json.path("stable").asBoolean(true)), this::fetched);
+    }
+
+    private static String metadata(Request r) {
+        return r.json.path("metadata").isNull() ? null : r.text("metadata", "");
+    }
+
+    /** The topic's own id, or that of the topic which "topicIds" names in its place; of "", none. */
+    private Uuid topicId(Request r, String topic) {
+        String of = Json.text(r.json.path("topicIds"), topic, topic);
+        return of.isEmpty() ? Uuid.ZERO_UUID : world.topics.id(of);
     }
 
     private void fetched(OffsetFetchResponseGroup answer, ObjectNode into) {

@@ -4,7 +4,10 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.config.AbstractConfig;
 import org.apache.kafka.common.config.ConfigDef;
+import org.apache.kafka.common.message.OffsetFetchRequestData.OffsetFetchRequestGroup;
+import org.apache.kafka.common.message.OffsetFetchResponseData.OffsetFetchResponseGroup;
 import org.apache.kafka.common.protocol.ApiMessage;
+import org.apache.kafka.common.requests.RequestContext;
 import org.apache.kafka.common.requests.TransactionResult;
 import org.apache.kafka.common.utils.BufferSupplier;
 import org.apache.kafka.common.utils.LogContext;
@@ -143,6 +146,14 @@ final class Versions {
         for (Class<?> type : List.of(method.getParameterTypes()).subList(arguments.size(), method.getParameterCount()))
             arguments.add(type == Duration.class ? Duration.ofSeconds(5) : (Object) (short) 1);
         return (CompletableFuture<Void>) method.invoke(service, arguments.toArray());
+    }
+
+    /** Up to 4.2 the fetch of all offsets of a group is a method of its own. */
+    @SuppressWarnings("unchecked")
+    static CompletableFuture<OffsetFetchResponseGroup> fetchOffsets(GroupCoordinatorService service, RequestContext context, OffsetFetchRequestGroup asked,
+                                                                    boolean stable) throws Exception {
+        String method = asked.topics() == null && Reflect.has(GroupCoordinatorService.class, "fetchAllOffsets") ? "fetchAllOffsets" : "fetchOffsets";
+        return (CompletableFuture<OffsetFetchResponseGroup>) Reflect.call(service, method, context, asked, stable);
     }
 
     /** Commit and fetch requests carry topic ids only from 4.1 on. */

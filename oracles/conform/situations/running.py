@@ -1,0 +1,39 @@
+"""Every situation, executed on the real coordinator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from groupcheck.oracles.conform.situations.failing import FAILING
+from groupcheck.oracles.conform.situations.joining import JOINING
+from groupcheck.oracles.conform.situations.leaving import LEAVING
+from groupcheck.oracles.conform.situations.offsets import OFFSETS
+from groupcheck.oracles.conform.situations.situation import Situation
+from groupcheck.oracles.conform.situations.syncing import SYNCING
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.schedule import Lost, Transcript
+from groupcheck.oracles.kafka.versions import VERSIONS
+
+SITUATIONS: tuple[Situation, ...] = (*JOINING, *SYNCING, *LEAVING, *OFFSETS, *FAILING)
+
+
+@frozen
+class Executed:
+    """What became of a situation."""
+
+    situation: Situation
+    # What is not as expected; empty if it agrees.
+    differs: tuple[str, ...]
+    transcript: Transcript | Lost
+
+
+def execute(driver: Driver, situations: tuple[Situation, ...] = SITUATIONS) -> Iterator[Executed]:
+    """Runs the situations that the driver's version of Kafka knows, in their order."""
+    newer = VERSIONS[: VERSIONS.index(driver.version)]
+    situations = tuple(situation for situation in situations if situation.since not in newer)
+    results = driver.run_all(situation.schedule() for situation in situations)
+    for situation, result in zip(situations, results):
+        what = (str(result),) if isinstance(result, Lost) else tuple(situation.differs(result))
+        yield Executed(situation, what, result)
