@@ -9,8 +9,10 @@ from groupcheck.oracles.conform.conformance import (
     VersionDiff,
     difference_shown,
     input_shown,
+    situations_shown,
 )
 from groupcheck.oracles.conform.rows import Asks, Input
+from groupcheck.oracles.conform.situations.running import Executed
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
 
 
@@ -27,6 +29,8 @@ def conform_suite(result: Conformance) -> Suite:
     cases = [_case(result, kind, rows, each * len(rows)) for kind, rows in sorted(kinds.items())]
     if result.verdict == "unknown" and all(case.became == PASSED for case in cases):
         cases.append(Case("every row is executed", ERROR, f"unknown: {result.why}"))
+    if result.situations is not None:
+        cases.append(_situations(result.situations))
     return Suite(f"conform {result.variant}, Kafka {result.kafka}", tuple(cases))
 
 
@@ -53,6 +57,15 @@ def _case(
         why = f"unknown: {left:,} of {len(rows):,} rows were not executed: {reasons}"
         return Case(kind, ERROR, why, seconds=seconds)
     return Case(kind, seconds=seconds)
+
+
+def _situations(executed: tuple[Executed, ...]) -> Case:
+    told = situations_shown(executed)["differences"]
+    if not told:
+        return Case("situations")
+    first = told[0]
+    text = "\n".join([first["situation"], *first["differs"], *first["transcript"]])
+    return Case("situations", FAILURE, f"{len(told)} of {len(executed)} situations differ", text)
 
 
 def versions_suite(result: VersionDiff) -> Suite:

@@ -24,6 +24,7 @@ from groupcheck.oracles.conform.conformance import (
     finding_shown,
     progress_line,
     scope_shown,
+    situations_shown,
     table_rows,
     versions_differ,
 )
@@ -90,6 +91,7 @@ def run(
                 driver=driver,
                 progress=progress,
                 lists=lists,
+                situations=not options.get("mutation"),
                 **options,
             )
 
@@ -191,6 +193,7 @@ def view(result: Conformance) -> RenderableType:
         Padding(facts_table(facts(result)), (0, 0, 0, 2)),
         *told,
         *more,
+        *_situations(result),
         *_findings(result),
     )
 
@@ -212,6 +215,7 @@ def facts(result: Conformance) -> list[tuple[str, str]]:
         ("scope", f"{bounds}; any number of: {', '.join(result.faults) or 'no fault'}"),
         ("rows", f"{c.rows:,} (memory, input), of {c.memories:,} memories"),
         ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {result.differing:,}"),
+        *_counted(result),
         *(("not executed", f"{n:,}: {why}") for why, n in result.unrealizable.items()),
         *(
             [("never fired", ", ".join(result.never_executed))]
@@ -227,6 +231,20 @@ def facts(result: Conformance) -> list[tuple[str, str]]:
             ),
         ),
     ]
+
+
+def _counted(result: Conformance) -> list[tuple[str, str]]:
+    if result.situations is None:
+        return []
+    told = situations_shown(result.situations)
+    return [("situations", f"{told['executed']} executed, {told['agreeing']} agreeing")]
+
+
+def _situations(result: Conformance) -> Iterator[Text]:
+    for told in situations_shown(result.situations or ())["differences"][:SHOWN]:
+        yield Text(f"\nSituation: {told['situation']} ({told['source']})", "bold red")
+        yield from (Text(f"   real: {what}") for what in told["differs"])
+        yield from (Text(f"   {line}") for line in told["transcript"])
 
 
 def _difference(k: int, told: Mapping[str, Any]) -> Group:

@@ -14,6 +14,7 @@ from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.promises import PROMISES, Finding
 from groupcheck.oracles.conform.rows import Asks, Fires, Input, Rows
+from groupcheck.oracles.conform.situations.running import Executed, execute
 from groupcheck.oracles.conform.tour import Counts, Difference, Listed, Tour
 from groupcheck.oracles.conform.transcript import lines, model_seen
 from groupcheck.oracles.conform.versions_differ import Change, VersionTour
@@ -51,13 +52,15 @@ class Conformance:
     findings: tuple[Finding, ...]
     # Outcomes of the coordinator that fired in no row that agrees.
     never_executed: tuple[str, ...] = ()
+    # What became of each situation; None if none was executed.
+    situations: tuple[Executed, ...] | None = None
     # Each row: was it executed, does it agree (None if it was not executed)?
     listed: tuple[tuple[Listed, bool, bool | None], ...] = ()
 
     @property
     def verdict(self) -> str:
         """`agrees`, `differs`, or `unknown` where not every row was executed."""
-        if self.differing:
+        if self.differing or any(one.differs for one in self.situations or ()):
             return "differs"
         return (
             "agrees" if not self.reason and self.counts.executed == self.counts.rows else "unknown"
@@ -105,6 +108,9 @@ class Conformance:
                 else {"asked": self.asked, "findings": [finding_shown(f) for f in self.findings]}
             ),
             "differences": [difference_shown(d) for d in self.differences],
+            **(
+                {} if self.situations is None else {"situations": situations_shown(self.situations)}
+            ),
         }
 
 
@@ -149,6 +155,24 @@ def difference_shown(d: Difference) -> dict[str, Any]:
     }
 
 
+def situations_shown(executed: tuple[Executed, ...]) -> dict[str, Any]:
+    """How many situations were executed, how many agree, and what differs in the others."""
+    differing = [one for one in executed if one.differs]
+    return {
+        "executed": len(executed),
+        "agreeing": len(executed) - len(differing),
+        "differences": [
+            {
+                "situation": one.situation.name,
+                "source": one.situation.source,
+                "differs": list(one.differs),
+                "transcript": lines(one.transcript),
+            }
+            for one in differing
+        ],
+    }
+
+
 def finding_shown(f: Finding) -> dict[str, Any]:
     """A promise that the real coordinator breaks, with the shortest schedule that shows it."""
     return {
@@ -184,14 +208,16 @@ def conform(
     progress: Callable[[Counts], None] | None = None,
     tour: Callable[..., Tour] = Tour,
     lists: bool = False,
+    situations: bool = False,
 ) -> Conformance:
     """Executes every row of the variant's coordinator at the scope on the coordinator of that Kafka
     version.
 
     `faults`: those that may happen, any number of times (all of the coordinator's, if None).
     `max_rows`: give up (unknown) after so many.
-    `findings`: what the coordinator promises is asked of the real memory after each row. Raises
-    `UserError` for what does not exist, and where there is no JDK.
+    `findings`: what the coordinator promises is asked of the real memory after each row.
+    `situations`: they are executed after the rows. Raises `UserError` for what does not exist, and
+    where there is no JDK.
     """
     about = executable(variant)
     if max_rows is not None and max_rows < 1:
@@ -212,6 +238,7 @@ def conform(
     try:
         made = tour(rows, own, seed=seed, **options)
         made.run()
+        executed = tuple(execute(own)) if situations else None
     finally:
         if driver is None:
             own.close()
@@ -231,6 +258,7 @@ def conform(
         asked=made.asked if findings else None,
         findings=tuple(f for _, f in sorted(made.findings.items())) if findings else (),
         never_executed=tuple(sorted(rows.outcomes_named - made.fired - set(about.bookkeeping))),
+        situations=executed,
         listed=tuple((row, *made.became(row.number)) for row in made.listed or ()),
     )
 

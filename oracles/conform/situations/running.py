@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from groupcheck.oracles.conform.situations.expiring import EXPIRING
 from groupcheck.oracles.conform.situations.failing import FAILING
 from groupcheck.oracles.conform.situations.joining import JOINING
 from groupcheck.oracles.conform.situations.leaving import LEAVING
@@ -16,7 +17,7 @@ from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost, Transcript
 from groupcheck.oracles.kafka.versions import VERSIONS
 
-SITUATIONS: tuple[Situation, ...] = (*JOINING, *SYNCING, *LEAVING, *OFFSETS, *FAILING)
+SITUATIONS: tuple[Situation, ...] = (*JOINING, *SYNCING, *LEAVING, *OFFSETS, *EXPIRING, *FAILING)
 
 
 @frozen

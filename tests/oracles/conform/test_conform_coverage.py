@@ -13,7 +13,7 @@ from groupcheck.oracles.cli import run
 from groupcheck.oracles.conform.covering import Coverage, coverage_view, covered
 from groupcheck.oracles.kafka.commands import Heartbeat, JoinGroup
 from groupcheck.oracles.kafka.coverage.measuring import COUNTED, Line, Method, read
-from groupcheck.oracles.kafka.coverage.reasons import Reason, explained
+from groupcheck.oracles.kafka.coverage.reasons import FAMILIES, Reason, explained, table
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Schedule
 from groupcheck.oracles.show.text import as_plain
@@ -70,11 +70,21 @@ def test_coverage_is_of_a_comparison_with_one_coordinator(capsys: pytest.Capture
         assert "--coverage" in capsys.readouterr().err
 
 
-def test_the_document_has_the_coverage(capsys: pytest.CaptureFixture[str], misfits):
-    asked = ["conform", "classic", "--members", "1", "--generations", "1", "--max-rows", "40"]
-    assert run([*asked, "--coverage", "--json"]) == 3
+def test_every_branch_within_reach_is_executed_and_every_other_has_a_reason(
+    capsys: pytest.CaptureFixture[str], misfits
+):
+    small = ["conform", "classic", "--members", "1", "--generations", "1"]
+    assert run([*small, "--coverage", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert misfits(document) == []
-    joins = [m for m in document["coverage"]["methods"] if m["method"] == "joinGroup"]
-    assert [m["lines_executed"] > 0 for m in joins] == [True]
-    assert document["coverage"]["total"]["branches"] == 681
+    told = document["coverage"]
+    assert (told["without_reason"], told["outdated_reasons"]) == ([], [])
+    assert told["total"]["branches_executed"] == told["branches_within_reach"] > 500
+    assert not any(r["family"] == "left" for r in told["reasons"])
+    assert document["situations"]["agreeing"] == document["situations"]["executed"]
+
+
+def test_a_reason_says_in_a_few_words_why():
+    for reason in table():
+        assert reason.family in FAMILIES and reason.branches > 0
+        assert 8 < len(reason.why) < 90 and reason.class_name in COUNTED
