@@ -12,6 +12,7 @@ from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
+from groupcheck.oracles.conform.histories import search
 from groupcheck.oracles.conform.promises import PROMISES, Finding
 from groupcheck.oracles.conform.rows import Asks, Fires, Input, Rows
 from groupcheck.oracles.conform.situations.running import Executed, execute
@@ -210,12 +211,11 @@ def conform(
     lists: bool = False,
     situations: bool = False,
 ) -> Conformance:
-    """Executes every row of the variant's coordinator at the scope on the coordinator of that Kafka
-    version.
+    """Executes every row of the variant's coordinator at the scope on that version of Kafka's.
 
     `faults`: those that may happen, any number of times (all of the coordinator's, if None).
     `max_rows`: give up (unknown) after so many.
-    `findings`: what the coordinator promises is asked of the real memory after each row.
+    `findings`: what the coordinator promises is asked after each row, and of short histories.
     `situations`: they are executed after the rows. Raises `UserError` for what does not exist, and
     where there is no JDK.
     """
@@ -239,6 +239,7 @@ def conform(
         made = tour(rows, own, seed=seed, **options)
         made.run()
         executed = tuple(execute(own)) if situations else None
+        past = search(own) if findings else None
     finally:
         if driver is None:
             own.close()
@@ -255,12 +256,19 @@ def conform(
         unrealizable=made.unrealizable,
         reason=made.reason,
         seconds=time.perf_counter() - began,
-        asked=made.asked if findings else None,
-        findings=tuple(f for _, f in sorted(made.findings.items())) if findings else (),
+        asked=made.asked + past.asked if past else None,
+        findings=_shortest(past.findings, made.findings) if past else (),
         never_executed=tuple(sorted(rows.outcomes_named - made.fired - set(about.bookkeeping))),
         situations=executed,
         listed=tuple((row, *made.became(row.number)) for row in made.listed or ()),
     )
+
+
+def _shortest(*found: Mapping[tuple[str, str], Finding]) -> tuple[Finding, ...]:
+    """Each promise and kind once, with the shorter of its schedules."""
+    every = [finding for some in found for finding in some.values()]
+    every.sort(key=lambda f: (f.promise, f.kind, len(f.transcript.steps)))
+    return tuple({(f.promise, f.kind): f for f in reversed(every)}.values())[::-1]
 
 
 @frozen

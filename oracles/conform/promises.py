@@ -43,6 +43,14 @@ PROMISES = {
         "An assignment whose SyncGroup was answered with an error is not what the next coordinator"
         " loads."
     ),
+    "one_generation": "A generation is told to one set of members, and never again to another.",
+    "unchanged": (
+        "A follower that joins a Stable group again with the protocols that it joined with starts"
+        " no round."
+    ),
+    "common_protocol": (
+        "A newcomer that lists a protocol which every member listed when it joined is let in."
+    ),
     "delay": "The initial delay is extended only for members that were added while it ran.",
 }
 OF_THE_COORDINATOR = (-1, 15, 16)
@@ -157,9 +165,15 @@ def _log_differs(
         and memory.generation == groups[-1].generation
         and memory.state == "PreparingRebalance"
     )
-    for number, answer in (a for s in steps for a in s.answered):
+    answers = [a for s in steps for a in s.answered]
+    given = any(
+        number in plans and not answer.error and plans[number].generation == memory.generation
+        for number, answer in answers
+    )
+    for number, answer in answers:
         if (
             of_now
+            and not given
             and number in plans
             and answer.error
             and plans[number].generation == memory.generation

@@ -153,7 +153,7 @@ OFFSETS = (
             does(FailAppends(error="NOT_LEADER_OR_FOLLOWER")),
             does(OffsetCommit(member="m1", generation=1, offsets=at(4)), 16),
             does(FailAppends(error="MESSAGE_TOO_LARGE")),
-            # Not Errors.INVALID_COMMIT_OFFSET_SIZE (28): FINDINGS.md, 14.
+            # Not Errors.INVALID_COMMIT_OFFSET_SIZE (28): FINDINGS.md, 16.
             does(OffsetCommit(member="m1", generation=1, offsets=at(4)), -1),
             does(FailAppends(error="NOT_ENOUGH_REPLICAS")),
             does(TxnOffsetCommit(member="m1", generation=1, offsets=at(4)), 15),

@@ -117,20 +117,3 @@ def test_json_is_one_document(capsys: pytest.CaptureFixture[str], misfits):
         10,
     )
     assert misfits(document) == []
-
-
-def test_promises_that_the_real_coordinator_breaks_are_found_with_their_shortest_schedule(
-    coordinator: Driver, misfits
-):
-    found = ask(coordinator, **ONE, findings=True)
-    assert misfits(found.document()) == []
-    assert found.verdict == "agrees" and found.asked is not None and found.asked > found.counts.rows
-    kinds = {(f.promise, f.kind) for f in found.findings}
-    assert ("answered", "JoinGroup of a member that asks again") in kinds
-    assert ("answered", "SyncGroup of a member that is gone") in kinds
-    assert ("leaving", "LeaveGroup") in kinds
-    assert ("refused_plan", "answered 15") in kinds
-    assert ("delay", "Fire join") in kinds
-    (leaving,) = [f for f in found.document()["findings"] if f["promise"] == "leaving"]
-    assert leaving["transcript"][5:7] == ["  6  FailAppends", "  7  LeaveGroup member=m2  -> 15"]
-    assert "= Empty" in leaving["transcript"][7]
