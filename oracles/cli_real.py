@@ -67,6 +67,12 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
 )
 @click.option("--max-rows", type=POSITIVE, metavar="N", help="Stop (unknown) after N rows.")
 @click.option(
+    "--max-differences",
+    type=COUNT,
+    metavar="N",
+    help="Stop once N rows differ; 0: never. Default: 20.",
+)
+@click.option(
     "--seed",
     type=COUNT,
     default=0,

@@ -14,7 +14,8 @@ SECTIONS = {  # a title, and the parameters below it; all others stand under "Op
         " invariants goals"
     ).split(),
     "Search and limits": (
-        "max_states max_seconds max_memory max_rows workers engine checkpoint resume"
+        "max_states max_seconds max_memory max_rows max_differences workers engine checkpoint"
+        " resume"
     ).split(),
     "Spark": "spark store shards hand_over".split(),
     "Output": "as_json html svg pytest itf junit parquet out".split(),

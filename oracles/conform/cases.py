@@ -7,11 +7,9 @@ from collections import defaultdict
 from groupcheck.oracles.conform.conformance import (
     Conformance,
     VersionDiff,
-    difference_shown,
-    input_shown,
-    situations_shown,
 )
-from groupcheck.oracles.conform.rows import Asks, Input
+from groupcheck.oracles.conform.ledger import kind_of
+from groupcheck.oracles.conform.shown import difference_shown, input_shown, situations_shown
 from groupcheck.oracles.conform.situations.running import Executed
 from groupcheck.oracles.show.suite import ERROR, FAILURE, PASSED, Case, Suite
 
@@ -25,18 +23,13 @@ def conform_suite(result: Conformance) -> Suite:
     kinds: dict[str, list[tuple[bool, bool | None]]] = defaultdict(list)
     for row, executed, agrees in result.listed:
         kinds[kind_of(row.given)].append((executed, agrees))
-    each = result.seconds / max(1, len(result.listed))
+    each = result.seconds / max(1, len(result.ledger.listed))
     cases = [_case(result, kind, rows, each * len(rows)) for kind, rows in sorted(kinds.items())]
     if result.verdict == "unknown" and all(case.became == PASSED for case in cases):
-        cases.append(Case("every row is executed", ERROR, f"unknown: {result.why}"))
+        cases.append(Case("every row and outcome is seen", ERROR, f"unknown: {result.why}"))
     if result.situations is not None:
         cases.append(_situations(result.situations))
     return Suite(f"conform {result.variant}, Kafka {result.kafka}", tuple(cases))
-
-
-def kind_of(given: Input) -> str:
-    """`SyncGroup` for a request, the rule's name for what the coordinator does by itself."""
-    return type(given.request).__name__ if isinstance(given, Asks) else given.rule
 
 
 def _case(
@@ -46,14 +39,14 @@ def _case(
     left = sum(not executed for executed, _ in rows)
     if differing:
         why = f"{differing:,} of {len(rows):,} rows differ"
-        first = next((d for d in result.differences if kind_of(d.row.given) == kind), None)
+        first = next((d for d in result.ledger.differences if kind_of(d.row.given) == kind), None)
         told = difference_shown(first) if first else {}
         text = (
             [input_shown(first.row.given), *told["differs"], *told["transcript"]] if first else []
         )
         return Case(kind, FAILURE, why, "\n".join(text), seconds)
     if left:
-        reasons = "; ".join(result.unrealizable) or result.why
+        reasons = "; ".join(result.ledger.unrealizable) or result.why
         why = f"unknown: {left:,} of {len(rows):,} rows were not executed: {reasons}"
         return Case(kind, ERROR, why, seconds=seconds)
     return Case(kind, seconds=seconds)
@@ -80,7 +73,7 @@ def versions_suite(result: VersionDiff) -> Suite:
         ]
         name = f"{number} after {told['after']}"
         cases.append(Case(name, FAILURE, ", ".join(told["differs"]), "\n".join(text)))
-    if result.tour.reason:
-        cases.append(Case("every row is executed", ERROR, f"unknown: {result.tour.reason}"))
+    if result.tour.ledger.reason:
+        cases.append(Case("every row is executed", ERROR, f"unknown: {result.tour.ledger.reason}"))
     same = Case("no difference", seconds=result.tour.seconds)
     return Suite(f"conform --diff, Kafka {' and '.join(result.versions)}", tuple(cases) or (same,))

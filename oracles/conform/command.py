@@ -17,19 +17,25 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.conform.cases import conform_suite, versions_suite
 from groupcheck.oracles.conform.conformance import (
     Conformance,
+    Toured,
     VersionDiff,
     conform,
-    difference_shown,
     executable,
-    finding_shown,
     progress_line,
-    scope_shown,
-    situations_shown,
     table_rows,
     versions_differ,
 )
 from groupcheck.oracles.conform.covering import coverage_view, covered
-from groupcheck.oracles.conform.tour import Counts
+from groupcheck.oracles.conform.ledger import Cause, Counts
+from groupcheck.oracles.conform.shown import (
+    cause_shown,
+    finding_shown,
+    input_shown,
+    scope_shown,
+    settings_shown,
+    situations_shown,
+    unseen_shown,
+)
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
@@ -38,7 +44,8 @@ from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
 
 ASSIGNORS = "assignors"  # stands where a variant would
-SHOWN = 3  # differences that the report tells in full
+SHOWN = 3  # causes that the report tells in full
+UNSEEN = 5  # outcomes never seen that the report tells
 COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow"}
 
 
@@ -121,7 +128,8 @@ def diff_view(result: VersionDiff) -> RenderableType:
     said = f"{len(result.changes)} changes" if result.changes else "no difference"
     out = [
         Text(
-            f"{said}  {result.tour.variant}, Kafka {old} and {new}  {result.tour.reason}".rstrip(),
+            f"{said}  {result.tour.variant}, Kafka {old} and {new} "
+            f" {result.tour.ledger.reason}".rstrip(),
             "bold",
         )
     ]
@@ -163,7 +171,9 @@ def _meter() -> Iterator[Callable[[Counts], None] | None]:
 
 
 def view(result: Conformance) -> RenderableType:
-    """Headline, figures, and the first differences with their transcripts."""
+    """Headline, figures, the causes of differences with their shortest transcripts, and what was
+    never seen.
+    """
     with_bug = f" with {result.mutation}" if result.mutation else ""
     title = f"{result.variant}{with_bug} and the coordinator of Kafka {result.kafka}"
     headline = Text("  ").join(
@@ -175,24 +185,15 @@ def view(result: Conformance) -> RenderableType:
         )
         if text
     )
-    told = [
-        _difference(k, difference_shown(d)) for k, d in enumerate(result.differences[:SHOWN], 1)
-    ]
-    more = (
-        [
-            Text(
-                f"\n{result.differing - SHOWN:,} more rows differ (--json lists"
-                f" {len(result.differences)})"
-            )
-        ]
-        if result.differing > SHOWN
-        else []
-    )
+    causes = result.ledger.causes
+    told = [_cause(k, cause) for k, cause in enumerate(causes[:SHOWN], 1)]
+    more = f"\n{len(causes) - SHOWN:,} more causes (--json lists all)"
     return Group(
         headline,
         Padding(facts_table(facts(result)), (0, 0, 0, 2)),
         *told,
-        *more,
+        *([Text(more)] if len(causes) > SHOWN else []),
+        *_unseen(result),
         *_situations(result),
         *_findings(result),
     )
@@ -200,28 +201,22 @@ def view(result: Conformance) -> RenderableType:
 
 def facts(result: Conformance) -> list[tuple[str, str]]:
     """The figures, in words."""
-    c = result.counts
-    scope = scope_shown(result.scope, result.faults)
-    extra = [
-        f"{name.replace('_', ' ')} {scope[name]}"
-        for name in ("max_size", "protocols")
-        if scope[name]
-    ]
-    bounds = f"{scope['members']} members, {scope['generations']} generations" + "".join(
-        f", {e}" for e in extra
-    )
-    rate = f", {c.executed / result.seconds:,.0f} rows/s" if result.seconds else ""
+    c, found = result.counts, result.ledger
+    rate = f", {c.executions / result.seconds:,.0f} rows/s" if result.seconds else ""
+    unfired = result.never_executed if result.verdict == "agrees" else ()
+    main, *beside = map(_bounds, result.toured)
     return [
-        ("scope", f"{bounds}; any number of: {', '.join(result.faults) or 'no fault'}"),
+        ("scope", main),
+        *(("and", bounds) for bounds in beside),
         ("rows", f"{c.rows:,} (memory, input), of {c.memories:,} memories"),
-        ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {result.differing:,}"),
+        ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {found.differing:,}"),
         *_counted(result),
-        *(("not executed", f"{n:,}: {why}") for why, n in result.unrealizable.items()),
-        *(
-            [("never fired", ", ".join(result.never_executed))]
-            if result.never_executed and result.verdict == "agrees"
-            else []
+        (
+            "executed from",
+            f"{c.real_memories:,} real memories behind them, {c.executions:,} times",
         ),
+        *(("not executed", f"{n:,}: {why}") for why, n in found.unrealizable.items()),
+        *([("never fired", ", ".join(unfired))] if unfired else []),
         ("choices", f"{c.seen:,} of the {c.choices:,} outcomes seen, of rows that allow several"),
         (
             "schedules",
@@ -247,14 +242,43 @@ def _situations(result: Conformance) -> Iterator[Text]:
         yield from (Text(f"   {line}") for line in told["transcript"])
 
 
-def _difference(k: int, told: Mapping[str, Any]) -> Group:
-    head = Text(f"\n{k}. {told['input']}", "bold red")
+def _bounds(toured: Toured) -> str:
+    scope = scope_shown(toured.scope, toured.faults)
+    bounds = [f"{scope['members']} members", f"{scope['generations']} generations"]
+    extra = settings_shown(scope)
+    faults = ", ".join(toured.faults) or "no fault"
+    return f"{', '.join([*bounds, *extra])}; any number of: {faults}"
+
+
+def _cause(k: int, cause: Cause) -> Group:
+    shown = cause_shown(cause)
+    told: Mapping[str, Any] = shown["first"]
+    rows = f"{cause.rows:,} rows differ" if cause.rows > 1 else "1 row differs"
+    settings = [f"   scope: {', '.join(settings_shown(told['settings']))}"]
     return Group(
-        head,
+        Text(f"\n{k}. {cause.kind}: {rows} in {', '.join(cause.what)}", "bold red"),
+        Text(f"   {told['input']}"),
+        *(Text(line, "dim") for line in settings if told["settings"]),
         Text(f"   model before: {told['memory']}", "dim"),
         *(Text(f"   real: {what}") for what in told["differs"]),
         *(Text(f"   {line}") for line in told["transcript"]),
     )
+
+
+def _unseen(result: Conformance) -> list[Text]:
+    unseen = result.ledger.unseen
+    if not unseen:
+        return []
+    out = [Text(f"\nNever seen: {len(unseen):,} outcomes that the model allows", "bold yellow")]
+    for one in unseen[:UNSEEN]:
+        told = unseen_shown(one)
+        out += [
+            Text(f"   {input_shown(one.row.given)}: {' '.join(told['rules'])}"),
+            Text(f"      model before: {told['memory']}", "dim"),
+            Text(f"      model after: {told['after']}", "dim"),
+        ]
+    left = len(unseen) - UNSEEN
+    return [*out, *([Text(f"   and {left:,} more (--json lists them)")] if left > 0 else [])]
 
 
 def _findings(result: Conformance) -> list[Text]:

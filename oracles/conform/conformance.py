@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import attrs
 from attrs import frozen
 
 from groupcheck.model.engine import UserError
@@ -13,12 +14,22 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.histories import search
-from groupcheck.oracles.conform.promises import PROMISES, Finding
-from groupcheck.oracles.conform.rows import Asks, Fires, Input, Rows
+from groupcheck.oracles.conform.ledger import MAX_DIFFERENCES, Counts, Difference, Ledger, Listed
+from groupcheck.oracles.conform.promises import Finding
+from groupcheck.oracles.conform.rows import Rows
+from groupcheck.oracles.conform.shown import (
+    cause_shown,
+    difference_shown,
+    finding_shown,
+    input_shown,
+    scope_shown,
+    situations_shown,
+    unseen_shown,
+)
 from groupcheck.oracles.conform.situations.running import Executed, execute
-from groupcheck.oracles.conform.tour import Counts, Difference, Listed, Tour
-from groupcheck.oracles.conform.transcript import lines, model_seen
-from groupcheck.oracles.conform.versions_differ import Change, VersionTour
+from groupcheck.oracles.conform.tour import Tour
+from groupcheck.oracles.conform.transcript import model_seen
+from groupcheck.oracles.conform.versions_differ import Change, Changes, VersionTour
 from groupcheck.oracles.explain.subject import one_of, subject, variant_named
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
@@ -27,6 +38,29 @@ SCHEMA = "groupcheck.conform/1"
 DIFF_SCHEMA = "groupcheck.conform-diff/1"
 MEMBERS, GENERATIONS = 2, 2
 ANY = 99  # a fault that may happen may happen any number of times
+UNSEEN_SHOWN = 100  # outcomes never seen that a document lists
+
+
+@frozen
+class Toured:
+    """One scope of a run, and its share of the counts."""
+
+    scope: Scope
+    faults: tuple[str, ...]
+    rows: int
+    executed: int
+    memories: int
+    real_memories: int
+
+    def shown(self) -> dict[str, Any]:
+        """The scope as plain JSON."""
+        return {
+            "scope": scope_shown(self.scope, self.faults),
+            "rows": self.rows,
+            "executed": self.executed,
+            "memories": self.memories,
+            "real_memories": self.real_memories,
+        }
 
 
 @frozen
@@ -34,38 +68,71 @@ class Conformance:
     """What a run found."""
 
     variant: str
-    scope: Scope
-    faults: tuple[str, ...]
+    # The scope that was asked for, and those beside it that fire what it cannot.
+    toured: tuple[Toured, ...]
     kafka: str
     mutation: str | None
     seed: int
-    counts: Counts
-    # How many rows differ, and the first of them.
-    differing: int
-    differences: tuple[Difference, ...]
-    # Reason -> how many rows were not executed for it.
-    unrealizable: Mapping[str, int]
-    # Why the run ended early, else empty.
-    reason: str
+    ledger: Ledger
     seconds: float
-    # How often the promises were asked of the real memory; None if they were not.
-    asked: int | None
-    findings: tuple[Finding, ...]
+    # The promises of the coordinator were asked of the real memory.
+    asks: bool = False
     # Outcomes of the coordinator that fired in no row that agrees.
     never_executed: tuple[str, ...] = ()
     # What became of each situation; None if none was executed.
     situations: tuple[Executed, ...] | None = None
-    # Each row: was it executed, does it agree (None if it was not executed)?
-    listed: tuple[tuple[Listed, bool, bool | None], ...] = ()
+
+    @property
+    def scope(self) -> Scope:
+        """The scope that was asked for."""
+        return self.toured[0].scope
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        return self.toured[0].faults
+
+    @property
+    def counts(self) -> Counts:
+        return self.ledger.counts
+
+    @property
+    def differing(self) -> int:
+        """The number of rows on which they differ."""
+        return self.ledger.differing
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """The first of the rows that differ."""
+        return tuple(self.ledger.differences)
+
+    @property
+    def unrealizable(self) -> Mapping[str, int]:
+        """Reason -> how many rows were not executed for it."""
+        return self.ledger.unrealizable
+
+    @property
+    def asked(self) -> int | None:
+        """How often the promises were asked of the real memory; None if they were not."""
+        return self.ledger.asked if self.asks else None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The promises that the real coordinator breaks."""
+        return tuple(f for _, f in sorted(self.ledger.findings.items())) if self.asks else ()
+
+    @property
+    def listed(self) -> tuple[tuple[Listed, bool, bool | None], ...]:
+        """Each row: was it executed, does it agree (None if it was not executed)?"""
+        return tuple((row, *self.ledger.became(row.number)) for row in self.ledger.listed)
 
     @property
     def verdict(self) -> str:
-        """`agrees`, `differs`, or `unknown` where not every row was executed."""
+        """`agrees`; `differs`; or `unknown` where a row was not executed, or an outcome that the
+        model allows was never seen.
+        """
         if self.differing or any(one.differs for one in self.situations or ()):
             return "differs"
-        return (
-            "agrees" if not self.reason and self.counts.executed == self.counts.rows else "unknown"
-        )
+        return "unknown" if self.why else "agrees"
 
     @property
     def exit_code(self) -> int:
@@ -73,16 +140,25 @@ class Conformance:
 
     @property
     def why(self) -> str:
-        """Why the verdict is unknown, else empty."""
-        return self.reason or ("some rows are not realizable" if self.verdict == "unknown" else "")
+        """Why the run stopped, or why the verdict is unknown; else empty."""
+        c, unseen = self.counts, len(self.ledger.unseen)
+        if self.ledger.reason or self.ledger.differing:
+            return self.ledger.reason
+        if c.executed < c.rows:
+            return "some rows are not realizable"
+        outcomes = "outcomes that the model allows were" if unseen > 1 else "outcome was"
+        return f"{unseen:,} {outcomes} never seen" if unseen else ""
 
     def document(self) -> dict[str, Any]:
         """All that `--json` prints. `seconds` apart, the same question gives the same document."""
-        c = self.counts
+        c, found = self.counts, self.ledger
+        unseen = found.unseen
+        asked = {"asked": self.asked, "findings": [finding_shown(f) for f in self.findings]}
         return {
             "schema": SCHEMA,
             "variant": self.variant,
             "scope": scope_shown(self.scope, self.faults),
+            "toured": [toured.shown() for toured in self.toured],
             "kafka": self.kafka,
             "mutation": self.mutation,
             "seed": self.seed,
@@ -91,11 +167,17 @@ class Conformance:
             "rows": c.rows,
             "executed": c.executed,
             "agreeing": c.agreeing,
-            "differing": self.differing,
+            "differing": found.differing,
             "unrealizable": c.rows - c.executed,
-            "unrealizable_reasons": dict(self.unrealizable),
+            "unrealizable_reasons": dict(found.unrealizable),
             "memories": c.memories,
-            "outcomes": {"of_rows_with_several": c.choices, "seen": c.seen},
+            "executed_from": {"real_memories": c.real_memories, "executions": c.executions},
+            "outcomes": {
+                "of_rows_with_several": c.choices,
+                "seen": c.seen,
+                "unseen": len(unseen),
+            },
+            "unseen": [unseen_shown(one) for one in unseen[:UNSEEN_SHOWN]],
             "delays_extended_by_a_flag_left_over": c.stutters,
             "schedules": c.schedules,
             "commands": c.commands,
@@ -103,12 +185,9 @@ class Conformance:
             "real": variant_named(self.variant).real,
             "never_executed": list(self.never_executed),
             "abstractions": ABSTRACTIONS,
-            **(
-                {}
-                if self.asked is None
-                else {"asked": self.asked, "findings": [finding_shown(f) for f in self.findings]}
-            ),
-            "differences": [difference_shown(d) for d in self.differences],
+            **(asked if self.asks else {}),
+            "causes": [cause_shown(cause) for cause in found.causes],
+            "differences": [difference_shown(d) for d in found.differences],
             **(
                 {} if self.situations is None else {"situations": situations_shown(self.situations)}
             ),
@@ -133,66 +212,6 @@ def table_rows(result: Conformance) -> list[dict[str, Any]]:
     ]
 
 
-def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:
-    """The fields that bound the rows. Faults have no budget here."""
-    return {
-        "members": scope.members,
-        "generations": scope.generations,
-        "partitions": scope.partition_count,
-        "faults": list(faults),
-        "max_size": scope.max_size,
-        "two_step": scope.two_step,
-        "protocols": scope.protocols,
-    }
-
-
-def difference_shown(d: Difference) -> dict[str, Any]:
-    """One row on which they differ, with the shortest schedule that leads to it."""
-    return {
-        "input": input_shown(d.row.given),
-        "memory": model_seen(d.row.before.core, d.row.before.seats),
-        "differs": list(d.what),
-        "transcript": lines(d.transcript),
-    }
-
-
-def situations_shown(executed: tuple[Executed, ...]) -> dict[str, Any]:
-    """How many situations were executed, how many agree, and what differs in the others."""
-    differing = [one for one in executed if one.differs]
-    return {
-        "executed": len(executed),
-        "agreeing": len(executed) - len(differing),
-        "differences": [
-            {
-                "situation": one.situation.name,
-                "source": one.situation.source,
-                "differs": list(one.differs),
-                "transcript": lines(one.transcript),
-            }
-            for one in differing
-        ],
-    }
-
-
-def finding_shown(f: Finding) -> dict[str, Any]:
-    """A promise that the real coordinator breaks, with the shortest schedule that shows it."""
-    return {
-        "promise": f.promise,
-        "statement": PROMISES[f.promise],
-        "kind": f.kind,
-        "transcript": lines(f.transcript),
-    }
-
-
-def input_shown(given: Input) -> str:
-    """`member 1 sends SyncGroup(id=0, generation=1)`."""
-    if isinstance(given, Asks):
-        return f"member {given.member} sends {given.request!r}"
-    assert isinstance(given, Fires)
-    whose = "" if given.member is None else f" of member {given.member}"
-    return f"{given.rule}{whose}"
-
-
 def conform(
     variant: str,
     *,
@@ -203,6 +222,7 @@ def conform(
     mutation: str | None = None,
     settings: Mapping[str, str] | None = None,
     max_rows: int | None = None,
+    max_differences: int | None = None,
     seed: int = 0,
     findings: bool = False,
     driver: Driver | None = None,
@@ -211,10 +231,12 @@ def conform(
     lists: bool = False,
     situations: bool = False,
 ) -> Conformance:
-    """Executes every row of the variant's coordinator at the scope on that version of Kafka's.
+    """Executes every row of the variant's coordinator at the scope on that version of Kafka;
+    without `settings` also at small scopes beside it, for what it cannot fire.
 
     `faults`: those that may happen, any number of times (all of the coordinator's, if None).
-    `max_rows`: give up (unknown) after so many.
+    `max_rows`: give up (unknown) after so many. `max_differences`: stop once so many rows differ
+    (`MAX_DIFFERENCES`, if None; 0: never).
     `findings`: what the coordinator promises is asked after each row, and of short histories.
     `situations`: they are executed after the rows. Raises `UserError` for what does not exist, and
     where there is no JDK.
@@ -222,53 +244,61 @@ def conform(
     about = executable(variant)
     if max_rows is not None and max_rows < 1:
         raise UserError(f"max rows is {max_rows}, not 1 or more")
-    chosen = _faults(about, faults)
-    scope, rows = rows_at(
-        variant,
-        MEMBERS if members is None else members,
-        GENERATIONS if generations is None else generations,
-        chosen,
-        mutation,
-        settings or {},
-    )
+    asked: dict[str, Any] = {
+        "members": MEMBERS if members is None else members,
+        "generations": GENERATIONS if generations is None else generations,
+        "faults": _faults(about, faults),
+        "settings": settings or {},
+    }
+    scopes = [asked, *([] if settings else beside(about, asked))]
+    rows_of = [rows_at(variant, mutation=mutation, **scope) for scope in scopes]
+    most = MAX_DIFFERENCES if max_differences is None else max_differences
+    ledger = Ledger(max_rows=max_rows, max_differences=most, lists=lists, progress=progress)
     began = time.perf_counter()
     own = driver or Driver(known(kafka))
-    options: dict[str, Any] = {"lists": True} if lists else {}
-    options |= {"max_rows": max_rows, "progress": progress, "asks": findings}
+    toured: list[Toured] = []
     try:
-        made = tour(rows, own, seed=seed, **options)
-        made.run()
+        for asked, (scope, rows) in zip(scopes, rows_of):
+            if toured and ledger.reason:
+                break
+            ledger.settings, before = asked["settings"], attrs.evolve(ledger.counts)
+            tour(rows, own, ledger, seed=seed, asks=findings).run()
+            toured.append(_toured(scope, asked["faults"], before, ledger.counts))
         executed = tuple(execute(own)) if situations else None
-        past = search(own) if findings else None
+        if findings:
+            past = search(own)
+            ledger.ask(past.asked, past.findings)
     finally:
         if driver is None:
             own.close()
+    named = rows_of[0][1].outcomes_named
     return Conformance(
         variant=variant,
-        scope=scope,
-        faults=chosen,
+        toured=tuple(toured),
         kafka=kafka,
         mutation=mutation,
         seed=seed,
-        counts=made.counts,
-        differing=made.differing,
-        differences=tuple(made.differences),
-        unrealizable=made.unrealizable,
-        reason=made.reason,
+        ledger=ledger,
         seconds=time.perf_counter() - began,
-        asked=made.asked + past.asked if past else None,
-        findings=_shortest(past.findings, made.findings) if past else (),
-        never_executed=tuple(sorted(rows.outcomes_named - made.fired - set(about.bookkeeping))),
+        asks=findings,
+        never_executed=tuple(sorted(named - ledger.fired - set(about.bookkeeping))),
         situations=executed,
-        listed=tuple((row, *made.became(row.number)) for row in made.listed or ()),
     )
 
 
-def _shortest(*found: Mapping[tuple[str, str], Finding]) -> tuple[Finding, ...]:
-    """Each promise and kind once, with the shorter of its schedules."""
-    every = [finding for some in found for finding in some.values()]
-    every.sort(key=lambda f: (f.promise, f.kind, len(f.transcript.steps)))
-    return tuple({(f.promise, f.kind): f for f in reversed(every)}.values())[::-1]
+def beside(variant: Variant, asked: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The scopes with settings of their own (a size limit, different assignors) that the variant
+    names, as far as they are no larger than the scope that was asked for.
+    """
+    for scope in variant.executed:
+        smaller = all(scope[name] <= asked[name] for name in ("members", "generations"))
+        if scope.get("settings") and smaller:
+            yield {**scope, "faults": _faults(variant, scope.get("faults"))}
+
+
+def _toured(scope: Scope, faults: tuple[str, ...], before: Counts, now: Counts) -> Toured:
+    names = ("rows", "executed", "memories", "real_memories")
+    return Toured(scope, faults, *(getattr(now, n) - getattr(before, n) for n in names))
 
 
 @frozen
@@ -285,7 +315,7 @@ class VersionDiff:
     @property
     def exit_code(self) -> int:
         """0 where nothing changed, 1 where something did, 3 where not every row was executed."""
-        return 1 if self.changes else 3 if self.tour.reason else 0
+        return 1 if self.changes else 3 if self.tour.ledger.reason else 0
 
     def document(self) -> dict[str, Any]:
         """All that `--diff --json` prints."""
@@ -295,7 +325,7 @@ class VersionDiff:
             "variant": self.tour.variant,
             "scope": scope_shown(self.tour.scope, self.tour.faults),
             "versions": list(self.versions),
-            "reason": self.tour.reason,
+            "reason": self.tour.ledger.reason,
             "rows": c.rows,
             "executed": c.executed,
             "schedules": c.schedules,
@@ -317,14 +347,14 @@ def versions_differ(
     `options`: as for `conform`.
     """
     with Driver(known(old)) as older, Driver(known(new)) as newer:
-        begun: list[VersionTour] = []
+        found = Changes()
 
-        def tour(rows: Rows, driver: Driver, **how: Any) -> Tour:
-            begun.append(VersionTour(rows, driver, **how).beside(older))
-            return begun[0]
+        def tour(rows: Rows, driver: Driver, ledger: Ledger, **how: Any) -> Tour:
+            return VersionTour(rows, driver, ledger, **how).beside(older, found)
 
+        options["max_differences"] = 0  # what the model says does not matter here
         told = conform(variant, kafka=new, driver=newer, progress=progress, tour=tour, **options)
-    return VersionDiff((old, new), told, begun[0].changed, tuple(begun[0].changes.values()))
+    return VersionDiff((old, new), told, found.schedules, tuple(found.kinds.values()))
 
 
 def executable(name: str) -> Variant:

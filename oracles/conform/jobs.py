@@ -4,7 +4,7 @@ allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 from attrs import field, frozen
@@ -47,9 +47,13 @@ class Job:
     rows: tuple[Row, ...]
     # Where the schedule leads first.
     at: Standing
-    # One for each row, and where each of them starts.
+    # One for each row; where each of them starts.
     moves: tuple[Move, ...]
     standings: tuple[Standing, ...]
+    # Where each leads, if it has the outcome for which the commands are meant.
+    ends: tuple[Standing, ...]
+    # The number of the real memory to which the schedule leads first.
+    real: int = 0
     # The memory before the rows is compared, too.
     checks: bool = False
     # The number of a try with another seed.
@@ -58,10 +62,14 @@ class Job:
     lost: bool = False
     # The timer is fired twice.
     twice: bool = False
+    # The members have other timeouts than those of other schedules.
+    impatient: bool = False
+    # The outcome for which the commands are meant; None: the first of its fate.
+    expected: Outcome | None = None
     # The append fails at once. Only promises ask for this.
     probes: bool = False
 
-    def schedule(self, config: tuple[tuple[str, int], ...], partitions: int) -> Schedule:
+    def schedule(self, scope: Scope) -> Schedule:
         commands: list[Command] = list(self.at.commands)
         if self.checks:
             commands.append(LOOK)
@@ -70,7 +78,7 @@ class Job:
         commands.append(RELEASE)
         return Schedule(
             [*commands, READ],
-            Reset(seed=self.at.seed, topics=(("t", partitions),), config=config),
+            reset_of(self.at, scope),
             Looks.NEVER,
         )
 
@@ -93,32 +101,58 @@ def config_of(scope: Scope) -> tuple[tuple[str, int], ...]:
     return (("group.max.size", scope.max_size),) if scope.max_size is not None else ()
 
 
+def reset_of(at: Standing, scope: Scope) -> Reset:
+    """The fresh coordinator with which a schedule begins."""
+    topics = (("t", scope.partition_count),)
+    return Reset(seed=at.seed, topics=topics, config=config_of(scope))
+
+
 def job_of(
     rows: tuple[Row, ...],
     at: Standing,
     scope: Scope,
+    *,
+    real: int = 0,
     again: int = 0,
     lost: bool = False,
     twice: bool = False,
+    impatient: bool = False,
+    expected: Outcome | None = None,
 ) -> Job:
-    """Rows for one schedule that begins with the one that leads `at` their memory."""
+    """Rows for one schedule that begins with the one that leads `at` their memory. `expected`: what
+    becomes of the only row, if the model allows several outcomes.
+    """
     checks = again > 0
-    moves, standings = [], []
+    moves, standings, ends = [], [], []
     here = attrs.evolve(at, commands=(*at.commands, LOOK)) if checks else at
     for row in rows:
-        outcome = next(
+        outcome = expected or next(
             (o for o in row.outcomes if unwritten(row.before, o) == lost), row.outcomes[0]
         )
         moved = move_of(row, here, outcome, scope, twice and row is rows[-1])
         moves.append(moved)
         standings.append(here)
         there = after(here, row.before, row.given, moved, outcome)
+        ends.append(there)
         # The look stands before the commands that replicate what the step has written.
         before_look = len(there.commands) - len(moved.then)
         here = attrs.evolve(
             there, commands=(*there.commands[:before_look], LOOK, *there.commands[before_look:])
         )
-    return Job(rows, at, tuple(moves), tuple(standings), checks, again, lost, twice)
+    return Job(
+        rows,
+        at,
+        tuple(moves),
+        tuple(standings),
+        tuple(ends),
+        real,
+        checks,
+        again,
+        lost,
+        twice,
+        impatient,
+        expected,
+    )
 
 
 def move_of(row: Row, at: Standing, outcome: Outcome, scope: Scope, twice: bool = False) -> Move:
@@ -128,7 +162,7 @@ def move_of(row: Row, at: Standing, outcome: Outcome, scope: Scope, twice: bool 
 
 
 def observed(
-    steps: tuple[Step, ...],
+    steps: Sequence[Step],
     place: int,
     ended: int,
     log: tuple[Record, ...],
@@ -139,20 +173,32 @@ def observed(
     """
     end = steps[place - 1].end if place else 0
     return Observed(
-        steps[place:ended], steps[ended].memory, tuple(r for r in log if r.offset >= end), released
+        tuple(steps[place:ended]),
+        steps[ended].memory,
+        tuple(r for r in log if r.offset >= end),
+        released,
     )
 
 
 def matches(
-    row: Row, lost: bool, at: Standing, moved: Move, real: Observed, scope: Scope
+    row: Row,
+    lost: bool,
+    at: Standing,
+    moved: Move,
+    real: Observed,
+    scope: Scope,
+    there: Standing,
 ) -> tuple[list[tuple[Outcome, Standing]], tuple[str, ...]]:
-    """The outcomes that are as observed; or else what is different about the nearest."""
+    """The outcomes that are as observed, each with where it leads; or else what is different about
+    the nearest. `there`: where the row leads if it has only one outcome.
+    """
     matched: list[tuple[Outcome, Standing]] = []
     nearest: tuple[str, ...] = ()
     for outcome in row.outcomes:
         if unwritten(row.before, outcome) != lost:
             continue
-        now = after(at, row.before, row.given, moved, outcome)
+        sure = len(row.outcomes) == 1
+        now = there if sure else after(at, row.before, row.given, moved, outcome)
         what = tuple(differences(row.before, row.given, outcome, moved, at, now, real, scope))
         if not what:
             matched.append((outcome, now))

@@ -7,7 +7,7 @@ which the model knows only in part.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
@@ -68,7 +68,7 @@ class Finding:
 
 
 def broken(
-    steps: tuple[Step, ...],
+    steps: Sequence[Step],
     last: Command,
     memory: Memory | None,
     log: tuple[Record, ...],
@@ -108,7 +108,7 @@ def name(command: Command) -> str:
     )
 
 
-def _unanswered(steps: tuple[Step, ...], memory: ClassicMemory) -> Iterator[tuple[str, str]]:
+def _unanswered(steps: Sequence[Step], memory: ClassicMemory) -> Iterator[tuple[str, str]]:
     moved = max((k for k, s in enumerate(steps) if isinstance(s.command, FailOver)), default=-1)
     answered = {number for s in steps for number, _ in s.answered}
     asked = [
@@ -137,7 +137,7 @@ def _unanswered(steps: tuple[Step, ...], memory: ClassicMemory) -> Iterator[tupl
 
 
 def _left_in_spite(
-    steps: tuple[Step, ...], last: Command, names: set[str]
+    steps: Sequence[Step], last: Command, names: set[str]
 ) -> Iterator[tuple[str, str]]:
     if not isinstance(last, LeaveGroup) or last.member in names:
         return
@@ -147,7 +147,7 @@ def _left_in_spite(
 
 
 def _log_differs(
-    steps: tuple[Step, ...], last: Command, memory: ClassicMemory, log: tuple[Record, ...]
+    steps: Sequence[Step], last: Command, memory: ClassicMemory, log: tuple[Record, ...]
 ) -> Iterator[tuple[str, str]]:
     groups = [r for r in log if isinstance(r, GroupRecord)]
     if not groups:

@@ -17,7 +17,7 @@ from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.timers import initial_delay
 from groupcheck.oracles.conform.comparing import memory_differs
-from groupcheck.oracles.conform.jobs import Row, config_of, job_of, matches, move_of, observed
+from groupcheck.oracles.conform.jobs import Row, job_of, matches, move_of, observed
 from groupcheck.oracles.conform.rows import Fires, Input, Memory, Outcome, Rows
 from groupcheck.oracles.conform.standing import Move, Standing, after, unwritten
 from groupcheck.oracles.conform.transcript import lines
@@ -128,7 +128,7 @@ class RandomWalk:
 
     def _follow(self, rows: tuple[Row, ...], lost: bool, scope: Scope, twice: bool = False) -> None:
         job = job_of(rows, self._at, scope, lost=lost, twice=twice)
-        result = self._driver.run(job.schedule(config_of(self.scope), self.scope.partition_count))
+        result = self._driver.run(job.schedule(self.scope))
         if isinstance(result, Lost) or result.refused:
             raise Disagreement(
                 rows[-1].given,
@@ -140,8 +140,8 @@ class RandomWalk:
                 result,
             )
         chosen: list[Outcome] = []
-        for k, (row, moved, at, (place, ended)) in enumerate(
-            zip(rows, job.moves, job.standings, job.places)
+        for k, (row, moved, at, there, (place, ended)) in enumerate(
+            zip(rows, job.moves, job.standings, job.ends, job.places)
         ):
             is_last = row is rows[-1]
             real = observed(
@@ -151,7 +151,7 @@ class RandomWalk:
                 result.steps[-1].records or (),
                 job.released(result) if is_last else (),
             )
-            matched, what = matches(row, lost and is_last, at, moved, real, scope)
+            matched, what = matches(row, lost and is_last, at, moved, real, scope, there)
             if matched:
                 chosen.append(matched[0][0])
             elif not is_last:

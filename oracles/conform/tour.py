@@ -1,297 +1,284 @@
 """The tour: level by level through the model's rows, each executed on the real coordinator by the
 schedule that led there, extended by the row.
 
-A row that leaves the memory as it is shares its schedule with the others of that memory; every
-other row has one of its own, from a fresh coordinator. A memory is reached by the schedule (and the
-seed of the hash orders) with which a row was seen to lead there. Where the model allows several
-outcomes, more seeds are tried until each has been seen.
+Several real memories can stand behind one memory of the model (`real_memory`). Each row is executed
+from all of those that rows were seen to lead to, each by the schedule that led there first, with
+the seed of its hash orders. A row that leaves the real memory as it is shares its schedule with the
+others of that memory; every other row has one of its own, from a fresh coordinator. Where the model
+allows several outcomes, more seeds are tried until each has been seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import Any
 
 import attrs
 from attrs import frozen
 
+from groupcheck.model.engine import UserError
+from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.timers import initial_delay
 from groupcheck.oracles.conform.comparing import memory_differs
-from groupcheck.oracles.conform.jobs import Job, Row, config_of, job_of, matches, observed
+from groupcheck.oracles.conform.jobs import (
+    LOOK,
+    READ,
+    Job,
+    Row,
+    job_of,
+    matches,
+    move_of,
+    observed,
+    reset_of,
+)
+from groupcheck.oracles.conform.ledger import Ledger
 from groupcheck.oracles.conform.promises import Finding, broken, probe
-from groupcheck.oracles.conform.rows import Fires, Input, Memory, Outcome, Rows
+from groupcheck.oracles.conform.real_memory import RealMemory, real_memory
+from groupcheck.oracles.conform.rows import Fires, Memory, Outcome, Rows
 from groupcheck.oracles.conform.standing import INITIAL_DELAY_MS, Move, Standing, after, unwritten
 from groupcheck.oracles.kafka.commands import JoinGroup
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.records import GroupRecord, Record
-from groupcheck.oracles.kafka.schedule import Lost, Schedule, Step, Transcript
+from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step, Transcript
 
 SEEDS = 64  # hash orders that are tried before an outcome counts as not seen
-KEPT = 20  # differences whose transcripts are kept
 AT_ONCE = 8  # seeds tried together
 
 
-@frozen
-class Difference:
-    """A row on which they differ: what exactly (beside the nearest outcome that the model allows),
-    and the transcript.
-    """
+@frozen(cache_hash=True)
+class Place:
+    """A memory of the model, and the number of a real memory behind it."""
 
-    row: Row
-    what: tuple[str, ...]
-    transcript: Transcript | Lost
-
-
-@attrs.define
-class Counts:
-    """What became of the rows. `outcomes` of which the model allows several for one row, and those
-    `seen`.
-    """
-
-    rows: int = 0
-    executed: int = 0
-    agreeing: int = 0
-    choices: int = 0
-    seen: int = 0
-    memories: int = 0
-    level: int = 0
-    schedules: int = 0
-    commands: int = 0
-    stutters: int = 0
-
-
-Progress = Callable[[Counts], None]
-
-
-@frozen
-class Listed:
-    """A row without what the model allows: `outcomes` says how many those are."""
-
-    number: int
-    before: Memory
-    given: Input
-    outcomes: int
+    memory: Memory
+    real: int
 
 
 class Tour:
-    """One run; `counts`, `differences` and `unrealizable` (reason -> rows) are its result."""
+    """A tour of one scope; its results stand in the `ledger`."""
 
     def __init__(
-        self,
-        rows: Rows,
-        driver: Driver,
-        *,
-        seed: int = 0,
-        max_rows: int | None = None,
-        progress: Progress | None = None,
-        asks: bool = False,
-        lists: bool = False,
+        self, rows: Rows, driver: Driver, ledger: Ledger, *, seed: int = 0, asks: bool = False
     ) -> None:
-        """`asks`: what the coordinator promises is asked of its memory, too. `lists`: `listed`
-        keeps what each row was.
-        """
-        self.counts = Counts()
-        self.findings: dict[tuple[str, str], Finding] = {}
-        self.asked = 0
-        self._asks = asks
-        self.listed: list[Listed] | None = [] if lists else None
-        # The outcomes of rules that fired in rows that agree.
-        self.fired: set[str] = set()
-        self._executed: set[int] = set()
-        self._differing: set[int] = set()
-        self.differences: list[
-            Difference
-        ] = []  # the first `KEPT`, which have the shortest schedules
-        self.unrealizable: dict[str, int] = {}
-        self.reason = ""
-        self._rows, self._driver, self._seed, self._max, self._progress = (
-            rows,
-            driver,
-            seed,
-            max_rows,
-            progress,
-        )
-        self._config = config_of(rows.scope)
-        self._standing: dict[Memory, Standing] = {}
+        """`asks`: what the coordinator promises is asked of its memory, too."""
+        self._rows, self._driver, self._ledger = rows, driver, ledger
+        self._seed, self._asks = seed, asks
+        self._counts = ledger.counts
+        self._standing: dict[Place, Standing] = {}
+        self._known: set[Memory] = set()
+        self._numbers: dict[RealMemory, int] = {}
+        self._listed: dict[Memory, tuple[Row, ...]] = {}
         self._waiting: dict[Memory, None] = {}
-        self._left: dict[
-            Row, dict[Outcome, None]
-        ] = {}  # outcomes not seen yet, of rows that have several
-
-    def became(self, number: int) -> tuple[bool, bool | None]:
-        """(was the row of this number executed, does it agree): None where it was not."""
-        executed = number in self._executed
-        return executed, number not in self._differing if executed else None
-
-    @property
-    def differing(self) -> int:
-        """The number of rows on which they differ."""
-        return len(self._differing)
+        # (row, fate) -> the real memory from which an outcome is looked for with all seeds.
+        self._sought: dict[tuple[int, bool], int] = {}
 
     def run(self) -> None:
-        """Executes every row that can be reached, up to the limit."""
-        start = self._rows.start()
-        self._standing[start] = Standing(seed=self._seed)
-        frontier = [start]
-        while frontier and not self.reason:
-            self.counts.level += 1
-            known = set(self._standing)
+        """Executes every row that can be reached, up to the limits."""
+        frontier = [self._start()]
+        memories, reals = self._counts.memories, self._counts.real_memories
+        while frontier and not self._ledger.reason:
+            self._counts.level += 1
+            before = len(self._standing)
             self._level(frontier)
-            frontier = [m for m in self._standing if m not in known]
-            for memory in frontier:
-                self._waiting.pop(memory, None)
-            self.counts.memories = len(self._standing)
+            frontier = list(self._standing)[before:]
+            self._counts.memories = memories + len(self._known)
+            self._counts.real_memories = reals + len(self._standing)
         self._unreached()
 
-    def _level(self, frontier: list[Memory]) -> None:
-        again: list[Job] = []
-        for job, result in self._execute(job for memory in frontier for job in self._jobs(memory)):
-            again += self._judge(job, result)
-        while again and not self.reason:
-            jobs, again = again, []
-            for job, result in self._execute(jobs):
-                again += self._judge(job, result)
+    def _start(self) -> Place:
+        """The group that nobody has joined yet."""
+        memory, at = self._rows.start(), Standing(seed=self._seed)
+        reset = reset_of(at, self._rows.scope)
+        result = self._driver.run(Schedule([*at.commands, LOOK, READ], reset, Looks.NEVER))
+        if isinstance(result, Lost) or result.refused:
+            raise UserError(f"Kafka {self._driver.version} cannot create a group: {result}")
+        *_, look, read = result.steps
+        place = self._place(memory, at, look, look, read.records or ())
+        self._arrived(place, at)
+        return place
+
+    def _level(self, frontier: list[Place]) -> None:
+        jobs: Iterable[Job] = (job for place in frontier for job in self._jobs(place))
+        while jobs:
+            again: list[Job] = []
+            with closing(self._execute(jobs)) as executed:
+                for job, result in executed:
+                    again += self._judge(job, result)
+                    if self._ledger.enough:
+                        return
+            jobs = again
+
+    def _place(
+        self, memory: Memory, at: Standing, look: Step, end: Step, log: tuple[Record, ...]
+    ) -> Place:
+        """The place that was looked at."""
+        loads = self._rows.scope.has(fail_over.name)
+        real = real_memory(memory, at, look, end, log if loads else None)
+        return Place(memory, self._numbers.setdefault(real, len(self._numbers)))
+
+    def _arrived(self, place: Place, at: Standing) -> None:
+        """The rows of a place that is new are to be executed."""
+        self._standing.setdefault(place, at)
+        self._known.add(place.memory)
 
     # -- jobs
 
-    def _jobs(self, memory: Memory) -> Iterator[Job]:
-        at = self._standing[memory]
+    def _jobs(self, place: Place) -> Iterator[Job]:
+        at = self._standing[place]
         staying: list[Row] = []
-        for row in self._rows_of(memory):
-            if row.stays:
+        for row in self._rows_of(place.memory):
+            # A fail-over cuts the log, and what it has cut cannot be read at the end.
+            if row.stays and not _fires(row, fail_over.name):
                 staying.append(row)
                 continue
-            fates = {unwritten(memory, o) for o in row.outcomes}
-            yield from (self._alone(row, at, lost=lost) for lost in sorted(fates))
+            fates = {unwritten(place.memory, o) for o in row.outcomes}
+            yield from (self._job([row], at, place.real, lost=lost) for lost in sorted(fates))
         if staying:
-            yield self._job(staying, at)
+            yield self._job(staying, at, place.real)
 
-    def _rows_of(self, memory: Memory) -> Iterator[Row]:
+    def _rows_of(self, memory: Memory) -> tuple[Row, ...]:
+        if memory not in self._listed:
+            self._listed[memory] = tuple(self._enter(memory))
+        return self._listed[memory]
+
+    def _enter(self, memory: Memory) -> Iterator[Row]:
         for given in self._rows.inputs(memory):
-            if self._max is not None and self.counts.rows >= self._max:
-                self.reason = f"stopped after {self._max} rows"
+            if self._ledger.full:
                 return
             outcomes = self._rows.outcomes(memory, given)
             if outcomes:
-                self.counts.rows += 1
-                row = Row(memory, given, outcomes, self.counts.rows)
-                self._expect(row)
-                if self.listed is not None:
-                    self.listed.append(Listed(row.number, memory, given, len(outcomes)))
-                yield row
-
-    def _expect(self, row: Row) -> None:
-        if len(row.outcomes) > 1:
-            self.counts.choices += len(row.outcomes)
-            self._left[row] = dict.fromkeys(row.outcomes)
-        for outcome in row.outcomes:
-            if outcome.after not in self._standing:
-                self._waiting[outcome.after] = None
-
-    def _alone(self, row: Row, at: Standing, **how: bool) -> Job:
-        return self._job([row], at, **how)
+                self._waiting.update(dict.fromkeys(o.after for o in outcomes))
+                yield self._ledger.enter(memory, given, outcomes)
 
     def _job(
         self,
         rows: Iterable[Row],
         at: Standing,
-        again: int = 0,
-        lost: bool = False,
-        twice: bool = False,
+        real: int,
+        **how: Any,
     ) -> Job:
-        return job_of(tuple(rows), at, self._rows.scope, again=again, lost=lost, twice=twice)
+        return job_of(tuple(rows), at, self._rows.scope, real=real, **how)
 
-    def _execute(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Transcript | Lost]]:
-        sent: list[Job] = []
-        partitions = self._rows.scope.partition_count
+    def _alone(self, row: Row, job: Job, **how: Any) -> Job:
+        return self._job([row], job.at, job.real, again=job.again, lost=job.lost, **how)
+
+    def _execute(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Transcript | Lost], None, None]:
+        sent: deque[Job] = deque()
 
         def schedules() -> Iterator[Schedule]:
             for job in jobs:
                 sent.append(job)
-                yield job.schedule(self._config, partitions)
+                yield job.schedule(self._rows.scope)
 
         for k, result in enumerate(self._driver.run_all(schedules())):
-            self.counts.schedules += 1
-            self.counts.commands += len(result.schedule.commands)
-            if self._progress and k % 50 == 0:
-                self._progress(self.counts)
-            yield sent[k], result
+            self._counts.schedules += 1
+            self._counts.commands += len(result.schedule.commands)
+            if self._ledger.progress and k % 50 == 0:
+                self._ledger.progress(self._counts)
+            yield sent.popleft(), result
 
     # -- judging
 
     def _judge(self, job: Job, result: Transcript | Lost) -> list[Job]:
         """Compares; returns the jobs that are to be run because of what was seen."""
         if isinstance(result, Lost) or result.refused:
-            if job.probes:
-                return []
-            return self._broken(job, result)
-        steps, place = result.steps, len(job.at.commands)
+            return [] if job.probes else self._broken(job, result)
+        steps, scope = result.steps, self._rows.scope
         log = steps[-1].records or ()
         if job.probes:
             return self._ask(job, result)
-        if job.checks and any(
-            memory_differs(job.rows[0].before, job.at, steps[place].memory, self._rows.scope)
-        ):
-            return self._next_seeds(job)
+        if job.checks:
+            look = steps[len(job.at.commands)]
+            if any(memory_differs(job.rows[0].before, job.at, look.memory, scope)):
+                return self._next_seeds(job)
         again = self._ask(job, result) if self._asks and not job.checks else []
         released = job.released(result)
-        for row, moved, at, (place, ended) in zip(job.rows, job.moves, job.standings, job.places):
+        for k, (row, moved, at, there, (place, ended)) in enumerate(
+            zip(job.rows, job.moves, job.standings, job.ends, job.places)
+        ):
             real = observed(steps, place, ended, log, released)
-            matched, what = matches(row, job.lost, at, moved, real, self._rows.scope)
+            matched, what = matches(row, job.lost, at, moved, real, scope, there)
+            self._counts.executions += 1
             if matched:
-                self._agrees(row, job, matched, moved, at)
-                again += self._unseen(row, job)
+                look, end = steps[ended], steps[ended + len(moved.then)]
+                self._ledger.agrees(row, (outcome for outcome, _ in matched))
+                arrived, later = self._arrivals(row, job, moved, at, matched, look, end, log)
+                again += [*later, *self._unseen(row, job)]
+                if arrived != {job.real} and job.rows[k + 1 :]:
+                    return [*again, self._job(job.rows[k + 1 :], job.at, job.real)]
             elif len(job.rows) > 1:
-                return [*again, *(self._alone(r, job.at) for r in job.rows[job.rows.index(row) :])]
+                return [*again, *(self._alone(r, job) for r in job.rows[k:])]
             else:
                 again += self._differs(row, job, what, result)
         return again
 
-    def _agrees(
-        self, row: Row, job: Job, matched: list[tuple[Outcome, Standing]], moved: Move, at: Standing
-    ) -> None:
-        self._done(row)
+    def _arrivals(
+        self,
+        row: Row,
+        job: Job,
+        moved: Move,
+        at: Standing,
+        matched: list[tuple[Outcome, Standing]],
+        look: Step,
+        end: Step,
+        log: tuple[Record, ...],
+    ) -> tuple[set[int], list[Job]]:
+        """The real memories to which the row has led; and jobs for outcomes after which something
+        else is to be replicated than this job did.
+        """
+        arrived, again, scope = set(), list[Job](), self._rows.scope
         for outcome, now in matched:
-            self.fired.update(outcome.rules)
-            if row in self._left and self._left[row].pop(outcome, 0) is None:
-                self.counts.seen += 1
-            if outcome.after not in self._standing:
-                clean = (
-                    after(job.at, row.before, row.given, moved, outcome) if not job.checks else now
-                )
-                self._standing[outcome.after] = clean
-
-    def _done(self, row: Row, differs: bool = False) -> None:
-        self._executed.add(row.number)
-        if differs:
-            self._differing.add(row.number)
-        self.counts.executed = len(self._executed)
-        self.counts.agreeing = len(self._executed) - len(self._differing)
+            if len(row.outcomes) > 1:
+                own = move_of(row, at, outcome, scope, job.twice)
+                if own != moved and job.expected is None:
+                    again.append(self._alone(row, job, twice=job.twice, expected=outcome))
+                if own != moved:
+                    continue
+            if job.impatient and outcome.after in self._known:
+                continue
+            place = self._place(outcome.after, now, look, end, log)
+            arrived.add(place.real)
+            if place not in self._standing and len(job.rows) > 1:
+                alone = move_of(row, job.at, outcome, scope)
+                now = after(job.at, row.before, row.given, alone, outcome)
+            self._arrived(place, now)
+        return arrived, again
 
     def _unseen(self, row: Row, job: Job) -> list[Job]:
         """More tries for outcomes that this job could have led to and did not."""
-        if not self._still_left(job):
+        if job.expected is not None or not self._still_left(job):
             return []
-        if isinstance(row.given, Fires) and row.given.rule == initial_delay.name:
-            return (
-                [] if job.again else [self._job([row], _impatient(job.at), again=1, lost=job.lost)]
-            )
+        if _fires(row, initial_delay.name):
+            at = _impatient(job.at)
+            how = {"again": 1, "lost": job.lost, "impatient": True}
+            return [] if job.again else [self._job([row], at, job.real, **how)]
         return self._next_seeds(job) if job.again else self._with_seeds(job, 1)
 
     def _still_left(self, job: Job) -> bool:
         row = job.rows[0]
-        return any(unwritten(row.before, o) == job.lost for o in self._left.get(row, ()))
+        return any(unwritten(row.before, o) == job.lost for o in self._ledger.left(row))
 
     def _next_seeds(self, job: Job) -> list[Job]:
-        """The last of some seeds has not led to an outcome that is still to be seen."""
-        if job.again % AT_ONCE or not self._still_left(job) or job.again >= SEEDS:
+        """The last of some seeds has not led to an outcome that is still to be seen. All seeds are
+        tried from the first real memory, some from every other one.
+        """
+        first = self._sought.setdefault((job.rows[0].number, job.lost), job.real)
+        most = SEEDS if first == job.real else AT_ONCE
+        if job.again % AT_ONCE or not self._still_left(job) or job.again >= most:
             return []
         return self._with_seeds(job, job.again + 1)
 
     def _with_seeds(self, job: Job, first: int) -> list[Job]:
-        seeds = range(first, first + AT_ONCE)
         return [
-            self._job(job.rows, attrs.evolve(job.at, seed=self._seed + k), again=k, lost=job.lost)
-            for k in seeds
+            self._job(
+                job.rows,
+                attrs.evolve(job.at, seed=self._seed + k),
+                job.real,
+                again=k,
+                lost=job.lost,
+            )
+            for k in range(first, first + AT_ONCE)
         ]
 
     def _ask(self, job: Job, result: Transcript) -> list[Job]:
@@ -299,7 +286,7 @@ class Tour:
         its schedule is the shortest.
         """
         steps, again = result.steps, list[Job]()
-        log, company, known = steps[-1].records or (), len(job.rows) > 1, set(self.findings)
+        log, company, known = steps[-1].records or (), len(job.rows) > 1, set(self._ledger.findings)
         for row, moved, at, (_, ended) in zip(job.rows, job.moves, job.standings, job.places):
             until = steps[:ended] if company else steps[:-1]
             in_flight = (
@@ -315,12 +302,12 @@ class Tour:
                     in_flight and not job.probes,
                 )
             )
-            self.asked += 1
+            self._ledger.asked += 1
             for promise, kind in sorted(found - known):
                 if company:
-                    again.append(self._alone(row, job.at))
+                    again.append(self._alone(row, job))
                 else:
-                    self.findings[promise, kind] = Finding(promise, kind, result)
+                    self._ledger.findings[promise, kind] = Finding(promise, kind, result)
             known |= found
         if (
             not company
@@ -334,54 +321,50 @@ class Tour:
 
     def _broken(self, job: Job, result: Transcript | Lost) -> list[Job]:
         if len(job.rows) > 1:
-            return [self._alone(row, job.at) for row in job.rows]
+            return [self._alone(row, job) for row in job.rows]
         if job.again:
             return self._next_seeds(job)
         why = str(result) if isinstance(result, Lost) else f"the driver refuses: {result.refused}"
-        self._note(job.rows[0], (why,), result)
+        self._ledger.differs(job.rows[0], (why,), result)
         return []
 
     def _differs(self, row: Row, job: Job, what: tuple[str, ...], result: Transcript) -> list[Job]:
-        if isinstance(row.given, Fires) and row.given.rule == initial_delay.name and not job.twice:
+        if _fires(row, initial_delay.name) and not job.twice:
             at = after(job.at, row.before, row.given, job.moves[0], row.outcomes[0])
             look = result.steps[-len(job.moves[-1].then) - 3].memory
             if not any(memory_differs(row.before, at, look, self._rows.scope)):
-                self.counts.stutters += 1
-                self.findings.setdefault(
+                self._counts.stutters += 1
+                self._ledger.findings.setdefault(
                     ("delay", "Fire join"), Finding("delay", "Fire join", result)
                 )
-                return [self._alone(row, job.at, lost=job.lost, twice=True)]
-        self._note(row, what, result)
+                return [self._alone(row, job, twice=True)]
+        self._ledger.differs(row, what, result)
         return []
-
-    def _note(self, row: Row, what: tuple[str, ...], result: Transcript | Lost) -> None:
-        self._done(row, differs=True)
-        if len(self.differences) < KEPT:
-            self.differences.append(Difference(row, what, result))
 
     def _unreached(self) -> None:
         """What the model reaches and no schedule did: its rows are counted, not executed. Beyond a
         row that differs, the model is not followed.
         """
+        differing = self._ledger.differing
         reason = (
             "only a row that differs leads there"
-            if self.differing
+            if differing
             else f"none of {SEEDS} seeds gave the hash order that leads there"
         )
-        waiting = [m for m in self._waiting if m not in self._standing]
-        seen = set(waiting)
-        while waiting and not self.reason:
-            memory = waiting.pop()
-            for row in self._rows_of(memory):
-                self.unrealizable[reason] = self.unrealizable.get(reason, 0) + 1
+        waiting = [m for m in self._waiting if m not in self._known]
+        seen = self._known.union(waiting)
+        while waiting and not self._ledger.reason:
+            for row in self._rows_of(waiting.pop()):
+                counts = self._ledger.unrealizable
+                counts[reason] = counts.get(reason, 0) + 1
                 for outcome in row.outcomes:
-                    if (
-                        not self.differing
-                        and outcome.after not in self._standing
-                        and outcome.after not in seen
-                    ):
+                    if not differing and outcome.after not in seen:
                         seen.add(outcome.after)
                         waiting.append(outcome.after)
+
+
+def _fires(row: Row, rule: str) -> bool:
+    return isinstance(row.given, Fires) and row.given.rule == rule
 
 
 def _impatient(at: Standing) -> Standing:
@@ -396,7 +379,7 @@ def _impatient(at: Standing) -> Standing:
     return attrs.evolve(at, commands=commands)
 
 
-def _of_last(job: Job, steps: tuple[Step, ...], log: tuple[Record, ...]) -> tuple[Record, ...]:
+def _of_last(job: Job, steps: Sequence[Step], log: tuple[Record, ...]) -> tuple[Record, ...]:
     """The records that the job's only row wrote."""
     begun = steps[len(job.at.commands) - 1].end
     return tuple(r for r in log if r.offset >= begun)

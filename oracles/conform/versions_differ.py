@@ -4,11 +4,11 @@ by answer, memory by memory, record by record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from attrs import fields, frozen
+from attrs import define, field, fields, frozen
 
 from groupcheck.oracles.conform.jobs import Job
 from groupcheck.oracles.conform.promises import name
@@ -44,26 +44,32 @@ class Change:
         return {"after": self.after, "differs": list(self.what), "transcripts": transcripts}
 
 
+@define
+class Changes:
+    """What changed, over all tours of a run."""
+
+    # How many schedules end differently.
+    schedules: int = 0
+    # The first schedule for each kind of change.
+    kinds: dict[tuple[str, tuple[str, ...]], Change] = field(factory=dict)
+
+
 class VersionTour(Tour):
     """A tour led by the coordinator of the newer version; every schedule goes to the older one,
     too.
     """
 
-    def beside(self, older: Driver) -> VersionTour:
-        """Sets the other version. `changes` holds the first schedule for each kind of change,
-        `changed` counts schedules.
-        """
-        self._older = older
-        self.changed = 0
-        self.changes: dict[tuple[str, tuple[str, ...]], Change] = {}
+    def beside(self, older: Driver, found: Changes) -> VersionTour:
+        """Sets the other version, and where to note what changed."""
+        self._older, self._found = older, found
         return self
 
-    def _execute(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Result]]:
+    def _execute(self, jobs: Iterable[Job]) -> Generator[tuple[Job, Result], None, None]:
         waiting = iter(jobs)
-        partitions = self._rows.scope.partition_count
+        scope = self._rows.scope
         while some := list(islice(waiting, TOGETHER)):
             results = list(super()._execute(some))
-            older = self._older.run_all([job.schedule(self._config, partitions) for job in some])
+            older = self._older.run_all([job.schedule(scope) for job in some])
             for (_, new), old in zip(results, list(older)):
                 self._compare(old, new)
             yield from results
@@ -72,9 +78,10 @@ class VersionTour(Tour):
         found = difference(old, new)
         if found is None:
             return
-        self.changed += 1
-        if found not in self.changes and len(self.changes) < KEPT:
-            self.changes[found] = Change(*found, old, new)
+        self._found.schedules += 1
+        kinds = self._found.kinds
+        if found not in kinds and len(kinds) < KEPT:
+            kinds[found] = Change(*found, old, new)
 
 
 def difference(old: Result, new: Result) -> tuple[str, tuple[str, ...]] | None:

@@ -8,9 +8,9 @@ but a command takes only microseconds.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import Enum
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, overload
 
 from attrs import field, frozen
 
@@ -105,7 +105,7 @@ class Transcript:
     """A schedule that was carried out to its end, or to a command that was refused."""
 
     schedule: Schedule
-    steps: tuple[Step, ...]
+    steps: Sequence[Step]
 
     @property
     def refused(self) -> str:
@@ -178,22 +178,59 @@ def step(number: int, command: Command, reply: dict[str, Any], asked: tuple[Comm
     )
 
 
+class Steps(Sequence[Step]):
+    """The steps of a schedule by the replies to its commands. A reply is read when somebody asks
+    for its step: most steps of a long schedule only lead to the place that matters.
+    """
+
+    def __init__(self, schedule: Schedule, replies: list[dict[str, Any]]) -> None:
+        self._commands, self._replies = schedule.commands, replies
+        self._read: dict[int, Step] = {}
+
+    def __len__(self) -> int:
+        return len(self._replies)
+
+    @overload
+    def __getitem__(self, index: int) -> Step: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Step, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Step | tuple[Step, ...]:
+        places = range(len(self))[index]
+        if isinstance(places, range):
+            return tuple([self._step(place) for place in places])
+        return self._step(places)
+
+    def _step(self, place: int) -> Step:
+        if place not in self._read:
+            command, reply = self._commands[place], self._replies[place]
+            self._read[place] = step(place + 1, command, reply, self._commands)
+        return self._read[place]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+
 def outcome(schedule: Schedule, replies: list[dict[str, Any]]) -> Transcript | Lost:
     """The outcome of a schedule by the replies to its line; the first reply is the setup's. If the
     setup is refused, the transcript has that one step.
     """
     commands = (schedule.setup, *schedule.commands)
-    steps = []
     for number, (command, reply) in enumerate(zip(commands, replies)):
         if "failed" in reply:
             return Lost(schedule, reply["failed"], command, number)
-        if number or "refused" in reply:
-            steps.append(step(number, command, reply, schedule.commands))
-    if len(replies) < len(commands) and not (steps and steps[-1].refused):
+    if replies and "refused" in replies[0]:
+        refused = step(0, schedule.setup, replies[0], schedule.commands)
+        return Transcript(schedule, (refused,))
+    if len(replies) < len(commands) and not (replies and "refused" in replies[-1]):
         return Lost(
             schedule,
             "the driver answered fewer commands than it was told",
             commands[len(replies)],
             len(replies),
         )
-    return Transcript(schedule, tuple(steps))
+    return Transcript(schedule, Steps(schedule, replies[1:]))

@@ -17,6 +17,7 @@ from groupcheck.oracles.wire.live import SCHEDULES, Live, live
 OF_ROWS = {
     "assignors": "--assignor",
     "max_rows": "--max-rows",
+    "max_differences": "--max-differences",
     "diff": "--diff",
     "findings": "--findings",
     "coverage": "--coverage",

@@ -39,6 +39,7 @@ NOT_HERE = {
     "settings": "--set",
     "mutation": "--mutation",
     "max_rows": "--max-rows",
+    "max_differences": "--max-differences",
 }
 
 

@@ -29,11 +29,40 @@ def test_every_row_of_one_member_with_every_fault_is_executed_and_agrees(coordin
     assert found.counts.seen == found.counts.choices > 0
 
 
-def test_every_row_of_two_members_in_one_generation_agrees(coordinator: Driver):
+def test_every_row_of_two_members_in_one_generation_and_of_the_scopes_beside_it_agrees(
+    coordinator: Driver, misfits
+):
     found = ask(coordinator, members=2, generations=1, faults={"append_failure": 1})
-    assert (found.verdict, found.unrealizable) == ("agrees", {})
-    assert found.counts.agreeing == found.counts.rows > 3000
+    document = found.document()
+    assert misfits(document) == []
+    assert (found.verdict, found.unrealizable, document["unseen"]) == ("agrees", {}, [])
+    assert found.counts.agreeing == found.counts.executed == found.counts.rows > 3000
     assert found.counts.seen == found.counts.choices
+    scopes = [toured["scope"] for toured in document["toured"]]
+    assert [scope["max_size"] for scope in scopes] == [None, 1, None]
+    assert [scope["protocols"] for scope in scopes] == ["", "", "range|sticky"]
+    assert document["rows"] == sum(toured["rows"] for toured in document["toured"])
+    # What only other faults fire.
+    assert {name.partition(":")[0] for name in found.never_executed} <= {
+        "fail_over",
+        "record_plan",
+        "reload",
+        "session_timeout",
+        "new_member_timeout",
+        "rebalance_timeout",
+        "sync_timeout",
+        "elect",
+    }
+    text = as_plain(view(found))
+    assert "max size 1" in text and "real memories behind them" in text
+
+
+def test_a_row_is_executed_from_every_real_memory_behind_the_models(coordinator: Driver):
+    found = ask(coordinator, **ONE)
+    (toured,) = found.document()["toured"]
+    assert toured["memories"] == found.counts.memories == 57
+    assert toured["real_memories"] == found.counts.real_memories > 100
+    assert found.counts.executions > 2 * found.counts.rows
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,89 @@
+"""What the real coordinator remembers behind a memory of the model, so that two real memories are
+equal if nothing but names and times tells them apart.
+
+A real memory is the whole dump (`ClassicMemory`) with:
+
+- members named by process and id of the model, or `?` if the model has forgotten them;
+- timers with the time that is left (time stands still, so this is the time for which each was
+  armed);
+- the group record that a fail-over would load: the last one of the whole log, or of the part that
+  the other brokers have, as the model's memory says. Only where the scope has fail-overs.
+
+Left out: how many ids were made, offsets in the log, records of an append that no fail-over would
+find, and answers that wait for an append and concern no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import attrs
+
+from groupcheck.oracles.conform.rows import Memory
+from groupcheck.oracles.conform.standing import Standing
+from groupcheck.oracles.kafka.memory import ClassicMember, ClassicMemory
+from groupcheck.oracles.kafka.records import GroupRecord, LoggedMember, Record
+from groupcheck.oracles.kafka.schedule import Step
+
+RealMemory = Hashable
+TIMERS_OF_THE_GROUP = ("join-g", "sync-g", "heartbeat-g-", "append-")
+
+
+def real_memory(
+    memory: Memory, at: Standing, look: Step, end: Step, log: Iterable[Record] | None
+) -> RealMemory:
+    """The real memory behind `memory` that was looked at in `look`, after a step that ends with
+    `end`. `log`: the records, if a fail-over could read them.
+    """
+    names = {name: whose for whose, name in at.names}
+    real = look.memory
+    assert isinstance(real, ClassicMemory)
+    until = end.end if memory.core.recorded else end.high_watermark
+    return (
+        _group(real, names),
+        _timers(real, names, look.now_ms),
+        None if log is None else _loaded(log, until, names),
+    )
+
+
+def _group(memory: ClassicMemory, names: dict[str, Any]) -> Hashable:
+    values = attrs.asdict(memory, recurse=False)
+    for name in ("timers", "members", "leader", "pending_join", "pending_sync"):
+        del values[name]
+    return (
+        *values.values(),
+        _named(memory.leader, names),
+        *(
+            frozenset(_named(name, names) for name in some)
+            for some in (memory.pending_join, memory.pending_sync)
+        ),
+        _members(memory.members, names),
+    )
+
+
+def _members(members: Iterable[ClassicMember | LoggedMember], names: dict[str, Any]) -> Hashable:
+    return frozenset((_named(m.member, names), attrs.evolve(m, member="")) for m in members)
+
+
+def _named(name: str | None, names: dict[str, Any]) -> Hashable:
+    return None if name is None else names.get(name, "?")
+
+
+def _timers(memory: ClassicMemory, names: dict[str, Any], now_ms: int) -> Hashable:
+    found = set()
+    for timer in memory.timers:
+        if timer.key.startswith(TIMERS_OF_THE_GROUP):
+            head, _, whose = timer.key.rpartition("-")
+            known = _named(whose, names) if head == "heartbeat-g" else None
+            found.add((head, known, timer.due_ms - now_ms))
+    return frozenset(found)
+
+
+def _loaded(log: Iterable[Record], until: int, names: dict[str, Any]) -> Hashable:
+    found = [r for r in log if isinstance(r, GroupRecord) and r.offset < until]
+    if not found or found[-1].tombstone:
+        return None
+    last = found[-1]
+    members = _members(last.members, names)
+    return last.type, last.generation, last.protocol, _named(last.leader, names), members

@@ -1,0 +1,105 @@
+"""Rows, differences and findings of a comparison as plain JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.oracles.conform.ledger import Cause, Difference, Unseen
+from groupcheck.oracles.conform.promises import PROMISES, Finding
+from groupcheck.oracles.conform.rows import Asks, Fires, Input
+from groupcheck.oracles.conform.situations.running import Executed
+from groupcheck.oracles.conform.transcript import lines, model_seen
+
+
+def scope_shown(scope: Scope, faults: tuple[str, ...]) -> dict[str, Any]:
+    """The fields that bound the rows. Faults have no budget here."""
+    return {
+        "members": scope.members,
+        "generations": scope.generations,
+        "partitions": scope.partition_count,
+        "faults": list(faults),
+        "max_size": scope.max_size,
+        "two_step": scope.two_step,
+        "protocols": scope.protocols,
+    }
+
+
+def settings_shown(scope: Mapping[str, Any]) -> list[str]:
+    """The settings of a scope that are not the defaults: `max size 1`."""
+    return [
+        f"{name.replace('_', ' ')} {scope[name]}"
+        for name, default in (("max_size", None), ("two_step", True), ("protocols", ""))
+        if scope.get(name, default) != default
+    ]
+
+
+def difference_shown(d: Difference) -> dict[str, Any]:
+    """One row on which they differ, with the shortest schedule that leads to it."""
+    return {
+        "settings": dict(d.settings),
+        "input": input_shown(d.row.given),
+        "memory": model_seen(d.row.before.core, d.row.before.seats),
+        "differs": list(d.what),
+        "transcript": lines(d.transcript),
+    }
+
+
+def situations_shown(executed: tuple[Executed, ...]) -> dict[str, Any]:
+    """How many situations were executed, how many agree, and what differs in the others."""
+    differing = [one for one in executed if one.differs]
+    return {
+        "executed": len(executed),
+        "agreeing": len(executed) - len(differing),
+        "differences": [
+            {
+                "situation": one.situation.name,
+                "source": one.situation.source,
+                "differs": list(one.differs),
+                "transcript": lines(one.transcript),
+            }
+            for one in differing
+        ],
+    }
+
+
+def finding_shown(f: Finding) -> dict[str, Any]:
+    """A promise that the real coordinator breaks, with the shortest schedule that shows it."""
+    return {
+        "promise": f.promise,
+        "statement": PROMISES[f.promise],
+        "kind": f.kind,
+        "transcript": lines(f.transcript),
+    }
+
+
+def input_shown(given: Input) -> str:
+    """`member 1 sends SyncGroup(id=0, generation=1)`."""
+    if isinstance(given, Asks):
+        return f"member {given.member} sends {given.request!r}"
+    assert isinstance(given, Fires)
+    whose = "" if given.member is None else f" of member {given.member}"
+    return f"{given.rule}{whose}"
+
+
+def cause_shown(cause: Cause) -> dict[str, Any]:
+    """Rows that differ in the same way, with the shortest schedule of one of them."""
+    return {
+        "kind": cause.kind,
+        "differs": list(cause.what),
+        "rows": cause.rows,
+        "first": difference_shown(cause.first),
+    }
+
+
+def unseen_shown(one: Unseen) -> dict[str, Any]:
+    """An outcome that the real coordinator never showed."""
+    after = one.outcome.after
+    return {
+        "row": one.row.number,
+        "input": input_shown(one.row.given),
+        "memory": model_seen(one.row.before.core, one.row.before.seats),
+        "rules": list(one.outcome.rules),
+        "after": model_seen(after.core, after.seats),
+    }
