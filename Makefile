@@ -3,7 +3,8 @@
 RUN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test lint format bench bench-assignors bench-spark nightly mutants-engine docs clean
+.PHONY: help setup demo test lint format bench bench-assignors bench-spark nightly docs clean \
+	mutants-engine mutants-protocol
 
 help:
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  make \1 - \2/p' Makefile
@@ -49,6 +50,9 @@ nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits
 
 mutants-engine: $(READY) ## the tests against changes of tokens; hours (MUTANTS="--sample 60")
 	@$(RUN)/python tests/mutants/mutants.py engine $(MUTANTS)
+
+mutants-protocol: $(READY) ## conform against mistakes in the model; hours (MUTANTS="--sample 60")
+	@$(RUN)/python tests/mutants/protocol.py $(MUTANTS)
 
 docs: .venv/.docs ## the site in build/site: pages, and the reference from the code
 	@$(RUN)/python docs/generate/assemble.py build/docs

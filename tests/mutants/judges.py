@@ -1,0 +1,192 @@
+"""The judges of a mistake in the protocol. Each runs in a fork that has imported the mistake, and
+says what it noticed.
+
+What the judges say of the original is the standard: each gets it back as `usual`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Mapping
+from functools import partial
+from hashlib import blake2b
+from typing import Any
+
+Told = dict[str, Any]
+KILLED, SURVIVED, UNKNOWN, NONE = "killed", "survived", "unknown", "-"
+MOST_ROWS, MOST_STATES = 60_000, 200_000
+ONE: dict[str, Any] = {"members": 1, "generations": 1}
+TWO: dict[str, Any] = {"members": 2, "generations": 1}
+CAPPED = {**TWO, "faults": {}, "settings": {"max_size": "1"}}
+LISTS = ("range|roundrobin", "range,roundrobin|roundrobin", "range,roundrobin|roundrobin,range")
+# What is executed on the real coordinator, the quickest first. Those of `SMALL` show most.
+SMALL = (ONE, CAPPED)
+SCOPES = (
+    *SMALL,
+    {"members": 1, "generations": 2},
+    TWO,
+    *({**TWO, "settings": {"protocols": lists}} for lists in LISTS),
+    {**TWO, "settings": {"max_size": "1"}},
+    {"members": 3, "generations": 1, "faults": {"rebalance_timeout": 1, "session_timeout": 1}},
+)
+# Scopes of `check`: any one fault; two with one member; a size limit; different assignors.
+CHECKED: tuple[dict[str, Any], ...] = (
+    {"members": 2, "generations": 2, "any_faults": 1},
+    {"members": 1, "generations": 2, "any_faults": 2},
+    {"members": 2, "generations": 1, "max_size": 1, "any_faults": 1},
+    {"members": 2, "generations": 1, "protocols": "range,roundrobin|roundrobin", "any_faults": 1},
+)
+TESTS = "tests/model/protocol"
+LEFT_OUT = "tests/model/protocol/test_static_rejoin.py"  # another variant
+
+
+def conform(driver: Any, usual: Told | None, scopes: Any = SCOPES) -> Told:
+    """Rows of the model's coordinator on Kafka's own."""
+    from groupcheck.oracles.conform.conformance import conform as run
+    from groupcheck.oracles.conform.shown import input_shown
+
+    for scope in scopes:
+        found = run(
+            "classic",
+            kafka=driver.version,
+            driver=driver,
+            max_differences=1,
+            max_rows=MOST_ROWS,
+            **scope,
+        )
+        by = ", ".join(f"{k} {v}" for k, v in scope.items())
+        if found.verdict == "differs":
+            (first, *_) = found.differences
+            return {
+                "verdict": KILLED,
+                "by": f"{by}: {input_shown(first.row.given)}: {'; '.join(first.what)}",
+            }
+        if found.verdict == "unknown":
+            return {"verdict": UNKNOWN, "by": f"{by}: {found.why}"}
+    return {"verdict": SURVIVED, "by": ""}
+
+
+def rows(driver: Any, usual: Told | None, scopes: Any = SCOPES) -> Told:
+    """The rows of the model's coordinator beside those of the original, without any Kafka: equal
+    tables, or else equal behaviour, are an equivalent within the scopes.
+    """
+    tables = [table(scope) for scope in scopes]
+    behaviours = [table["behaviour"] for table in tables]
+    told = {"rows": [table["rows"] for table in tables], "behaviour": behaviours}
+    if usual is None or told["rows"] == usual["rows"]:
+        return told | {"verdict": SURVIVED, "by": "the same rows"}
+    if behaviours == usual["behaviour"]:
+        return told | {"verdict": SURVIVED, "by": "the same answers to every sequence of inputs"}
+    return told | {"verdict": KILLED, "by": "other rows"}
+
+
+def table(scope: Mapping[str, Any]) -> Told:
+    """A digest of all rows, and one of what can be seen of them from outside: for each round, what
+    the start answers to all sequences of so many inputs.
+    """
+    from groupcheck.oracles.conform.conformance import _faults, executable, rows_at
+
+    settings = scope.get("settings", {})
+    about = executable("classic")
+    faults = _faults(about, scope.get("faults"))
+    _, found = rows_at("classic", scope["members"], scope["generations"], faults, None, settings)
+    start = found.start()
+    numbers, waiting = {start: 0}, [start]
+    seen: list[tuple[int, bytes, int]] = []
+    exact = blake2b(digest_size=10)
+    for memory in waiting:
+        for given in found.inputs(memory):
+            for outcome in found.outcomes(memory, given):
+                if outcome.after not in numbers:
+                    numbers[outcome.after] = len(numbers)
+                    waiting.append(outcome.after)
+                    if len(waiting) > MOST_ROWS:
+                        return {"rows": "endless", "behaviour": []}
+                label = repr((given, sorted(map(repr, outcome.told)), outcome.stored))
+                mark = blake2b(label.encode(), digest_size=8).digest()
+                seen.append((numbers[memory], mark, numbers[outcome.after]))
+                exact.update(repr((memory, given, outcome)).encode())
+    return {"rows": exact.hexdigest(), "behaviour": behaviour(len(numbers), seen)}
+
+
+def behaviour(states: int, steps: list[tuple[int, bytes, int]]) -> list[int]:
+    """What the first state shows in 0, 1, 2, ... inputs, as digests: twice as many rounds as it
+    takes until no round tells two states apart that were alike in the last one.
+    """
+    known, classes, shown, left = [0] * states, 1, [0], -1
+    ways: list[list[tuple[bytes, int]]] = [[] for _ in range(states)]
+    for before, mark, after in steps:
+        ways[before].append((mark, after))
+    while left:
+        known = [_mixed({(mark, known[after]) for mark, after in some}) for some in ways]
+        shown.append(known[0])
+        left -= 1
+        if left < 0 and len(set(known)) == classes:
+            left = len(shown)
+        classes = len(set(known))
+    return shown
+
+
+def _mixed(ways: set[tuple[bytes, int]]) -> int:
+    text = b"".join(mark + known.to_bytes(8) for mark, known in sorted(ways))
+    return int.from_bytes(blake2b(text, digest_size=8).digest())
+
+
+def check(driver: Any, usual: Told | None) -> Told:
+    """The model checker: a promise is broken, or the number of states is another one."""
+    from groupcheck.oracles.check.run import check as run
+
+    sizes, broken = [], []
+    for scope in CHECKED:
+        found = run("classic", max_states=MOST_STATES, **scope).verdict
+        sizes.append([found.states, found.transitions])
+        broken += [v.invariant for v in found.violations]
+        if usual is not None and (new := set(broken) - {*usual["broken"]}):
+            return {"verdict": KILLED, "by": f"breaks {min(new)}"}
+    told = {"sizes": sizes, "broken": broken}
+    if usual is not None and sizes != usual["sizes"]:
+        return told | {"verdict": KILLED, "by": "another number of states"}
+    return told | {"verdict": SURVIVED, "by": ""}
+
+
+def tests(driver: Any, usual: Told | None) -> Told:
+    """The quick unit tests of the protocol."""
+    import pytest
+
+    said = io.StringIO()
+    options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", f"--ignore={LEFT_OUT}"]
+    with contextlib.redirect_stdout(said):
+        code = pytest.main([*options, TESTS])
+    lines = said.getvalue().splitlines()
+    failed = [line.split()[1] for line in lines if line.startswith(("FAILED", "ERROR"))]
+    if code == 0:
+        return {"verdict": SURVIVED, "by": ""}
+    return {"verdict": KILLED, "by": failed[0] if failed else f"exit code {int(code)}"}
+
+
+def member(driver: Any, usual: Told | None) -> Told:
+    """Rows of the model's member on Kafka's own."""
+    try:
+        from groupcheck.oracles.conform.member.conformance import conform_member
+    except ModuleNotFoundError:
+        return {"verdict": NONE, "by": "there is no such comparison"}
+
+    found = conform_member("classic", kafka=driver.version, driver=driver, max_differences=1)
+    if found.verdict == "agrees":
+        return {"verdict": SURVIVED, "by": ""}
+    if found.verdict == "unknown":
+        return {"verdict": UNKNOWN, "by": found.reason}
+    (first, *_) = found.differences
+    return {"verdict": KILLED, "by": f"{first.row.given}: {'; '.join(first.what)}"[:300]}
+
+
+JUDGES: Mapping[str, Callable[..., Told]] = {
+    "conform": conform,
+    "member": member,
+    "check": check,
+    "tests": tests,
+    "rows": rows,
+    "conform, small": partial(conform, scopes=SMALL),
+    "rows, small": partial(rows, scopes=SMALL),
+}

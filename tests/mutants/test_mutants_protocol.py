@@ -1,0 +1,117 @@
+"""Mistakes in the protocol: the catalogues fit the rules as they are, and the hard ones are noticed
+beside Kafka's own code.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from forks import mutated
+from mistakes import (
+    CATALOGUES,
+    COORDINATOR,
+    HERE,
+    MEMBER,
+    PROTOCOL,
+    TOKEN,
+    Mistake,
+    StaleMistake,
+    equivalents,
+    mistakes,
+    written,
+)
+from protocol import ROWS, Bench, Tried, bench, chosen, verdict_of
+from targets import ROOT
+
+HARD = (
+    "a Heartbeat during a round may be accepted",
+    "a commit that is accepted may be lost",
+    "the rebalance timer may fire and remove nobody",
+    "the answer to a plan that could not be written may be 27",
+    "a size limit off by one in a round",
+    "a Heartbeat in CompletingRebalance hears 27",
+    "parked SyncGroups are always answered 27",
+    "a member has no timer after its JoinGroup was answered",
+)
+
+
+@pytest.fixture(scope="session")
+def found() -> list[Mistake]:
+    return mistakes(ROOT)
+
+
+def test_every_entry_fits_the_rules_as_they_are_and_has_a_name_of_its_own(found: list[Mistake]):
+    assert len({m.name for m in found}) == len(found)
+    for side, least in ((COORDINATOR, 120), (MEMBER, 80)):
+        assert sum(m.side == side and m.kind != TOKEN for m in found) >= least
+    assert all(m.diff and m.source != (ROOT / PROTOCOL / m.file).read_text() for m in found)
+    known = equivalents(HERE / "equivalent_in_protocol.toml")
+    assert known.keys() <= {m.name for m in found} and all(known.values())
+
+
+def test_an_entry_whose_text_is_gone_says_so():
+    entry = {"about": "a riddle", "kind": "guard", "file": "link.py", "old": "?!", "new": ""}
+    with pytest.raises(StaleMistake, match=r"'a riddle': its old text stands 0 times in link\.py"):
+        written(ROOT, COORDINATOR, CATALOGUES[COORDINATOR], entry)
+
+
+def test_a_sample_has_all_kinds_and_is_the_same_for_the_same_seed(found: list[Mistake]):
+    one, again, other = (chosen(found, 60, seed, "", "", False) for seed in (1, 1, 2))
+    assert [m.name for m in one] == [m.name for m in again] != [m.name for m in other]
+    kinds = {(m.side, m.kind) for m in found}
+    assert len(kinds) <= 60 and {(m.side, m.kind) for m in one} == kinds
+
+
+def tried(**told: str) -> Tried:
+    mistake = Mistake("m", COORDINATOR, "guard", "link.py", (), "")
+    return Tried(mistake, {judge: {"verdict": said, "by": "why"} for judge, said in told.items()})
+
+
+@pytest.mark.parametrize(
+    ("told", "became"),
+    [
+        ({"conform": "killed", "tests": "survived"}, "killed"),
+        ({"conform": "unknown"}, "killed"),
+        ({"conform": "timed out"}, "killed"),
+        ({"conform": "survived", "tests": "killed", ROWS: "killed"}, "survived"),
+        ({"conform": "survived", ROWS: "survived"}, "equivalent"),
+        ({"conform": "-", "tests": "killed"}, "-"),
+    ],
+)
+def test_only_kafkas_own_code_kills_and_equal_rows_excuse(told: dict[str, str], became: str):
+    assert verdict_of(tried(**told), {}) == became
+
+
+def test_a_survivor_in_the_list_is_an_equivalent():
+    assert verdict_of(tried(conform="survived", **{ROWS: "killed"}), {"m": "why"}) == "equivalent"
+
+
+@pytest.fixture(scope="module")
+def court() -> Bench:
+    with bench(ROOT) as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_a_hard_mistake_is_noticed_beside_kafkas_own_coordinator(
+    name: str, found: list[Mistake], court: Bench
+):
+    (mistake,) = (m for m in found if m.name == name)
+    told = court.judged(mistake, "conform, small")
+    assert told["verdict"] in ("killed", "unknown"), told
+
+
+def test_rows_tell_equal_behaviour_from_other_behaviour(found: list[Mistake], court: Bench):
+    by = {m.name: m for m in found}
+    dead = by["the successor is chosen before the round may complete"]
+    wrong = by["the sync timer never fires"]
+    assert court.judged(dead, "rows, small")["verdict"] == "survived"
+    assert court.judged(wrong, "rows, small")["verdict"] == "killed"
+
+
+def test_the_copy_is_mended_after_each_trial(tmp_path: Path):
+    (tmp_path / "a.py").write_text("good")
+    with pytest.raises(KeyError), mutated(tmp_path, "a.py", "bad"):
+        raise KeyError((tmp_path / "a.py").read_text())
+    assert (tmp_path / "a.py").read_text() == "good"
