@@ -5,6 +5,7 @@ report.
 from __future__ import annotations
 
 import tempfile
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -21,6 +22,7 @@ from groupcheck.oracles.kafka.coverage.reasons import (
     VERSION,
     Explained,
     Place,
+    Reason,
     explained,
     table,
 )
@@ -37,6 +39,8 @@ class Coverage:
     methods: tuple[Method, ...]
     # None for a Kafka version whose unexecuted branches nobody has explained.
     explained: Explained | None
+    # JVMs that broke: what they executed was not counted.
+    lost: int = 0
 
     @property
     def classes(self) -> dict[str, Sum]:
@@ -58,6 +62,7 @@ class Coverage:
         why = self.explained
         return {
             "kafka": self.kafka,
+            "jvms_lost": self.lost,
             "total": asdict(total(self.methods)),
             "branches_within_reach": self.within_reach,
             "classes": {name: asdict(found) for name, found in self.classes.items()},
@@ -95,13 +100,14 @@ def covered(version: str, run: Callable[[Driver], T]) -> tuple[T, Coverage]:
             result = run(driver)
         methods = read(version, counts)
     why = explained(methods, table()) if version == VERSION else None
-    return result, Coverage(version, methods, why)
+    return result, Coverage(version, methods, why, driver.restarts)
 
 
 def coverage_view(found: Coverage) -> RenderableType:
     """Classes, their methods, and why branches stay unexecuted."""
     return Group(
         Text(f"\nExecuted of Kafka {found.kafka}'s own classes", "bold"),
+        *([Text(f"{found.lost} JVMs broke; what they executed is missing.")] if found.lost else []),
         _classes(found),
         *_methods(found),
         *_why(found),
@@ -159,6 +165,22 @@ def _lines(lines: tuple[Line, ...]) -> str:
     return " ".join(f"{s[0]}-{s[-1]}" if len(s) > 1 else str(s[0]) for s in ends)
 
 
+def _reasons(some: list[Reason]) -> Table:
+    """One row for each reason, with the methods and lines that it is about."""
+    shown = Table("why", "branches", "where", box=None, padding=(0, 2, 0, 0), header_style="dim")
+    shown.columns[1].justify = "right"
+    places: dict[str, list[Reason]] = defaultdict(list)
+    for reason in some:
+        places[reason.why].append(reason)
+    for why, reasons in places.items():
+        lines: dict[str, dict[int, None]] = defaultdict(dict)
+        for r in reasons:
+            lines[r.class_name.rpartition("/")[2]][r.line] = None
+        where = (f"{name} {', '.join(map(str, numbers))}" for name, numbers in lines.items())
+        shown.add_row(why, str(sum(r.branches for r in reasons)), "; ".join(where))
+    return shown
+
+
 def _why(found: Coverage) -> Iterator[RenderableType]:
     why = found.explained
     if why is None:
@@ -166,14 +188,9 @@ def _why(found: Coverage) -> Iterator[RenderableType]:
         return
     for family, title in FAMILIES.items():
         some = [r for r in why.reasons if r.family == family]
-        yield Text(f"\n{sum(r.branches for r in some)} branches not executed: {title}", "bold")
-        shown = _table("method", "line", "branches", "why")
-        shown.columns[3].no_wrap = False
-        shown.columns[3].justify = "left"
-        for r in some:
-            name = f"{r.class_name.rpartition('/')[2]}.{r.method}"
-            shown.add_row(name, str(r.line), str(r.branches), r.why)
-        yield shown
+        if some:
+            yield Text(f"\n{sum(r.branches for r in some)} branches not executed: {title}", "bold")
+            yield _reasons(some)
     for title, places in (
         ("Branches not executed in this run, for no known reason", why.without),
         ("Executed in this run, although a reason says that it cannot be", why.outdated),

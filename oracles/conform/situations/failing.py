@@ -103,6 +103,18 @@ FAILING = (
         ],
     ),
     Situation(
+        "an unload answers a plan in flight with 16, and the SyncGroups that wait for it",
+        "GroupMetadataManager.classicGroupSyncToClassicGroup, onUnloaded",
+        [
+            *joined(2),
+            does(SyncGroup(member="m2", generation=1), name="follower"),
+            does(AutoCommit(on=False)),
+            does(SyncGroup(member="m1", generation=1, assignments={"m1": {"t": [0]}}), name="plan"),
+            does(Unload(), releases={"follower": told(16), "plan": told(16)}),
+            does(Load(), group={"state": "Stable", "generation": 1, "leader": "m1"}),
+        ],
+    ),
+    Situation(
         "an unload answers what waits for replication with 16",
         "CoordinatorRuntime; Errors.NOT_COORDINATOR",
         [

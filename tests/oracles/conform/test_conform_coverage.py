@@ -62,6 +62,17 @@ def test_a_branch_without_a_reason_and_a_reason_without_a_branch_are_named():
 def test_of_a_version_without_a_table_nothing_is_explained():
     shown = as_plain(coverage_view(Coverage("4.0.0", (METHOD,), None)))
     assert "is known of Kafka 4.3.0 only" in shown and "7 remove" in shown
+    assert "JVMs broke" not in shown
+
+
+def test_the_report_groups_branches_by_their_reason_and_says_what_was_lost():
+    why = explained([METHOD], [GUARD, evolve(GUARD, line=9, branches=1)])
+    shown = as_plain(coverage_view(Coverage("4.3.0", (METHOD,), why, lost=2)))
+    assert "2 JVMs broke; what they executed is missing." in shown
+    assert "3 branches not executed: an internal guard" in shown and "ClassicGroup 7, 9" in shown
+    assert "reachable, and not executed yet" not in shown
+    assert "classic/ClassicGroup.remove, line 7: 1" in shown  # no reason
+    assert "classic/ClassicGroup.remove, line 9: 1" in shown  # outdated
 
 
 def test_coverage_is_of_a_comparison_with_one_coordinator(capsys: pytest.CaptureFixture[str]):
