@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import attrs
@@ -255,9 +256,8 @@ def conform(
     most = MAX_DIFFERENCES if max_differences is None else max_differences
     ledger = Ledger(max_rows=max_rows, max_differences=most, lists=lists, progress=progress)
     began = time.perf_counter()
-    own = driver or Driver(known(kafka))
     toured: list[Toured] = []
-    try:
+    with nullcontext(driver) if driver else Driver(known(kafka)) as own:
         for asked, (scope, rows) in zip(scopes, rows_of):
             if toured and ledger.reason:
                 break
@@ -268,9 +268,6 @@ def conform(
         if findings:
             past = search(own)
             ledger.ask(past.asked, past.findings)
-    finally:
-        if driver is None:
-            own.close()
     named = rows_of[0][1].outcomes_named
     return Conformance(
         variant=variant,
