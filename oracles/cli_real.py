@@ -193,6 +193,11 @@ def assign(**options: Any) -> int:
     enough, and an assignment that is right. FILE is JSON (docs/assignment.md), sample:NAME (`list
     samples`), or - for standard input. Exits with 1 if the assignment is wrong.
 
+    FILE may add constraints (docs/assignment.md): stays, never, together, apart, topics_apart,
+    nearby (racks), drain, at_most, at_least, capacity, level_weights, racks_at_most, moves_at_most.
+    With "soft": PRICE a constraint may be broken, and the price is as low as possible. If
+    constraints exclude each other, the answer says which, and why.
+
     --prove exits with 0 if every statement is proved and every mutant of it is refuted.
 
     --against exits with 1 if it finds an assignment that breaks a promise. It shows the smallest

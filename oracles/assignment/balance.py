@@ -32,9 +32,10 @@ def balanced_in_topics(group: Group, assigned: Assigned) -> Iterator[Violation]:
 
 def level(group: Group, assigned: Assigned) -> Iterator[Violation]:
     """No member has two partitions more than another: what round robin, sticky and uniform promise
-    where all subscriptions are equal.
+    where all subscriptions are equal. Members that subscribe to nothing are not compared.
     """
-    sizes = _sizes(group, assigned)
+    subscribers = {member.id for member in group.members if member.topics}
+    sizes = {m: size for m, size in _sizes(group, assigned).items() if m in subscribers}
     for most, least in _apart(sizes):
         yield Violation(
             "level",

@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import islice
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from groupcheck.model.assignors import (
     Assignment,
@@ -72,11 +72,31 @@ class Case:
     weights: Mapping[str, Fraction] = field(factory=dict)
     # The optimum, if it is known already.
     known: Optimum | None = None
+    # Members that are drained: they get nothing, and balance does not count them.
+    drained: frozenset[str] = frozenset()
 
     @cached_property
     def best(self) -> Optimum:
         """The balanced complete assignment with the fewest moves."""
-        return self.known or optimum(self.group, self.weights)
+        return self.known or optimum(self.open, self.weights)
+
+    @cached_property
+    def open(self) -> Group:
+        """The group without the subscriptions of drained members. They keep topics to which nobody
+        else subscribes, so that these do not count as unsubscribed.
+        """
+        if not self.drained:
+            return self.group
+        others = frozenset[str]().union(
+            *(m.topics for m in self.group.members if m.id not in self.drained)
+        )
+        return evolve(
+            self.group,
+            members=[
+                evolve(m, topics=m.topics - others) if m.id in self.drained else m
+                for m in self.group.members
+            ],
+        )
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -125,7 +145,7 @@ def _balanced(case: Case) -> Iterator[Violation]:
     if unevenness(sizes, case.weights) == unevenness(best, case.weights):
         return
     if not case.weights:
-        yield from balanced(case.group, case.assigned)
+        yield from balanced(case.open, case.assigned)
         return
     weight = {member: case.weights.get(member, Fraction(1)) for member in sizes}
 
@@ -156,7 +176,7 @@ def _at_rest(case: Case) -> Iterator[Violation]:
     as balanced as sticky's.
     """
     if not case.waiting:
-        yield from locally_balanced(case.group, case.assigned)
+        yield from locally_balanced(case.open, case.assigned)
 
 
 def _ranges(case: Case) -> Iterator[Violation]:
@@ -165,7 +185,7 @@ def _ranges(case: Case) -> Iterator[Violation]:
     """
     if not ranges_count(case.group):
         return
-    right = range_(case.group)
+    right = range_(case.open)
     for topic, _ in case.group.topics:
         for member in case.group.members:
             has, due = (
@@ -196,7 +216,7 @@ def _pointer(case: Case) -> Iterator[Violation]:
     """One pointer goes round the members over all partitions of all topics (RoundRobinAssignor). If
     a partition went elsewhere, the pointer goes on from there.
     """
-    members = sorted(case.group.members, key=instance_first)
+    members = sorted(case.open.members, key=instance_first)
     place = {member.id: k for k, member in enumerate(members)}
     owner = {p: member for member, partitions in case.assigned.items() for p in partitions}
     at = 0
@@ -260,7 +280,7 @@ PROMISES: Mapping[str, Promise] = {
     ),
     "balanced in topics": Promise(
         "Of each topic, no subscriber has two more than another.",
-        lambda case: balanced_in_topics(case.group, case.assigned),
+        lambda case: balanced_in_topics(case.open, case.assigned),
     ),
     "ranges": Promise(
         "Of each topic, every subscriber has its range, in order, the first ones one more.",
@@ -269,7 +289,7 @@ PROMISES: Mapping[str, Promise] = {
     ),
     "level": Promise(
         "No member has two partitions more than another.",
-        lambda case: level(case.group, case.assigned),
+        lambda case: level(case.open, case.assigned),
         made_for=subscriptions_equal,
     ),
     "pointer": Promise(
@@ -277,7 +297,7 @@ PROMISES: Mapping[str, Promise] = {
     ),
     "locally balanced": Promise(
         "No single partition could go to a member that would still have fewer (KIP-54).",
-        lambda case: locally_balanced(case.group, case.assigned),
+        lambda case: locally_balanced(case.open, case.assigned),
     ),
     "balanced": Promise("The sum of size² / weight is as small as it can be.", _balanced),
     "fewest moves": Promise(

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from itertools import islice
 from typing import Any
 
 from attrs import evolve, frozen
 
-from groupcheck.model.assignors import Assignment, NoAssignment, Partition
+from groupcheck.model.assignors import Assignment, Group, NoAssignment, Partition
 from groupcheck.oracles.assignment import constraints
 from groupcheck.oracles.assignment.handover import claimants, moves
 from groupcheck.oracles.assignment.judge.question import Question
@@ -68,9 +69,39 @@ class Judged:
         """`right` or `wrong`."""
         return WRONG if self.violations or self.right.core else RIGHT
 
+    def price(self) -> dict[str, Any]:
+        """What the soft constraints cost: the assignment judged, and the right one."""
+        soft = [c for c in self.question.constraints if c.soft is not None]
+        case = Case(self.question.group, {}, drained=self.question.drained)
+        here, there = (
+            None if assigned is None else constraints.due(soft, case.open, assigned)
+            for assigned in (self.assigned, self.right.assigned)
+        )
+        return {
+            "judged": None if here is None else float(sum(one.price for one in here)),
+            "right": None if there is None else float(sum(one.price for one in there)),
+            "of": [
+                {
+                    "constraint": constraints.told(constraint),
+                    "judged": None if here is None else float(here[k].price),
+                    "right": None if there is None else float(there[k].price),
+                    "words": [] if here is None else list(here[k].words[:MOST_TOLD]),
+                }
+                for k, constraint in enumerate(soft)
+            ],
+        }
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many partitions each member has in the optimum. Members that are drained are left
+        out.
+        """
+        drained = self.question.drained
+        sizes = [size for m, size in self.best.sizes.items() if m not in drained]
+        return sizes or [0]
+
     def document(self) -> dict[str, Any]:
         """All that `groupcheck assign --json` prints."""
-        sizes = self.best.sizes
         return {
             "schema": SCHEMA,
             "verdict": self.verdict,
@@ -78,7 +109,7 @@ class Judged:
             "assignor": self.question.assignor,
             "judged": None if self.assigned is None else shown(self.assigned),
             "promises": {name: PROMISES[name].statement for name in self.promises},
-            "constraints": [c.words() for c in self.question.constraints],
+            "constraints": [constraints.told(c) for c in self.question.constraints],
             "violations": [{"promise": v.promise, "words": v.words} for v in self.violations],
             "moves": None
             if self.moved is None
@@ -88,13 +119,15 @@ class Judged:
             ],
             "optimum": {
                 "moves": self.best.moves,
-                "least": min(sizes.values()),
-                "most": max(sizes.values()),
-                "sizes": sizes,
+                "least": min(self.sizes),
+                "most": max(self.sizes),
+                "sizes": self.best.sizes,
             },
             "right": None if self.right.assigned is None else shown(self.right.assigned),
             "origin": self.right.origin,
             "core": list(self.right.core),
+            "because": list(self.right.because),
+            "price": self.price(),
             "notes": list(self.notes),
             "seconds": round(self.seconds, 3),
         }
@@ -106,13 +139,13 @@ def judge(question: Question, progress: Progress = lambda words: None) -> Judged
     constrained = bool(question.constraints or question.weights)
     names = question.promises
     if names is None:
-        names = promised(question.assignor, question.group, constrained)
+        names = promised(question.assignor, _sharing(question), constrained)
     given: Assigned | NoAssignment | None = question.assigned
     if given is None:
         progress(f"{question.assignor} answers")
         given = answer(ASSIGNORS[str(question.assignor)], question.group)
     assigned = None if isinstance(given, NoAssignment) else given
-    case = Case(question.group, assigned or {}, question.weights)
+    case = Case(question.group, assigned or {}, question.weights, drained=question.drained)
     progress("looking for the fewest moves")
     best = case.best
     progress(f"judging {len(names)} promises")
@@ -123,11 +156,16 @@ def judge(question: Question, progress: Progress = lambda words: None) -> Judged
     else:
         violations, not_judged, notes = _broken(question, case, names)
     progress("looking for an assignment that is right")
-    right = (
-        Right(assigned, "the one judged")
-        if assigned is not None and not violations
-        else _right(question, names, case)
-    )
+    costs = None if assigned is None else _price(question, case, assigned)
+    if assigned is not None and not violations and not costs:
+        right = Right(assigned, "the one judged")
+    else:
+        right = _right(question, names, case)
+        if costs is not None and not violations:
+            right = _no_cheaper(question, case, right)
+            if right.assigned is not assigned and right.assigned is not None:
+                less = _price(question, case, right.assigned)
+                notes.append(f"it costs {_number(costs)}, and {_number(less)} would do")
     moved = None if assigned is None else _moved(case, names)
     no_optimum = (
         question.assignor == "sticky" and question.promises is None and "fewest moves" not in names
@@ -146,6 +184,32 @@ def judge(question: Question, progress: Progress = lambda words: None) -> Judged
         tuple(notes),
         time.perf_counter() - began,
     )
+
+
+def _sharing(question: Question) -> Group:
+    """The members that are not drained: what is promised follows from their subscriptions."""
+    group, drained = question.group, question.drained
+    members = [m for m in group.members if m.id not in drained]
+    return evolve(group, members=members or group.members)
+
+
+def _price(question: Question, case: Case, assigned: Assigned) -> Fraction:
+    return constraints.price(question.constraints, case.open, assigned)
+
+
+def _no_cheaper(question: Question, case: Case, right: Right) -> Right:
+    """The one judged, unless a right one that costs less was found."""
+    judged = Right(case.assigned, "the one judged")
+    if right.assigned is None:
+        return evolve(judged, origin=f"the one judged; a lower price may do ({right.origin})")
+    if _price(question, case, right.assigned) < _price(question, case, case.assigned):
+        return right
+    least = "at the least price" in right.origin
+    return evolve(judged, origin="the one judged, at the least price") if least else judged
+
+
+def _number(value: Fraction) -> str:
+    return f"{float(value):g}"
 
 
 def _broken(
@@ -169,7 +233,7 @@ def _broken(
             f"not judged where partitions are given wrongly or not at all: {', '.join(not_judged)}"
         )
     for constraint in question.constraints:
-        broken = constraints.broken(constraint, case.group, case.assigned)
+        broken = constraints.broken(constraint, case.open, case.assigned)
         violations += islice(broken, MOST_TOLD)
     return violations, not_judged, notes
 
@@ -199,14 +263,15 @@ def holds(question: Question, case: Case, names: Iterable[str], assigned: Assign
     """Does another assignment for the case keep all promises and constraints?"""
     tried = evolve(case, assigned=assigned, known=case.best)
     return all(not found for _, found in judged(tried, names)) and not any(
-        True for c in question.constraints for _ in c.broken(case.group, assigned)
+        True for c in question.constraints for _ in constraints.broken(c, case.open, assigned)
     )
 
 
 def _right(question: Question, names: tuple[str, ...], case: Case) -> Right:
-    """The first candidate that breaks nothing."""
+    """The first candidate that breaks nothing and costs nothing."""
     for origin, candidate in _candidates(question, case):
-        if holds(question, case, names, candidate):
+        free = not _price(question, case, candidate)
+        if free and holds(question, case, names, candidate):
             return Right(candidate, origin)
     return solve(
         case, names, question.constraints, lambda found: holds(question, case, names, found)
@@ -217,16 +282,16 @@ def _candidates(question: Question, case: Case) -> Iterator[tuple[str, Assignmen
     best = "balanced, with the fewest moves"
     own_first = question.assignor not in BY_OPTIMUM
     if own_first:
-        yield from _own_answer(question)
+        yield from _own_answer(question, case)
     yield best, case.best.assigned
     yield f"{best}, less what has to be let go of first", _let_go_of(question, case.best.assigned)
     if not own_first:
-        yield from _own_answer(question)
+        yield from _own_answer(question, case)
 
 
-def _own_answer(question: Question) -> Iterator[tuple[str, Assignment]]:
+def _own_answer(question: Question, case: Case) -> Iterator[tuple[str, Assignment]]:
     if question.assignor is not None:
-        given = answer(ASSIGNORS[question.assignor], question.group)
+        given = answer(ASSIGNORS[question.assignor], case.open)
         if not isinstance(given, NoAssignment):
             yield f"what {question.assignor} answers", given
 

@@ -63,7 +63,8 @@ def page(judged: Judged | JudgedSequence) -> str:
     """The whole page."""
     core: tuple[str, ...] = ()
     if isinstance(judged, Judged):
-        core, sections = judged.right.core, [_section("", judged)]
+        because = (f"because {words}" for words in judged.right.because)
+        core, sections = (*judged.right.core, *because), [_section("", judged)]
     else:
         sections = _sections(judged)
     return render(

@@ -13,7 +13,12 @@ from attrs import field, frozen
 from groupcheck.model.assignors import Group, Member, Partitions
 from groupcheck.model.assignors.group import NO_GENERATION
 from groupcheck.model.engine import UserError
-from groupcheck.oracles.assignment.constraints import Constraint, constraint
+from groupcheck.oracles.assignment.constraints import (
+    MOST_CONSTRAINTS,
+    Constraint,
+    constraint,
+)
+from groupcheck.oracles.assignment.placement import Drain
 from groupcheck.oracles.assignment.reading import (
     MOST_PARTITIONS,
     AssignorName,
@@ -47,6 +52,11 @@ class Question:
     weights: Mapping[str, Fraction] = field(factory=dict)
     # What the file says about itself.
     about: str = ""
+
+    @property
+    def drained(self) -> frozenset[str]:
+        """The members that are to get nothing."""
+        return frozenset(c.member for c in self.constraints if isinstance(c, Drain))
 
 
 @frozen
@@ -127,6 +137,9 @@ def question(value: Any) -> Question:
             "neither an assignment nor an assignor to judge",
             do='give "assignment", "assignor" or both',
         )
+    if len(given.constraints) > MOST_CONSTRAINTS:
+        many = f"{len(given.constraints)} constraints are more than {MOST_CONSTRAINTS}"
+        raise UserError(many, where="constraints")
     return Question(
         group,
         given.assignor,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -14,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.model.assignors import Partition
+from groupcheck.oracles.assignment.constraints import told
 from groupcheck.oracles.assignment.judge.judging import RIGHT, Judged
 from groupcheck.oracles.assignment.judge.sequence import JudgedChange, JudgedSequence
 from groupcheck.oracles.assignment.validity import Assigned, named
@@ -33,6 +35,7 @@ def view(judged: Judged | JudgedSequence) -> Group:
         core = [Text(_short(f"  {words}"), "red") for words in judged.right.core]
         if core:
             core.insert(0, Text("\nNo assignment keeps all of these together:", "bold red"))
+            core += [Text(_short(f"  because {words}"), "red") for words in judged.right.because]
         rest: list[RenderableType] = [*core, Text(""), _members(judged)]
     else:
         wrong = [f"{where}: {v.promise}: {v.words}" for where, v in judged.violations]
@@ -61,16 +64,36 @@ def facts(judged: Judged | JudgedSequence) -> Iterable[tuple[str, str]]:
     if isinstance(judged, JudgedSequence):
         yield from _facts_of_changes(judged)
         return
-    sizes = judged.best.sizes.values()
     for constraint in judged.question.constraints:
-        yield "constraint", constraint.words()
+        yield "constraint", told(constraint)
+    price = judged.price()
+    if price["of"]:
+        yield "price", _two_prices(price)
+    for one in price["of"]:
+        if one["judged"] or one["right"]:
+            yield "price", _price(one)
     if judged.moved is not None:
         yield "moves", f"{len(judged.moved)}{_moved(judged.moved)}"
-    yield "optimum", f"{judged.best.moves} moves, {min(sizes)} to {max(sizes)} partitions a member"
+    sizes = f"{min(judged.sizes)} to {max(judged.sizes)}"
+    yield "optimum", f"{judged.best.moves} moves, {sizes} partitions a member"
     if judged.right.assigned is not judged.assigned:
         yield "right", judged.right.origin
     for note in judged.notes:
         yield "note", note
+
+
+def _two_prices(one: Mapping[str, Any]) -> str:
+    """`6, 0 in the right one`."""
+    parts = [] if one["judged"] is None else [f"{one['judged']:g}"]
+    if one["right"] not in (None, one["judged"]):
+        parts.append(f"{one['right']:g} in the right one")
+    return ", ".join(parts)
+
+
+def _price(one: Mapping[str, Any]) -> str:
+    """The price of one constraint, and how the assignment breaks it."""
+    how = f": {'; '.join(one['words'][:FEW])}" if one["words"] else ""
+    return f"{_two_prices(one)}: {one['constraint']}{how}"
 
 
 def _facts_of_changes(judged: JudgedSequence) -> Iterable[tuple[str, str]]:

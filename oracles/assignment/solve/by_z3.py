@@ -11,13 +11,13 @@ from attrs import frozen
 
 from groupcheck.oracles.assignment.constraints import Constraint
 from groupcheck.oracles.assignment.promises import Case
-from groupcheck.oracles.assignment.solve.program import Program, Row
+from groupcheck.oracles.assignment.solve.program import Program, Row, too_many_racks
+from groupcheck.oracles.assignment.solve.stating import state_all
 from groupcheck.oracles.assignment.solvers import solver
 from groupcheck.oracles.assignment.validity import Assigned
 
 SECONDS = 10.0  # for all that z3 is asked about one question
 MOST_ENTRIES = 100_000  # of the program
-FEWER = "fewer moves may do"
 
 
 @frozen
@@ -31,6 +31,15 @@ class Right:
     # Promises and constraints that exclude each other. Empty, unless it is known that there is no
     # such assignment.
     core: tuple[str, ...] = ()
+    # Sums that show why they do, where such are found: "4 members x at most 2 = 8 < 10 partitions".
+    because: tuple[str, ...] = ()
+
+
+def found_by(solver: str, priced: bool, cheapest: bool, fewest: bool) -> str:
+    """Where an assignment comes from, and how good it is."""
+    price = ["at the least price" if cheapest else "a lower price may do"] if priced else []
+    moves = "with the fewest moves" if fewest and cheapest else "fewer moves may do"
+    return ", ".join([f"found by {solver}", *price, moves])
 
 
 def by_z3(
@@ -43,6 +52,8 @@ def by_z3(
     assignment. Raises `UserError` if z3 is not installed.
     """
     z3 = solver("z3", "constraints are solved")
+    if too_many_racks(case, constraints):
+        return Right(None, "none of those tried is right, and the racks are too many for z3")
     program = Program(case, names, constraints, explain=True)
     many = (
         f"{len(case.group.members)} members with {program.every:,} partitions are too many for z3"
@@ -50,7 +61,7 @@ def by_z3(
     too_many = Right(None, f"none of those tried is right, and {many}")
     if program.size > MOST_ENTRIES:
         return too_many
-    program.state()
+    state_all(program)
     if sum(len(row.total) for row in program.rows) > MOST_ENTRIES:
         return too_many
     stated = _Stated(z3, program, time.monotonic() + seconds)
@@ -61,8 +72,7 @@ def by_z3(
         )
     if answer == "unsat":
         return Right(None, "there is none", stated.core())
-    assigned, proved = stated.with_fewest_moves()
-    return Right(assigned, f"found by z3, {'with the fewest moves' if proved else FEWER}")
+    return stated.best()
 
 
 class _Stated:
@@ -78,11 +88,13 @@ class _Stated:
         for x, most in zip(self.x, program.most):
             self.solver.add(x >= 0, x <= most)
         for row in program.rows:
-            if row.words not in literal_of and row.words:
-                literal_of[row.words] = z3.Bool(f"literal {len(literal_of)}")
-                self.literals[literal_of[row.words]] = row.words
+            said = tuple(filter(None, (row.words, *row.also)))
+            for words in said:
+                if words not in literal_of:
+                    literal_of[words] = z3.Bool(f"literal {len(literal_of)}")
+                    self.literals[literal_of[words]] = words
             holds = self._row(row)
-            self.solver.add(z3.Implies(literal_of[row.words], holds) if row.words else holds)
+            self.solver.add(z3.Implies(z3.And([literal_of[words] for words in said]), holds))
 
     def _row(self, row: Row) -> Any:
         total = self.z3.Sum([factor * self.x[column] for column, factor in row.total.items()])
@@ -113,17 +125,34 @@ class _Stated:
                 core = rest
         return tuple(self.literals[literal] for literal in core)
 
-    def with_fewest_moves(self) -> tuple[Assigned, bool]:
-        """The solution of the last check, made better as long as one is found that keeps more; and
-        whether it is proved that none is left.
+    def best(self) -> Right:
+        """The solution of the last check, made better as long as one is found that costs less, and
+        then as long as one is found that keeps more.
         """
-        kept = list(self.program.kept.values())
-        while True:
-            model = self.solver.model()
-            x = [model.eval(one, model_completion=True).as_long() for one in self.x]
-            self.solver.add(
-                self.z3.Sum([self.x[column] for column in kept]) > sum(x[c] for c in kept)
-            )
+        x, cheapest = self._least(self.program.prices(), self._values())
+        x, fewest = self._least(self.program.value, x)
+        priced = any(self.program.price)
+        return Right(self.program.assigned(x), found_by("z3", priced, cheapest, fewest))
+
+    def _values(self) -> list[int]:
+        model = self.solver.model()
+        return [model.eval(one, model_completion=True).as_long() for one in self.x]
+
+    def _least(self, costs: Sequence[int], x: list[int]) -> tuple[list[int], bool]:
+        """The solution that costs least, from one that is known, and whether it is proved that none
+        costs less. No later solution costs more.
+        """
+        if not any(costs):
+            return x, True
+        total = self.z3.Sum([cost * one for cost, one in zip(costs, self.x) if cost])
+        answer = "sat"
+        while answer == "sat":
+            cost = sum(cost * one for cost, one in zip(costs, x))
+            self.solver.push()
+            self.solver.add(total < cost)
             answer = self.check(list(self.literals))
-            if answer != "sat":
-                return self.program.assigned(x), answer == "unsat"
+            if answer == "sat":
+                x = self._values()
+            self.solver.pop()
+        self.solver.add(total <= cost)
+        return x, answer == "unsat"

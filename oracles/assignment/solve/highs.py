@@ -1,17 +1,20 @@
-"""HiGHS (scipy) on a program: an assignment that keeps promises and constraints with the fewest
-moves, at scale.
+"""HiGHS (scipy) on a program: an assignment that keeps promises and constraints at the least price
+and then with the fewest moves, at scale.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
+from math import inf
+from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from groupcheck.oracles.assignment.constraints import Constraint
 from groupcheck.oracles.assignment.promises import Case
-from groupcheck.oracles.assignment.solve.program import Program
+from groupcheck.oracles.assignment.solve.program import Program, Row, too_many_racks
+from groupcheck.oracles.assignment.solve.stating import state_all
 from groupcheck.oracles.assignment.solvers import solver
 from groupcheck.oracles.assignment.validity import Assigned
 
@@ -31,6 +34,8 @@ class Planned:
     found: Assigned | None = None
     # No assignment that keeps everything needs fewer moves.
     fewest: bool = False
+    # No assignment that keeps everything costs less.
+    cheapest: bool = False
     # It is certain that no assignment keeps everything.
     none: bool = False
 
@@ -44,10 +49,12 @@ def plan(
     takes a switch for each pair of members; then an assignment that is balanced is looked for
     first.
     """
+    if too_many_racks(case, constraints):
+        return Planned()
     program = Program(case, names, constraints)
     if program.size > MOST_COLUMNS:
         return Planned()
-    program.state()
+    state_all(program)
     if program.switches > MANY_SWITCHES:
         stricter = tuple("balanced" if name == "locally balanced" else name for name in names)
         if stricter != names:
@@ -63,25 +70,45 @@ def _solved(program: Program, seconds: float) -> Planned:
     sparse, optimize = (
         solver(module, "constraints are solved") for module in ("scipy.sparse", "scipy.optimize")
     )
-    totals = [row.total for row in program.rows]
-    if not all(totals):
+    if not all(row.total for row in program.rows):
         return Planned(none=True)
-    if sum(map(len, totals)) > MOST_ENTRIES or len(program.value) > MOST_COLUMNS:
+    if sum(len(row.total) for row in program.rows) > MOST_ENTRIES:
         return Planned()
-    columns = [column for total in totals for column in total]
-    factors = [float(factor) for total in totals for factor in total.values()]
-    starts = list(accumulate(map(len, totals), initial=0))
-    matrix = sparse.csr_array((factors, columns, starts), shape=(len(totals), len(program.value)))
-    answer = optimize.milp(
-        program.value,
-        integrality=1,
-        bounds=optimize.Bounds(0, program.most),
-        constraints=optimize.LinearConstraint(
-            matrix, [row.least for row in program.rows], [row.most for row in program.rows]
-        ),
-        options={"time_limit": seconds, "mip_rel_gap": 0},
-    )
+    if len(program.value) > MOST_COLUMNS:
+        return Planned()
+
+    def least(costs: Sequence[int], more: Sequence[Row], seconds: float) -> Any:
+        rows = [*program.rows, *more]
+        columns = [column for row in rows for column in row.total]
+        factors = [float(factor) for row in rows for factor in row.total.values()]
+        starts = list(accumulate((len(row.total) for row in rows), initial=0))
+        matrix = sparse.csr_array((factors, columns, starts), shape=(len(rows), len(costs)))
+        return optimize.milp(
+            costs,
+            integrality=1,
+            bounds=optimize.Bounds(0, program.most),
+            constraints=optimize.LinearConstraint(
+                matrix, [row.least for row in rows], [row.most for row in rows]
+            ),
+            options={"time_limit": seconds, "mip_rel_gap": 0},
+        )
+
+    prices = program.prices()
+    if not any(prices):
+        return _planned(program, least(program.value, (), seconds), cheapest=True)
+    cheap = least(prices, (), seconds / 2)
+    if cheap.x is None or not any(program.value):
+        return _planned(program, cheap, cheapest=cheap.status == 0)
+    price = sum(cost * round(x) for cost, x in zip(prices, cheap.x))
+    no_more = Row("", {column: cost for column, cost in enumerate(prices) if cost}, -inf, price)
+    answer = least(program.value, (no_more,), seconds / 2)
+    if answer.x is None:
+        return evolve(_planned(program, cheap, cheapest=cheap.status == 0), fewest=False)
+    return _planned(program, answer, cheapest=cheap.status == 0)
+
+
+def _planned(program: Program, answer: Any, *, cheapest: bool) -> Planned:
     if answer.x is None:
         return Planned(none=answer.status == 2)
     found = program.assigned([round(value) for value in answer.x])
-    return Planned(found, fewest=answer.status == 0)
+    return Planned(found, fewest=answer.status == 0, cheapest=cheapest)

@@ -8,38 +8,45 @@ is dealt of the others (`dealt`).
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from math import inf
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from functools import partial
+from math import inf, lcm
+from typing import Any
 
 from attrs import frozen
 
 from groupcheck.model.assignors import Partition, range_, round_robin
 from groupcheck.model.assignors.group import every_partition, subscribed_sizes
-from groupcheck.oracles.assignment.constraints import (
-    NO_RACK,
-    Apart,
-    AtMost,
-    Capacity,
-    Constraint,
-    Never,
-    RacksAtMost,
-    Stays,
-    Together,
-    loaded,
-)
+from groupcheck.oracles.assignment.constraints import Constraint
 from groupcheck.oracles.assignment.handover import claimants
 from groupcheck.oracles.assignment.optimum import balance_of
+from groupcheck.oracles.assignment.placement import Drain, Nearby, Never, Stays, replica_racks
 from groupcheck.oracles.assignment.promises import PROMISES, Case, ranges_count
+from groupcheck.oracles.assignment.solve.kinds import alike, named_alone
 from groupcheck.oracles.assignment.validity import Assigned
 
 Sum = dict[int, int]
 """Column -> factor."""
-Allowed = Mapping[Partition, frozenset[str]]
-"""Partition -> the only members that may have it; a partition that is left out may go to any."""
+Allowed = Callable[[Partition], frozenset[str] | None]
+"""The only members that may have a partition; None: any."""
 
 # Every program states these by its form. They are in no core.
 IN_THE_FORM = ("valid", "complete", "complete later")
+
+# What these ask follows from who is drained.
+OF_BALANCE = (
+    "level",
+    "balanced",
+    "balanced in topics",
+    "locally balanced",
+    "balanced at rest",
+    "fewest moves",
+    "pointer",
+    "ranges",
+)
+MOST_NEAR = 20_000_000  # members x different racks of partitions
 
 
 @frozen
@@ -63,6 +70,8 @@ class Row:
     total: Sum
     least: float
     most: float
+    # Constraints without which the promise would say something else.
+    also: tuple[str, ...] = ()
 
 
 class Program:
@@ -81,7 +90,7 @@ class Program:
         *,
         explain: bool = False,
     ) -> None:
-        self.case, self.group = case, case.group
+        self.case, self.group, self.open = case, case.group, case.open
         self.names, self.constraints, self.explain = names, constraints, explain
         self.sizes = subscribed_sizes(self.group)
         self.every = sum(self.sizes.values())
@@ -90,9 +99,10 @@ class Program:
             for topic in self.sizes
         }
         self.claimed = claimants(self.group)
-        # The largest value of each column, and what one of it is worth.
+        # The largest value of each column, what one of it is worth in moves, and its price.
         self.most: list[int] = []
         self.value: list[int] = []
+        self.price: list[Fraction] = []
         self.rows: list[Row] = []
         # (kind, member) -> column.
         self.kept: dict[tuple[int, str], int] = {}
@@ -100,39 +110,70 @@ class Program:
         # All partitions of a member, and those of one topic.
         self.of: dict[str, Sum] = {member.id: {} for member in self.group.members}
         self.of_topic: dict[tuple[str, str], Sum] = defaultdict(dict)
-        # Partitions that wait for a round.
+        # The kinds that a member has columns for.
+        self.kinds_of: dict[str, list[int]] = {member.id: [] for member in self.group.members}
+        # Kind -> the column of its partitions that wait for a round.
+        self.waiting_of: dict[int, int] = {}
         self.waiting: Sum = {}
         # Columns that say whether a member has any partition that another could have.
         self.switches = 0
-        # The promise or constraint that is being stated.
+        # The promise or constraint that is being stated, and what one of its rows costs by which it
+        # is broken (None: it has to be kept).
         self.words = ""
+        self.soft: Fraction | None = None
+        # Who is drained, where a promise of balance is being stated.
+        self.also: tuple[str, ...] = ()
+        drains = tuple(c.words() for c in constraints if isinstance(c, Drain))
+        self.drains = {promise_words(name): drains for name in PROMISES if name in OF_BALANCE}
         self.restrictions = list(self._restrictions())
         self.kinds = list(self._kinds())
         self.kind_of = {p: k for k, kind in enumerate(self.kinds) for p in kind.partitions}
         # How many columns there will be of members and kinds, at most.
         self.size = sum(2 * len(kind.members) for kind in self.kinds)
 
-    def column(self, most: int, value: int = 0) -> int:
+    def column(self, most: int, value: int = 0, price: Fraction = Fraction(0)) -> int:
         """A new whole number from 0 to `most`; one is worth so much."""
         self.most.append(most)
         self.value.append(value)
+        self.price.append(price)
         return len(self.value) - 1
 
     def row(self, total: Sum, least: float = -inf, most: float = inf) -> None:
         """A sum within these bounds. An empty one counts only if it breaks them."""
         if total or not least <= 0 <= most:
-            self.rows.append(Row(self.words, total, least, most))
+            self.rows.append(Row(self.words, total, least, most, self.also))
+
+    def wanted(self, total: Sum, least: float = -inf, most: float = inf) -> None:
+        """A sum that a constraint wants within these bounds. If the constraint is soft, the sum may
+        be outside at a price.
+        """
+        if self.soft is None:
+            self.row(total, least, most)
+            return
+        furthest = sum(abs(factor) * self.most[column] for column, factor in total.items())
+        for bound, sense in ((least, 1), (most, -1)):
+            if abs(bound) < inf:
+                outside = self.column(int(furthest + abs(bound)), price=self.soft)
+                self.rows.append(
+                    Row(
+                        "",
+                        {**total, outside: sense},
+                        *((bound, inf) if sense > 0 else (-inf, bound)),
+                    )
+                )
 
     def between(self, total: Sum, among: int, members: int) -> None:
         """An even share, rounded down or up."""
         self.row(total, among // members, -(-among // members))
 
     def state(self) -> None:
-        """States everything: each partition is given once, then promises and constraints."""
+        """States that each partition is given once, what is forbidden, and the promises. `stating`
+        adds the constraints.
+        """
         for number, kind in enumerate(self.kinds):
             self._deal(number, kind)
         for position, (words, _) in enumerate(self.restrictions):
-            self.words = words
+            self.words, self.also = words, self.drains.get(words, ())
             for number, kind in enumerate(self.kinds):
                 only = kind.allowed[position]
                 if only is not None:
@@ -140,10 +181,9 @@ class Program:
                     self.row({c: 1 for m in others for c in self.columns(number, m)}, most=0)
         for name in self.names:
             self.words = promise_words(name)
+            self.also = self.drains.get(self.words, ())
             self._promise(name)
-        for constraint in self.constraints:
-            self.words = constraint.words()
-            self._constraint(constraint)
+        self.also = ()
 
     def columns(self, kind: int, member: str) -> Sum:
         """What the member has of the kind."""
@@ -152,92 +192,112 @@ class Program:
 
     def _restrictions(self) -> Iterator[tuple[str, Allowed]]:
         """Promises and constraints that say who may have a partition, in words, and what they
-        allow.
+        allow. A promise of balance says nothing about members that are drained.
         """
+        drained = self.case.drained
         if "balanced" in self.names:
-            able = balance_of(self.group, self.case.weights).able
-            yield (
-                promise_words("balanced"),
-                {
-                    p: only
-                    for partitions, members in able
-                    if len(members) < len(self.subscribers[partitions[0][0]])
-                    for only in (frozenset(members),)
-                    for p in partitions
-                },
-            )
+            able: dict[Partition, frozenset[str]] = {}
+            for partitions, members in balance_of(self.open, self.case.weights).able:
+                if len(members) < len(set(self.subscribers[partitions[0][0]]) - drained):
+                    able.update(dict.fromkeys(partitions, drained.union(members)))
+            yield promise_words("balanced"), able.get
         if "handed over" in self.names:
             claims: dict[Partition, list[tuple[int, str]]] = defaultdict(list)
             for member in self.group.members:
                 for partition in member.owned:
                     claims[partition].append((member.generation, member.id))
-            yield (
-                promise_words("handed over"),
-                {
-                    p: frozenset(m for generation, m in of if generation == max(of)[0])
-                    for p, of in claims.items()
-                },
-            )
+            newest = {
+                p: frozenset(m for generation, m in of if generation == max(of)[0])
+                for p, of in claims.items()
+            }
+            yield promise_words("handed over"), newest.get
         for name, assignor in (("pointer", round_robin), ("ranges", range_)):
             if name in self.names and (name == "pointer" or ranges_count(self.group)):
-                given = assignor(self.group).items()
-                only = {p: frozenset((owner,)) for owner, partitions in given for p in partitions}
-                yield promise_words(name), only
+                given = assignor(self.open).items()
+                only = {p: drained.union((owner,)) for owner, of in given for p in of}
+                yield promise_words(name), only.get
+        every = frozenset(m.id for m in self.group.members)
         for constraint in self.constraints:
+            if constraint.soft is not None:
+                continue
             if isinstance(constraint, Stays):
-                only = dict.fromkeys(constraint.partitions, frozenset((constraint.member,)))
-                yield constraint.words(), only
+                here = dict.fromkeys(constraint.partitions, frozenset((constraint.member,)))
+                yield constraint.words(), here.get
             elif isinstance(constraint, Never):
-                others = frozenset(m.id for m in self.group.members) - {constraint.member}
-                yield constraint.words(), dict.fromkeys(constraint.partitions, others)
+                others = dict.fromkeys(constraint.partitions, every - {constraint.member})
+                yield constraint.words(), others.get
+            elif isinstance(constraint, Drain):
+                yield constraint.words(), partial(_all_alike, every - {constraint.member})
+            elif isinstance(constraint, Nearby):
+                yield constraint.words(), self._near(constraint)
+
+    def _near(self, given: Nearby) -> Allowed:
+        """Partitions of the same topic and racks have the same members nearby."""
+        racks = replica_racks(self.group)
+        near: dict[tuple[str, frozenset[str]], frozenset[str]] = {}
+
+        def allowed(p: Partition) -> frozenset[str] | None:
+            if p not in racks:
+                return None
+            if (p[0], racks[p]) not in near:
+                near[p[0], racks[p]] = frozenset(
+                    m.id for m in self.group.members if not given.far(racks, m, p)
+                )
+            return near[p[0], racks[p]]
+
+        return allowed
 
     def _kinds(self) -> Iterator[Kind]:
-        """The kinds in order. Partitions that a constraint names beside others are kinds of their
-        own.
-        """
-        named = (c for c in self.constraints if isinstance(c, Together | Apart))
-        alone = {p for constraint in named for p in constraint.partitions}
+        """The kinds in order. Partitions that a constraint tells apart are of different kinds."""
+        alone = named_alone(self.constraints)
+        told_apart = alike(self.constraints, self.group)
         waits = "complete" not in self.names and "complete later" in self.names
         claims = {p for m in self.group.members for p in m.owned} if waits else set()
-        alike: dict[
-            tuple[tuple[frozenset[str] | None, ...], bool, str | Partition], list[Partition]
-        ] = defaultdict(list)
+        together: dict[Any, list[Partition]] = defaultdict(list)
         for p in every_partition(self.sizes):
-            allowed = tuple(only.get(p) for _, only in self.restrictions)
-            alike[allowed, p in claims, p if p in alone else p[0]].append(p)
-        for (allowed, may_wait, _), partitions in alike.items():
-            members = self.subscribers[partitions[0][0]]
-            for only in () if self.explain else filter(None, allowed):
-                members = tuple(member for member in members if member in only)
-            yield Kind(partitions, members, allowed, may_wait)
+            allowed = tuple(only(p) for _, only in self.restrictions)
+            together[
+                allowed, p in claims, p if p in alone else p[0], tuple(of(p) for of in told_apart)
+            ].append(p)
+        members_of: dict[Any, tuple[str, ...]] = {}
+        for (allowed, may_wait, *_), partitions in together.items():
+            topic = partitions[0][0]
+            if (topic, allowed) not in members_of:
+                members = self.subscribers[topic]
+                for only in () if self.explain else filter(None, allowed):
+                    members = tuple(member for member in members if member in only)
+                members_of[topic, allowed] = members
+            yield Kind(partitions, members_of[topic, allowed], allowed, may_wait)
 
     def _deal(self, number: int, kind: Kind) -> None:
         """Every partition of a kind is given once."""
         topic, many = kind.partitions[0][0], len(kind.partitions)
+        claims = Counter(self.claimed.get(p) for p in kind.partitions)
         given: Sum = {}
         for member in kind.members:
             self.dealt[number, member] = self.column(many)
-            own = sum(self.claimed.get(p) == member for p in kind.partitions)
-            if own:
-                self.kept[number, member] = self.column(own, value=-1)
+            if claims[member]:
+                self.kept[number, member] = self.column(claims[member], value=-1)
+            self.kinds_of[member].append(number)
             mine = self.columns(number, member)
             for total in (given, self.of[member], self.of_topic[member, topic]):
                 total.update(mine)
         if kind.may_wait:
-            waiting = self.column(many)
+            waiting = self.waiting_of[number] = self.column(many)
             given[waiting] = self.waiting[waiting] = 1
         self.row(given, many, many)
 
     def _promise(self, name: str) -> None:
         """What is not a restriction."""
         if name == "level":
-            for mine in self.of.values():
-                self.between(mine, self.every, len(self.of))
+            self._level()
         elif name == "balanced":
-            for member, room in balance_of(self.group, self.case.weights).room.items():
-                self.row(self.of[member], *room)
+            for member, room in balance_of(self.open, self.case.weights).room.items():
+                if member not in self.case.drained:
+                    self.row(self.of[member], *room)
         elif name == "balanced in topics":
-            for topic, subscribers in self.subscribers.items():
+            for topic in self.sizes:
+                subscribers = [m.id for m in self.open.members if topic in m.topics]
                 for member in subscribers:
                     mine = self.of_topic.get((member, topic), {})
                     self.between(mine, self.sizes[topic], len(subscribers))
@@ -251,6 +311,12 @@ class Program:
             self.row({**self.waiting, rest: 1}, 1)
             self._locally_balanced({rest: -self.every})
 
+    def _level(self) -> None:
+        """The members that subscribe to something share evenly."""
+        members = [member.id for member in self.open.members if member.topics]
+        for member in members:
+            self.between(self.of[member], self.every, len(members))
+
     def _locally_balanced(self, unless: Sum) -> None:
         """Whoever has a partition that another could have has at most one more than that one.
         `unless`: what takes the statement back.
@@ -259,11 +325,13 @@ class Program:
         in common, it counts whether the larger one has any of these.
         """
         alike: dict[frozenset[str], list[str]] = defaultdict(list)
-        for member in self.group.members:
-            alike[member.topics & frozenset(self.sizes)].append(member.id)
+        for member in self.open.members:
+            if topics := member.topics & frozenset(self.sizes):
+                alike[topics].append(member.id)
         if len(alike) == 1 and not unless and not self.waiting:
-            for mine in self.of.values():
-                self.between(mine, self.every, len(self.of))
+            (sharing,) = alike.values()
+            for name in sharing:
+                self.between(self.of[name], self.every, len(sharing))
             return
         least = {topics: self.column(self.every) for topics in alike}
         slack = -sum(unless.values())  # with `rest`: size + every * rest <= other size + 1 + every
@@ -273,7 +341,7 @@ class Program:
                 self.row({**self.of[name], least[topics]: -1}, 0)
                 for others, smallest in least.items():
                     total = {**self.of[name], smallest: -1, **gone}
-                    if topics <= others and topics:
+                    if topics <= others:
                         self.row(total, most=1 + slack)
                     elif topics & others:
                         held = [c for t in topics & others for c in self.of_topic[name, t]]
@@ -282,44 +350,10 @@ class Program:
                         self.row({**dict.fromkeys(held, 1), has: -self.every}, most=0)
                         self.row({**total, has: self.every}, most=1 + slack + self.every)
 
-    def _constraint(self, given: Constraint) -> None:
-        """What is not a restriction."""
-        if isinstance(given, Stays):
-            for partition in given.partitions:
-                number = self.kind_of.get(partition, -1)
-                many = len(self.kinds[number].partitions) if number >= 0 else 1
-                self.row(self.columns(number, given.member), many)
-        elif isinstance(given, Together | Apart):
-            for member in self.of:
-                here = [self.columns(self.kind_of.get(p, -1), member) for p in given.partitions]
-                if isinstance(given, Apart):
-                    self.row({column: 1 for one in here for column in one}, most=1)
-                else:
-                    for one in here[1:]:
-                        self.row({**here[0], **dict.fromkeys(one, -1)}, 0, 0)
-        elif isinstance(given, Capacity | AtMost):
-            weights, most, _ = given.whole(self.group)
-            for member in loaded(given, self.group):
-                total = {
-                    column: weight
-                    for topic, weight in weights.items()
-                    for column in self.of_topic.get((member, topic), ())
-                }
-                self.row(total, most=most)
-        elif isinstance(given, RacksAtMost):
-            self._racks(given)
-
-    def _racks(self, given: RacksAtMost) -> None:
-        """A rack is used if one of its members has any."""
-        used: dict[str, int] = {}
-        for member in self.group.members:
-            rack = member.rack or NO_RACK
-            if rack not in used:
-                used[rack] = self.column(1)
-            of_topic = self.of_topic.get((member.id, given.topic or ""), {})
-            for column in self.of[member.id] if given.topic is None else of_topic:
-                self.row({column: 1, used[rack]: -self.most[column]}, most=0)
-        self.row(dict.fromkeys(used.values(), 1), most=given.most)
+    def prices(self) -> list[int]:
+        """The price of one of each column, as whole numbers."""
+        scale = lcm(*{price.denominator for price in self.price})
+        return [int(price * scale) for price in self.price]
 
     def assigned(self, x: Sequence[int]) -> Assigned:
         """A solution as an assignment: of each kind, its claimants keep so many, and the rest is
@@ -328,8 +362,11 @@ class Program:
         given: dict[str, set[Partition]] = {member: set() for member in self.of}
         for number, kind in enumerate(self.kinds):
             left = dict.fromkeys(kind.partitions)
+            claims: dict[str, list[Partition]] = defaultdict(list)
+            for partition in kind.partitions:
+                claims[self.claimed.get(partition, "")].append(partition)
             for member in kind.members:
-                mine = [p for p in kind.partitions if self.claimed.get(p) == member]
+                mine = claims[member]
                 for partition in mine[: x[self.kept[number, member]] if mine else 0]:
                     given[member].add(partition)
                     del left[partition]
@@ -338,6 +375,17 @@ class Program:
                 many = x[self.dealt[number, member]]
                 given[member].update(p for _, p in zip(range(many), waiting))
         return {member: frozenset(partitions) for member, partitions in given.items()}
+
+
+def _all_alike(members: frozenset[str], partition: Partition) -> frozenset[str]:
+    return members
+
+
+def too_many_racks(case: Case, constraints: Sequence[Constraint]) -> bool:
+    """Are there so many choices of racks that who is near what cannot be listed?"""
+    asked = sum(isinstance(constraint, Nearby) for constraint in constraints)
+    choices = {(topic, racks) for topic, of in case.group.racks for racks in of} if asked else ()
+    return asked * len(choices) * len(case.group.members) > MOST_NEAR
 
 
 def promise_words(name: str) -> str:

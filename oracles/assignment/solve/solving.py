@@ -7,9 +7,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from attrs import evolve
+
 from groupcheck.oracles.assignment.constraints import Constraint
+from groupcheck.oracles.assignment.placement import Drain
 from groupcheck.oracles.assignment.promises import Case
-from groupcheck.oracles.assignment.solve.by_z3 import FEWER, SECONDS, Right, by_z3
+from groupcheck.oracles.assignment.solve.arithmetic import arithmetic
+from groupcheck.oracles.assignment.solve.by_z3 import SECONDS, Right, by_z3, found_by
 from groupcheck.oracles.assignment.solve.highs import plan
 from groupcheck.oracles.assignment.solve.program import IN_THE_FORM, promise_words
 from groupcheck.oracles.assignment.validity import Assigned
@@ -24,8 +28,8 @@ def solve(
     constraints: Sequence[Constraint],
     holds: Callable[[Assigned], bool],
 ) -> Right:
-    """An assignment that keeps these promises and constraints, with few moves; or why there is
-    none.
+    """An assignment that keeps these promises and constraints, at a low price and with few moves;
+    or why there is none.
 
     HiGHS finds it at scale, but counts in floating point: `holds` judges what it finds. If it finds
     none, z3 says whether there is one, or why not. Raises `UserError` if one of the two is needed
@@ -33,11 +37,15 @@ def solve(
     """
     planned = plan(case, names, constraints, SECONDS_TO_FIND)
     if planned.found is not None and holds(planned.found):
-        moves = "with the fewest moves" if planned.fewest else FEWER
-        return Right(planned.found, f"found by HiGHS, {moves}")
+        priced = any(c.soft is not None for c in constraints)
+        origin = found_by("HiGHS", priced, planned.cheapest, planned.fewest)
+        return Right(planned.found, origin)
     right = by_z3(case, names, constraints, SECONDS_WHY if planned.none else SECONDS)
     if planned.none and right.assigned is None and not right.core:
-        return Right(None, "there is none", _core_by_leaving_out(case, names, constraints))
+        hard = [c for c in constraints if c.soft is None]
+        right = Right(None, "there is none", _core_by_leaving_out(case, names, hard))
+    if right.core:
+        right = evolve(right, because=arithmetic(case, names, constraints, right.core))
     return right
 
 
@@ -56,6 +64,8 @@ def _core_by_leaving_out(
         left = until - time.monotonic()
         asked = (*form, *(name for name in rest if isinstance(name, str)))
         asked_constraints = [other for other in rest if not isinstance(other, str)]
-        if left > 0 and plan(case, asked, asked_constraints, left).none:
+        drained = frozenset(c.member for c in asked_constraints if isinstance(c, Drain))
+        tried = evolve(case, drained=drained)
+        if left > 0 and plan(tried, asked, asked_constraints, left).none:
             kept = rest
     return tuple(promise_words(one) if isinstance(one, str) else one.words() for one in kept)
