@@ -14,6 +14,7 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.engine.step import Semantics, State
+from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import Answer, Request
 
 Begun = tuple[tuple[str, ...], State]  # rules that have fired, and the state they left
@@ -31,6 +32,8 @@ class Reaction:
     told: tuple[tuple[int, Answer], ...]
     # The state at rest; the answers still stand on their links.
     state: State
+    # The connection of the process that asks on which an earlier request of it waited.
+    beside: Link | None = None
 
 
 class Driven:
@@ -79,9 +82,10 @@ class Driven:
             return
         # A link shows one answer. So the request comes twice: over a living connection, which
         # shows its own answer, and over a dead one, which shows the answer to the parked request.
-        late = {self.memory(r.state): r.told for r in self.unheard(state, member, request)}
+        late = {self.memory(r.state): r for r in self.unheard(state, member, request)}
         for r in reactions:
-            yield attrs.evolve(r, told=late[self.memory(r.state)])
+            beside = late[self.memory(r.state)]
+            yield attrs.evolve(r, told=beside.told, beside=beside.state[self.links[member]])
 
     def unheard(self, state: State, member: int, request: Request) -> Iterator[Reaction]:
         """A request arrives over a connection that is gone: it is handled, nobody is answered."""

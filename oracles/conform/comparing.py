@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import attrs
 from attrs import frozen
 
 from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic.assignment import interval
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, leader_of
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.codes import COORDINATOR_NOT_AVAILABLE, MEMBER_ID_REQUIRED
+from groupcheck.oracles.conform.history import Key, join_of
 from groupcheck.oracles.conform.rows import Input, Memory, Outcome, Told
-from groupcheck.oracles.conform.standing import Move, Standing, empties, leads_with, partitions_of
+from groupcheck.oracles.conform.standing import (
+    Move,
+    Standing,
+    empties,
+    late_codes,
+    leads_with,
+    log_after,
+    move,
+    partitions_of,
+)
 from groupcheck.oracles.kafka.answers import Answer, JoinAnswer, LeaveAnswer, SyncAnswer
-from groupcheck.oracles.kafka.memory import ClassicMember, ClassicMemory
+from groupcheck.oracles.kafka.commands import FailOver, Fire, Reset
+from groupcheck.oracles.kafka.memory import HOUSEKEEPING, ClassicMember, ClassicMemory
 from groupcheck.oracles.kafka.memory import Memory as Real
 from groupcheck.oracles.kafka.records import GroupRecord, OffsetRecord, Record
 from groupcheck.oracles.kafka.schedule import Step
 
-OF_THE_GROUP = ("join-g", "sync-g", "heartbeat-g-")
+PROTOCOL = "range"  # what all members list, unless the scope says otherwise
+NOW_MS = Reset().now
 States = {
     Phase.EMPTY: "Empty",
     Phase.PREPARING: "PreparingRebalance",
@@ -37,15 +52,13 @@ class Observed:
     memory: Real | None
     log: tuple[Record, ...]
     released: tuple[tuple[int, Answer], ...]
+    # All group records of the log, as it is when the row has happened.
+    groups: tuple[GroupRecord, ...] = ()
 
-    def answers(self, asked: int, late: bool) -> dict[int, Answer]:
-        """The answers of the row by number of the request; `late`: also the one to `asked` that an
-        append held back.
-        """
-        given = {number: answer for step in self.steps for number, answer in step.answered}
-        return given | {
-            number: answer for number, answer in self.released if late and number == asked
-        }
+    @property
+    def answers(self) -> dict[int, Answer]:
+        """The answers of the row by number of the request."""
+        return {number: answer for step in self.steps for number, answer in step.answered}
 
     @property
     def records(self) -> tuple[Record, ...]:
@@ -66,69 +79,120 @@ def differences(
     """All that is not as the outcome says; `at` and `now` are where the real coordinator stands
     before and after.
     """
-    # A SyncGroup that stays parked is answered when the plan is replicated, which is another row.
-    late = not outcome.after.core.appending or any(not told.parked for told in outcome.told)
-    yield from answers_differ(at, moved, outcome, now, real.answers(moved.asked, late))
-    yield from memory_differs(outcome.after, now, real.memory, scope)
-    yield from records_differ(before, given, outcome, now, real.records)
+    log = log_after(at, before, given, moved, outcome, moved.first)
+    look = attrs.evolve(now, log=log)
+    yield from answers_differ(at, before, given, moved, outcome, look, real, scope)
+    yield from memory_differs(outcome.after, look, real.memory, scope)
+    yield from records_differ(before, given, outcome, look, real.records, scope)
+    if scope.has("fail_over"):
+        own = move(at, before, given, outcome, scope)
+        log = log_after(at, before, given, own, outcome, own.commands)
+        kept = log.written if outcome.after.core.recorded else log.replicated
+        found = next((r for r in reversed(real.groups) if r.offset < kept), None)
+        yield from loads_differ(outcome.after, now, found, scope)
 
 
 def answers_differ(
-    at: Standing, moved: Move, outcome: Outcome, now: Standing, real: Mapping[int, Answer]
+    at: Standing,
+    before: Memory,
+    given: Input,
+    moved: Move,
+    outcome: Outcome,
+    now: Standing,
+    real: Observed,
+    scope: Scope,
 ) -> Iterator[str]:
-    """Who was answered, and what. `at` before and `now` after the step; `real`: the answers of the
-    step by number of the request.
-    """
-    waited = dict(at.parked)
+    """Who was answered, and what; `at` before and `now` after the step."""
+    waited, answers = dict(at.parked), real.answers
     expected: dict[int, Told] = {
         waited.get(t.member, -1) if t.parked else moved.asked: t for t in outcome.told
     }
-    for number in sorted(set(expected) - set(real)):
-        yield f"request {number} gets no answer, in the model {_code(expected[number])}"
-    for number in sorted(set(real) - set(expected) - set(at.owed)):
-        yield f"request {number} is answered {real[number].error}, in the model not at all"
-    for number in sorted(set(real) & set(expected)):
-        for what, model, seen in _answer(expected[number], outcome.after, now, real[number]):
+    late = late_codes(at, before, given, moved, outcome)
+    codes = {number: told.answer.code for number, told in expected.items() if number not in late}
+    codes |= codes_from_log(at, moved, now, set(codes))
+    for number in sorted(set(codes) - set(answers)):
+        yield f"request {number} gets no answer, in the model {codes[number]}"
+    for number in sorted(set(answers) - set(codes)):
+        yield f"request {number} is answered {_error(answers[number])}, in the model not at all"
+    for number in sorted(set(codes) & set(answers) - set(expected)):
+        if codes[number] != _error(answers[number]):
+            yield (
+                f"request {number}: error is {_error(answers[number])}, in the model"
+                f" {codes[number]}"
+            )
+    at_last = answers | {n: answer for n, answer in real.released if n in late}
+    for number in sorted(set(late) - set(at_last)):
+        yield f"request {number} is not answered once all is replicated"
+    for number in sorted(set(at_last) & set(expected)):
+        told = expected[number]
+        for what, model, seen in _answer(told, outcome.after, now, at_last[number], scope):
             if model != seen:
                 yield f"request {number}: {what} is {_shown(seen)}, in the model {_shown(model)}"
 
 
-def _code(told: Told) -> int:
-    return told.answer.code
+def codes_from_log(at: Standing, moved: Move, now: Standing, answered: set[int]) -> dict[int, int]:
+    """The codes of requests that are answered because of what became of a write: those that waited
+    for its replication, and a leader's SyncGroup whose append has timed out, even if another one
+    has taken its place (GroupCoordinatorService.syncGroup).
+    """
+    there = now.log.in_flight
+    ended = [write for write in at.log.in_flight if write not in there]
+    if any(isinstance(command, FailOver) for command in moved.first):
+        return {}
+    failed = [c.timer for c in moved.first if isinstance(c, Fire) and c.timer.startswith("append-")]
+    codes: dict[int, int] = {}
+    for write in ended:
+        if write.timer not in failed:
+            codes |= {owed: code for owed, code in at.owed if owed == write.number}
+        elif write.number in at.past.plans and write.number not in answered:
+            codes[write.number] = COORDINATOR_NOT_AVAILABLE
+    return codes
+
+
+def _error(real: Answer) -> int:
+    alone = isinstance(real, LeaveAnswer) and not real.error and real.members
+    return real.members[0] if alone and isinstance(real, LeaveAnswer) else real.error
 
 
 def _answer(
-    told: Told, memory: Memory, now: Standing, real: Answer
+    told: Told, memory: Memory, now: Standing, real: Answer, scope: Scope
 ) -> Iterator[tuple[str, Any, Any]]:
-    answer = told.answer
-    error = (
-        real.members[0]
-        if isinstance(real, LeaveAnswer) and not real.error and real.members
-        else real.error
-    )
+    answer, error = told.answer, _error(real)
     yield "error", answer.code, error
     if isinstance(real, JoinAnswer) and isinstance(answer.request, messages.JoinGroup):
-        if answer.code == 79:
+        if answer.code == MEMBER_ID_REQUIRED:
             yield "id", f"m{now.made}", real.member
         if answer.code == 0 and error == 0:
-            member = now.name(told.member, answer.id)
-            leader = _leader(memory, now) or ""
-            everybody = {
-                now.name(me, id)
-                for me, seats in enumerate(memory.seats)
-                for id, seat in seats
-                if seat.member
-            }
-            yield "member", member, real.member
-            yield "generation", answer.generation, real.generation
-            yield "leader", leader, real.leader
-            yield (
-                "members listed",
-                everybody if member == leader else set(),
-                {m.member for m in real.members},
-            )
-    if isinstance(real, SyncAnswer) and answer.code == 0 and error == 0:
-        yield "assignment", partitions_of(answer.share), real.assigned
+            yield from _joined(told, memory, now, real, scope)
+    if isinstance(real, SyncAnswer):
+        right = answer.code == 0
+        yield "assignment", partitions_of(answer.share) if right else None, real.assigned
+        yield "protocol type", "consumer" if right else None, real.type
+        if right:
+            yield "protocol", protocol_of(memory.core.assignor, scope), real.protocol
+
+
+def _joined(
+    told: Told, memory: Memory, now: Standing, real: JoinAnswer, scope: Scope
+) -> Iterator[tuple[str, Any, Any]]:
+    member, leader = now.name(told.member, told.answer.id), _leader(memory, now) or ""
+    everybody = {
+        (now.name(me, id), join_of((me, id), now.past.joined, now.commands).owned_generation)
+        for me, seats in enumerate(memory.seats)
+        for id, seat in seats
+        if seat.member
+    }
+    yield "member", member, real.member
+    yield "generation", told.answer.generation, real.generation
+    yield "leader", leader, real.leader
+    yield "protocol type", "consumer", real.type
+    yield "protocol", protocol_of(memory.core.assignor, scope), real.protocol
+    yield "skip assignment", False, real.skip_assignment
+    yield (
+        "members listed",
+        everybody if member == leader else set(),
+        {(m.member, m.subscription.owned_generation) for m in real.members},
+    )
 
 
 def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope) -> Iterator[str]:
@@ -145,95 +209,139 @@ def _memory(
     memory: Memory, at: Standing, real: ClassicMemory, scope: Scope
 ) -> Iterator[tuple[str, Any, Any]]:
     core = memory.core
-    known = {at.name(me, id): seat for me, seats in enumerate(memory.seats) for id, seat in seats}
+    known = {
+        at.name(me, id): ((me, id), seat)
+        for me, seats in enumerate(memory.seats)
+        for id, seat in seats
+    }
+    members = {name for name, (_, seat) in known.items() if seat.member}
     yield "state", States[core.phase], real.state
     yield "generation", core.generation, real.generation
     yield "leader", _leader(memory, at), real.leader
-    yield (
-        "ids handed out",
-        {name for name, seat in known.items() if not seat.member},
-        set(real.pending_join),
-    )
-    yield (
-        "members",
-        {name for name, seat in known.items() if seat.member},
-        {m.member for m in real.members},
-    )
+    yield "ids handed out", set(known) - members, set(real.pending_join)
+    yield "members", members, {m.member for m in real.members}
     yield "awaiting join", core.parked, real.awaiting_join
-    due = {name for name, seat in known.items() if seat.due}
-    if core.phase != Phase.STABLE or scope.has("sync_timeout"):
-        yield "members that owe SyncGroup", due, set(real.pending_sync)
+    due = {name for name, (_, seat) in known.items() if seat.due}
+    yield "members that owe SyncGroup", due, set(real.pending_sync)
+    yield "newMemberAdded", at.past.added, real.new_member_added
+    waiting = {m.join_request for m in real.members} | {m.sync_request for m in real.members}
+    yield "requests that wait", {number for _, number in at.parked}, waiting - {None}
     for m in real.members:
         if m.member in known:
-            for what, model, seen in _member(known[m.member], m, core, scope):
+            for what, model, seen in _member(*known[m.member], m, core, at, scope):
                 yield f"{what} of {m.member}", model, seen
-    yield "timers", _timers(core, known, scope), _armed(real, core, known, scope)
+    if core.phase >= Phase.COMPLETING:
+        yield "protocol", protocol_of(core.assignor, scope), real.protocol
+    due_in = {t.key: t.due_ms - NOW_MS for t in real.timers if t.key not in HOUSEKEEPING}
+    yield "timers", _timed(at.timers(memory)), _timed(due_in)
+
+
+def _timed(timers: Mapping[str, int]) -> set[str]:
+    return {f"{key} in {ms} ms" for key, ms in timers.items()}
 
 
 def _member(
-    seat: Seat, real: ClassicMember, core: Core, scope: Scope
+    key: Key, seat: Seat, real: ClassicMember, core: Core, at: Standing, scope: Scope
 ) -> Iterator[tuple[str, Any, Any]]:
+    join = join_of(key, at.past.joined, at.commands)
     yield "parked JoinGroup", seat.join, real.awaiting_join
     yield "parked SyncGroup", seat.sync, real.awaiting_sync
-    if scope.has("new_member_timeout"):
-        yield "newness", seat.new, real.new
-    if core.phase == Phase.STABLE:
-        yield "assignment", partitions_of(seat.share), real.assigned or frozenset()
+    yield "newness", seat.new, real.new
+    yield "session timeout", join.session_timeout_ms, real.session_timeout_ms
+    yield "rebalance timeout", join.rebalance_timeout_ms, real.rebalance_timeout_ms
+    share = dict(at.past.shares).get(key, 0)
+    yield "assignment", partitions_of(share), real.assigned or frozenset()
+    yield "subscription", join.owned_generation, real.protocols[0][1].owned_generation
     if seat.join or core.phase != Phase.PREPARING:
         yield "claimed generation", seat.claimed, real.protocols[0][1].owned_generation
+    listed = tuple(name for name, _ in real.protocols)
+    if seat.loaded and core.assignor is not None:
+        yield "protocols", (scope.assignors_listed[core.assignor],), listed
+    else:
+        yield "protocols", join.protocols, listed
 
 
-def _timers(core: Core, known: Mapping[str, Seat], scope: Scope) -> set[str]:
-    timers = {f"heartbeat-g-{name}" for name, seat in known.items() if seat.armed}
-    if core.phase == Phase.PREPARING:
-        timers.add("join-g")
-    if core.deadline:
-        timers.add("sync-g")
-    return timers
-
-
-def _armed(real: ClassicMemory, core: Core, known: Mapping[str, Seat], scope: Scope) -> set[str]:
-    keys = {t.key for t in real.timers if t.key.startswith(OF_THE_GROUP)}
-    # A dead value of the model: nothing in the scope reads it.
-    forgotten = core.phase == Phase.STABLE and not scope.has("sync_timeout")
-    # The timer of an id that was rejected for the size stays; when it fires, nobody is removed.
-    if scope.max_size is not None:
-        keys -= {
-            key
-            for key in keys
-            if key.startswith("heartbeat-g-") and key.removeprefix("heartbeat-g-") not in known
-        }
-    return keys - {"sync-g"} if forgotten else keys
+def protocol_of(assignor: int | None, scope: Scope) -> str:
+    """The protocol of the group's last round."""
+    return PROTOCOL if assignor is None else scope.assignors_listed[assignor]
 
 
 def records_differ(
-    before: Memory, given: Input, outcome: Outcome, now: Standing, records: tuple[Record, ...]
+    before: Memory,
+    given: Input,
+    outcome: Outcome,
+    now: Standing,
+    records: tuple[Record, ...],
+    scope: Scope,
 ) -> Iterator[str]:
     """What the step appended: a group record with the leader's SyncGroup and when the group becomes
     Empty, an offset with an accepted commit.
     """
-    expected = _appended(before, given, outcome, now)
+    expected = _appended(before, given, outcome, now, scope)
     seen = [_seen(r) for r in records]
     if expected != seen:
         yield f"appended is {_shown(seen)}, in the model {_shown(expected)}"
 
 
-def _appended(before: Memory, given: Input, outcome: Outcome, now: Standing) -> list[Any]:
-    core = outcome.after.core
+def _appended(
+    before: Memory, given: Input, outcome: Outcome, now: Standing, scope: Scope
+) -> list[Any]:
+    memory = outcome.after
     if outcome.stored:
         return [("offset", 1)]
     if leads_with(before, given):
-        return [
-            (
-                "group",
-                core.generation,
-                _leader(outcome.after, now),
-                sorted(_members(outcome.after, now)),
-            )
+        seats = [
+            (me, id, seat.claimed)
+            for me, some in enumerate(memory.seats)
+            for id, seat in some
+            if seat.member
         ]
+        members = [
+            (me, id, interval(rank, len(seats), scope.partition_count), claimed)
+            for rank, (me, id, claimed) in enumerate(seats)
+        ]
+        core, leader = memory.core, leader_of(memory.seats)
+        protocol = protocol_of(core.assignor, scope)
+        return [_group(core.generation, protocol, leader, members, now.past.joined, now)]
     if empties(before, outcome):
-        return [("group", core.generation, None, [])]
+        return [_group(memory.core.generation, None, None, [], (), now)]
     return []
+
+
+def loads_differ(
+    memory: Memory, now: Standing, found: GroupRecord | None, scope: Scope
+) -> Iterator[str]:
+    """What a fail-over now would load, beside what the model keeps for it."""
+    generation, led, assignor = memory.core.durable
+    members = [
+        (me, id, share, claimed)
+        for me, seats in enumerate(memory.seats)
+        for id, share, claimed in seats.durable
+    ]
+    leads = ((me, seats.durable_leader) for me, seats in enumerate(memory.seats))
+    leader = next(((me, id) for me, id in leads if id is not None), None)
+    protocol = protocol_of(assignor, scope) if led else None
+    expected = _group(generation, protocol, leader, members, now.past.logged, now)
+    seen = _seen(found) if found else None
+    if expected != seen:
+        yield f"a fail-over loads {_shown(seen)}, in the model {_shown(expected)}"
+
+
+def _group(
+    generation: int,
+    protocol: str | None,
+    leader: Key | None,
+    members: Iterable[tuple[int, int, int, int]],
+    joined: tuple[tuple[Key, int], ...],
+    now: Standing,
+) -> Any:
+    """A group record with these members (process, id, share, claimed)."""
+    told = []
+    for me, id, share, claimed in members:
+        join = join_of((me, id), joined, now.commands)
+        times = join.session_timeout_ms, join.rebalance_timeout_ms
+        told.append((now.name(me, id), sorted(partitions_of(share)), *times, claimed))
+    return "group", generation, protocol, now.name(*leader) if leader else None, sorted(told)
 
 
 def _leader(memory: Memory, at: Standing) -> str | None:
@@ -241,16 +349,19 @@ def _leader(memory: Memory, at: Standing) -> str | None:
     return None if leader is None else at.name(*leader)
 
 
-def _members(memory: Memory, now: Standing) -> Iterator[str]:
-    for me, seats in enumerate(memory.seats):
-        for id, seat in seats:
-            if seat.member:
-                yield now.name(me, id)
-
-
 def _seen(record: Record) -> Any:
     if isinstance(record, GroupRecord):
-        return ("group", record.generation, record.leader, sorted(m.member for m in record.members))
+        members = sorted(
+            (
+                m.member,
+                sorted(m.assigned) if isinstance(m.assigned, frozenset) else m.assigned or [],
+                m.session_timeout_ms,
+                m.rebalance_timeout_ms,
+                m.subscription.owned_generation,
+            )
+            for m in record.members
+        )
+        return "group", record.generation, record.protocol, record.leader, members
     return (
         ("offset", record.committed)
         if isinstance(record, OffsetRecord)

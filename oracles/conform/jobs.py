@@ -10,12 +10,20 @@ import attrs
 from attrs import field, frozen
 
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.oracles.conform.comparing import Observed, differences
-from groupcheck.oracles.conform.rows import Input, Memory, Outcome
-from groupcheck.oracles.conform.standing import Move, Standing, after, move, unwritten
+from groupcheck.oracles.conform.comparing import Observed, differences, loads_differ
+from groupcheck.oracles.conform.rows import Asks, Input, Memory, Outcome
+from groupcheck.oracles.conform.standing import (
+    Move,
+    Standing,
+    after,
+    empties,
+    leads_with,
+    move,
+    unwritten,
+)
 from groupcheck.oracles.kafka.answers import Answer
 from groupcheck.oracles.kafka.commands import AutoCommit, Command, Look, ReadLog, Reset
-from groupcheck.oracles.kafka.records import Record
+from groupcheck.oracles.kafka.records import GroupRecord, Record
 from groupcheck.oracles.kafka.schedule import Looks, Schedule, Step, Transcript
 
 
@@ -30,8 +38,11 @@ class Row:
 
     @property
     def stays(self) -> bool:
-        """Is the memory left as it was?"""
-        return len(self.outcomes) == 1 and self.outcomes[0].after == self.before
+        """Is the memory left as it was? A timer that has fired is gone, even if the model does not
+        remember it.
+        """
+        unchanged = len(self.outcomes) == 1 and self.outcomes[0].after == self.before
+        return unchanged and isinstance(self.given, Asks)
 
 
 LOOK, READ = Look(), ReadLog()
@@ -60,8 +71,6 @@ class Job:
     again: int = 0
     # The record of the group that becomes Empty is not replicated.
     lost: bool = False
-    # The timer is fired twice.
-    twice: bool = False
     # The members have other timeouts than those of other schedules.
     impatient: bool = False
     # The outcome for which the commands are meant; None: the first of its fate.
@@ -115,7 +124,6 @@ def job_of(
     real: int = 0,
     again: int = 0,
     lost: bool = False,
-    twice: bool = False,
     impatient: bool = False,
     expected: Outcome | None = None,
 ) -> Job:
@@ -129,7 +137,7 @@ def job_of(
         outcome = expected or next(
             (o for o in row.outcomes if unwritten(row.before, o) == lost), row.outcomes[0]
         )
-        moved = move_of(row, here, outcome, scope, twice and row is rows[-1])
+        moved = move(here, row.before, row.given, outcome, scope)
         moves.append(moved)
         standings.append(here)
         there = after(here, row.before, row.given, moved, outcome)
@@ -149,16 +157,9 @@ def job_of(
         checks,
         again,
         lost,
-        twice,
         impatient,
         expected,
     )
-
-
-def move_of(row: Row, at: Standing, outcome: Outcome, scope: Scope, twice: bool = False) -> Move:
-    """The commands for a row; `twice`: its timer is fired twice."""
-    moved = move(at, row.before, row.given, outcome, scope)
-    return attrs.evolve(moved, first=moved.first * 2) if twice else moved
 
 
 def observed(
@@ -172,11 +173,13 @@ def observed(
     follows.
     """
     end = steps[place - 1].end if place else 0
+    groups = tuple(r for r in log if isinstance(r, GroupRecord) and r.offset < steps[ended].end)
     return Observed(
         tuple(steps[place:ended]),
         steps[ended].memory,
         tuple(r for r in log if r.offset >= end),
         released,
+        groups,
     )
 
 
@@ -195,7 +198,7 @@ def matches(
     matched: list[tuple[Outcome, Standing]] = []
     nearest: tuple[str, ...] = ()
     for outcome in row.outcomes:
-        if unwritten(row.before, outcome) != lost:
+        if empties(row.before, outcome) and unwritten(row.before, outcome) != lost:
             continue
         sure = len(row.outcomes) == 1
         now = there if sure else after(at, row.before, row.given, moved, outcome)
@@ -204,4 +207,28 @@ def matches(
             matched.append((outcome, now))
         elif not nearest or len(what) < len(nearest):
             nearest = what
+    if matched and (missing := tuple(fates_missing(row, at, moved, real, scope))):
+        return [], missing
     return matched, nearest
+
+
+def fates_missing(
+    row: Row, at: Standing, moved: Move, real: Observed, scope: Scope
+) -> Iterator[str]:
+    """The fates of a group record that the row has written of which the model knows nothing: a
+    fail-over finds it from now on, or never. (A plan that is written twice has the fate of the
+    first record, which stands before the second.)
+    """
+    written = next((r for r in reversed(real.records) if isinstance(r, GroupRecord)), None)
+    if written is None or not scope.has("fail_over"):
+        return
+    if row.before.core.appending and leads_with(row.before, row.given):
+        return
+    found = [
+        not any(loads_differ(o.after, after(at, row.before, row.given, moved, o), written, scope))
+        for o in row.outcomes
+    ]
+    if not any(found):
+        yield "no outcome of the model keeps the group record that was written"
+    if all(found):
+        yield "no outcome of the model loses the group record that was written"

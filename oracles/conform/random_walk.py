@@ -16,10 +16,9 @@ from attrs import frozen
 from groupcheck.model.engine import Spec
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.timers import initial_delay
-from groupcheck.oracles.conform.comparing import memory_differs
-from groupcheck.oracles.conform.jobs import Row, job_of, matches, move_of, observed
+from groupcheck.oracles.conform.jobs import Row, job_of, matches, observed
 from groupcheck.oracles.conform.rows import Fires, Input, Memory, Outcome, Rows
-from groupcheck.oracles.conform.standing import Move, Standing, after, unwritten
+from groupcheck.oracles.conform.standing import Standing, after, move, possible, unwritten
 from groupcheck.oracles.conform.transcript import lines
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.schedule import Lost, Transcript
@@ -46,8 +45,7 @@ class Disagreement(Exception):
 
 
 class RandomWalk:
-    """A group at both. `steps`: inputs that happened; `stutters`: fires of the initial delay that
-    only reset a flag left over (see FINDINGS).
+    """A group at both. `steps`: inputs that happened.
 
     Steps for which the model allows one outcome alone wait until one comes where the real
     coordinator must be asked: then all go together.
@@ -76,7 +74,7 @@ class RandomWalk:
             seed=seed
         )  # where it stands, and where it should stand after what waits
         self._waiting: list[Row] = []
-        self.steps = self.stutters = 0
+        self.steps = 0
 
     def fires(self) -> Iterator[Fires]:
         """Timers and ends of appends that can happen now."""
@@ -84,7 +82,7 @@ class RandomWalk:
         return (
             given
             for given in rows.inputs(self.memory)
-            if isinstance(given, Fires) and rows.outcomes(self.memory, given)
+            if isinstance(given, Fires) and possible(self._ahead, given)
         )
 
     def step(self, given: Input, *, two_step: bool = True, lost: bool = False) -> bool:
@@ -94,16 +92,16 @@ class RandomWalk:
         Raises `Disagreement`, perhaps for a step of before.
         """
         outcomes = self._rows[two_step].outcomes(self.memory, given)
-        if not outcomes:
+        if not outcomes or not possible(self._ahead, given):
             return False
-        if not two_step or self._ahead.held:
+        if not two_step or self._ahead.log.held:
             self.catch_up()
         row = Row(self.memory, given, outcomes, self.steps)
         delay = isinstance(given, Fires) and given.rule == initial_delay.name
         self.steps += 1
         self.memory = outcomes[0].after
         self._waiting.append(row)
-        moved = move_of(row, self._ahead, outcomes[0], self._scopes[two_step])
+        moved = move(self._ahead, row.before, given, outcomes[0], self._scopes[two_step])
         self._ahead = after(self._ahead, row.before, given, moved, outcomes[0])
         # While appends are held back, an answer may wait for a later step; so each is looked at
         # before the next.
@@ -111,7 +109,7 @@ class RandomWalk:
             len(outcomes) > 1
             or delay
             or not two_step
-            or self._ahead.held
+            or self._ahead.log.held
             or len(self._waiting) == MOST_WAITING
         ):
             fates = {unwritten(row.before, o) for o in outcomes}
@@ -126,8 +124,8 @@ class RandomWalk:
         if rows:
             self._follow(rows, lost, scope or self.scope)
 
-    def _follow(self, rows: tuple[Row, ...], lost: bool, scope: Scope, twice: bool = False) -> None:
-        job = job_of(rows, self._at, scope, lost=lost, twice=twice)
+    def _follow(self, rows: tuple[Row, ...], lost: bool, scope: Scope) -> None:
+        job = job_of(rows, self._at, scope, lost=lost)
         result = self._driver.run(job.schedule(self.scope))
         if isinstance(result, Lost) or result.refused:
             raise Disagreement(
@@ -159,25 +157,10 @@ class RandomWalk:
                     rows[: k + 1], False, scope
                 )  # it raises, with nothing in the transcript that came later
                 raise Disagreement(row.given, (*what, "only where something follows"), result)
-            elif twice or not self._stutters(row, at, moved, result, ended):
-                raise Disagreement(row.given, what, result)
             else:
-                self.stutters += 1
-                self._follow(rows, lost, scope, twice=True)
-                return
+                raise Disagreement(row.given, what, result)
         for row, outcome in zip(rows, chosen):
-            moved = move_of(row, self._at, outcome, scope, twice and row is rows[-1])
+            moved = move(self._at, row.before, row.given, outcome, scope)
             self._at = after(self._at, row.before, row.given, moved, outcome)
         self._ahead = self._at
         self.memory = chosen[-1].after
-
-    def _stutters(
-        self, row: Row, at: Standing, moved: Move, result: Transcript, ended: int
-    ) -> bool:
-        """Has the initial delay been extended for a member of an earlier round, and nothing else?
-        Then it must be over at its next fire.
-        """
-        if not isinstance(row.given, Fires) or row.given.rule != initial_delay.name:
-            return False
-        now = after(at, row.before, row.given, moved, row.outcomes[0])
-        return not any(memory_differs(row.before, now, result.steps[ended].memory, self.scope))

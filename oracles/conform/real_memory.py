@@ -6,6 +6,7 @@ A real memory is the whole dump (`ClassicMemory`) with:
 - members named by process and id of the model, or `?` if the model has forgotten them;
 - timers with the time that is left (time stands still, so this is the time for which each was
   armed);
+- how many SyncGroups of leaders wait for their appends: none, one, or more than one;
 - the group record that a fail-over would load: the last one of the whole log, or of the part that
   the other brokers have, as the model's memory says. Only where the scope has fail-overs.
 
@@ -27,6 +28,7 @@ from groupcheck.oracles.kafka.records import GroupRecord, LoggedMember, Record
 from groupcheck.oracles.kafka.schedule import Step
 
 RealMemory = Hashable
+PLANS_TOLD_APART = 2
 TIMERS_OF_THE_GROUP = ("join-g", "sync-g", "heartbeat-g-", "append-")
 
 
@@ -43,6 +45,7 @@ def real_memory(
     return (
         _group(real, names),
         _timers(real, names, look.now_ms),
+        min(len(at.past.plans), PLANS_TOLD_APART),
         None if log is None else _loaded(log, until, names),
     )
 
@@ -63,7 +66,13 @@ def _group(memory: ClassicMemory, names: dict[str, Any]) -> Hashable:
 
 
 def _members(members: Iterable[ClassicMember | LoggedMember], names: dict[str, Any]) -> Hashable:
-    return frozenset((_named(m.member, names), attrs.evolve(m, member="")) for m in members)
+    return frozenset((_named(m.member, names), _nameless(m)) for m in members)
+
+
+def _nameless(m: ClassicMember | LoggedMember) -> Hashable:
+    if isinstance(m, ClassicMember):
+        return attrs.evolve(m, member="", join_request=None, sync_request=None)
+    return attrs.evolve(m, member="")
 
 
 def _named(name: str | None, names: dict[str, Any]) -> Hashable:

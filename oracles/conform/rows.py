@@ -4,7 +4,8 @@ that the model allows.
 The variant's coordinator is closed off with an environment that sends whatever makes a difference:
 each process sends every request with every id that the coordinator knows of it and one that it does
 not know, in the running generation and the one before, with a subscription that is the same or has
-changed, each request over a connection of its own. Timers fire and appends end whenever they can.
+changed, each request over a connection of its own. Every timer that is armed fires, and an append
+in flight ends. An input for which the model has no outcome is a row in which nothing happens.
 One process has one id at a time (to the coordinator, two ids of one process and one id each of two
 are the same). Faults have no budget: what may happen may happen any number of times, so that the
 memory alone says what is possible. Memories past the last generation are not taken further.
@@ -13,21 +14,28 @@ memory alone says what is possible. Memories past the last generation are not ta
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import cached_property
 
 import attrs
 from attrs import field, frozen
 
 from groupcheck.model.engine import Spec
 from groupcheck.model.engine.step import State
+from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.classic.timers import (
+    append_committed,
+    append_failed,
+    initial_delay,
     new_member_timeout,
     rebalance_timeout,
     session_timeout,
+    sync_timeout,
 )
 from groupcheck.model.protocol.driven import Driven, Reaction
+from groupcheck.model.protocol.faults import REMEMBERED
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import (
     NO_ID,
@@ -40,8 +48,20 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 
-# The rules that concern one id of a process, each firing one of those that the process has.
-OF_ONE_ID = (session_timeout.name, new_member_timeout.name)
+# The rules of the timers and faults that `Rows` knows; a variant may have more.
+OF_THE_GROUP = frozenset(
+    r.name
+    for r in (
+        append_committed,
+        append_failed,
+        initial_delay,
+        rebalance_timeout,
+        sync_timeout,
+        session_timeout,
+        new_member_timeout,
+        fail_over,
+    )
+)
 STRANGER = 50  # an id that the coordinator does not know (any more)
 CHANGED = 0  # the generation that a member claims whose subscription is not what it was
 
@@ -79,6 +99,16 @@ class Told:
     parked: bool
 
 
+@frozen
+class Waiter:
+    """A connection on which a process waits for the coordinator: with the request at hand, or
+    (`parked`) with the one that waited before.
+    """
+
+    member: int
+    parked: bool
+
+
 @frozen(cache_hash=True)
 class Memory:
     """What the coordinator remembers."""
@@ -86,7 +116,7 @@ class Memory:
     core: Core
     seats: tuple[Seats, ...]
 
-    @property
+    @cached_property
     def links(self) -> tuple[Link, ...]:
         """The connections over which somebody waits: one for each parked request."""
         return tuple(_link(self.core, seats) for seats in self.seats)
@@ -111,6 +141,8 @@ class Outcome:
     after: Memory
     # An offset was committed.
     stored: bool = False
+    # Who waits for an answer that will come.
+    waiting: tuple[Waiter, ...] = ()
 
 
 class Rows:
@@ -131,22 +163,52 @@ class Rows:
         return {name for r in self._see.spec.rules for name in r.names}
 
     def start(self) -> Memory:
-        """The group that nobody has joined yet."""
-        return self._memory(self._driven.start())
+        """The group that nobody has joined yet. Who is new and who owes SyncGroup is remembered
+        whatever the scope, so that it can be compared.
+        """
+        start = self._memory(self._driven.start())
+        kept = {*start.core.keeps, sync_timeout.name, new_member_timeout.name}
+        keeps = tuple(fault for fault in REMEMBERED if fault in kept)
+        return attrs.evolve(start, core=attrs.evolve(start.core, keeps=keeps))
 
     def inputs(self, memory: Memory) -> Iterator[Input]:
-        """Everything that may be tried next, in a fixed order; nothing past the last generation."""
+        """Everything that may come next, whatever the model makes of it, in a fixed order; nothing
+        past the last generation.
+        """
         if memory.core.generation > self.scope.generations:
             return
         for me in range(self.scope.members):
             for request in self._requests(me, memory):
                 yield Asks(me, request)
+        yield from self.armed(memory)
         for r, me, _ in self._see.ordinary:
-            if r.name in OF_ONE_ID:
-                for id, _ in memory.seats[me]:
-                    yield Fires(r.name, me, id)
-            else:
+            if r.name not in OF_THE_GROUP:
                 yield Fires(r.name, me if r.name in self._see.indexed else None)
+
+    def armed(self, memory: Memory) -> Iterator[Fires]:
+        """The timers that are armed, the append in flight, and the fail-over, as far as the scope
+        has them. The comparison makes sure that the real coordinator has the same ones.
+        """
+        core, has = memory.core, self.scope.has
+        if core.appending:
+            yield Fires(append_committed.name)
+        if core.appending and has("append_failure"):
+            yield Fires(append_failed.name)
+        if core.phase == Phase.PREPARING and core.initial:
+            yield Fires(initial_delay.name)
+        elif core.phase == Phase.PREPARING and (
+            has("rebalance_timeout") or not core.members or core.all_joined
+        ):
+            yield Fires(rebalance_timeout.name)
+        if core.deadline and has("sync_timeout"):
+            yield Fires(sync_timeout.name)
+        for me, seats in enumerate(memory.seats):
+            for id, seat in seats:
+                lately = seat.new and not seat.hurried
+                if seat.armed and has("new_member_timeout" if lately else "session_timeout"):
+                    yield Fires((new_member_timeout if seat.new else session_timeout).name, me, id)
+        if has("fail_over"):
+            yield Fires(fail_over.name)
 
     def _requests(self, me: int, memory: Memory) -> Iterator[Request]:
         core, seats = memory.core, memory.seats[me]
@@ -170,7 +232,9 @@ class Rows:
             yield LeaveGroup(id)
 
     def outcomes(self, memory: Memory, given: Input) -> tuple[Outcome, ...]:
-        """What the model allows; empty where the input cannot happen now."""
+        """What the model allows: that nothing happens, if no rule says more. Empty where no such
+        timer is armed.
+        """
         found: dict[Outcome, None] = {}
         for reaction in self._reactions(memory, given):
             told = [Told(me, answer, True) for me, answer in reaction.told]
@@ -179,8 +243,29 @@ class Rows:
                 told.append(Told(given.member, reaction.own, False))
             after = self._memory(reaction.state)
             stored = self._stored(reaction.state)
-            found[Outcome(reaction.rules, tuple(told), after, stored)] = None
+            waiting = tuple(self._waiting(memory, given, reaction))
+            found[Outcome(reaction.rules, tuple(told), after, stored, waiting)] = None
+        if not found and (isinstance(given, Asks) or given in self.armed(memory)):
+            still = enumerate(memory.links)
+            waiting = tuple(Waiter(me, parked=True) for me, link in still if link.parked)
+            found[Outcome((), (), memory, waiting=waiting)] = None
         return tuple(found)
+
+    def _waiting(self, before: Memory, given: Input, reaction: Reaction) -> Iterator[Waiter]:
+        """The connections on which somebody waits after the step, without those that the
+        coordinator has forgotten.
+        """
+        links = before.links
+        for me, at in enumerate(self._driven.links):
+            link: Link = reaction.state[at]
+            if not isinstance(given, Asks) or me != given.member:
+                old: Link | None = link
+            else:
+                if reaction.own is None and link.parked is not links[me].parked:
+                    yield Waiter(me, parked=False)
+                old = reaction.beside
+            if old is not None and old.parked is not None and not old.orphaned:
+                yield Waiter(me, parked=True)
 
     def _reactions(self, memory: Memory, given: Input) -> Iterator[Reaction]:
         """Everything that happens in one step. A round of nobody waits for 0 ms, so its timer fires
@@ -195,10 +280,7 @@ class Rows:
             ):
                 for more in self._driven.fire(reaction.state, rebalance_timeout.name):
                     yield attrs.evolve(
-                        more,
-                        rules=(*reaction.rules, *more.rules),
-                        own=reaction.own,
-                        told=reaction.told,
+                        reaction, rules=(*reaction.rules, *more.rules), state=more.state
                     )
             else:
                 yield reaction

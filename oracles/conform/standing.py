@@ -4,7 +4,8 @@ next so that it takes the model's step.
 
 from __future__ import annotations
 
-from attrs import frozen
+import attrs
+from attrs import field, frozen
 
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic import failover, timers
@@ -12,19 +13,32 @@ from groupcheck.model.protocol.classic.assignment import interval
 from groupcheck.model.protocol.classic.group import Core, Phase, Seats
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform.rows import STRANGER, Asks, Fires, Input, Memory, Outcome
+from groupcheck.oracles.conform import history
+from groupcheck.oracles.conform.history import (
+    APPEND_MS,
+    History,
+    Key,
+    Log,
+    Write,
+    left_over,
+    timers_of,
+)
+from groupcheck.oracles.conform.rows import CHANGED, STRANGER, Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.kafka import commands
 from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, FailOver, Fire
 
 TOPIC = "t"
-INITIAL_DELAY_MS = 3000  # group.initial.rebalance.delay.ms
-PATIENCE_MS = 30_000  # rebalance timeout: the initial delay can be extended nine times
+# Member i has timeouts of its own, and others where its subscription has changed.
+SESSION_MS, SESSION_STEP_MS = 10_000, 1000
+# The initial delay can be extended nine times.
+REBALANCE_MS, REBALANCE_STEP_MS = 30_000, 10_000
+CHANGED_MS = 500
 CREATION: tuple[Command, ...] = (
     commands.JoinGroup(),
     commands.LeaveGroup(member="m1"),
 )  # a group that is there, with nobody in it
 FORGOTTEN = "m1"
-Name = tuple[tuple[int, int], str]  # (process, id), the driver's name of it
+Name = tuple[Key, str]  # the driver's name of an id
 
 
 @frozen
@@ -44,21 +58,22 @@ class Standing:
     parked: tuple[tuple[int, int], ...] = ()
     # The number of the leader's SyncGroup whose append is in flight; 0 if there is none.
     append: int = 0
-    # Appends are not replicated until the schedule says so.
-    held: bool = False
-    # How often the running initial delay was extended.
-    extended: int = 0
-    # Requests whose answers wait for an append that was begun before them.
-    owed: tuple[int, ...] = ()
-    # How many records the log has, and how many of them the other brokers have.
-    written: int = 1
-    replicated: int = 1
+    # Requests whose answers wait for an append that was begun before them, with their codes.
+    owed: tuple[tuple[int, int], ...] = ()
+    log: Log = field(factory=Log)
+    # What the real coordinator still knows of the way, and the model does not.
+    past: History = field(factory=History)
 
     def name(self, member: int, id: int) -> str:
         """What the driver calls that id."""
         if id == NO_ID:
             return ""
         return self.gone if id == STRANGER else dict(self.names).get((member, id), self.gone)
+
+    def timers(self, memory: Memory) -> dict[str, int]:
+        """The timers that are armed, each with the time until it is due (ms)."""
+        of_the_group = timers_of(memory, self.past, self.commands, dict(self.names))
+        return of_the_group | {w.timer: APPEND_MS for w in self.log.in_flight}
 
 
 @frozen
@@ -83,17 +98,21 @@ def move(
     given: Input,
     outcome: Outcome,
     scope: Scope,
-    patience_ms: int = PATIENCE_MS,
 ) -> Move:
     """The commands for an input; `outcome` is one that the model allows."""
     then = _replicates(at, before, given, outcome, scope)
     leads = leads_with(before, given)
-    holds = (leads or unwritten(before, outcome)) and not at.held
+    holds = (leads or unwritten(before, outcome)) and not at.log.held
     prelude: tuple[Command, ...] = (AutoCommit(on=False),) if holds else ()
     if isinstance(given, Fires):
         return Move((*prelude, *_fires(at, before.core, given)), then)
-    request = _request(at, before, given, scope, leads, patience_ms)
+    request = _request(at, before, given, scope, leads)
     return Move((*prelude, request), then, len(at.commands) + len(prelude) + 1)
+
+
+def possible(at: Standing, given: Input) -> bool:
+    """Can the input come where the coordinator stands? A timer that has fired in vain is gone."""
+    return not isinstance(given, Fires) or (given.member, given.id) not in at.past.spent
 
 
 def empties(before: Memory, outcome: Outcome) -> bool:
@@ -126,19 +145,19 @@ def leads_with(before: Memory, given: Input) -> bool:
     )
 
 
-def _request(
-    at: Standing, before: Memory, given: Asks, scope: Scope, leads: bool, patience_ms: int
-) -> Command:
+def _request(at: Standing, before: Memory, given: Asks, scope: Scope, leads: bool) -> Command:
     request, me = given.request, given.member
     assert not isinstance(request, messages.Store)
     name = at.name(me, request.id)
     match request:
         case messages.JoinGroup():
+            changed = CHANGED_MS * (request.claimed == CHANGED)
             return commands.JoinGroup(
                 member=name,
                 owned_generation=request.claimed,
                 protocols=_protocols(scope, me),
-                rebalance_timeout_ms=patience_ms,
+                session_timeout_ms=SESSION_MS + SESSION_STEP_MS * me + changed,
+                rebalance_timeout_ms=REBALANCE_MS + REBALANCE_STEP_MS * me + changed,
                 version=None if scope.two_step else 3,
             )
         case messages.SyncGroup():
@@ -183,7 +202,10 @@ def _fires(at: Standing, core: Core, given: Fires) -> tuple[Command, ...]:
             return (AutoCommit(on=True),)
         case timers.append_failed.name:
             return (Fire(timer=f"append-{at.append}"),)
-        case timers.initial_delay.name | timers.rebalance_timeout.name:
+        case timers.initial_delay.name:
+            twice = left_over(at.past, at.commands, core)
+            return (Fire(timer="join-g"),) * (2 if twice else 1)
+        case timers.rebalance_timeout.name:
             return (Fire(timer="join-g"),)
         case timers.sync_timeout.name:
             return (Fire(timer="sync-g"),)
@@ -204,10 +226,10 @@ def _replicates(
     """
     now = outcome.after.core
     if unwritten(before, outcome):
-        return (CommitAppends(to=at.written),) if before.core.recorded else ()
+        return (CommitAppends(to=at.log.written),) if before.core.recorded else ()
     if (
         now.appending
-        or not at.held
+        or not at.log.held
         or (isinstance(given, Fires) and given.rule == timers.append_committed.name)
     ):
         return ()
@@ -221,12 +243,6 @@ def _replicates(
 def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outcome) -> Standing:
     """Where it stands when the move has led to this outcome."""
     names, gone, made = dict(at.names), at.gone, at.made
-    parked = dict(at.parked)
-    for told in outcome.told:
-        if told.parked:
-            parked.pop(told.member, None)
-    if isinstance(given, Asks) and not any(not told.parked for told in outcome.told):
-        parked[given.member] = moved.asked
     for me, (was, now) in enumerate(zip(before.seats, outcome.after.seats)):
         for id, _ in now:
             if (me, id) not in names:
@@ -241,45 +257,100 @@ def after(at: Standing, before: Memory, given: Input, moved: Move, outcome: Outc
             for key, name in names.items()
             if key[0] != me or now[key[1]] is not None or key[1] in logged
         }
-        if not any(seat.join or seat.sync for _, seat in now):
-            parked.pop(me, None)
     if gone in (names.get((me, id)) for me, now in enumerate(outcome.after.seats) for id, _ in now):
         gone = FORGOTTEN
-    switches = [c.on for c in moved.commands if isinstance(c, AutoCommit)]
     leads = isinstance(given, Asks) and outcome.after.core.appending and not before.core.appending
-    held = not switches[-1] if switches else at.held
-    late = isinstance(given, Asks) and any(not told.parked for told in outcome.told)
-    owed = (*at.owed, *((moved.asked,) if late else ())) if held else ()
+    done = (*at.commands, *moved.commands)
+    number = len(at.commands) + len(moved.first)
+    log = log_after(at, before, given, moved, outcome, moved.commands)
+    waiting = {**dict(at.owed), **late_codes(at, before, given, moved, outcome)}
+    plans = _plans(at, before, given, moved, outcome, log.in_flight)
+    past = history.after(at.past, before, given, outcome, done, number, dict(at.names))
     return Standing(
         at.seed,
-        (*at.commands, *moved.commands),
+        done,
         tuple(sorted(names.items())),
         gone,
         made,
-        tuple(sorted(parked.items())),
+        tuple(sorted(waits_after(at, moved, outcome).items())),
         moved.asked if leads else at.append,
-        held,
-        _extended(at, before, outcome),
-        owed,
-        *_logged(at, before, given, moved, outcome, held),
+        tuple((w.number, waiting[w.number]) for w in log.in_flight if w.number in waiting),
+        log,
+        attrs.evolve(past, plans=plans),
     )
 
 
-def _extended(at: Standing, before: Memory, outcome: Outcome) -> int:
-    if not outcome.after.core.initial:
-        return 0
-    return at.extended + (outcome.rules[0] == f"{timers.initial_delay.name}:extended")
+def waits_after(at: Standing, moved: Move, outcome: Outcome) -> dict[int, int]:
+    """Process -> the number of its request that waits."""
+    before = dict(at.parked)
+    return {
+        waiter.member: before.get(waiter.member, 0) if waiter.parked else moved.asked
+        for waiter in outcome.waiting
+    }
 
 
-def _logged(
-    at: Standing, before: Memory, given: Input, moved: Move, outcome: Outcome, held: bool
-) -> tuple[int, int]:
-    """Records written and replicated after the move."""
-    written = at.written + (leads_with(before, given) or outcome.stored or empties(before, outcome))
-    replicated = at.replicated
-    for command in moved.commands:
-        if isinstance(command, FailOver):
-            written = replicated = written if command.keep == "all" else replicated
-        elif isinstance(command, CommitAppends) and command.to is not None:
-            replicated = command.to
-    return written, replicated if held else written
+def log_after(
+    at: Standing,
+    before: Memory,
+    given: Input,
+    moved: Move,
+    outcome: Outcome,
+    commands: tuple[Command, ...],
+) -> Log:
+    """The log after these commands of the move."""
+    log, last = at.log, len(at.commands) + len(moved.first)
+    chained = f"{timers.rebalance_timeout.name}:nobody" in outcome.rules[1:]
+    writes = leads_with(before, given) or outcome.stored or empties(before, outcome)
+    own = next((told.answer for told in outcome.told if not told.parked), None)
+    fails = own is not None and (
+        (isinstance(own.request, messages.Heartbeat) and own.code in (22, 25))
+        or (isinstance(own.request, messages.OffsetCommit) and own.code != 0)
+    )
+    for number, command in enumerate(commands, len(at.commands) + 1):
+        writing = writes and number == last
+        log = log.then(number, command, writes=writing, chained=chained and writing, fails=fails)
+    return log
+
+
+def late_codes(
+    at: Standing, before: Memory, given: Input, moved: Move, outcome: Outcome
+) -> dict[int, int]:
+    """The request at hand and its code, if the answer is held back until what was written before it
+    is replicated. JoinGroup and SyncGroup are answered past the runtime.
+    """
+    own = next((told.answer for told in outcome.told if not told.parked), None)
+    if own is None or isinstance(own.request, messages.JoinGroup | messages.SyncGroup):
+        return {}
+    log = log_after(at, before, given, moved, outcome, moved.first)
+    late = f"append-{moved.asked}" in {write.timer for write in log.in_flight}
+    chained = f"{timers.rebalance_timeout.name}:nobody" in outcome.rules[1:]
+    late = late and not (chained and at.log.written == at.log.replicated)
+    return {moved.asked: own.code} if late else {}
+
+
+def _plans(
+    at: Standing,
+    before: Memory,
+    given: Input,
+    moved: Move,
+    outcome: Outcome,
+    flying: tuple[Write, ...],
+) -> tuple[int, ...]:
+    """The leaders' SyncGroups in flight that have no answer."""
+    waited = dict(at.parked)
+    answered = {waited.get(told.member) for told in outcome.told if told.parked}
+    begun = (moved.asked,) if leads_with(before, given) else ()
+    kept = {write.number for write in flying}
+    return tuple(n for n in (*at.past.plans, *begun) if n in kept and n not in answered)
+
+
+def impatient(at: Standing) -> Standing:
+    """The same schedule with a rebalance timeout of the group's first member that does not allow
+    one more extension of the initial delay.
+    """
+    place = at.past.began - 1
+    first = at.commands[place]
+    assert isinstance(first, commands.JoinGroup)
+    timeout = history.INITIAL_DELAY_MS * (at.past.extended + 1)
+    hurried = attrs.evolve(first, rebalance_timeout_ms=timeout)
+    return attrs.evolve(at, commands=(*at.commands[:place], hurried, *at.commands[place + 1 :]))

@@ -29,7 +29,6 @@ from groupcheck.oracles.conform.jobs import (
     Row,
     job_of,
     matches,
-    move_of,
     observed,
     reset_of,
 )
@@ -37,8 +36,15 @@ from groupcheck.oracles.conform.ledger import Ledger
 from groupcheck.oracles.conform.promises import Finding, broken, probe
 from groupcheck.oracles.conform.real_memory import RealMemory, real_memory
 from groupcheck.oracles.conform.rows import Fires, Memory, Outcome, Rows
-from groupcheck.oracles.conform.standing import INITIAL_DELAY_MS, Move, Standing, after, unwritten
-from groupcheck.oracles.kafka.commands import JoinGroup
+from groupcheck.oracles.conform.standing import (
+    Move,
+    Standing,
+    after,
+    impatient,
+    move,
+    possible,
+    unwritten,
+)
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.records import GroupRecord, Record
 from groupcheck.oracles.kafka.schedule import Looks, Lost, Schedule, Step, Transcript
@@ -128,8 +134,9 @@ class Tour:
         at = self._standing[place]
         staying: list[Row] = []
         for row in self._rows_of(place.memory):
-            # A fail-over cuts the log, and what it has cut cannot be read at the end.
-            if row.stays and not _fires(row, fail_over.name):
+            if not possible(at, row.given):
+                continue
+            if row.stays:
                 staying.append(row)
                 continue
             fates = {unwritten(place.memory, o) for o in row.outcomes}
@@ -210,7 +217,7 @@ class Tour:
             elif len(job.rows) > 1:
                 return [*again, *(self._alone(r, job) for r in job.rows[k:])]
             else:
-                again += self._differs(row, job, what, result)
+                self._ledger.differs(row, what, result)
         return again
 
     def _arrivals(
@@ -230,9 +237,9 @@ class Tour:
         arrived, again, scope = set(), list[Job](), self._rows.scope
         for outcome, now in matched:
             if len(row.outcomes) > 1:
-                own = move_of(row, at, outcome, scope, job.twice)
+                own = move(at, row.before, row.given, outcome, scope)
                 if own != moved and job.expected is None:
-                    again.append(self._alone(row, job, twice=job.twice, expected=outcome))
+                    again.append(self._alone(row, job, expected=outcome))
                 if own != moved:
                     continue
             if job.impatient and outcome.after in self._known:
@@ -240,7 +247,7 @@ class Tour:
             place = self._place(outcome.after, now, look, end, log)
             arrived.add(place.real)
             if place not in self._standing and len(job.rows) > 1:
-                alone = move_of(row, job.at, outcome, scope)
+                alone = move(job.at, row.before, row.given, outcome, scope)
                 now = after(job.at, row.before, row.given, alone, outcome)
             self._arrived(place, now)
         return arrived, again
@@ -250,7 +257,7 @@ class Tour:
         if job.expected is not None or not self._still_left(job):
             return []
         if _fires(row, initial_delay.name):
-            at = _impatient(job.at)
+            at = impatient(job.at)
             how = {"again": 1, "lost": job.lost, "impatient": True}
             return [] if job.again else [self._job([row], at, job.real, **how)]
         return self._next_seeds(job) if job.again else self._with_seeds(job, 1)
@@ -290,7 +297,7 @@ class Tour:
         for row, moved, at, (_, ended) in zip(job.rows, job.moves, job.standings, job.places):
             until = steps[:ended] if company else steps[:-1]
             in_flight = (
-                any(o.after.core.appending for o in row.outcomes) if not company else at.held
+                any(o.after.core.appending for o in row.outcomes) if not company else at.log.held
             )
             records = tuple(r for r in log if r.offset < until[-1].end)
             found = set(
@@ -328,19 +335,6 @@ class Tour:
         self._ledger.differs(job.rows[0], (why,), result)
         return []
 
-    def _differs(self, row: Row, job: Job, what: tuple[str, ...], result: Transcript) -> list[Job]:
-        if _fires(row, initial_delay.name) and not job.twice:
-            at = after(job.at, row.before, row.given, job.moves[0], row.outcomes[0])
-            look = result.steps[-len(job.moves[-1].then) - 3].memory
-            if not any(memory_differs(row.before, at, look, self._rows.scope)):
-                self._counts.stutters += 1
-                self._ledger.findings.setdefault(
-                    ("delay", "Fire join"), Finding("delay", "Fire join", result)
-                )
-                return [self._alone(row, job, twice=True)]
-        self._ledger.differs(row, what, result)
-        return []
-
     def _unreached(self) -> None:
         """What the model reaches and no schedule did: its rows are counted, not executed. Beyond a
         row that differs, the model is not followed.
@@ -365,18 +359,6 @@ class Tour:
 
 def _fires(row: Row, rule: str) -> bool:
     return isinstance(row.given, Fires) and row.given.rule == rule
-
-
-def _impatient(at: Standing) -> Standing:
-    """The same schedule with a rebalance timeout that does not allow one more extension of the
-    initial delay.
-    """
-    timeout = INITIAL_DELAY_MS * (at.extended + 1)
-    commands = tuple(
-        attrs.evolve(c, rebalance_timeout_ms=timeout) if isinstance(c, JoinGroup) else c
-        for c in at.commands
-    )
-    return attrs.evolve(at, commands=commands)
 
 
 def _of_last(job: Job, steps: Sequence[Step], log: tuple[Record, ...]) -> tuple[Record, ...]:

@@ -59,6 +59,9 @@ class ClassicMember:
     # Its JoinGroup or SyncGroup is parked.
     awaiting_join: bool
     awaiting_sync: bool
+    # The numbers of the requests whose answers it waits for; None if there is none.
+    join_request: int | None
+    sync_request: int | None
     # Its first JoinGroup is parked.
     new: bool
     session_timeout_ms: int

@@ -250,7 +250,7 @@ def sync_group(core: Core, seats: Seats, link: Link, scope: Scope) -> Iterator[O
 )
 def heartbeat(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
     """A member shows that it lives, and hears whether it is still a member and whether a round is
-    running.
+    running. The session timer starts again, even in place of a new member's five-minute timer.
     """
     request = handled(link, Heartbeat)
     if not is_member(seats[request.id]) or (
@@ -260,9 +260,18 @@ def heartbeat(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
     elif request.generation != core.generation:
         yield "illegal_generation", core, seats, reply(link, Answer(request, ILLEGAL_GENERATION))
     elif core.phase == Phase.PREPARING:
+        seats = _hurry(seats, request.id)
         yield "rebalancing", core, seats, reply(link, Answer(request, REBALANCE_IN_PROGRESS))
     else:
         yield "accepted", core, seats, reply(link, Answer(request))
+
+
+def _hurry(seats: Seats, id: int) -> Seats:
+    """The session timer starts again (rescheduleClassicGroupMemberHeartbeat). A new member, whose
+    JoinGroup is parked, has lost its five minutes.
+    """
+    seat = seats[id]
+    return seats.put(id, but(seat, hurried=True)) if seat is not None and seat.new else seats
 
 
 @urgent("unknown", "pending", "left", when=lambda link: isinstance(link.request, LeaveGroup))
@@ -303,7 +312,8 @@ def _forget(link: Link, seat: Seat, id: int) -> Link:
 )
 def offset_commit(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
     """A member commits. The commit is refused unless it comes from a member of the current
-    generation; whether that owns the partition is never checked.
+    generation; whether that owns the partition is never checked. An accepted one starts the session
+    timer again, as a heartbeat does.
     """
     request = handled(link, OffsetCommit)
     if not is_member(seats[request.id]) or core.phase == Phase.EMPTY:
@@ -313,6 +323,7 @@ def offset_commit(core: Core, seats: Seats, link: Link) -> Iterator[Outcome]:
     elif core.phase == Phase.COMPLETING:
         yield "rebalancing", core, seats, reply(link, Answer(request, REBALANCE_IN_PROGRESS))
     else:
+        seats = _hurry(seats, request.id)
         yield "accepted", core, seats, but(link, request=Store(request))
 
 

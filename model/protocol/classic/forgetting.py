@@ -58,7 +58,15 @@ def forget(walk: Walk[Forget], seats: Seats, scope: Scope) -> Iterator[tuple[Wal
         seats = seats.unrecorded()
     newcomers = "new_member_timeout" in errand.keeps
     ids = [
-        (id, but(seat, due=seat.due and not errand.settled, new=seat.new and newcomers))
+        (
+            id,
+            but(
+                seat,
+                due=seat.due and not errand.settled,
+                new=seat.new and newcomers,
+                hurried=seat.hurried and newcomers,
+            ),
+        )
         for id, seat in seats
     ]
     yield walk.passed(errand, scope), but(seats, ids=tuple(ids))

@@ -140,8 +140,11 @@ class Seat:
 
     # The id belongs to a member. False: it was handed out and has not joined yet (pendingJoin).
     member: bool = False
-    # The member was added in this round, and its timer is the five-minute one.
+    # The member was added in this round (isNew). Its timer is the five-minute one, and it runs while
+    # the JoinGroup is parked.
     new: bool = False
+    # A heartbeat or a commit has replaced that timer by the session timer. Only if `new`.
+    hurried: bool = False
     # Its JoinGroup is parked. Only if `member`.
     join: bool = False
     # Its SyncGroup is parked. Only if `member`; never together with `join`.

@@ -228,7 +228,7 @@ def _answer_join(
         yield *errand.without(seats, id, seat, scope), link
         return
     link = deliver(link, JoinGroup, id, NONE, id, errand.generation)
-    seats = seats.put(id, but(seat, join=False, new=False, due=True, armed=True))
+    seats = seats.put(id, but(seat, join=False, new=False, hurried=False, due=True, armed=True))
     answered = but(errand, left=errand.left - 1)
     if not errand.led:
         yield but(answered, led=True), but(seats, leader=id), link

@@ -99,18 +99,19 @@ def session_timeout(
 def new_member_timeout(
     core: Core, seats: Seats, link: Link, budget: Budget, scope: Scope
 ) -> Iterator[tuple[Core, Seats, Link, Budget]]:
-    """A new member has waited for five minutes: it is removed, and its parked JoinGroup is answered
-    25.
+    """A new member has waited for five minutes, or for its session timeout if it was hurried: it is
+    removed, and its parked JoinGroup is answered 25.
     """
     for id, seat in seats:
-        if seat.new and seat.armed and budget.allows("new_member_timeout"):
+        fault = "session_timeout" if seat.hurried else "new_member_timeout"
+        if seat.new and seat.armed and budget.allows(fault):
             left, without = remove(core, seats, id, scope)
             told = deliver(link, JoinGroup, id, UNKNOWN_MEMBER_ID)
             yield (
                 after_removal(left, scope, expiry=True),
                 without,
                 told,
-                budget.spend("new_member_timeout"),
+                budget.spend(fault),
             )
 
 

@@ -15,7 +15,7 @@ final class Commands {
     private final GroupRequests groups = new GroupRequests(world, answers);
     private final ConsumerRequests consumers = new ConsumerRequests(world, answers);
     private final OffsetRequests offsets = new OffsetRequests(world, answers);
-    private final Memory memory = new Memory(world);
+    private final Memory memory = new Memory(world, answers);
     private final Records records = new Records(world);
     private long seq = -1;
 

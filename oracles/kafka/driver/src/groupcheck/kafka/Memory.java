@@ -16,9 +16,11 @@ import java.util.TreeMap;
 /** What a broker remembers of a group, and every timer that is armed: {"key": due at}. */
 final class Memory {
     private final World world;
+    private final Answers answers;
 
-    Memory(World world) {
+    Memory(World world, Answers answers) {
         this.world = world;
+        this.answers = answers;
     }
 
     @SuppressWarnings("unchecked")
@@ -52,7 +54,8 @@ final class Memory {
 
     private void member(ObjectNode into, ClassicGroupMember m) {
         into.put("member", world.names.shown(m.memberId())).put("instance", m.groupInstanceId().orElse(null)).put("awaitingJoin", m.isAwaitingJoin())
-            .put("awaitingSync", m.isAwaitingSync()).put("new", m.isNew()).put("sessionTimeoutMs", m.sessionTimeoutMs()).put("rebalanceTimeoutMs", m.rebalanceTimeoutMs());
+            .put("awaitingSync", m.isAwaitingSync()).put("joinRequest", answers.number(Reflect.field(m, "awaitingJoinFuture")))
+            .put("syncRequest", answers.number(Reflect.field(m, "awaitingSyncFuture"))).put("new", m.isNew()).put("sessionTimeoutMs", m.sessionTimeoutMs()).put("rebalanceTimeoutMs", m.rebalanceTimeoutMs());
         ArrayNode protocols = into.putArray("protocols");
         m.supportedProtocols().forEach(p -> Json.subscription(protocols.addObject().put("name", p.name()), p.metadata()));
         into.set("assigned", Json.assignment(m.assignment()));

@@ -1,0 +1,321 @@
+"""What the real coordinator knows of the way that led to a memory, and the model does not: what its
+timers were armed with, the subscriptions of members that have not joined again, the assignment of
+the last round, the writes in flight.
+
+Each is derived from the commands and from the model's steps, never from the dump, so that the dump
+can be compared with it. Time stands still in a schedule: a timer is due as late as it was armed
+for. Sources: GroupMetadataManager (prepareRebalance, maybeCompleteJoinElseSchedule,
+tryCompleteInitialRebalanceElseSchedule, completeClassicGroupJoin, schedulePendingSync,
+rescheduleClassicGroupMemberHeartbeat), CoordinatorRuntime (OperationTimeout).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.protocol import messages
+from groupcheck.model.protocol.classic import failover, timers
+from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
+from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
+from groupcheck.oracles.kafka.commands import (
+    AutoCommit,
+    Command,
+    CommitAppends,
+    FailOver,
+    Fire,
+    JoinGroup,
+    Request,
+)
+
+INITIAL_DELAY_MS = 3000  # group.initial.rebalance.delay.ms
+NEW_MEMBER_MS = 300_000  # group.new.member.join.timeout (fixed to five minutes)
+APPEND_MS = 5000  # offsets.commit.timeout.ms
+Key = tuple[int, int]  # (process, id)
+JOINED = frozenset({"join_group:added", "join_group:parked", "join_group:restarted"})
+# The session timer starts again although the member's request stays parked.
+HEARD = frozenset({"heartbeat:rebalancing", "heartbeat:accepted", "offset_commit:accepted"})
+
+
+@frozen
+class Write:
+    """A write operation that waits for replication."""
+
+    # The number of the command that began it.
+    number: int
+    # The driver's name of its time-out.
+    timer: str
+    # It ends when the record at this offset is replicated: its own, or the last one before it.
+    offset: int
+
+
+@frozen
+class History:
+    """What the way to a memory has left behind. Keys are (process, id) as in the memory."""
+
+    # The number of the JoinGroup that holds for an id: its timeouts and its subscription.
+    joined: tuple[tuple[Key, int], ...] = ()
+    # The same for the members of the last group record, at the time when it was written.
+    logged: tuple[tuple[Key, int], ...] = ()
+    # The number of the JoinGroup that began the running initial delay; 0 if none runs.
+    began: int = 0
+    # How often the running initial delay was extended.
+    extended: int = 0
+    # newMemberAdded. It can be left over from an earlier initial delay.
+    added: bool = False
+    # What the timer of the running round (not of an initial delay) was armed with.
+    round_ms: int = 0
+    # What the sync timer was armed with.
+    sync_ms: int = 0
+    # The number of the JoinGroup that held when the timer of an id was armed last.
+    armed: tuple[tuple[Key, int], ...] = ()
+    # The assignment in memory: shares as bit masks.
+    shares: tuple[tuple[Key, int], ...] = ()
+    # Ids whose timer has fired while their request was parked: it did nothing, and it is gone.
+    spent: frozenset[Key] = frozenset()
+    # (the driver's name, ms): timers of ids that were rejected for the group's size.
+    rejected: tuple[tuple[str, int], ...] = ()
+    # The numbers of the leaders' SyncGroups whose appends are in flight and that have no answer.
+    plans: tuple[int, ...] = ()
+
+
+# -- Timeouts
+
+
+def join_of(key: Key, joined: Sequence[tuple[Key, int]], commands: Sequence[Command]) -> JoinGroup:
+    """The JoinGroup that holds for an id."""
+    command = commands[dict(joined)[key] - 1]
+    assert isinstance(command, JoinGroup)
+    return command
+
+
+def longest_ms(
+    seats: Sequence[Seats], joined: Sequence[tuple[Key, int]], commands: Sequence[Command]
+) -> int:
+    """The longest rebalance timeout of the members (ClassicGroup.rebalanceTimeoutMs)."""
+    members = [(me, id) for me, some in enumerate(seats) for id, seat in some if seat.member]
+    return max((join_of(key, joined, commands).rebalance_timeout_ms for key in members), default=0)
+
+
+def remaining_ms(past: History, commands: Sequence[Command], extensions: int) -> int:
+    """What is left of the rebalance timeout when the initial delay ends that was extended so often:
+    without a rest, it is not extended again. The timeout is that of the group's first member.
+    """
+    first = commands[past.began - 1]
+    assert isinstance(first, JoinGroup)
+    return max(first.rebalance_timeout_ms - INITIAL_DELAY_MS * (extensions + 1), 0)
+
+
+def left_over(past: History, commands: Sequence[Command], core: Core) -> bool:
+    """Is newMemberAdded left over from an earlier initial delay, so that this one is extended
+    although nobody was added?
+    """
+    return (
+        core.initial
+        and past.added
+        and not core.extended
+        and remaining_ms(past, commands, past.extended) > 0
+    )
+
+
+def heartbeat_ms(key: Key, seat: Seat, past: History, commands: Sequence[Command]) -> int:
+    """What the timer of an id was armed with."""
+    if seat.new and not seat.hurried:
+        return NEW_MEMBER_MS
+    return join_of(key, past.armed, commands).session_timeout_ms
+
+
+def timers_of(
+    memory: Memory, past: History, commands: Sequence[Command], names: Mapping[Key, str]
+) -> dict[str, int]:
+    """The timers of the group that are armed, each with the time until it is due (ms)."""
+    core, armed = memory.core, {f"heartbeat-g-{name}": ms for name, ms in past.rejected}
+    for me, some in enumerate(memory.seats):
+        for id, seat in some:
+            if seat.armed and (me, id) not in past.spent:
+                armed[f"heartbeat-g-{names[me, id]}"] = heartbeat_ms((me, id), seat, past, commands)
+    if core.phase == Phase.PREPARING and core.initial:
+        before = INITIAL_DELAY_MS
+        if past.extended:
+            before = remaining_ms(past, commands, past.extended - 1)
+        armed["join-g"] = min(INITIAL_DELAY_MS, before)
+    elif core.phase == Phase.PREPARING:
+        armed["join-g"] = past.round_ms
+    if core.deadline:
+        armed["sync-g"] = past.sync_ms
+    return armed
+
+
+# -- One step further
+
+
+def after(
+    past: History,
+    before: Memory,
+    given: Input,
+    outcome: Outcome,
+    commands: Sequence[Command],
+    number: int,
+    names: Mapping[Key, str],
+) -> History:
+    """What the step leaves behind. `commands`: the schedule with the step; `number`: of the command
+    that is the input; `names`: the driver's names of the ids before the step.
+    """
+    now = outcome.after
+    rule = outcome.rules[0] if outcome.rules else ""
+    moved = rule == failover.fail_over.name
+    there = {(me, id) for me, some in enumerate(now.seats) for id, _ in some}
+    joined = dict(past.logged if moved else past.joined)
+    if key := _joins(before, given, now, rule):
+        joined[key] = number
+    joined = {key: n for key, n in joined.items() if key in there}
+    pairs = tuple(sorted(joined.items()))
+    rejected = _rejects(past, before, given, rule, commands, names)
+    fired = {(given.member, given.id)} if isinstance(given, Fires) else set()
+    still = {key for key in joined if not _arms(key, before, given, now, rule)}
+    armed = joined | {key: n for key, n in past.armed if key in still}
+    starts = before.core.phase != now.core.phase == Phase.PREPARING
+    begins = now.core.generation != before.core.generation and not moved
+    longest = longest_ms(now.seats, pairs, commands) if starts or begins else 0
+    return attrs.evolve(
+        past,
+        joined=pairs,
+        logged=_logged(past, before, now, joined),
+        began=(past.began or number) if now.core.initial else 0,
+        extended=(past.extended + (rule == "initial_delay:extended")) * now.core.initial,
+        added=now.core.extended
+        or (past.added and not moved and not _resets_added(past, before, rule, commands)),
+        round_ms=longest if starts else past.round_ms,
+        sync_ms=longest if begins else past.sync_ms,
+        shares=_shares(past, before.core, now),
+        armed=tuple(sorted(armed.items())),
+        spent=frozenset(key for key in still if key in past.spent or key in fired),
+        rejected=() if moved else (*past.rejected, *rejected),
+    )
+
+
+def _joins(before: Memory, given: Input, now: Memory, rule: str) -> Key | None:
+    """The id whose timeouts and subscription are from now on those of this request."""
+    if not isinstance(given, Asks) or not isinstance(given.request, messages.JoinGroup):
+        return None
+    me, id = given.member, given.request.id
+    if id == messages.NO_ID:
+        known = {known for known, _ in before.seats[me]}
+        return next(((me, made) for made, _ in now.seats[me] if made not in known), None)
+    return (me, id) if rule in JOINED else None
+
+
+def _logged(
+    past: History, before: Memory, now: Memory, joined: Mapping[Key, int]
+) -> tuple[tuple[Key, int], ...]:
+    if all(a.durable == b.durable for a, b in zip(before.seats, now.seats)) and (
+        before.core.durable == now.core.durable
+    ):
+        return past.logged
+    members = [(me, id) for me, some in enumerate(now.seats) for id, _, _ in some.durable]
+    return tuple((key, joined[key]) for key in members)
+
+
+def _resets_added(past: History, before: Memory, rule: str, commands: Sequence[Command]) -> bool:
+    """Is newMemberAdded reset? It is where an initial delay is extended, for whatever reason."""
+    if not rule.startswith(timers.initial_delay.name):
+        return False
+    return rule.endswith("extended") or left_over(past, commands, before.core)
+
+
+def _shares(past: History, core: Core, now: Memory) -> tuple[tuple[Key, int], ...]:
+    """The assignment of the last round stays in memory until the next one is written or a
+    generation ends without one.
+    """
+    seats = [((me, id), seat) for me, some in enumerate(now.seats) for id, seat in some]
+    if now.core.phase == Phase.STABLE:
+        return tuple((key, seat.share) for key, seat in seats)
+    same = (core.phase, core.generation) == (now.core.phase, now.core.generation)
+    if core.phase == Phase.COMPLETING and not same:
+        return ()
+    held = dict(past.shares)
+    return tuple((key, held.get(key, 0)) for key, _ in seats)
+
+
+def _arms(key: Key, before: Memory, given: Input, now: Memory, rule: str) -> bool:
+    """Is the timer of an id armed in this step? It is for a new id and a new member, when a round
+    completes, when a parked SyncGroup is answered, and when a request shows that the member lives.
+    """
+    me, id = key
+    was, seat = before.seats[me][id], now.seats[me][id]
+    if was is None or seat is None or now.core.generation != before.core.generation:
+        return True
+    if isinstance(given, Asks) and rule in HEARD and given.request.id == id:  # type: ignore[union-attr]
+        return given.member == me
+    return rule == failover.fail_over.name or was.member != seat.member or was.sync > seat.sync
+
+
+def _rejects(
+    past: History,
+    before: Memory,
+    given: Input,
+    rule: str,
+    commands: Sequence[Command],
+    names: Mapping[Key, str],
+) -> Iterator[tuple[str, int]]:
+    """A known id that is rejected for the group's size leaves its timer behind."""
+    if rule != "join_group:too_many" or not isinstance(given, Asks):
+        return
+    assert isinstance(given.request, messages.JoinGroup)
+    key = given.member, given.request.id
+    seat = before.seats[given.member][given.request.id]
+    if seat is not None and seat.armed and key not in past.spent:
+        yield names[key], heartbeat_ms(key, seat, past, commands)
+
+
+# -- The log
+
+
+@frozen
+class Log:
+    """The offsets log, as far as answers and fail-overs depend on it."""
+
+    # How many records it has, and how many of them the other brokers have.
+    written: int = 1
+    replicated: int = 1
+    # Appends are not replicated until the schedule says so.
+    held: bool = False
+    # In the order in which they were begun.
+    in_flight: tuple[Write, ...] = ()
+
+    def then(
+        self, number: int, command: Command, *, writes: bool, chained: bool, fails: bool
+    ) -> Log:
+        """The log after one more command. `writes`: it appends one record; `chained`: a timer of
+        0 ms that the command arms does so, in an operation of its own. `fails`: the request ends
+        with an exception, which waits for nothing.
+        """
+        flying = self.in_flight
+        match command:
+            case AutoCommit(on=True):
+                return Log(self.written, self.written)
+            case AutoCommit(on=False):
+                return attrs.evolve(self, held=True)
+            case FailOver(keep=keep):
+                end = self.written if keep == "all" else self.replicated
+                return Log(end, self.replicated if self.held else end, self.held)
+            case CommitAppends(to=int(to)):
+                flying = tuple(write for write in flying if write.offset >= to)
+                return attrs.evolve(self, replicated=to, in_flight=flying)
+            case Fire(timer=timer) if timer.startswith("append-"):
+                flying = tuple(write for write in flying if write.timer != timer)
+                return attrs.evolve(self, in_flight=flying)
+            case Request() | Fire():
+                if not self.held:
+                    return Log(self.written + writes, self.written + writes)
+                name, end = f"append-{number}", self.written
+                if chained and end > self.replicated:
+                    flying = (*flying, Write(number, name, end - 1))
+                    name += ".2"
+                end += writes
+                if end > self.replicated and not fails:
+                    flying = (*flying, Write(number, name, end - 1))
+                return attrs.evolve(self, written=end, in_flight=flying)
+        return self
