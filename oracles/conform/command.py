@@ -217,6 +217,7 @@ def facts(result: Conformance) -> list[tuple[str, str]]:
         ),
         *(("not executed", f"{n:,}: {why}") for why, n in found.unrealizable.items()),
         *([("never fired", ", ".join(unfired))] if unfired else []),
+        *([("excused", told)] if (told := _excused(c)) else []),
         ("choices", f"{c.seen:,} of the {c.choices:,} outcomes seen, of rows that allow several"),
         (
             "schedules",
@@ -226,6 +227,10 @@ def facts(result: Conformance) -> list[tuple[str, str]]:
             ),
         ),
     ]
+
+
+def _excused(c: Counts) -> str:
+    return ", ".join(f"{name} {n:,}" for name, n in sorted(c.excuses.items()))
 
 
 def _counted(result: Conformance) -> list[tuple[str, str]]:

@@ -221,6 +221,18 @@ def _memory(
     yield "ids handed out", set(known) - members, set(real.pending_join)
     yield "members", members, {m.member for m in real.members}
     yield "awaiting join", core.parked, real.awaiting_join
+    if core.support:
+        listing = [
+            sum(name in {listed for listed, _ in m.protocols} for m in real.members)
+            for name in scope.assignors_listed
+        ]
+        yield "members that list each assignor", core.support, tuple(listing)
+    yield "number of members", core.members, len(real.members)
+    yield "number of ids handed out", core.pending, len(real.pending_join)
+    yield "number that owes SyncGroup", core.due, len(real.pending_sync)
+    yield "led", core.led, real.leader is not None
+    parked = any(m.member == real.leader and m.awaiting_join for m in real.members)
+    yield "leader awaiting join", core.leader_parked, parked
     due = {name for name, (_, seat) in known.items() if seat.due}
     yield "members that owe SyncGroup", due, set(real.pending_sync)
     yield "newMemberAdded", at.past.added, real.new_member_added
@@ -287,8 +299,8 @@ def _appended(
     before: Memory, given: Input, outcome: Outcome, now: Standing, scope: Scope
 ) -> list[Any]:
     memory = outcome.after
-    if outcome.stored:
-        return [("offset", 1)]
+    if outcome.stored is not None:
+        return [("offset", outcome.stored)]
     if leads_with(before, given):
         seats = [
             (me, id, seat.claimed)

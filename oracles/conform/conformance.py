@@ -179,7 +179,7 @@ class Conformance:
                 "unseen": len(unseen),
             },
             "unseen": [unseen_shown(one) for one in unseen[:UNSEEN_SHOWN]],
-            "delays_extended_by_a_flag_left_over": c.stutters,
+            "excuses": dict(sorted(c.excuses.items())),
             "schedules": c.schedules,
             "commands": c.commands,
             "seconds": round(self.seconds, 3),

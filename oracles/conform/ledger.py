@@ -5,6 +5,7 @@ seen.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 
 import attrs
@@ -37,7 +38,8 @@ class Counts:
     level: int = 0
     schedules: int = 0
     commands: int = 0
-    stutters: int = 0
+    # How often a row needed an abstraction, by its name.
+    excuses: Counter[str] = field(factory=Counter)
 
 
 @frozen

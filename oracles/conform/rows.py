@@ -62,6 +62,7 @@ OF_THE_GROUP = frozenset(
         fail_over,
     )
 )
+COMMITTED = 2  # the offset that is committed before each row; commits go back and forth
 STRANGER = 50  # an id that the coordinator does not know (any more)
 CHANGED = 0  # the generation that a member claims whose subscription is not what it was
 
@@ -139,8 +140,8 @@ class Outcome:
     rules: tuple[str, ...] = field(eq=False)
     told: tuple[Told, ...]
     after: Memory
-    # An offset was committed.
-    stored: bool = False
+    # The offset that was committed.
+    stored: int | None = None
     # Who waits for an answer that will come.
     waiting: tuple[Waiter, ...] = ()
 
@@ -218,7 +219,7 @@ class Rows:
         for id in (*(id for id, _ in seats), *strangers):
             seat = seats[id]
             yield JoinGroup(id)
-            if seat is not None and seat.member:
+            if seat is not None:
                 yield JoinGroup(id, CHANGED)
             # Generation -1 is no old one, but Kafka's way of saying "from outside the group".
             for generation in (
@@ -228,7 +229,9 @@ class Rows:
             ):
                 yield SyncGroup(id, generation)
                 yield Heartbeat(id, generation)
-                yield OffsetCommit(id, generation, 1)
+                yield OffsetCommit(id, generation, COMMITTED - 1)
+            if seat is not None and seat.member:
+                yield OffsetCommit(id, core.generation, COMMITTED + 1)
             yield LeaveGroup(id)
 
     def outcomes(self, memory: Memory, given: Input) -> tuple[Outcome, ...]:
@@ -301,12 +304,13 @@ class Rows:
             seats=memory.seats,
             link=memory.links,
             budget=self.scope.budget,
+            offsets=Offsets(committed=COMMITTED),
         )
 
     def _memory(self, state: State) -> Memory:
         named = self._see.named(state)
         return Memory(named["core"], named["seats"])
 
-    def _stored(self, state: State) -> bool:
+    def _stored(self, state: State) -> int | None:
         offsets: Offsets = state[self._see.at["offsets", None]]
-        return offsets.committed > 0
+        return None if offsets.committed == COMMITTED else offsets.committed

@@ -289,6 +289,11 @@ def waits_after(at: Standing, moved: Move, outcome: Outcome) -> dict[int, int]:
     }
 
 
+def ends_at_once(outcome: Outcome) -> bool:
+    """Does a round of nobody begin, whose timer of 0 ms ends it in the same step?"""
+    return f"{timers.rebalance_timeout.name}:nobody" in outcome.rules[1:]
+
+
 def log_after(
     at: Standing,
     before: Memory,
@@ -299,8 +304,8 @@ def log_after(
 ) -> Log:
     """The log after these commands of the move."""
     log, last = at.log, len(at.commands) + len(moved.first)
-    chained = f"{timers.rebalance_timeout.name}:nobody" in outcome.rules[1:]
-    writes = leads_with(before, given) or outcome.stored or empties(before, outcome)
+    chained = ends_at_once(outcome)
+    writes = leads_with(before, given) or outcome.stored is not None or empties(before, outcome)
     own = next((told.answer for told in outcome.told if not told.parked), None)
     fails = own is not None and (
         (isinstance(own.request, messages.Heartbeat) and own.code in (22, 25))
@@ -323,7 +328,7 @@ def late_codes(
         return {}
     log = log_after(at, before, given, moved, outcome, moved.first)
     late = f"append-{moved.asked}" in {write.timer for write in log.in_flight}
-    chained = f"{timers.rebalance_timeout.name}:nobody" in outcome.rules[1:]
+    chained = ends_at_once(outcome)
     late = late and not (chained and at.log.written == at.log.replicated)
     return {moved.asked: own.code} if late else {}
 

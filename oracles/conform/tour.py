@@ -21,6 +21,7 @@ from attrs import frozen
 from groupcheck.model.engine import UserError
 from groupcheck.model.protocol.classic.failover import fail_over
 from groupcheck.model.protocol.classic.timers import initial_delay
+from groupcheck.oracles.conform.abstractions import excuses
 from groupcheck.oracles.conform.comparing import memory_differs
 from groupcheck.oracles.conform.jobs import (
     LOOK,
@@ -210,6 +211,8 @@ class Tour:
             if matched:
                 look, end = steps[ended], steps[ended + len(moved.then)]
                 self._ledger.agrees(row, (outcome for outcome, _ in matched))
+                needed = excuses(at, row.before, row.given, moved, *matched[0])
+                self._excuse(tuple(needed), result)
                 arrived, later = self._arrivals(row, job, moved, at, matched, look, end, log)
                 again += [*later, *self._unseen(row, job)]
                 if arrived != {job.real} and job.rows[k + 1 :]:
@@ -219,6 +222,13 @@ class Tour:
             else:
                 self._ledger.differs(row, what, result)
         return again
+
+    def _excuse(self, needed: tuple[str, ...], result: Transcript) -> None:
+        """Counts the abstractions that a row needed."""
+        self._counts.excuses.update(needed)
+        if "left-over flag" in needed:
+            found = Finding("delay", "Fire join", result)
+            self._ledger.findings.setdefault((found.promise, found.kind), found)
 
     def _arrivals(
         self,

@@ -153,5 +153,4 @@ BOOKKEEPING: Mapping[str, str] = {
     "close_books": "The model forgets what only a fault that is spent could have read.",
     "forget": "The same, seat by seat.",
     "store_offset:again": "The real coordinator appends the offset, whatever it was before.",
-    "store_offset:backwards": "The real coordinator appends the offset, whatever it was before.",
 }

@@ -16,7 +16,7 @@ from groupcheck.oracles.kafka.memory import ClassicMember, ClassicMemory, Timer
 from groupcheck.oracles.kafka.records import GroupRecord, LoggedMember
 from groupcheck.oracles.kafka.schedule import Step
 
-MEMBER = ClassicMember("m1", None, False, False, False, 10_000, 30_000, (), frozenset())
+MEMBER = ClassicMember("m1", None, False, False, None, None, False, 10_000, 30_000, (), frozenset())
 STABLE = ClassicMemory(
     "ACTIVE",
     (Timer("heartbeat-g-m1", 5),),

@@ -25,7 +25,7 @@ final class Whole {
         + "\"autoCommitMs\":1600000000,\"rebalanceMs\":" + POLL_MS + "}";
 
     private final World world = new World();
-    private final Memory memory = new Memory(world);
+    private final Memory memory = new Memory(world, new Answers());     // requests have no numbers here
     private final List<Process> processes = new ArrayList<>();
     private ObjectNode options;
 
