@@ -140,8 +140,8 @@ class Seat:
 
     # The id belongs to a member. False: it was handed out and has not joined yet (pendingJoin).
     member: bool = False
-    # The member was added in this round (isNew). Its timer is the five-minute one, and it runs while
-    # the JoinGroup is parked.
+    # The member was added in this round (isNew). Its timer is the five-minute one, which removes it
+    # although its JoinGroup is parked.
     new: bool = False
     # A heartbeat or a commit has replaced that timer by the session timer. Only if `new`.
     hurried: bool = False
