@@ -60,9 +60,9 @@ def test_every_row_of_two_members_in_one_generation_and_of_the_scopes_beside_it_
 def test_a_row_is_executed_from_every_real_memory_behind_the_models(coordinator: Driver):
     found = ask(coordinator, **ONE)
     (toured,) = found.document()["toured"]
-    assert toured["memories"] == found.counts.memories == 57
+    assert toured["memories"] == found.counts.memories == 69
     assert toured["real_memories"] == found.counts.real_memories > 100
-    assert found.counts.executions > 2 * found.counts.rows
+    assert found.counts.executions > 1.5 * found.counts.rows
 
 
 @pytest.mark.parametrize(
