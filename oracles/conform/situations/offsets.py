@@ -356,6 +356,19 @@ OFFSETS = (
         ],
     ),
     Situation(
+        "an open transaction over one topic holds up no other topic",
+        "OffsetMetadataManager.OpenTransactions",
+        [
+            does(OffsetCommit(offsets=at(5)), 0),
+            does(TxnOffsetCommit(offsets=(("u", 0, 7),)), 0),
+            does(OffsetFetch(topics={("t", 0), ("u", 0)}), 88, offsets=(*at(5), ("u", 0, -1))),
+            does(OffsetDelete(), 0, log=(("offset", "t", 0, None),)),
+            does(OffsetDelete(topics={("v", 0)}), 0, log=()),
+            does(EndTxn(), 0),
+            does(OffsetFetch(topics={("t", 0), ("u", 0)}), 0, offsets=(*at(-1), ("u", 0, 7))),
+        ],
+    ),
+    Situation(
         "DeleteGroups deletes offsets and those of open transactions with the group",
         "OffsetMetadataManager.deleteAllOffsets",
         [

@@ -50,7 +50,11 @@ COUNTED: Mapping[str, re.Pattern[str] | None] = {
     "GroupMetadataManager": _OF_CLASSIC_GROUPS,
     "classic/ClassicGroup": None,
     "classic/ClassicGroupMember": None,
+    "classic/ClassicGroupState": None,
     "OffsetMetadataManager": None,
+    "OffsetMetadataManager$Offsets": None,
+    "OffsetMetadataManager$OpenTransactions": None,
+    "OffsetExpirationConditionImpl": None,
     "GroupCoordinatorService": _REQUESTS,
 }
 _LAMBDA = re.compile(r"^lambda\$(\w+)\$\d+$")

@@ -12,10 +12,12 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.cli import run
 from groupcheck.oracles.conform.covering import Coverage, coverage_view, covered
 from groupcheck.oracles.kafka.commands import Heartbeat, JoinGroup
-from groupcheck.oracles.kafka.coverage.measuring import COUNTED, Line, Method, read
+from groupcheck.oracles.kafka.coverage.measuring import COUNTED, JACOCO, Line, Method, read
 from groupcheck.oracles.kafka.coverage.reasons import FAMILIES, Reason, explained, table
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.pins import pinned
 from groupcheck.oracles.kafka.schedule import Schedule
+from groupcheck.oracles.kafka.versions import VERSIONS
 from groupcheck.oracles.show.text import as_plain
 
 
@@ -39,6 +41,11 @@ def test_the_lines_that_a_heartbeat_executes_are_counted_and_no_others():
         lambda d: d.run(Schedule([Heartbeat(member="x", generation=1), JoinGroup()])),
     )
     assert any(executed(with_join, "GroupCoordinatorService", "joinGroup"))
+
+
+def test_every_version_has_pins_for_the_same_jacoco():
+    (wanted,) = {tuple(pinned(JACOCO.jar, version).items()) for version in VERSIONS}
+    assert any(name.startswith("org.jacoco.agent-") for name, _ in wanted)
 
 
 def test_counts_that_were_lost_are_an_error(tmp_path: Path):

@@ -12,6 +12,7 @@ import java.io.InputStream;
 import java.io.PrintStream;
 import java.util.Arrays;
 import java.util.List;
+import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 
 /**
@@ -28,10 +29,13 @@ public final class Main {
         Analyzer analyzer = new Analyzer(counted.getExecutionDataStore(), found);
         List<String> classes = Arrays.asList(arguments).subList(2, arguments.length);
         try (JarFile jar = new JarFile(arguments[1])) {
-            for (String name : classes)
-                try (InputStream bytes = jar.getInputStream(jar.getEntry(name + ".class"))) {
+            for (String name : classes) {
+                JarEntry entry = jar.getJarEntry(name + ".class");
+                if (entry == null) continue;     // a class that this version of Kafka does not have
+                try (InputStream bytes = jar.getInputStream(entry)) {
                     analyzer.analyzeClass(bytes, name);
                 }
+            }
         }
         if (!found.getNoMatchClasses().isEmpty()) throw new IllegalStateException("the JVM ran other classes than those of " + arguments[1]);
         for (IClassCoverage type : found.getClasses())
