@@ -11,7 +11,7 @@ from attrs import evolve
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.cli import run
 from groupcheck.oracles.conform.covering import Coverage, coverage_view, covered
-from groupcheck.oracles.kafka.commands import Heartbeat, JoinGroup
+from groupcheck.oracles.kafka.commands import Heartbeat
 from groupcheck.oracles.kafka.coverage.measuring import COUNTED, JACOCO, Line, Method, read
 from groupcheck.oracles.kafka.coverage.reasons import FAMILIES, Reason, explained, table
 from groupcheck.oracles.kafka.driver import Driver
@@ -36,11 +36,6 @@ def test_the_lines_that_a_heartbeat_executes_are_counted_and_no_others():
     assert found.classes.keys() == COUNTED.keys()
     assert any(executed(found, "GroupCoordinatorService", "heartbeat"))
     assert not any(executed(found, "GroupCoordinatorService", "joinGroup"))
-    _, with_join = covered(
-        "4.3.0",
-        lambda d: d.run(Schedule([Heartbeat(member="x", generation=1), JoinGroup()])),
-    )
-    assert any(executed(with_join, "GroupCoordinatorService", "joinGroup"))
 
 
 def test_every_version_has_pins_for_the_same_jacoco():
