@@ -19,6 +19,7 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
     short_help="Compare the model with Apache Kafka's own coordinator, row by row.",
     epilog=examples(
         "groupcheck conform classic --members 1 --generations 1",
+        "groupcheck conform classic --whole --members 2",
         "groupcheck conform classic --diff 4.0.0 4.3.0",
         "groupcheck conform assignors --assignor sticky",
     ),
@@ -93,7 +94,16 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
     help="Send schedules of raw requests to a real broker instead.",
 )
 @click.option(
-    "--schedules", type=POSITIVE, metavar="N", help="With --live: how many schedules. Default: 300."
+    "--whole",
+    is_flag=True,
+    help="Run random schedules of a whole group, real members on a real coordinator, beside the"
+    " whole model instead.",
+)
+@click.option(
+    "--schedules",
+    type=POSITIVE,
+    metavar="N",
+    help="With --live or --whole: how many schedules. Default: 300.",
 )
 @click.option(
     "--findings",

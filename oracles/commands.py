@@ -126,9 +126,10 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     return 0 if all(one.fell for one in found) else 1
 
 
-def conform(live: bool, schedules: int | None, **options: Any) -> int:
+def conform(live: bool, whole: bool, schedules: int | None, **options: Any) -> int:
     """`groupcheck conform`: see `groupcheck.oracles.conform.command`, and
-    `groupcheck.oracles.wire.command` for `--live`.
+    `groupcheck.oracles.wire.command` for `--live`, `groupcheck.oracles.conform.whole.command` for
+    `--whole`.
     """
     from groupcheck.oracles.conform.command import run
     from groupcheck.oracles.wire.command import run as run_live
@@ -143,10 +144,16 @@ def conform(live: bool, schedules: int | None, **options: Any) -> int:
         )
     not_read({f"--{name}": options[name] for name in ("parquet", "junit")}, [])
     _can_write_table(options["parquet"])
+    if whole:
+        from groupcheck.oracles.conform.whole.command import run as run_whole
+
+        return run_whole(live=live, schedules=schedules, **options)
     if live:
         return run_live(schedules=schedules, **options)
     if schedules is not None:
-        raise UserError("is only for --live", where="--schedules", do="add --live")
+        raise UserError(
+            "is only for --live and --whole", where="--schedules", do="add one of these"
+        )
     return run(**options)
 
 

@@ -11,7 +11,7 @@ import atexit
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -142,6 +142,12 @@ class Driver:
         except BaseException:
             self._abandon()
             raise
+
+    def ask(self, told: Mapping[str, Any]) -> Any:
+        """Carries out one line that is no schedule, such as a step of a whole group. Raises
+        `Broken`; after that, what was built up step by step is gone.
+        """
+        return self._ask(json.dumps(told, separators=(",", ":")).encode() + b"\n")
 
     def _restart(self) -> None:
         self._jvm = None

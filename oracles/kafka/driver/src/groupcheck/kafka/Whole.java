@@ -5,11 +5,18 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.kafka.clients.ClientRequest;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.message.OffsetFetchRequestData.OffsetFetchRequestGroup;
+import org.apache.kafka.common.message.OffsetFetchRequestData.OffsetFetchRequestTopics;
+import org.apache.kafka.common.message.OffsetFetchResponseData.OffsetFetchResponseGroup;
+import org.apache.kafka.common.protocol.ApiKeys;
+import org.apache.kafka.coordinator.group.classic.ClassicGroup;
+import org.apache.kafka.coordinator.group.classic.ClassicGroupState;
 
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 
 /**
  * A whole group: real members on a real coordinator, joined by connections that can break. Nothing
@@ -28,6 +35,7 @@ final class Whole {
     private final Memory memory = new Memory(world, new Answers());     // requests have no numbers here
     private final List<Process> processes = new ArrayList<>();
     private ObjectNode options;
+    private long steps;
 
     /** A member's process, with the late request of an earlier connection. */
     private static final class Process implements Member.Listening {
@@ -47,6 +55,7 @@ final class Whole {
     /** Carries out one step: a list of commands, then a look. Instead: refused, or failed with a stack trace. */
     ObjectNode run(JsonNode step) {
         try {
+            world.clock.startCommand(++steps);
             for (JsonNode command : step.path("do")) carryOut(command);
             return look();
         } catch (Refused e) {
@@ -80,14 +89,16 @@ final class Whole {
             case "commit" -> commit(of);
             case "fetch" -> fetch(of, command.path("partition").asInt());
             case "position" -> of.member.subscriptions.seek(new TopicPartition("t", command.path("partition").asInt()), command.path("offset").asLong());
-            case "deliver" -> of.link.deliver();
+            case "flush" -> flush(of);
             case "cut" -> cut(of);
             case "void" -> {
+                if (of.link.unread().isEmpty()) return;
                 WholeLink.Late taken = of.link.take();
-                of.link.handle(taken);
+                holding(taken.api(), () -> of.link.handle(taken));
                 of.member.client.pollNoWakeup();
             }
             case "delay" -> {
+                if (of.link.unread().isEmpty()) return;
                 of.late = of.link.take();
                 of.member.client.pollNoWakeup();
             }
@@ -95,7 +106,7 @@ final class Whole {
                 if (of.late == null) throw new Refused("no request is late");
                 WholeLink.Late late = of.late;
                 of.late = null;
-                of.link.handle(late);
+                holding(late.api(), () -> of.link.handle(late));
             }
             case "kill" -> start(of);
             case "close" -> {
@@ -110,10 +121,12 @@ final class Whole {
         ObjectNode topics = Json.MAKE.objectNode().put("t", command.path("partitions").asInt(2));
         ObjectNode setup = Json.MAKE.objectNode().put("seed", command.path("seed").asLong());
         setup.set("topics", topics);
+        setup.set("config", Json.MAKE.objectNode().put("group.max.session.timeout.ms", "2000000000"));
         world.reset(setup);
         options = (ObjectNode) Json.MAPPER.readTree(OPTIONS);
         options.put("autoCommit", command.path("autoCommit").asBoolean(true)).set("topics", topics);
         processes.clear();
+        steps = 0;
         for (int k = 0; k < command.path("members").asInt(); k++) {
             Process process = new Process();
             start(process);
@@ -130,10 +143,39 @@ final class Whole {
         of.closing = false;
     }
 
-    /** The member reads that its connection broke. */
+    /** The broker reads what the member has sent, one request after the other, until one waits. */
+    private void flush(Process of) throws Exception {
+        while (of.link.outstanding() == null && !of.link.unread().isEmpty()) {
+            holding(of.link.unread().get(0).apiKey(), of.link::deliver);
+            settle();
+        }
+    }
+
+    private interface Moving {
+        void move() throws Exception;
+    }
+
+    /** What a SyncGroup appends is not replicated until a command says so. */
+    private void holding(ApiKeys api, Moving what) throws Exception {
+        if (api == ApiKeys.SYNC_GROUP) world.autoCommit(false);
+        what.move();
+        overtaken();
+    }
+
+    /** An append whose round is over is replicated: nobody waits for it. */
+    private void overtaken() throws Exception {
+        boolean waits = world.leader().groups().get("g") instanceof ClassicGroup group
+            && group.isInState(ClassicGroupState.COMPLETING_REBALANCE)
+            && group.leaderOrNull() != null && group.member(group.leaderOrNull()).isAwaitingSync();
+        if (waits) return;
+        world.autoCommit(true);
+        world.clock.drain();
+    }
+
+    /** The connection breaks. A member whose requests were on it reads that. */
     private void cut(Process of) {
         of.link.cut();
-        of.member.client.pollNoWakeup();
+        if (of.member.network.hasAnswers()) of.member.client.pollNoWakeup();
     }
 
     private void failOver(JsonNode command) throws Exception {
@@ -152,8 +194,9 @@ final class Whole {
         world.nameNewIds(world.leader());
     }
 
-    /** All members read their answers, until there are none. */
-    private void settle() {
+    /** All members read their answers, until there are none; a process that has closed ends then. */
+    private void settle() throws Exception {
+        overtaken();
         for (boolean more = true; more; ) {
             more = false;
             for (Process of : processes)
@@ -162,6 +205,8 @@ final class Whole {
                     more = true;
                 }
         }
+        for (Process of : processes)
+            if (of.closing && of.link.outstanding() == null && of.link.unread().isEmpty()) start(of);
     }
 
     /** The application polls until a request is sent, a callback is called or nothing comes of it. */
@@ -223,10 +268,19 @@ final class Whole {
         if (of.member.subscriptions.position(watched) == null) of.member.subscriptions.seek(watched, 0);
     }
 
+    /** The committed offset of the watched partition; -1 if there is none. */
+    private long committed() throws Exception {
+        OffsetFetchRequestGroup asked = new OffsetFetchRequestGroup().setGroupId("g").setMemberEpoch(-1).setTopics(
+            List.of(new OffsetFetchRequestTopics().setName("t").setPartitionIndexes(List.of(0))));
+        CompletableFuture<OffsetFetchResponseGroup> answer = world.leader().service.fetchOffsets(WholeLink.context(ApiKeys.OFFSET_FETCH, (short) 9), asked, false);
+        world.clock.drain();
+        return answer.get().topics().get(0).partitions().get(0).committedOffset();
+    }
+
     private ObjectNode look() throws Exception {
         ObjectNode look = Json.MAKE.objectNode();
         look.set("group", memory.of(world.leader(), "g"));
-        look.put("end", world.log.end()).put("replicated", world.log.highWatermark());
+        look.put("committed", committed());
         ArrayNode members = look.putArray("members");
         for (Process of : processes) {
             ObjectNode json = members.addObject();

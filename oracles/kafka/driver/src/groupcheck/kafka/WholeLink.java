@@ -110,9 +110,7 @@ final class WholeLink {
     }
 
     private CompletableFuture<? extends ApiMessage> ask(Late request) throws Exception {
-        RequestHeader header = new RequestHeader(request.api, request.version, "c", 0);
-        RequestContext from = new RequestContext(header, "1", InetAddress.getLoopbackAddress(), KafkaPrincipal.ANONYMOUS,
-            ListenerName.forSecurityProtocol(SecurityProtocol.PLAINTEXT), SecurityProtocol.PLAINTEXT, ClientInformation.EMPTY, false);
+        RequestContext from = context(request.api, request.version);
         GroupCoordinatorService service = world.leader().service;
         return switch (request.api) {
             case JOIN_GROUP -> service.joinGroup(from, (JoinGroupRequestData) request.data, BufferSupplier.NO_CACHING);
@@ -127,5 +125,11 @@ final class WholeLink {
             }
             default -> throw new IllegalStateException("nobody answers " + request.api);
         };
+    }
+
+    static RequestContext context(ApiKeys api, short version) {
+        RequestHeader header = new RequestHeader(api, version, "c", 0);
+        return new RequestContext(header, "1", InetAddress.getLoopbackAddress(), KafkaPrincipal.ANONYMOUS,
+            ListenerName.forSecurityProtocol(SecurityProtocol.PLAINTEXT), SecurityProtocol.PLAINTEXT, ClientInformation.EMPTY, false);
     }
 }

@@ -1,0 +1,224 @@
+"""The question of `groupcheck conform VARIANT --whole` and its answer."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from attrs import frozen
+
+from groupcheck.model.engine import Spec, UserError
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.oracles.conform.whole.model import Following, scope_of
+from groupcheck.oracles.conform.whole.promises import PROMISES
+from groupcheck.oracles.conform.whole.schedule import (
+    Parted,
+    Seen,
+    Setup,
+    Walk,
+    draw,
+    shortened,
+)
+from groupcheck.oracles.explain.subject import subject, variant_named
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.versions import known
+
+SCHEMA = "groupcheck.conform-whole/1"
+MEMBERS, PARTITIONS = 3, 2
+SCHEDULES, STEPS = 300, 100
+MAX_DIFFERENCES = 20
+SEEDS = 1 << 16
+REAL = "ConsumerCoordinator and GroupCoordinatorService of Apache Kafka, in one JVM"
+
+# Outcomes that no schedule here can show -> why.
+APART: Mapping[str, str] = {
+    "late_commit": "Kafka's Java member does not commit once it has sent JoinGroup.",
+    "close_books": "The model forgets what only a fault that is spent could have read.",
+    "forget": "The same, seat by seat.",
+    "join_group:too_many": "Groups have no size limit here.",
+    "rebalance_timeout:rejected": "Groups have no size limit here.",
+    "join_group:inconsistent": "All members list the same assignors here.",
+    "vote": "All members list the same assignors here.",
+    "join_answer:fatal": "Groups have no size limit, and all members list the same assignors here.",
+}
+ABSTRACTIONS: Mapping[str, str] = {
+    "position committed again": (
+        "The model commits only what was processed since the last commit; Kafka's member commits"
+        " its position before it joins in any case. The model follows with every position counted"
+        " as not committed."
+    ),
+    "answers held back": (
+        "An answer to LeaveGroup, Heartbeat or OffsetCommit that waits for another request's append"
+        " is not drawn; the coordinator's rows execute it."
+    ),
+    "heartbeats of a member that must rejoin": (
+        "The model leaves them out. The model follows with them: their answers change nothing,"
+        " unless they reset the member."
+    ),
+    "initial delay extended by a flag left over": (
+        "Kafka may extend it once for a member of an earlier round (FINDINGS)."
+    ),
+}
+
+
+@frozen
+class WholeConformance:
+    """What became of the schedules."""
+
+    variant: str
+    members: int
+    kafka: str
+    mutation: str | None
+    seed: int
+    seen: Seen
+    # The shortest schedule of each cause.
+    differences: tuple[Parted, ...]
+    # Outcomes of the model that no step may have been.
+    unfired: tuple[str, ...]
+    # Why the run stopped early; else empty.
+    stopped: str
+    seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """`agrees`, `differs`, or `unknown` where outcomes of the model were not seen."""
+        if self.differences:
+            return "differs"
+        return "unknown" if self.reason else "agrees"
+
+    @property
+    def reason(self) -> str:
+        """Why the verdict is unknown; else empty."""
+        if self.stopped or self.differences or not self.unfired:
+            return self.stopped
+        return f"no step was {', '.join(self.unfired)}: take more schedules"
+
+    @property
+    def exit_code(self) -> int:
+        return {"agrees": 0, "differs": 1, "unknown": 3}[self.verdict]
+
+    def document(self) -> dict[str, Any]:
+        """All that `--json` prints. `seconds` apart, the same question gives the same document."""
+        steps = self.seen.steps + self.seen.differing
+        return {
+            "schema": SCHEMA,
+            "side": "whole",
+            "variant": self.variant,
+            "scope": {
+                "members": self.members,
+                "partitions": PARTITIONS,
+                "faults": [
+                    name for name in variant_named(self.variant).faults if name not in APART
+                ],
+            },
+            "kafka": self.kafka,
+            "mutation": self.mutation,
+            "seed": self.seed,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "rows": steps,
+            "executed": steps,
+            "agreeing": self.seen.steps,
+            "differing": self.seen.differing,
+            "unfired": list(self.unfired),
+            "not_executed": dict(APART),
+            "schedules": self.seen.schedules,
+            "steps": dict(sorted(self.seen.kinds.items())),
+            "fired": dict(sorted(self.seen.rules.items())),
+            "seconds": round(self.seconds, 3),
+            "real": REAL,
+            "abstractions": dict(ABSTRACTIONS),
+            "promises": dict(PROMISES),
+            "differences": [difference_shown(d) for d in self.differences],
+        }
+
+
+def difference_shown(parted: Parted) -> dict[str, Any]:
+    """A difference with its schedule, as the document has it."""
+    commits = "commits by itself" if parted.setup.autocommit else "never commits by itself"
+    begin = f"{parted.setup.members} members, seed {parted.setup.seed}; each {commits}"
+    lines = [begin]
+    for k, turn in enumerate(parted.turns):
+        rules = parted.rules[k] if k < len(parted.rules) else ()
+        lines.append(f"{k + 1}. {turn}" + (f": {', '.join(rules)}" if rules else ""))
+    return {
+        "input": str(parted.turns[-1]),
+        "promise": parted.promise or None,
+        "differs": list(parted.what),
+        "transcript": lines,
+    }
+
+
+def conform_whole(
+    variant: str,
+    *,
+    kafka: str,
+    members: int | None = None,
+    schedules: int | None = None,
+    steps: int = STEPS,
+    seed: int = 0,
+    mutation: str | None = None,
+    max_differences: int = MAX_DIFFERENCES,
+    driver: Driver | None = None,
+    progress: Callable[[Seen, float], None] | None = None,
+) -> WholeConformance:
+    """Runs random schedules of a real group, each followed by the variant's model.
+
+    `steps`: how many each schedule has. Raises `UserError` for what does not exist, and where there
+    is no JDK.
+    """
+    count = MEMBERS if members is None else members
+    spec = _spec(variant, mutation)
+    own = driver or Driver(known(kafka))
+    began = time.perf_counter()
+
+    def ask(told: list[dict[str, Any]]) -> Any:
+        return own.ask({"toWhole": {"do": told}})
+
+    seen, causes, stopped = Seen(), dict[Any, Parted](), ""
+    try:
+        models = {
+            auto: Following(spec, scope_of(count, PARTITIONS, auto)) for auto in (True, False)
+        }
+        for k in range(SCHEDULES if schedules is None else schedules):
+            dice = random.Random(f"{seed}/{k}")
+            setup = Setup(count, PARTITIONS, dice.random() < 0.7, dice.randrange(SEEDS))
+            model = models[setup.autocommit]
+            parted = draw(Walk(ask, model, setup), steps, dice, seen)
+            if parted and parted.cause not in causes:
+                short = shortened(ask, model, parted)
+                causes[parted.cause] = causes[short.cause] = short
+            if progress:
+                progress(seen, time.perf_counter() - began)
+            if len({id(p) for p in causes.values()}) >= max_differences:
+                stopped = f"stopped after {max_differences} differences"
+                break
+    finally:
+        if driver is None:
+            own.close()
+    differences = tuple({id(p): p for p in causes.values()}.values())
+    every = {name for r in spec(scope_of(count, PARTITIONS, True)).rules for name in r.names}
+    expected = every - {*variant_named(variant).unreached} - {*APART}
+    return WholeConformance(
+        variant=variant,
+        members=count,
+        kafka=kafka,
+        mutation=mutation,
+        seed=seed,
+        seen=seen,
+        differences=differences,
+        unfired=tuple(sorted(expected - {*seen.rules})),
+        stopped=stopped,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _spec(variant: str, mutation: str | None) -> Callable[[Scope], Spec]:
+    """The variant's spec at a scope, perhaps with a known bug."""
+    found = variant_named(variant)
+    if not found.real:
+        raise UserError(f"{variant} cannot be compared with real code: {found.unreal}")
+    bug = subject(variant, mutation=mutation).mutation
+    return found.spec if bug is None else lambda scope: bug.apply(found.spec(scope))

@@ -1,0 +1,360 @@
+"""The steps of a whole group: what can happen to the real one, by which commands, and which rules
+of the model that may be.
+
+Where the model handles messages in the step that sends them, the real step is composed likewise: a
+member polls, what it sent is read by the coordinator, and all members read their answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+from attrs import field, frozen
+
+from groupcheck.oracles.conform.whole.fitting import Look, share, sync_waits
+from groupcheck.oracles.conform.whole.model import Chance
+
+WATCHED = 0  # the partition whose offsets the model follows
+
+
+@frozen
+class Turn:
+    """One step of a schedule."""
+
+    # The name of a kind of step.
+    kind: str
+    # The member that it concerns.
+    member: int = 0
+    # The timer that fires, or the records that a fail-over keeps.
+    key: str = ""
+    # What happens after the member has sent its request, before the coordinator reads it.
+    meanwhile: Turn | None = None
+
+    def __str__(self) -> str:
+        at = "" if self.kind in OF_THE_GROUP else f" of member {self.member}"
+        key = f" ({self.key})" if self.key else ""
+        return f"{self.kind}{at}{key}" + (f", meanwhile {self.meanwhile}" if self.meanwhile else "")
+
+
+OF_THE_GROUP = ("fire", "replicate", "fail_over")
+Chances = tuple[tuple[Chance, ...], ...]
+
+
+@frozen
+class Kind:
+    """A kind of step of one member."""
+
+    # How often it is drawn, beside the others.
+    weight: float
+    # May it happen now?
+    when: Callable[[Look], bool]
+    # Commands of the driver; `i` is added to each but `settle`.
+    commands: tuple[str, ...]
+    # The sequences of rules that it may be, as `rule` or `rule:label`; an empty one is nothing.
+    chances: tuple[tuple[str, ...], ...]
+    # More fields of the commands, from the member's look.
+    fields: Callable[[Look], Mapping[str, Any]] = field(default=lambda member: {})
+
+
+def running(m: Look) -> bool:
+    return not m["failed"] and not m["closing"]
+
+
+def idle(m: Look) -> bool:
+    """Nothing of it waits at the coordinator or on the connection."""
+    return running(m) and m["outstanding"] is None and not m["unread"] and not m["unsent"]
+
+
+def unread(m: Look) -> bool:
+    """Could the coordinator read a request, other than the SyncGroup after a JoinGroup?"""
+    return bool(m["unread"]) and m["outstanding"] is None and not sync_waits(m)
+
+
+def wants_to_join(m: Look) -> bool:
+    return idle(m) and m["rejoin"] and not (m["state"] == "STABLE" and m["joining"])
+
+
+def is_due(m: Look) -> bool:
+    """Would a poll join, or run onJoinComplete?"""
+    return wants_to_join(m) or (idle(m) and m["state"] == "STABLE" and m["joining"])
+
+
+def commits_first(m: Look) -> bool:
+    """Will it commit before it joins?"""
+    fresh = m["state"] == "STABLE" and m["prepare"] and m["committing"] in ("none", "retriable")
+    given_up = m["timers"].get("joinPrepare") == 0
+    return wants_to_join(m) and fresh and not given_up and has_position(m)
+
+
+def has_position(m: Look) -> bool:
+    return str(WATCHED) in m["positions"].get("t", {})
+
+
+def can_commit(m: Look) -> bool:
+    stable = m["state"] == "STABLE" and m["prepare"] and m["committing"] == "none"
+    return idle(m) and stable and not m["joining"] and has_position(m)
+
+
+def can_fetch(m: Look) -> bool:
+    owned = share(m["owned"]) >> WATCHED & 1
+    return bool(idle(m) and owned and not has_position(m) and m["committing"] == "none")
+
+
+def beats(m: Look) -> bool:
+    return idle(m) and m["heart"] == "on" and m["timers"].get("poll", 1) > 0
+
+
+def may_leave(m: Look) -> bool:
+    """Would it send LeaveGroup?"""
+    joined = m["state"] != "UNJOINED" and m["member"] != ""
+    return running(m) and joined and m["coordinator"] and not m["unsent"] and not m["unread"]
+
+
+def closes(m: Look) -> bool:
+    settled = not has_position(m) or m["committing"] == "none"
+    return may_leave(m) and settled and (m["outstanding"] is not None or idle(m))
+
+
+def times_out(m: Look) -> bool:
+    active = m["state"] in ("COMPLETING_REBALANCE", "STABLE")
+    return may_leave(m) and m["heart"] == "on" and active and not sync_waits(m)
+
+
+def started(m: Look) -> bool:
+    return bool(
+        m["failed"] or m["closing"] or m["member"] or m["owned"] or m["state"] != "UNJOINED"
+    )
+
+
+JOINS = ("send_join",)
+COMPLETES = ("join_complete",)
+NOTHING: tuple[str, ...] = ()
+READ = ("flush", "settle")
+KINDS: dict[str, Kind] = {
+    "poll": Kind(8, is_due, ("poll", *READ), (JOINS, COMPLETES, (*COMPLETES, *JOINS), NOTHING)),
+    "poll early": Kind(
+        0.3,
+        lambda m: running(m) and not is_due(m) and not unread(m),
+        ("poll", *READ),
+        (("send_sync",), JOINS, NOTHING),
+    ),
+    "sync": Kind(6, lambda m: running(m) and sync_waits(m), ("network", *READ), (("send_sync",),)),
+    "beat": Kind(2, beats, ("beat", *READ), (("send_heartbeat",), NOTHING)),
+    "fetch": Kind(6, can_fetch, ("fetch", "settle"), (("fetch_offset",),)),
+    "process": Kind(
+        2,
+        lambda m: running(m) and has_position(m) and m["committing"] == "none",
+        ("position",),
+        (("process_record",),),
+        lambda m: {"offset": m["positions"]["t"][str(WATCHED)] + 1},
+    ),
+    "commit": Kind(1.5, can_commit, ("commit", *READ), (("send_commit",),)),
+    "read": Kind(
+        6,
+        unread,
+        READ,
+        (("read_next",),),
+    ),
+    "late": Kind(0.4, lambda m: m["late"] is not None, ("late", "settle"), (("late_request",),)),
+    "crash": Kind(0.2, started, ("kill", "settle"), (("crash",),)),
+    "disconnect": Kind(
+        0.4,
+        lambda m: running(m) and m["outstanding"] is not None,
+        ("cut", "settle"),
+        (("disconnect",), ("request_timeout",)),
+    ),
+    "lose answer": Kind(
+        0.4,
+        wants_to_join,
+        ("poll", "void", "settle"),
+        (("lose_response",), COMPLETES, NOTHING),
+    ),
+    "lose answer to sync": Kind(
+        0.4,
+        lambda m: running(m) and sync_waits(m),
+        ("network", "void", "settle"),
+        (("lose_response",),),
+    ),
+    "lose answer to commit": Kind(
+        0.5, can_commit, ("commit", "void", "settle"), (("lose_response",),)
+    ),
+    "lose sync": Kind(
+        0.3,
+        lambda m: running(m) and sync_waits(m),
+        ("network", "cut", "settle"),
+        (("lose_request:sync",),),
+    ),
+    "lose commit": Kind(
+        4,
+        lambda m: commits_first(m) and m["auto"],
+        ("poll", "cut", "wait", "settle"),
+        (("lose_request:commit",),),
+    ),
+    "delay": Kind(
+        0.6,
+        lambda m: wants_to_join(m) and m["late"] is None,
+        ("poll", "delay", "settle"),
+        (("delay_request",), COMPLETES, NOTHING),
+    ),
+    "delay sync": Kind(
+        0.4,
+        lambda m: running(m) and sync_waits(m) and m["late"] is None,
+        ("network", "delay", "settle"),
+        (("delay_request",),),
+    ),
+    "delay commit": Kind(
+        1.5,
+        lambda m: can_commit(m) and m["late"] is None,
+        ("commit", "delay", "settle"),
+        (("delay_request",),),
+    ),
+    "poll time-out": Kind(0.3, times_out, ("pollTimeout", *READ), (("poll_timeout:heard",),)),
+    "poll time-out unheard": Kind(
+        0.2, times_out, ("pollTimeout", "cut", "settle"), (("poll_timeout:unheard",),)
+    ),
+    "close": Kind(
+        0.3,
+        closes,
+        ("close", *READ),
+        (("close:heard",), ("send_commit", "close:heard"), ("close:behind",)),
+    ),
+    "close unheard": Kind(0.2, closes, ("close", "cut", "kill", "settle"), (("close:unheard",),)),
+}
+
+
+def commands(turn: Turn, look: Look) -> list[dict[str, Any]]:
+    """What the driver is told."""
+    if turn.kind == "fire":
+        return [{"op": "fire", "timer": turn.key}, {"op": "settle"}]
+    if turn.kind == "replicate":
+        return [{"op": "replicate", "on": True}, {"op": "settle"}]
+    if turn.kind == "fail_over":
+        return [{"op": "failOver", "keep": turn.key}, {"op": "settle"}]
+    kind, member = KINDS[turn.kind], look["members"][turn.member]
+    more = {"i": turn.member, "partition": WATCHED, **kind.fields(member)}
+    told = [{"op": op} if op == "settle" else {"op": op, **more} for op in kind.commands]
+    return told[:1] + (commands(turn.meanwhile, look) if turn.meanwhile else []) + told[1:]
+
+
+def chances(turn: Turn, look: Look) -> Chances:
+    """What the step may be in the model; an empty sequence: nothing. The rebalance timer of a group
+    that is left without members fires at once.
+    """
+    nobody = Chance("rebalance_timeout", label="nobody")
+    found = _chances(turn, look)
+    found = (*found, *((*chance, nobody) for chance in found))
+    if turn.meanwhile is None:
+        return found
+    other = chances(turn.meanwhile, look)
+    return tuple(order for a in found for b in other for order in (a + b, b + a))
+
+
+def _chances(turn: Turn, look: Look) -> Chances:
+    if turn.kind == "replicate":
+        return ((Chance("append_committed"),),)
+    if turn.kind == "fail_over":
+        return ((Chance("fail_over"),),)
+    if turn.kind != "fire":
+        return tuple(
+            tuple(_chance(name, turn.member) for name in names)
+            for names in KINDS[turn.kind].chances
+        )
+    if turn.key == "join-g":
+        # The initial delay may be extended for a member of an earlier round (FINDINGS).
+        left_over: Chances = ((),) if look["group"]["newMemberAdded"] else ()
+        return ((Chance("initial_delay"),), (Chance("rebalance_timeout"),), *left_over)
+    if turn.key == "sync-g":
+        return ((Chance("sync_timeout"),),)
+    if turn.key.startswith("append-"):
+        return ((Chance("append_failed"),),)
+    everybody = range(len(look["members"]))
+    rules = ("session_timeout", "new_member_timeout")
+    return tuple((Chance(rule, i),) for rule in rules for i in everybody)
+
+
+def _chance(name: str, member: int) -> Chance:
+    rule, _, label = name.partition(":")
+    return Chance(rule, member, label)
+
+
+def possible(look: Look, faults: float = 1) -> Iterator[tuple[float, Turn]]:
+    """What can happen now, with its weight. `faults`: how heavy faults are beside the rest."""
+    found = [
+        (weight * (1 if turn.kind in CALM or turn.key == "join-g" else faults), turn)
+        for weight, turn in _possible(look)
+    ]
+    yield from found
+    for weight, turn in found:
+        for other, inner in found if turn.kind in SENDS else ():
+            elsewhere = inner.kind in OF_THE_GROUP or inner.member != turn.member
+            if elsewhere and inner.kind != "fail_over":
+                yield MEANWHILE * weight * other, attrs.evolve(turn, meanwhile=inner)
+
+
+# Kinds of steps whose first command sends a request, and how heavy it is that something else
+# happens before the coordinator reads it.
+SENDS = ("poll", "sync", "beat", "commit")
+MEANWHILE = 0.02
+CALM = ("poll", "sync", "beat", "fetch", "process", "commit", "read", "replicate", "late")
+
+
+def _possible(look: Look) -> Iterator[tuple[float, Turn]]:
+    group = look["group"]
+    appends = appends_of(look)
+    for i, member in enumerate(look["members"]):
+        for name, kind in KINDS.items():
+            if kind.when(member) and not (appends and _is_owed(name, member)):
+                yield kind.weight, Turn(name, i)
+    members = {m["member"]: m for m in group.get("members", ())}
+    for key in group["timers"]:
+        if key == "join-g":
+            joined = not group["pendingJoin"] and all(m["awaitingJoin"] for m in members.values())
+            yield 4 if joined else 0.7, Turn("fire", key=key)
+        elif key == "sync-g":
+            yield 0.3, Turn("fire", key=key)
+        elif key.startswith("heartbeat-g-") and _fires(members.get(key[len("heartbeat-g-") :])):
+            yield 0.2, Turn("fire", key=key)
+    if appends:
+        yield 6, Turn("replicate")
+        yield 0.6, Turn("fire", key=appends[0])
+    if group["kind"] == "classic":
+        yield 0.2, Turn("fail_over", key="committed")
+        if appends:
+            yield 0.4, Turn("fail_over", key="all")
+
+
+def _is_owed(kind: str, member: Look) -> bool:
+    """Would an answer wait for an append that was begun before? Such steps are not drawn: the rows
+    of the coordinator have them.
+    """
+    waits = ("LeaveGroup", "OffsetCommit", "Heartbeat")
+    if kind == "read":
+        return member["unread"][0]["api"] in waits
+    if kind == "late":
+        return member["late"] in waits
+    return kind in OWED
+
+
+OWED = (
+    "beat",
+    "commit",
+    "lose answer to commit",
+    "poll time-out",
+    "close",
+)
+
+
+def _fires(member: Look | None) -> bool:
+    """Does a session timer remove somebody? A parked request keeps a member that is not new."""
+    if member is None:
+        return True
+    parked = member["awaitingJoin"] or member["awaitingSync"]
+    return bool(not parked or (member["new"] and member["awaitingJoin"]))
+
+
+def appends_of(look: Look) -> Sequence[str]:
+    """The appends in flight, the leader's plan first."""
+    found = [key for key in look["group"]["timers"] if key.startswith("append-")]
+    return sorted(found, key=lambda key: float(key.removeprefix("append-")))

@@ -1,0 +1,221 @@
+"""A whole group of real members on a real coordinator beside the whole model: that they agree, that
+a wrong model is noticed, and that nothing the real group shows is left uncompared.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from groupcheck.model.variants.classic import VARIANT
+from groupcheck.oracles import cli
+from groupcheck.oracles.conform.whole import command, conformance
+from groupcheck.oracles.conform.whole.conformance import WholeConformance, conform_whole
+from groupcheck.oracles.conform.whole.fitting import Look, misfits
+from groupcheck.oracles.conform.whole.model import Following, scope_of
+from groupcheck.oracles.conform.whole.promises import PROMISES, broken
+from groupcheck.oracles.conform.whole.schedule import Refused, Setup, Walk, _effort, again
+from groupcheck.oracles.conform.whole.turns import KINDS, Turn
+from groupcheck.oracles.kafka.driver import Driver, shared
+
+TWO = Setup(2, 2, True, 1)
+# Member 0 joins alone, member 1 comes later: both Stable in generation 2.
+STABLE = (
+    *(Turn("poll", 0), Turn("poll", 0), Turn("poll", 1), Turn("poll", 1)),
+    *(Turn("fire", key="join-g"), Turn("fire", key="join-g")),
+    *(Turn("sync", 0), Turn("sync", 1), Turn("replicate"), Turn("poll", 0), Turn("poll", 1)),
+)
+
+
+def asking(driver: Driver) -> Callable[[list[dict[str, Any]]], Look]:
+    return lambda told: driver.ask({"toWhole": {"do": told}})
+
+
+@pytest.fixture(scope="module")
+def model() -> Following:
+    return Following(VARIANT.spec, scope_of(2, 2, True))
+
+
+def walked(driver: Driver, model: Following, *turns: Turn) -> Walk:
+    """The walk after these steps, all of which agree."""
+    walk = Walk(asking(driver), model, TWO)
+    for turn in turns:
+        assert walk.take(turn) is None, turn
+    return walk
+
+
+def small(driver: Driver, **options: Any) -> WholeConformance:
+    given = {"members": 2, "schedules": 8, "steps": 50, "kafka": "4.3.0"} | options
+    return conform_whole("classic", driver=driver, **given)
+
+
+@pytest.mark.parametrize("members", [2, 3])
+def test_random_schedules_of_a_whole_group_agree_with_the_model(
+    members: int, coordinator: Driver, misfits: Callable[..., list[str]]
+):
+    result = small(coordinator, members=members, seed=5)
+    told = result.document()
+    assert told["differences"] == []
+    assert told["rows"] == told["executed"] == told["agreeing"] == 400
+    assert misfits(told) == []
+    assert {"join_complete", "append_committed", "sync_answer:assigned"} <= set(told["fired"])
+
+
+def test_the_oldest_version_agrees_too(coordinator: Driver):
+    assert small(shared("4.0.0"), kafka="4.0.0", seed=6).differences == ()
+
+
+def test_equal_seeds_give_equal_documents_and_others_do_not(coordinator: Driver):
+    def told(seed: int) -> Any:
+        document = small(coordinator, schedules=3, seed=seed).document()
+        return {k: v for k, v in document.items() if k not in ("seconds", "seed")}
+
+    assert told(1) == told(1) != told(2)
+
+
+@pytest.mark.parametrize(
+    "mutation", ["id_without_timer", "share_never_sent", "keeps_partitions_on_rejoin"]
+)
+def test_a_wrong_model_differs_in_a_schedule_that_shows_it_again(
+    mutation: str, coordinator: Driver
+):
+    result = small(coordinator, mutation=mutation, max_differences=1, steps=100)
+    assert (result.verdict, result.exit_code) == ("differs", 1)
+    first = result.differences[0]
+    spec = conformance._spec("classic", mutation)
+    wrong = Following(spec, scope_of(2, 2, first.setup.autocommit))
+    assert again(asking(coordinator), wrong, first.setup, first.turns) == first
+    for k in range(len(first.turns) - 1):
+        shorter = (*first.turns[:k], *first.turns[k + 1 :])
+        found = again(asking(coordinator), wrong, first.setup, shorter)
+        assert found is None or _effort(found.turns) >= _effort(first.turns)
+
+
+def test_outcomes_that_were_never_seen_make_the_verdict_unknown(coordinator: Driver):
+    result = small(coordinator, schedules=1, steps=5)
+    assert (result.verdict, result.exit_code) == ("unknown", 3)
+    assert "fail_over" in result.unfired and "fail_over" in result.reason
+    assert not {*result.unfired} & {*conformance.APART}
+
+
+def test_all_that_a_step_can_be_is_in_the_model():
+    names = {name for rule in VARIANT.spec(scope_of(2, 2, True)).rules for name in rule.names}
+    rules = {name.partition(":")[0] for name in names}
+    told = {name for kind in KINDS.values() for chance in kind.chances for name in chance}
+    assert told <= names | rules
+    assert set(conformance.APART) <= names
+
+
+# What is changed in the look after `STABLE`; each must be noticed.
+LIES: dict[str, Callable[[Any], object]] = {
+    "state": lambda look: look["group"].update(state="Empty"),
+    "generation": lambda look: look["group"].update(generation=7),
+    "leader": lambda look: look["group"].update(leader="m2"),
+    "ids": lambda look: look["group"]["pendingJoin"].append("m9"),
+    "members": lambda look: look["group"]["members"].pop(),
+    "pending SyncGroups": lambda look: look["group"]["pendingSync"].append("m1"),
+    "parked JoinGroup": lambda look: look["group"]["members"][0].update(awaitingJoin=True),
+    "parked SyncGroup": lambda look: look["group"]["members"][0].update(awaitingSync=True),
+    "newness": lambda look: look["group"]["members"][0].update({"new": True}),
+    "assignment": lambda look: look["group"]["members"][0].update(assigned={"t": []}),
+    "claimed": lambda look: look["group"]["members"][0]["protocols"][0].update(ownedGeneration=4),
+    "a timer more": lambda look: look["group"]["timers"].update({"sync-g": 1}),
+    "a timer less": lambda look: look["group"]["timers"].pop("heartbeat-g-m1"),
+    "committed": lambda look: look.update(committed=3),
+    "member closing": lambda look: look["members"][0].update(closing=True),
+    "member failed": lambda look: look["members"][0].update(failed="x"),
+    "member state": lambda look: look["members"][0].update(state="UNJOINED"),
+    "member generation": lambda look: look["members"][0].update(generation=9),
+    "member id": lambda look: look["members"][0].update(member="m2"),
+    "member rejoin": lambda look: look["members"][0].update(rejoin=True),
+    "member prepare": lambda look: look["members"][0].update(prepare=False),
+    "member commit": lambda look: look["members"][0].update(committing="done"),
+    "member joining": lambda look: look["members"][0].update(joining=True),
+    "member owned": lambda look: look["members"][0].update(owned={"t": [0, 1]}),
+    "member position": lambda look: look["members"][0].update(positions={"t": {"0": 1}}),
+    "member waits": lambda look: look["members"][0].update(outstanding={"api": "JoinGroup"}),
+    "member unread": lambda look: look["members"][0]["unread"].append({"api": "Heartbeat"}),
+    "member sync": lambda look: look["members"][0]["unsent"].append("SyncGroup"),
+    "member late": lambda look: look["members"][0].update(late="JoinGroup"),
+}
+
+
+def test_nothing_that_the_real_group_shows_is_left_uncompared(
+    coordinator: Driver, model: Following
+):
+    walk = walked(coordinator, model, *STABLE)
+    guess, look = walk.guesses[0], walk.look
+    assert (look["group"]["state"], look["group"]["generation"]) == ("Stable", 1)
+    assert list(misfits(model, guess, look)) == []
+    for what, lie in LIES.items():
+        other = copy.deepcopy(look)
+        lie(other)
+        assert list(misfits(model, guess, other)), what
+
+
+def test_a_commit_is_followed_from_the_member_to_the_log(coordinator: Driver, model: Following):
+    walk = walked(coordinator, model, *STABLE)
+    (owner,) = [i for i, m in enumerate(walk.look["members"]) if 0 in m["owned"].get("t", ())]
+    for kind in ("fetch", "process", "commit"):
+        assert walk.take(Turn(kind, owner)) is None
+    assert walk.look["committed"] == 1
+
+
+def test_promises_are_broken_by_what_breaks_them(coordinator: Driver, model: Following):
+    look = walked(coordinator, model, *STABLE).look
+    assert list(broken(look, look, 0)) == []
+    both = copy.deepcopy(look)
+    for member in both["members"]:
+        member["owned"] = {"t": [0]}
+    ahead = look | {"committed": 2}
+    before, lost = copy.deepcopy(look), copy.deepcopy(look)
+    before["members"][0].update(committing="done", positions={"t": {"0": 5}})
+    lost["members"][0]["calls"] = [{"call": "revoked", "partitions": {"t": [0]}}]
+    told = [
+        [promise for promise, _ in broken(*given)]
+        for given in ((look, both, 0), (look, ahead, 1), (before, lost, 9))
+    ]
+    assert told == [[name] for name in PROMISES]
+
+
+def test_two_members_that_join_meanwhile_get_ids_in_any_order(
+    coordinator: Driver, model: Following
+):
+    walk = walked(coordinator, model, Turn("poll", 0, meanwhile=Turn("poll", 1)))
+    assert walk.guesses[0].rules.count("join_group:id_required") == 2
+    assert {m["member"] for m in walk.look["members"]} == {"m1", "m2"}
+
+
+def test_a_member_told_to_rejoin_goes_on_with_its_heartbeats(coordinator: Driver, model: Following):
+    alone = (Turn("poll", 0), Turn("poll", 0), Turn("fire", key="join-g"), Turn("sync", 0))
+    stable = (*alone, Turn("replicate"), Turn("poll", 0))
+    walk = walked(coordinator, model, *stable, Turn("poll", 1), Turn("poll", 1), Turn("beat", 0))
+    assert walk.look["members"][0]["rejoin"]
+    assert walk.take(Turn("beat", 0)) is None and walk.look["members"][0]["rejoin"]
+    assert walk.take(Turn("fire", key="heartbeat-g-m1")) is None  # it is removed
+    assert walk.take(Turn("beat", 0)) is None
+    assert walk.look["members"][0]["state"] == "UNJOINED"
+
+
+def test_what_cannot_happen_is_refused(coordinator: Driver, model: Following):
+    with pytest.raises(Refused, match="no timer sync-g is armed"):
+        walked(coordinator, model, Turn("fire", key="sync-g"))
+
+
+def test_the_command_prints_figures_and_refuses_what_concerns_rows(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, coordinator: Driver
+):
+    monkeypatch.setattr(
+        command, "conform_whole", lambda variant, **given: small(coordinator, **given)
+    )
+    arguments = ["conform", "classic", "--whole", "--members", "2", "--schedules", "2"]
+    assert cli.run([*arguments, "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["rows"] == 100
+    assert cli.run([*arguments, "--mutation", "id_without_timer"]) == 1
+    assert "timers is {heartbeat-g-m1}" in capsys.readouterr().out.replace("\n", " ")
+    assert cli.run([*arguments, "--generations", "1"]) == 2
+    assert "--generations" in capsys.readouterr().err
