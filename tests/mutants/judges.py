@@ -13,8 +13,12 @@ from functools import partial
 from hashlib import blake2b
 from typing import Any
 
+import attrs
+
 Told = dict[str, Any]
 KILLED, SURVIVED, UNKNOWN, NONE = "killed", "survived", "unknown", "-"
+SAME_ROWS, SAME_BEHAVIOUR = "the same rows", "the same answers to every sequence of inputs"
+ANOTHER_SIZE = "another number of states"
 MOST_ROWS, MOST_STATES = 60_000, 200_000
 ONE: dict[str, Any] = {"members": 1, "generations": 1}
 TWO: dict[str, Any] = {"members": 2, "generations": 1}
@@ -68,32 +72,41 @@ def conform(driver: Any, usual: Told | None, scopes: Any = SCOPES) -> Told:
 
 
 def rows(driver: Any, usual: Told | None, scopes: Any = SCOPES) -> Told:
-    """The rows of the model's coordinator beside those of the original, without any Kafka: equal
-    tables, or else equal behaviour, are an equivalent within the scopes.
-    """
-    tables = [table(scope) for scope in scopes]
-    behaviours = [table["behaviour"] for table in tables]
-    told = {"rows": [table["rows"] for table in tables], "behaviour": behaviours}
+    """The rows of the model's coordinator beside those of the original, without any Kafka."""
+    from groupcheck.oracles.conform.conformance import _faults, executable, rows_at
+
+    about = executable("classic")
+    found = []
+    for scope in scopes:
+        bounds = scope["members"], scope["generations"], _faults(about, scope.get("faults"))
+        found.append(rows_at("classic", *bounds, None, scope.get("settings", {}))[1])
+    return compared([table(some) for some in found], usual)
+
+
+def rows_of_member(driver: Any, usual: Told | None) -> Told:
+    """The same of the model's member."""
+    from groupcheck.oracles.conform.member.conformance import rows_of
+
+    return compared([table(some) for some in rows_of("classic", None, None, {})], usual)
+
+
+def compared(tables: list[Told], usual: Told | None) -> Told:
+    """Are the tables those of the original, or is what can be seen from outside?"""
+    told = {name: [table[name] for table in tables] for name in ("rows", "behaviour")}
     if usual is None or told["rows"] == usual["rows"]:
-        return told | {"verdict": SURVIVED, "by": "the same rows"}
-    if behaviours == usual["behaviour"]:
-        return told | {"verdict": SURVIVED, "by": "the same answers to every sequence of inputs"}
+        return told | {"verdict": SURVIVED, "by": SAME_ROWS}
+    if told["behaviour"] == usual["behaviour"]:
+        return told | {"verdict": SURVIVED, "by": SAME_BEHAVIOUR}
     return told | {"verdict": KILLED, "by": "other rows"}
 
 
-def table(scope: Mapping[str, Any]) -> Told:
-    """A digest of all rows, and one of what can be seen of them from outside: for each round, what
-    the start answers to all sequences of so many inputs.
+def table(found: Any) -> Told:
+    """A digest of all rows, and digests of what they show from outside, without what is remembered:
+    of what the start does in all sequences of 0, 1, 2, ... inputs.
     """
-    from groupcheck.oracles.conform.conformance import _faults, executable, rows_at
-
-    settings = scope.get("settings", {})
-    about = executable("classic")
-    faults = _faults(about, scope.get("faults"))
-    _, found = rows_at("classic", scope["members"], scope["generations"], faults, None, settings)
     start = found.start()
-    numbers, waiting = {start: 0}, [start]
-    seen: list[tuple[int, bytes, int]] = []
+    numbers, waiting = {start: 0, None: 1}, [start]
+    steps: list[tuple[int, bytes, int]] = []
     exact = blake2b(digest_size=10)
     for memory in waiting:
         for given in found.inputs(memory):
@@ -103,11 +116,11 @@ def table(scope: Mapping[str, Any]) -> Told:
                     waiting.append(outcome.after)
                     if len(waiting) > MOST_ROWS:
                         return {"rows": "endless", "behaviour": []}
-                label = repr((given, sorted(map(repr, outcome.told)), outcome.stored))
-                mark = blake2b(label.encode(), digest_size=8).digest()
-                seen.append((numbers[memory], mark, numbers[outcome.after]))
+                seen = repr((given, attrs.evolve(outcome, rules=(), after=None)))
+                mark = blake2b(seen.encode(), digest_size=8).digest()
+                steps.append((numbers[memory], mark, numbers[outcome.after]))
                 exact.update(repr((memory, given, outcome)).encode())
-    return {"rows": exact.hexdigest(), "behaviour": behaviour(len(numbers), seen)}
+    return {"rows": exact.hexdigest(), "behaviour": behaviour(len(numbers), steps)}
 
 
 def behaviour(states: int, steps: list[tuple[int, bytes, int]]) -> list[int]:
@@ -146,7 +159,7 @@ def check(driver: Any, usual: Told | None) -> Told:
             return {"verdict": KILLED, "by": f"breaks {min(new)}"}
     told = {"sizes": sizes, "broken": broken}
     if usual is not None and sizes != usual["sizes"]:
-        return told | {"verdict": KILLED, "by": "another number of states"}
+        return told | {"verdict": KILLED, "by": ANOTHER_SIZE}
     return told | {"verdict": SURVIVED, "by": ""}
 
 
@@ -187,6 +200,7 @@ JUDGES: Mapping[str, Callable[..., Told]] = {
     "check": check,
     "tests": tests,
     "rows": rows,
+    "rows of the member": rows_of_member,
     "conform, small": partial(conform, scopes=SMALL),
     "rows, small": partial(rows, scopes=SMALL),
 }

@@ -7,8 +7,9 @@ protocol.py [--side coordinator|member|link] [--match TEXT] [--written] [--sampl
 `conform` must notice every mistake of the coordinator, `conform --side member` every one of the
 member, one of the two every one of the link. A mistake that they do not notice is an equivalent
 within the scopes if its rows are those of the original, or give the same answers to every sequence
-of inputs; any other must stand in `equivalent_in_protocol.toml`, with the reason. Exits with 1 if
-one does not, or if an entry fits no mistake.
+of inputs, and neither a promise nor a test breaks; any other must stand in
+`equivalent_in_protocol.toml`, with the reason. Exits with 1 if one does not, or if an entry fits no
+mistake.
 
 Results are kept: what was noticed stays so until its file changes, what was not is tried again when
 the judge changes.
@@ -33,7 +34,7 @@ from typing import Any
 
 from attrs import frozen
 from forks import CRASHED, TIMED_OUT
-from judges import KILLED, NONE, SURVIVED, UNKNOWN
+from judges import ANOTHER_SIZE, KILLED, NONE, SURVIVED, UNKNOWN
 from mistakes import COORDINATOR, HERE, LINK, MEMBER, PROTOCOL, TOKEN, Mistake, equivalents
 from mistakes import mistakes as all_mistakes
 from mutants import digest
@@ -43,7 +44,8 @@ from targets import ROOT
 from trial import tracked
 
 JUDGES = ("conform", "member", "check", "tests")
-ROWS = "rows"
+ROWS, ROWS_OF_MEMBER = "rows", "rows of the member"
+TABLES = {"conform": ROWS, "member": ROWS_OF_MEMBER}
 REAL = {COORDINATOR: ("conform",), MEMBER: ("member",), LINK: ("conform", "member")}
 READ = {  # what a judge's verdict depends on, beside the mistake
     "conform": ("model/protocol", "oracles/conform", "oracles/kafka", "tests/mutants/judges.py"),
@@ -51,9 +53,10 @@ READ = {  # what a judge's verdict depends on, beside the mistake
     "check": ("model", "invariants", "tests/mutants/judges.py"),
     "tests": ("model", "tests/model"),
     ROWS: ("model/protocol", "oracles/conform/rows.py", "tests/mutants/judges.py"),
+    ROWS_OF_MEMBER: ("model/protocol", "oracles/conform/member", "tests/mutants/judges.py"),
 }
 COPIED = ("src", "model", "invariants", "oracles", "traces", "tests", "pyproject.toml")
-MOST_S = {"conform": 600, "member": 600, "check": 240, "tests": 240, ROWS: 400}
+MOST_S = {"conform": 900, "member": 900, "check": 240, "tests": 240}
 NOTICED = (KILLED, UNKNOWN, CRASHED, TIMED_OUT)
 EQUIVALENT = "equivalent"
 Told = Mapping[str, Any]
@@ -85,9 +88,17 @@ class Tried:
 
     @property
     def same(self) -> str:
-        """Why it is an equivalent within the scopes; empty if that is not known."""
-        rows = self.told.get(ROWS)
-        return rows["by"] if rows and rows["verdict"] == SURVIVED else ""
+        """Why it is an equivalent within the scopes; empty if that is not known. What breaks a
+        promise or a test is none, whatever the rows say.
+        """
+        tables = [self.told.get(TABLES[judge]) for judge in self.real]
+        if not tables or not all(t and t["verdict"] == SURVIVED for t in tables):
+            return ""
+        check, tests = self.told["check"], self.told["tests"]
+        keeps = check["verdict"] == SURVIVED or check["by"] == ANOTHER_SIZE
+        if not keeps or tests["verdict"] != SURVIVED:
+            return ""
+        return max((t["by"] for t in tables if t), key=len)
 
 
 class Bench:
@@ -138,7 +149,7 @@ class Bench:
             "source": source,
             "judge": judge,
             "usual": usual,
-            "seconds": MOST_S.get(judge, 60),
+            "seconds": MOST_S.get(judge, 400),
         }
         assert self._process.stdin and self._process.stdout
         self._process.stdin.write(json.dumps(trial) + "\n")
@@ -245,9 +256,10 @@ class Hearings:
         asked = [j for j in self._judges if j not in REAL[LINK] or j in REAL[mistake.side]]
         told = {judge: self._ask(mistake, judge) for judge in asked}
         one = Tried(mistake, told)
-        if not one.survives or mistake.side == MEMBER:
+        if not one.survives:
             return one
-        return Tried(mistake, told | {ROWS: self._ask(mistake, ROWS)})
+        more = [*(TABLES[judge] for judge in one.real), "check", "tests"]
+        return Tried(mistake, told | {j: told.get(j) or self._ask(mistake, j) for j in more})
 
 
 def tried(

@@ -63,6 +63,9 @@ def test_a_sample_has_all_kinds_and_is_the_same_for_the_same_seed(found: list[Mi
     assert len(kinds) <= 60 and {(m.side, m.kind) for m in one} == kinds
 
 
+QUIET = {"check": "survived", "tests": "survived"}
+
+
 def tried(**told: str) -> Tried:
     mistake = Mistake("m", COORDINATOR, "guard", "link.py", (), "")
     return Tried(mistake, {judge: {"verdict": said, "by": "why"} for judge, said in told.items()})
@@ -75,7 +78,9 @@ def tried(**told: str) -> Tried:
         ({"conform": "unknown"}, "killed"),
         ({"conform": "timed out"}, "killed"),
         ({"conform": "survived", "tests": "killed", ROWS: "killed"}, "survived"),
-        ({"conform": "survived", ROWS: "survived"}, "equivalent"),
+        ({"conform": "survived", ROWS: "survived", **QUIET}, "equivalent"),
+        ({"conform": "survived", ROWS: "survived", **QUIET, "tests": "killed"}, "survived"),
+        ({"conform": "survived", ROWS: "survived", **QUIET, "check": "killed"}, "survived"),
         ({"conform": "-", "tests": "killed"}, "-"),
     ],
 )
