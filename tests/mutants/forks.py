@@ -81,7 +81,7 @@ def _ask(writing: int, trial: Mapping[str, Any], driver: Any) -> None:
         before = driver.restarts
         try:
             judges = importlib.import_module("judges")
-            told = judges.JUDGES[trial["judge"]](driver, trial["usual"])
+            told = judges.JUDGES[trial["judge"]](driver, trial["usual"], trial["scopes"])
         except BaseException as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
             by = f"{type(error).__name__}: {str(error)[:200]} ({Path(where.filename).name})"
@@ -119,7 +119,7 @@ def main() -> None:
     driver = Driver()
     for line in sys.stdin:
         trial = json.loads(line)
-        if trial["judge"].startswith(("conform", "member")):
+        if trial["judge"] in ("conform", "member"):
             driver._running()  # forks share it
         print(json.dumps(tried(copy, trial, driver)), flush=True)
     driver.close()

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
 import attrs
 
 Told = dict[str, Any]
+Scopes = Sequence[Mapping[str, Any]]  # as arguments of `conform`; for rows of the coordinator
 KILLED, SURVIVED, UNKNOWN, NONE = "killed", "survived", "unknown", "-"
 SAME_ROWS, SAME_BEHAVIOUR = "the same rows", "the same answers to every sequence of inputs"
 ANOTHER_SIZE = "another number of states"
@@ -45,7 +45,7 @@ TESTS = "tests/model/protocol"
 LEFT_OUT = "tests/model/protocol/test_static_rejoin.py"  # another variant
 
 
-def conform(driver: Any, usual: Told | None, scopes: Any = SCOPES) -> Told:
+def conform(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """Rows of the model's coordinator on Kafka's own."""
     from groupcheck.oracles.conform.conformance import conform as run
     from groupcheck.oracles.conform.shown import input_shown
@@ -71,7 +71,7 @@ def conform(driver: Any, usual: Told | None, scopes: Any = SCOPES) -> Told:
     return {"verdict": SURVIVED, "by": ""}
 
 
-def rows(driver: Any, usual: Told | None, scopes: Any = SCOPES) -> Told:
+def rows(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """The rows of the model's coordinator beside those of the original, without any Kafka."""
     from groupcheck.oracles.conform.conformance import _faults, executable, rows_at
 
@@ -83,7 +83,7 @@ def rows(driver: Any, usual: Told | None, scopes: Any = SCOPES) -> Told:
     return compared([table(some) for some in found], usual)
 
 
-def rows_of_member(driver: Any, usual: Told | None) -> Told:
+def rows_of_member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """The same of the model's member."""
     from groupcheck.oracles.conform.member.conformance import rows_of
 
@@ -146,7 +146,7 @@ def _mixed(ways: set[tuple[bytes, int]]) -> int:
     return int.from_bytes(blake2b(text, digest_size=8).digest())
 
 
-def check(driver: Any, usual: Told | None) -> Told:
+def check(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """The model checker: a promise is broken, or the number of states is another one."""
     from groupcheck.oracles.check.run import check as run
 
@@ -163,7 +163,7 @@ def check(driver: Any, usual: Told | None) -> Told:
     return told | {"verdict": SURVIVED, "by": ""}
 
 
-def tests(driver: Any, usual: Told | None) -> Told:
+def tests(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """The quick unit tests of the protocol."""
     import pytest
 
@@ -178,7 +178,7 @@ def tests(driver: Any, usual: Told | None) -> Told:
     return {"verdict": KILLED, "by": failed[0] if failed else f"exit code {int(code)}"}
 
 
-def member(driver: Any, usual: Told | None) -> Told:
+def member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """Rows of the model's member on Kafka's own."""
     try:
         from groupcheck.oracles.conform.member.conformance import conform_member
@@ -201,6 +201,4 @@ JUDGES: Mapping[str, Callable[..., Told]] = {
     "tests": tests,
     "rows": rows,
     "rows of the member": rows_of_member,
-    "conform, small": partial(conform, scopes=SMALL),
-    "rows, small": partial(rows, scopes=SMALL),
 }

@@ -2,7 +2,7 @@
 shows which judge notices it.
 
 protocol.py [--side coordinator|member|link] [--match TEXT] [--written] [--sample N --seed S]
-            [--judges conform,member,check,tests] [--results FILE] [--json]
+            [--judges conform,member,check,tests] [--small] [--results FILE] [--json]
 
 `conform` must notice every mistake of the coordinator, `conform --side member` every one of the
 member, one of the two every one of the link. A mistake that they do not notice is an equivalent
@@ -34,7 +34,7 @@ from typing import Any
 
 from attrs import frozen
 from forks import CRASHED, TIMED_OUT
-from judges import ANOTHER_SIZE, KILLED, NONE, SURVIVED, UNKNOWN
+from judges import ANOTHER_SIZE, KILLED, NONE, SCOPES, SMALL, SURVIVED, UNKNOWN, Scopes
 from mistakes import COORDINATOR, HERE, LINK, MEMBER, PROTOCOL, TOKEN, Mistake, equivalents
 from mistakes import mistakes as all_mistakes
 from mutants import digest
@@ -104,7 +104,8 @@ class Tried:
 class Bench:
     """A copy of the checkout, and the process that forks for each trial."""
 
-    def __init__(self, root: Path, place: Path) -> None:
+    def __init__(self, root: Path, place: Path, scopes: Scopes) -> None:
+        self._scopes = scopes
         for name in tracked(root):
             if name.split("/")[0] in COPIED:
                 (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -149,6 +150,7 @@ class Bench:
             "source": source,
             "judge": judge,
             "usual": usual,
+            "scopes": self._scopes,
             "seconds": MOST_S.get(judge, 400),
         }
         assert self._process.stdin and self._process.stdout
@@ -161,11 +163,13 @@ class Bench:
 class Results:
     """A file of JSON lines: what the judges said in this run and in earlier ones."""
 
-    def __init__(self, file: Path, root: Path) -> None:
+    def __init__(self, file: Path, root: Path, scopes: Scopes) -> None:
         self._file, self._known = file, dict[tuple[str, str], Told]()
         names = tracked(root)
         self._read = {
-            judge: digest(*((root / n).read_text() for n in names if n.startswith(read)))
+            judge: digest(
+                repr(scopes), *((root / n).read_text() for n in names if n.startswith(read))
+            )
             for judge, read in READ.items()
         }
         for line in file.read_text().splitlines() if file.exists() else ():
@@ -223,9 +227,9 @@ def chosen(
 
 
 @contextmanager
-def bench(root: Path) -> Iterator[Bench]:
+def bench(root: Path, scopes: Scopes) -> Iterator[Bench]:
     with tempfile.TemporaryDirectory(prefix="groupcheck-mistakes-") as place:
-        made = Bench(root, Path(place))
+        made = Bench(root, Path(place), scopes)
         try:
             yield made
         finally:
@@ -348,9 +352,10 @@ def run(arguments: Sequence[str], root: Path = ROOT) -> int:
     known = equivalents(HERE / "equivalent_in_protocol.toml")
     old = sorted(set(known) - {m.name for m in found})
     wanted = chosen(found, given.sample, given.seed, given.side, given.match, given.written)
-    results = Results(given.results or root / "build" / "mutants-protocol.jsonl", root)
+    scopes = SMALL if given.small else SCOPES
+    results = Results(given.results or root / "build" / "mutants-protocol.jsonl", root, scopes)
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    with bench(root) as court:
+    with bench(root, scopes) as court:
         out = tried(wanted, judges, court, results, lambda text: console.print(text, markup=False))
     if given.json:
         print(json.dumps(document(out, judges, known, old), indent=2))
@@ -383,6 +388,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sample", type=int, help="so many, equally many of each kind")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--judges", default=",".join(JUDGES), help="who judges: %(default)s")
+    parser.add_argument("--small", action="store_true", help="the coordinator's smallest scopes")
     parser.add_argument("--results", type=Path, help="where results are kept")
     parser.add_argument("--json", action="store_true", help="everything, as JSON")
     return parser

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from forks import mutated
+from judges import SMALL
 from mistakes import (
     CATALOGUES,
     COORDINATOR,
@@ -94,7 +95,7 @@ def test_a_survivor_in_the_list_is_an_equivalent():
 
 @pytest.fixture(scope="module")
 def court() -> Bench:
-    with bench(ROOT) as made:
+    with bench(ROOT, SMALL) as made:
         yield made
 
 
@@ -103,7 +104,7 @@ def test_a_hard_mistake_is_noticed_beside_kafkas_own_coordinator(
     name: str, found: list[Mistake], court: Bench
 ):
     (mistake,) = (m for m in found if m.name == name)
-    told = court.judged(mistake, "conform, small")
+    told = court.judged(mistake, "conform")
     assert told["verdict"] in ("killed", "unknown"), told
 
 
@@ -111,8 +112,8 @@ def test_rows_tell_equal_behaviour_from_other_behaviour(found: list[Mistake], co
     by = {m.name: m for m in found}
     dead = by["the successor is chosen before the round may complete"]
     wrong = by["the sync timer never fires"]
-    assert court.judged(dead, "rows, small")["verdict"] == "survived"
-    assert court.judged(wrong, "rows, small")["verdict"] == "killed"
+    assert court.judged(dead, ROWS)["verdict"] == "survived"
+    assert court.judged(wrong, ROWS)["verdict"] == "killed"
 
 
 def test_the_copy_is_mended_after_each_trial(tmp_path: Path):
