@@ -175,6 +175,44 @@ def conform(**options: Any) -> int:
     help="With --against: how many groups of each kind to try. Default: 250.",
 )
 @click.option(
+    "--seed",
+    type=click.IntRange(0),
+    metavar="N",
+    help="With --against: the seed of the groups that are tried. Default: 0.",
+)
+@click.option(
+    "--name",
+    "called",
+    metavar="NAME",
+    help="With --against: what to call an assignor of your own.",
+)
+@click.option(
+    "--except",
+    "skipped",
+    multiple=True,
+    metavar="PROMISE",
+    help="With --against: do not ask for this promise. Can be given several times.",
+)
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="With --against: fail also where Kafka's own assignor breaks the promise, too, and if"
+    " answers vary.",
+)
+@click.option(
+    "--baseline",
+    type=PATH,
+    metavar="FILE",
+    help="With --against: violations that are known and do not fail, as --write-baseline or --json"
+    " wrote them.",
+)
+@click.option(
+    "--write-baseline",
+    type=OUTPUT,
+    metavar="FILE",
+    help="With --against: write what is found as the baseline of later runs, and exit with 0.",
+)
+@click.option(
     "--kafka",
     metavar="VERSION",
     shell_complete=KAFKA_VERSIONS,

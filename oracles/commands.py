@@ -176,8 +176,11 @@ def assign(
     not_read({"--html": html, "--junit": junit}, [file] if file else [])
     if against is None:
         for name, value in options.items():
-            if value is not None:
-                raise UserError("is only for --against", where=f"--{name}", do="add --against NAME")
+            if value not in (None, (), False):
+                shown = {"called": "name", "skipped": "except"}.get(name, name).replace("_", "-")
+                raise UserError(
+                    "is only for --against", where=f"--{shown}", do="add --against NAME"
+                )
     else:
         from groupcheck.oracles.assignment.against.command import run as run_against
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import islice
 
 from attrs import evolve, field, frozen
@@ -31,6 +31,14 @@ from groupcheck.oracles.assignment.balance import (
 )
 from groupcheck.oracles.assignment.handover import handed_over, moves
 from groupcheck.oracles.assignment.optimum import Optimum, optimum, unevenness
+from groupcheck.oracles.assignment.shares import (
+    as_even,
+    co_partitioned,
+    contiguous,
+    fair_shares,
+    lost,
+    lost_told,
+)
 from groupcheck.oracles.assignment.validity import Assigned, Violation, complete, named, valid
 
 Solve = Callable[[Group], Assignment]
@@ -58,6 +66,32 @@ def thrown(reason: str) -> NoAssignment:
     return NoAssignment(name.rpartition(".")[2], why.strip())
 
 
+@lru_cache(maxsize=1_000)
+def own_answer(like: str, group: Group) -> Assigned | None:
+    """What Kafka's own assignor answers; None if it throws or its answer is invalid."""
+    given = answer(ASSIGNORS[like], group)
+    if isinstance(given, NoAssignment) or any(True for _ in valid(group, given)):
+        return None
+    return given
+
+
+def variants(group: Group) -> tuple[Group, ...]:
+    """The group, also with its members in the opposite order, and without racks: what Kafka's own
+    assignor does in any of them is a matter of chance, or of whether racks are read.
+    """
+    turned = evolve(group, members=group.members[::-1])
+    if not group.racks:
+        return group, turned
+    return (
+        group,
+        turned,
+        *(
+            evolve(g, racks=(), members=[evolve(m, rack=None) for m in g.members])
+            for g in (group, turned)
+        ),
+    )
+
+
 FEW = 4  # moves that a violation names
 MOST_TOLD = 1_000  # violations of one promise
 
@@ -74,6 +108,8 @@ class Case:
     known: Optimum | None = None
     # Members that are drained: they get nothing, and balance does not count them.
     drained: frozenset[str] = frozenset()
+    # The assignor of Kafka with which some promises compare. None: there is none to compare with.
+    like: str | None = None
 
     @cached_property
     def best(self) -> Optimum:
@@ -97,6 +133,11 @@ class Case:
                 for m in self.group.members
             ],
         )
+
+    @cached_property
+    def own(self) -> Assigned | None:
+        """What the assignor of Kafka answers; None if it throws or its answer is invalid."""
+        return None if self.like is None else own_answer(self.like, self.group)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -127,13 +168,14 @@ class Promise:
 
 def judged(case: Case, names: Iterable[str]) -> Iterator[tuple[str, list[Violation] | None]]:
     """Each promise with at most `MOST_TOLD + 1` violations, or None where a promise that it needs
-    is broken.
+    is broken. Every violation has the name of its promise.
     """
     broken: dict[str, list[Violation]] = {}
 
     def violations(name: str) -> list[Violation]:
         if name not in broken:
-            broken[name] = list(islice(PROMISES[name].broken(case), MOST_TOLD + 1))
+            found = islice(PROMISES[name].broken(case), MOST_TOLD + 1)
+            broken[name] = [evolve(violation, promise=name) for violation in found]
         return broken[name]
 
     for name in names:
@@ -177,6 +219,34 @@ def _at_rest(case: Case) -> Iterator[Violation]:
     """
     if not case.waiting:
         yield from locally_balanced(case.open, case.assigned)
+
+
+def _sticks(case: Case) -> Iterator[Violation]:
+    """An assignment that breaks this loses more claims than the optimum, which is at least as
+    balanced, and more than Kafka's own.
+    """
+    gone = lost(case.group, case.assigned)
+    if not gone:
+        return
+    kafkas = None if case.like is None else own_losses(case.like, case.group)
+    if (kafkas is not None and len(gone) <= kafkas) or len(gone) <= case.best.moves:
+        return
+    claims = len({p for member in case.group.members for p in member.owned})
+    own = "" if kafkas is None else f"Kafka's own loses {kafkas or 'none'}, and "
+    yield Violation(
+        "sticks",
+        f"{len(gone)} of {claims} claimed partitions are lost"
+        f" ({lost_told(case.group, case.assigned, gone)}) where {own}"
+        f"{case.best.moves or 'none'} would do for balance",
+    )
+
+
+def own_losses(like: str, group: Group) -> int | None:
+    """The most claimed partitions that Kafka's own assignor loses in a variant of the group; None
+    if it throws or its answer is invalid in each.
+    """
+    answers = [own_answer(like, one) for one in variants(group)]
+    return max((len(lost(group, given)) for given in answers if given is not None), default=None)
 
 
 def _ranges(case: Case) -> Iterator[Violation]:
@@ -250,14 +320,20 @@ def keeps_most(group: Group) -> bool:
     differ, it tries one exchange after the other; nearness counts more than stickiness; and it
     gives a partition to anybody if two claim it in one generation or if the claim does not fit.
     """
+    return claims_in_order(group) and subscriptions_equal(group) and ranges_count(group)
+
+
+def claims_in_order(group: Group) -> bool:
+    """Does every claimed partition exist, is none claimed twice in one generation, and does each
+    member tell the generation of its claim?
+    """
     sizes = dict(group.topics)
     claims = [(m.generation, p) for m in group.members for p in m.owned]
-    in_order = (
+    return (
         all(m.told in (None, m.generation) for m in group.members if m.owned)
         and all(number < sizes.get(topic, 0) for _, (topic, number) in claims)
         and len(claims) == len(set(claims))
     )
-    return in_order and subscriptions_equal(group) and ranges_count(group)
 
 
 PROMISES: Mapping[str, Promise] = {
@@ -311,6 +387,35 @@ PROMISES: Mapping[str, Promise] = {
     "balanced at rest": Promise(
         "Where nothing waits to be handed over, it is locally balanced.", _at_rest, needs=("valid",)
     ),
+    "contiguous": Promise(
+        "Of each topic, a member's partitions follow each other (RangeAssignor; not where racks"
+        " count, KIP-881).",
+        lambda case: contiguous(case.group, case.assigned),
+        made_for=ranges_count,
+    ),
+    "co-partitioned": Promise(
+        "Of topics with the same subscribers and as many partitions, a member gets the same numbers"
+        " (RangeAssignor).",
+        lambda case: co_partitioned(case.group, case.assigned),
+    ),
+    "fair shares": Promise(
+        "No member has more than its shares of its topics, rounded up, unless Kafka's own gives as"
+        " many to some member.",
+        lambda case: fair_shares(case.group, case.assigned, case.own),
+        made_for=lambda group: not subscriptions_equal(group),
+    ),
+    "as even": Promise(
+        "It is locally balanced, or at least as even as Kafka's own answer.",
+        lambda case: as_even(case.group, case.assigned, case.own),
+        made_for=lambda group: not subscriptions_equal(group),
+    ),
+    "sticks": Promise(
+        "No more claimed partitions are lost than Kafka's own assignor loses, or than the balanced"
+        " assignment with the fewest moves (KIP-54).",
+        _sticks,
+        needs=("valid", "complete later"),
+        made_for=claims_in_order,
+    ),
 }
 
 
@@ -324,6 +429,32 @@ MADE: Mapping[str | None, tuple[str, ...]] = {
     "server-range": ("valid", "complete", "balanced in topics"),
 }
 """What each of Kafka's assignors promises. None: what is asked if no assignor is named."""
+
+
+BESIDE: Mapping[str | None, tuple[str, ...]] = {
+    "range": ("contiguous", "co-partitioned"),
+    "roundrobin": ("fair shares",),
+    "sticky": ("sticks",),
+    "cooperative-sticky": ("sticks",),
+    "uniform": ("as even", "sticks"),
+    "server-range": ("contiguous", "co-partitioned"),
+}
+"""What is asked of other people's assignors besides (`MADE`), and of an assignment if the user
+names it. For an answer of Kafka's own it follows from exact promises, or compares it with itself.
+"""
+
+
+OTHERS: Mapping[str, str] = {
+    "answers": "The assignor gives an assignment, and does not throw.",
+    "at rest": "After each change the group comes to rest: nobody loses anything any more"
+    " (KIP-429).",
+}
+"""Promises that one assignment alone cannot break: name -> statement."""
+
+
+def statement(name: str) -> str:
+    """The promise in one sentence."""
+    return PROMISES[name].statement if name in PROMISES else OTHERS[name]
 
 
 def promised(assignor: str | None, group: Group, constrained: bool = False) -> tuple[str, ...]:

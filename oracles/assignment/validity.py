@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import field, frozen
 
-from groupcheck.model.assignors import Group, Partition, Partitions
+from groupcheck.model.assignors import Group, NoAssignment, Partition, Partitions
 from groupcheck.model.assignors.group import every_partition, subscribed_sizes
 
 FEW = 5  # members that a violation names
@@ -28,6 +28,8 @@ class Violation:
     places: tuple[Place, ...] = field(default=(), eq=False)
     # The traceback of an assignor that raised instead of answering; else empty.
     traceback: str = field(default="", eq=False)
+    # Of a sequence: the group and the answer of each round that shows it; else empty.
+    rounds: tuple[tuple[Group, Assigned | NoAssignment], ...] = field(default=(), eq=False)
 
 
 def named(partition: Partition) -> str:

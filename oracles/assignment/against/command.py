@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from attrs import evolve
+
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.against import baseline as known_violations
+from groupcheck.oracles.assignment.against.asked import OF_CALLS
+from groupcheck.oracles.assignment.against.finding import Against, Finding, round_shown
 from groupcheck.oracles.assignment.against.offered import Library
-from groupcheck.oracles.assignment.against.searches import EXAMPLES, Against, Finding, findings
-from groupcheck.oracles.assignment.promises import ASSIGNORS
+from groupcheck.oracles.assignment.against.searches import EXAMPLES, Search, findings
+from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES
+from groupcheck.oracles.assignment.validity import named
 from groupcheck.oracles.explain.subject import one_of
 from groupcheck.oracles.kafka.versions import NEWEST
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.show.document import as_text
+from groupcheck.oracles.show.files import written
 from groupcheck.oracles.show.suite import ERROR, FAILURE, Case, Suite, tell
 from groupcheck.oracles.show.terminal import say
 from groupcheck.oracles.show.text import WIDTH
@@ -32,9 +39,16 @@ def run(
     kafka: str | None,
     as_json: bool,
     junit: Path | None = None,
+    seed: int | None = None,
+    called: str | None = None,
+    skipped: Collection[str] = (),
+    strict: bool = False,
+    baseline: Path | None = None,
+    write_baseline: Path | None = None,
 ) -> int:
-    """Searches, prints the answer, and returns the exit code: 1 if there are findings, else 0.
-    Raises `UserError` for what cannot be asked.
+    """Searches, prints the answer, and returns the exit code: 1 if there are findings that do not
+    only inform, else 0; 0 if they were written as a baseline. Raises `UserError` for what cannot be
+    asked.
     """
     if examples is not None and not 1 <= examples <= MOST:
         raise UserError(
@@ -42,19 +56,37 @@ def run(
             where="--examples",
             do="name a number of groups in this range",
         )
+    for promise in skipped:
+        if promise not in PROMISES and promise not in OF_CALLS:
+            raise one_of("promise", promise, {*PROMISES, *OF_CALLS})
+    known = known_violations.read(baseline) if baseline else ()
+    how = Search(
+        examples or EXAMPLES,
+        seed or 0,
+        skipped,
+        beyond=True,
+        kafka_fails=strict,
+        varying_fails=strict,
+    )
     shown = say if sys.stderr.isatty() else None
-    result = findings(library_of(name, like, kafka), examples or EXAMPLES, shown)
+    result = findings(library_of(name, like, kafka, called), how, shown)
+    result = known_violations.beside(result, known)
     if as_json:
         sys.stdout.write(as_text(result.document()))
     else:
         sys.stdout.writelines(told(result))
     tell(lambda: against_suite(result), junit)
+    if write_baseline is not None:
+        written(write_baseline, as_text(result.document()))
+        return 0
     return result.exit_code
 
 
-def library_of(name: str, like: str | None = None, kafka: str | None = None) -> Library:
-    """The library that a name means. Raises `UserError` if it means none, or if what it needs is
-    not installed.
+def library_of(
+    name: str, like: str | None = None, kafka: str | None = None, called: str | None = None
+) -> Library:
+    """The library that a name means. `called`: the name to show for an assignor of one's own.
+    Raises `UserError` if it means none, or if what it needs is not installed.
     """
     own = ":" in name
     if like is not None and like not in ASSIGNORS:
@@ -65,6 +97,10 @@ def library_of(name: str, like: str | None = None, kafka: str | None = None) -> 
             where="--like",
             do="leave it out",
         )
+    if called is not None and not own:
+        raise UserError(
+            "only an assignor of your own can be named", where="--name", do="leave it out"
+        )
     if kafka is not None and name != "apache":
         raise UserError(
             "only --against apache asks Kafka's classes",
@@ -74,11 +110,15 @@ def library_of(name: str, like: str | None = None, kafka: str | None = None) -> 
     if name.startswith(PROGRAM):
         from groupcheck.oracles.assignment.against.libraries import programs
 
-        return programs.library(name.removeprefix(PROGRAM), like)
+        return programs.library(name.removeprefix(PROGRAM), like, called)
     if own:
         from groupcheck.oracles.assignment.against.libraries import callables
 
-        return callables.library(name, callables.imported(name), like)
+        mine = callables.library(name, callables.imported(name), like)
+        if called is None:
+            return mine
+        named = (evolve(offered, name=called) for offered in mine.assignors)
+        return evolve(mine, name=called, assignors=tuple(named))
     if name not in LIBRARIES:
         raise UserError(
             f"unknown assignors {printable(name)[:60]!r}",
@@ -110,33 +150,61 @@ def told(result: Against) -> Iterator[str]:
     to be pasted.
     """
     names = ", ".join(offered.name for offered in result.library.assignors)
-    found = len(result.findings)
+    found, informing = len(result.failing), len(result.findings) - len(result.failing)
     many = f"{found} finding{'s' * (found != 1)}" if found else "nothing found"
+    more = f" ({informing} more that only inform{'s' * (informing == 1)})" if informing else ""
     who = f"{result.library.name} {result.library.version}".strip()
     yield _wrapped(
-        f"{many}  {who}: {names}; {result.searches} searches, {result.examples} groups of each kind"
+        f"{many}{more}  {who}: {names}; {result.searches} searches,"
+        f" {result.examples} groups of each kind, seed {result.seed}"
     )
+    drawn = ", ".join(f"{name} {count:,}" for name, count in result.drawn.items())
+    yield _wrapped(f"drawn: {drawn}", "  ")
     if result.given_up:
         why = "not asked any more, because it gave no answer (in time) too often"
         yield _wrapped(f"{why}: {', '.join(result.given_up)}", "  ")
-    for finding in result.findings:
+    if result.gone:
+        yield _wrapped(f"known, but not found any more: {'; '.join(result.gone)}", "  ")
+    for finding in (*result.failing, *(f for f in result.findings if f.informs)):
         yield "\n" + finding_told(finding)
+    if result.stderr:
+        yield "\n" + _wrapped("the end of its standard error:")
+        yield _indented(result.stderr)
 
 
 def finding_told(finding: Finding) -> str:
     """What is wrong, under which circumstances, where the assignor raised it, and what to paste."""
     who = f"{finding.library} {finding.version}".strip()
     lines = [_wrapped(f"{finding.assignor} of {who}, {finding.promise}: {finding.words}")]
+    if finding.informs:
+        lines.append(_wrapped(f"this only informs: {finding.informs}", "  "))
     if finding.circumstances:
         lines.append(_wrapped(f"where {'; '.join(finding.circumstances)}", "  "))
     if finding.kafka is not None:
-        kept = f"keeps it here: {finding.kafka.answer}"
-        does = kept if finding.kafka.keeps else "breaks it here, too"
+        answer = "" if finding.kafka.answer is None else f": {finding.kafka.answer}"
+        does = f"keeps it here{answer}" if finding.kafka.keeps else "breaks it here, too"
         lines.append(_wrapped(f"Kafka's own {finding.kafka.assignor} {does}", "  "))
+    lines += _rounds_told(finding)
     if finding.traceback:
-        shown = "\n".join(map(printable, finding.traceback.splitlines()))
-        lines.append(textwrap.indent(shown, "  ") + "\n")
+        lines.append(_indented(finding.traceback))
     return "".join([*lines, "\n", textwrap.indent(finding.code, "    ")])
+
+
+def _rounds_told(finding: Finding) -> Iterator[str]:
+    """What each answer of several gave: what was kept, lost and gained."""
+    for number, (group, given) in enumerate(finding.rounds, 1):
+        shown = round_shown(group, given)
+        yield _wrapped(f"answer {number}: {shown['answer']}", "  ")
+        if any(member.owned for member in group.members):
+            claims = {m.id: [named(p) for p in sorted(m.owned)] for m in group.members if m.owned}
+            yield _wrapped(f"claimed before: {claims}", "    ")
+            lost = ", ".join(shown["lost"]) or "nothing"
+            yield _wrapped(f"kept: {shown['kept']}; lost by their owner: {lost}", "    ")
+
+
+def _indented(text: str) -> str:
+    shown = "\n".join(map(printable, text.splitlines()))
+    return textwrap.indent(shown, "  ") + "\n"
 
 
 def _wrapped(text: str, indent: str = "") -> str:
@@ -151,12 +219,14 @@ def _wrapped(text: str, indent: str = "") -> str:
 
 
 def against_suite(result: Against) -> Suite:
-    """One test case for each promise that an assignor breaks, and one for each other assignor."""
+    """One test case for each promise that an assignor breaks, and one for each other assignor.
+    Findings that only inform are left out.
+    """
     cases = [
         Case(f"{f.assignor}: {f.promise} ({number})", FAILURE, f.words, f.code)
-        for number, f in enumerate(result.findings, 1)
+        for number, f in enumerate(result.failing, 1)
     ]
-    wrong = {finding.assignor for finding in result.findings}
+    wrong = {finding.assignor for finding in result.failing}
     for offered in result.library.assignors:
         if offered.name in result.given_up:
             cases.append(Case(offered.name, ERROR, "unknown: it did not answer in time"))

@@ -14,7 +14,9 @@ the extra `groupcheck[contract]` and is imported when a test runs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+import warnings
+from collections.abc import Callable, Collection
 from typing import Any
 
 from groupcheck.model.assignors import Group
@@ -22,7 +24,12 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against.asked import Answers
 from groupcheck.oracles.assignment.against.command import finding_told
 from groupcheck.oracles.assignment.against.libraries import callables
-from groupcheck.oracles.assignment.against.searches import EXAMPLES, Searches, installed
+from groupcheck.oracles.assignment.against.searches import (
+    EXAMPLES,
+    Search,
+    Searches,
+    installed,
+)
 from groupcheck.oracles.assignment.promises import ASSIGNORS
 from groupcheck.oracles.explain.subject import one_of
 
@@ -34,7 +41,10 @@ def assignor_contract(
     *,
     like: str | None = None,
     examples: int = EXAMPLES,
-    no_worse: bool = False,
+    seed: int = 0,
+    no_worse: bool | None = None,
+    deterministic: bool = False,
+    except_promises: Collection[str] = (),
 ) -> Test:
     """A test function for pytest, parametrized by promise. Give it a name that begins with `test`.
 
@@ -44,9 +54,12 @@ def assignor_contract(
     `roundrobin`, `sticky`, `cooperative-sticky`, `uniform`, `server-range`). Left out, a class
     makes those of Kafka's assignor with the class's `name`; a function, and a class with another
     name, makes those that every assignor makes: it answers, validly and completely, the same each
-    time. `examples`: how many groups of each kind are drawn, always the same ones. `no_worse`:
-    let pass what Kafka's own assignor of that name breaks in the same group, too (its sticky ones
-    break `valid` and `handed over` where claims are older).
+    time. `examples`: how many groups of each kind are drawn, always the same ones for the same
+    `seed`. `no_worse` (unless it is False): what Kafka's own assignor of that name breaks in the
+    same group, too, is a warning and does not fail (its sticky ones break `valid` and `handed over`
+    where claims are older). `deterministic`: it fails if it gives different answers to one
+    question; otherwise this is a warning, and every promise is asked of several answers.
+    `except_promises`: promises that are not asked.
 
     A promise for which no answer could be judged fails: the test of a function that never answers
     is never green. Raises `UserError` for another name, or if the assignor can't be asked.
@@ -63,7 +76,8 @@ def assignor_contract(
         f"{getattr(assignor, '__module__', '')}:"
         f"{getattr(assignor, '__qualname__', type(assignor).__name__)}"
     )
-    library = callables.library(name, assignor, like)
+    near = sys._getframe(1).f_globals.get("__name__")
+    library = callables.library(name, assignor, like, near)
     (offered,) = library.assignors
     if no_worse and offered.like is None:
         raise UserError(
@@ -71,18 +85,28 @@ def assignor_contract(
             where="assignor_contract",
             do='give like="sticky", too',
         )
+    how = Search(
+        examples,
+        seed,
+        except_promises,
+        kafka_fails=no_worse is False,
+        varying_fails=deterministic,
+        must_judge=True,
+    )
+    searches = Searches(library, Answers(offered), how).by_promise()
     import pytest
-
-    searches = Searches(
-        library, Answers(offered), examples, no_worse=no_worse, must_judge=True
-    ).by_promise()
 
     def test_of_a_promise(promise: str) -> None:
         installed("assignor_contract")
         with library.open():
             found = searches[promise]()
-        if found:
-            pytest.fail("\n\n".join(map(finding_told, found)), pytrace=False)
+        failing = [finding for finding in found if not finding.informs]
+        for finding in found:
+            if finding.informs and not failing:
+                warnings.warn(finding_told(finding), stacklevel=1)
+        if failing:
+            pytest.fail("\n\n".join(map(finding_told, failing)), pytrace=False)
 
     test_of_a_promise.__doc__ = f"{name} keeps what {offered.like or 'any assignor'} promises."
+    test_of_a_promise.assignor = assignor  # type: ignore[attr-defined]  # for code to paste
     return pytest.mark.parametrize("promise", list(searches))(test_of_a_promise)

@@ -1,5 +1,5 @@
-"""What Hypothesis asks other people's assignors: small groups, as real ones come about. This module
-imports Hypothesis, so import it late.
+"""What other people's assignors are asked: the groups of `crowds`, and small ones that Hypothesis
+draws, as real ones come about. This module imports Hypothesis, so import it late.
 
 A smaller group is a simpler one: fewer members, partitions and subscriptions, no claims, no
 instance ids.
@@ -7,7 +7,7 @@ instance ids.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from random import Random
 from typing import TypeVar
@@ -19,13 +19,12 @@ from hypothesis.errors import NoSuchExample
 
 from groupcheck.model.assignors import Group, Member, Partition
 from groupcheck.model.assignors.group import NO_GENERATION, every_partition
+from groupcheck.oracles.assignment.against.crowds import DRAWS, at_random
 from groupcheck.oracles.assignment.against.offered import Claim
-from groupcheck.oracles.assignment.groups import size
 
 NAMES = "ABCD"
 TOPICS = "tuv"
 GENERATIONS = (2, 1)
-TRIED = 4  # groups that are reduced
 Drawn = TypeVar("Drawn")
 
 
@@ -137,7 +136,10 @@ def claims(draw: st.DrawFn) -> tuple[frozenset[Partition], int]:
 
 
 def _found(
-    strategy: st.SearchStrategy[Drawn], wanted: Callable[[Drawn], bool], examples: int
+    strategy: st.SearchStrategy[Drawn],
+    wanted: Callable[[Drawn], bool],
+    examples: int,
+    seed: int,
 ) -> Drawn | None:
     quiet = settings(
         max_examples=examples,
@@ -148,15 +150,15 @@ def _found(
         phases=[Phase.generate, Phase.shrink],
     )
     try:
-        return find(strategy, wanted, settings=quiet, random=Random(0))
+        return find(strategy, wanted, settings=quiet, random=Random(seed))
     except NoSuchExample:
         return None
 
 
 @lru_cache
-def drawn(groups: str, examples: int) -> tuple[Group, ...]:
-    """All groups of a kind that a search with so many examples looks at, each once. They are always
-    the same.
+def drawn(kind: str, examples: int, seed: int) -> tuple[Group, ...]:
+    """All groups of a kind that a search with so many examples looks at, each once. The same seed
+    gives the same ones.
     """
     seen: dict[Group, None] = {}
 
@@ -164,137 +166,15 @@ def drawn(groups: str, examples: int) -> tuple[Group, ...]:
         seen[group] = None
         return False
 
-    _found(KINDS[groups], note, examples)
+    if kind in DRAWS:
+        return tuple(dict.fromkeys(at_random(kind, examples, seed)))
+    _found(KINDS[kind], note, examples, seed)
     return tuple(seen)
 
 
-def minimal(
-    groups: str,
-    wanted: Callable[[Group], bool],
-    unusual: Callable[[Group], frozenset[str]],
-    examples: int,
-) -> Group | None:
-    """The smallest group of a kind that is wanted, or None if none is among those drawn.
-
-    Of the wanted groups, the one with the fewest circumstances says which circumstances a result
-    may have. The few smallest groups within these are reduced until nothing more can be left out,
-    and the smallest result until no two things can be left out together. This gives simpler groups
-    in less time than Hypothesis' own shrinking, which knows only what was drawn and in what order.
-    """
-    met = [group for group in drawn(groups, examples) if wanted(group)]
-    if not met:
-        return None
-    least = min(map(unusual, met), key=lambda why: (len(why), sorted(why)))
-
-    def plain(group: Group) -> bool:
-        return wanted(group) and unusual(group) <= least
-
-    candidates = sorted(filter(plain, met), key=size)[:TRIED]
-    smallest = min((reduced(group, plain, _smaller) for group in candidates), key=size)
-    return reduced(smallest, plain, _smaller_by_two)
-
-
-def minimal_claim(wanted: Callable[[Claim], bool], examples: int) -> Claim | None:
+def minimal_claim(wanted: Callable[[Claim], bool], examples: int, seed: int = 0) -> Claim | None:
     """The smallest claim that is wanted, or None."""
-    return _found(claims(), wanted, examples)
-
-
-def reduced(
-    group: Group, wanted: Callable[[Group], bool], smaller: Callable[[Group], Iterator[Group]]
-) -> Group:
-    """The group made smaller, as long as a smaller one is wanted."""
-    while True:
-        less = next((g for g in smaller(group) if wanted(g)), None)
-        if less is None:
-            return group
-        group = less
-
-
-def _smaller_by_two(group: Group) -> Iterator[Group]:
-    seen = {group}
-    for one in _smaller(group):
-        yield one
-        for two in _smaller(one):
-            if two not in seen:
-                seen.add(two)
-                yield two
-
-
-def _smaller(group: Group) -> Iterator[Group]:
-    """All groups that have one thing less: a member, a partition, a subscription, a claim, an
-    instance id, a gap in the names.
-    """
-    members, sizes = group.members, dict(group.topics)
-    if len(members) > 1:
-        yield from (
-            evolve(group, members=members[:n] + members[n + 1 :]) for n in range(len(members))
-        )
-    for topic, number in every_partition(sizes):
-        less = {
-            name: size - (name == topic)
-            for name, size in sizes.items()
-            if name != topic or size > 1
-        }
-        fewer = Group(
-            less, [_without_partition(m, (topic, number), gone=topic not in less) for m in members]
-        )
-        if all(m.topics for m in fewer.members):
-            yield fewer
-    for n, member in enumerate(members):
-        yield from (
-            evolve(group, members=(*members[:n], one, *members[n + 1 :])) for one in _lesser(member)
-        )
-    named = _named_anew(group)
-    if named != group:
-        yield named
-
-
-def _named_anew(group: Group) -> Group:
-    """Members A, B, ... and topics t, u, ... without gaps."""
-    topics = dict(zip((topic for topic, _ in group.topics), TOPICS))
-    members = [
-        evolve(
-            m,
-            id=name,
-            instance=m.instance and f"i{name}",
-            topics=[topics[t] for t in m.topics],
-            owned=[(topics[t], n) for t, n in m.owned],
-        )
-        for name, m in zip(NAMES, group.members)
-    ]
-    return Group({topics[topic]: number for topic, number in group.topics}, members)
-
-
-def _lesser(member: Member) -> Iterator[Member]:
-    if member.instance is not None:
-        yield evolve(member, instance=None)
-    if member.told is not None:
-        yield evolve(member, told=None)
-    if len(member.topics) > 1:
-        yield from (
-            evolve(member, topics=member.topics - {topic}) for topic in sorted(member.topics)
-        )
-    yield from (
-        _claiming(
-            evolve(member, generation=NO_GENERATION, owned=()),
-            set(member.owned - {p}),
-            member.generation,
-        )
-        for p in sorted(member.owned)
-    )
-
-
-def _without_partition(member: Member, gone_one: Partition, *, gone: bool) -> Member:
-    """The member after one partition is gone. The numbers behind it move up, to leave no gap."""
-    topic, number = gone_one
-    owned = {(t, n - (t == topic and n > number)) for t, n in member.owned if (t, n) != gone_one}
-    less = evolve(
-        member,
-        topics=member.topics - {topic} if gone else member.topics,
-        owned=(),
-        generation=NO_GENERATION,
-    )
-    return _claiming(less, owned, member.generation)
+    return _found(claims(), wanted, examples, seed)
 
 
 KINDS: Mapping[str, st.SearchStrategy[Group]] = {

@@ -46,13 +46,15 @@ class Offered:
     like: str | None
     # Answers for a group, or raises an exception, which is its answer, too.
     solve: Callable[[Group], Assigned]
-    # Lines of Python, or of a shell, that ask the same again.
-    code: Callable[[Group], str]
+    # Lines of Python, or of a shell, that ask about these groups again, one after the other.
+    code: Callable[..., str]
     claims: Claims | None = None
     # It may remember what it was asked before.
     ask_again: bool = False
     # It reads `Member.told`.
     reads_told: bool = False
+    # It is told the members' `group.instance.id`.
+    reads_instances: bool = True
 
 
 @frozen
@@ -67,6 +69,8 @@ class Library:
     open: Callable[[], AbstractContextManager[Any]] = nullcontext
     # These are Kafka's own classes.
     of_kafka: bool = False
+    # The end of what its program wrote to its standard error; empty if it wrote nothing.
+    said: Callable[[], str] = lambda: ""
 
 
 def assigned(answer: Any) -> Assigned:

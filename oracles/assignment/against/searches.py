@@ -4,7 +4,12 @@ each.
 Hypothesis draws so many small groups of each kind (`groups`), and each promise is asked of every
 answer. The smallest group that breaks the promise is a finding: nothing can be left out of it. Then
 the search looks for other causes: groups that break the promise although some of that finding's
-circumstances are missing, up to `CAUSES` for a promise.
+circumstances are missing, up to `CAUSES` for a promise. Groups for which Kafka's own assignor keeps
+the promise come first.
+
+Some findings only inform (`Finding.informs`): answers that vary, and promises that Kafka's own
+assignor breaks in the same group, or does not make for such a group. `Search` can make them fail,
+too.
 
 The budget of a search is a number of examples, not a time, so the same question has the same answer
 on any machine. Only an assignor that does not come to an end is stopped: after `asked.PATIENCE_S`
@@ -13,160 +18,117 @@ for one answer, and for good after `asked.MOST_HUNG` of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Collection, Iterable
+from functools import cached_property, partial
 from typing import Any
 
-from attrs import asdict, frozen
+from attrs import frozen
 
 from groupcheck.model.assignors import Group, NoAssignment, Partitions
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment import groups
 from groupcheck.oracles.assignment.against.asked import (
+    AGAIN,
     FRESH,
+    PROBED,
     Answers,
     Asked,
     GivenUp,
     answer_shown,
     asked_of,
-    breaks,
     judgement,
+    statement,
+)
+from groupcheck.oracles.assignment.against.finding import (
+    Against,
+    Beside,
+    Finding,
+    circumstances,
+    coverage,
 )
 from groupcheck.oracles.assignment.against.offered import (
     Claim,
     Claims,
     Library,
+    Offered,
     own_traceback,
 )
-from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES, answer
+from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES, variants
 from groupcheck.oracles.assignment.validity import named
 
-SCHEMA = "groupcheck.against/1"
 EXAMPLES = 250
 OF_CLAIMS = 50  # examples of single claims: there are few of them
 CAUSES = 3
 SHOWN = 4  # ways in which one answer breaks a promise
 INSTALL = "pip install 'groupcheck[contract]'"
 Progress = Callable[[str], None]
-Search = Callable[[], "list[Finding]"]
+Ask = Callable[[], "list[Finding]"]
+VARIES = "answers vary; each group is asked about several times, and every answer is judged"
+KAFKAS_TOO = "Kafka's own assignor breaks the promise here, too"
+NOT_MADE = "Kafka's own assignor does not promise it for such a group"
 
 
 @frozen
-class Beside:
-    """What Kafka's own assignor does with the same group, by groupcheck's function, which equals
-    the class.
-    """
+class Search:
+    """What is searched, and how strictly."""
 
-    assignor: str
-    # It keeps the promise.
-    keeps: bool
-    answer: Any
-
-
-@frozen
-class Finding:
-    """A promise that an assignor breaks, with the smallest example."""
-
-    library: str
-    version: str
-    assignor: str
-    promise: str
-    words: str
-    # Code that shows it again.
-    code: str
-    # What is unusual about the group.
-    circumstances: tuple[str, ...] = ()
-    # None: it is about one member's claim.
-    group: Group | None = None
-    answer: Any = None
-    # What Kafka's own assignor of that name does, if there is one.
-    kafka: Beside | None = None
-    # Of the assignor's own code, if it raised an exception or had to be stopped; else empty.
-    traceback: str = ""
-
-    def document(self) -> dict[str, Any]:
-        """As plain JSON."""
-        return {
-            "assignor": self.assignor,
-            "promise": self.promise,
-            "words": self.words,
-            "circumstances": list(self.circumstances),
-            "input": groups.shown(self.group) if self.group else None,
-            "answer": self.answer,
-            "code": self.code,
-            "traceback": self.traceback or None,
-            "kafka": asdict(self.kafka) if self.kafka else None,
-        }
-
-
-@frozen
-class Against:
-    """What a run found."""
-
-    library: Library
-    # The most groups of a kind that one search looks at.
-    examples: int
-    # How many promises were asked.
-    searches: int
-    findings: tuple[Finding, ...]
-    # Assignors that were not asked any more, because they did not answer in time. Some of their
-    # promises were not searched.
-    given_up: tuple[str, ...] = ()
-
-    @property
-    def exit_code(self) -> int:
-        """1 if there are findings."""
-        return 1 if self.findings else 0
-
-    def document(self) -> dict[str, Any]:
-        """All that `--json` prints; the same question gives the same document."""
-        return {
-            "schema": SCHEMA,
-            "library": self.library.name,
-            "version": self.library.version,
-            "examples": self.examples,
-            "searches": self.searches,
-            "assignors": [offered.name for offered in self.library.assignors],
-            "given_up": list(self.given_up),
-            "verdict": "findings" if self.findings else "nothing found",
-            "findings": [finding.document() for finding in self.findings],
-        }
-
-
-def circumstances(group: Group) -> frozenset[str]:
-    """What is unusual about a group. It tells findings of one cause from those of another."""
-    unwanted = {topic for topic, _ in group.topics}.difference(*(m.topics for m in group.members))
-    strange = {
-        "static and dynamic members mix": len({m.instance is not None for m in group.members}) > 1,
-        "nobody subscribes to a topic": bool(unwanted),
-    }
-    return groups.circumstances(group) | {name for name, here in strange.items() if here}
+    # The most groups of a kind that one search looks at; of large ones a quarter.
+    examples: int = EXAMPLES
+    # Another seed draws other groups.
+    seed: int = 0
+    # Promises that are not asked.
+    skipped: Collection[str] = ()
+    # See `asked_of`.
+    beyond: bool = False
+    # It fails even where Kafka's own assignor breaks the promise, too.
+    kafka_fails: bool = False
+    # It fails if answers vary.
+    varying_fails: bool = False
+    # It is a finding, too, if a search could judge no answer at all.
+    must_judge: bool = False
 
 
 def findings(
-    library: Library, examples: int = EXAMPLES, progress: Progress | None = None
+    library: Library, how: Search | int = EXAMPLES, progress: Progress | None = None
 ) -> Against:
-    """Asks every assignor of the library for every promise. Raises `UserError` if Hypothesis is not
-    installed.
+    """Asks every assignor of the library for every promise. `how`: a number stands for so many
+    examples. Raises `UserError` if Hypothesis is not installed.
     """
+    if isinstance(how, int):
+        how = Search(how, beyond=True)
     installed("--against")
     found: list[Finding] = []
     given_up = []
+    promises: dict[str, str] = {}
+    drawn: dict[Group, None] = {}
     searched = 0
     with library.open():
         for offered in library.assignors:
-            answers = Answers(offered)
-            for search in Searches(library, answers, examples, beyond=True).by_promise().values():
+            searches = Searches(library, Answers(offered), how)
+            for promise, ask in searches.by_promise().items():
                 searched += 1
+                promises[promise] = statement(promise)
                 if progress is not None:
                     progress(
                         f"{library.name} {library.version}: {offered.name}, search {searched},"
                         f" {len(found)} found"
                     )
-                found += search()
-            if answers.gave_up:
+                found += ask()
+            drawn |= dict.fromkeys(searches.drawn())
+            if searches.answers.gave_up:
                 given_up.append(offered.name)
-    return Against(library, examples, searched, tuple(found), tuple(given_up))
+        said = library.said()
+    return Against(
+        library,
+        how.examples,
+        searched,
+        tuple(found),
+        tuple(given_up),
+        how.seed,
+        promises,
+        coverage(drawn),
+        stderr=said,
+    )
 
 
 def installed(where: str) -> None:
@@ -179,26 +141,18 @@ def installed(where: str) -> None:
         ) from None
 
 
-@frozen
+@frozen(slots=False)
 class Searches:
     """For each promise a search for how one assignor of a library breaks it."""
 
     library: Library
     answers: Answers
-    # The most groups of a kind that one search looks at.
-    examples: int
-    # See `asked_of`.
-    beyond: bool = False
-    # Findings are only groups for which Kafka's own assignor keeps the promise.
-    no_worse: bool = False
-    # It is a finding, too, if a search could judge no answer at all.
-    must_judge: bool = False
+    how: Search
 
-    def by_promise(self) -> dict[str, Search]:
+    def by_promise(self) -> dict[str, Ask]:
         """Promise -> search."""
-        searches: dict[str, Search] = {
-            asked.promise: partial(self._broken, asked)
-            for asked in asked_of(self.answers.offered, beyond=self.beyond)
+        searches: dict[str, Ask] = {
+            asked.promise: partial(self._broken, asked) for asked in self._asked
         }
         claims = self.answers.offered.claims
         if claims is not None:
@@ -209,65 +163,128 @@ class Searches:
                 searches[promise] = partial(
                     self._about_claims, promise, partial(wrong, claims), code
                 )
-        return searches
+        return {p: ask for p, ask in searches.items() if p not in self.how.skipped}
+
+    @cached_property
+    def _asked(self) -> tuple[Asked, ...]:
+        return tuple(
+            asked
+            for asked in asked_of(self.answers.offered, beyond=self.how.beyond)
+            if asked.promise not in self.how.skipped
+        )
+
+    @cached_property
+    def _kafkas(self) -> Answers | None:
+        """The answers of Kafka's own assignor; None if there is none to compare with."""
+        like = self.answers.offered.like
+        if like is None or self.library.of_kafka:
+            return None
+        return Answers(Offered(like, like, ASSIGNORS[like], lambda *groups: ""))
+
+    def _drawn(self, asked: Asked, kind: str) -> tuple[Group, ...]:
+        from groupcheck.oracles.assignment.against.groups import drawn
+
+        return drawn(kind, asked.count(kind, self.how.examples), self.how.seed)
+
+    def drawn(self) -> Iterable[Group]:
+        """All groups that the searches look at."""
+        for asked in self._asked:
+            for kind in asked.kinds(self.answers.offered.like):
+                yield from self._drawn(asked, kind)
 
     def _finding(self, promise: str, words: str, code: str, **more: Any) -> Finding:
         library, offered = self.library, self.answers.offered
         return Finding(library.name, library.version, offered.name, promise, words, code, **more)
 
+    @cached_property
+    def _varies(self) -> bool:
+        """Do its answers vary? Found out before the first promise is asked."""
+        if self.answers.offered.ask_again:
+            for kind in AGAIN.kinds(self.answers.offered.like):
+                self.answers.probe(self._drawn(AGAIN, kind)[:PROBED])
+        return bool(self.answers.varied)
+
     def _broken(self, asked: Asked) -> list[Finding]:
         """How the assignor breaks one promise, in up to `CAUSES` ways."""
-        from groupcheck.oracles.assignment.against.groups import minimal
+        from groupcheck.oracles.assignment.against.reducing import minimal
 
-        offered = self.answers.offered
+        assert self._varies in (False, True)
         found: list[Finding] = []
         before: list[frozenset[str]] = []
 
-        def wanted(group: Group) -> bool:
+        def wanted(as_kafka: bool, group: Group) -> bool:
             if not self.answers.broken(asked, group):
                 return False
             if any(why <= circumstances(group) for why in before):
                 return False
-            beside = self._beside(asked, group) if self.no_worse else None
-            return beside is None or beside.keeps
+            return self._kafka_breaks(asked, group) == as_kafka
 
-        for kind in asked.kinds(offered.like):
-            while len(found) < CAUSES:
-                group = minimal(kind, wanted, circumstances, self.examples)
-                if group is None:
-                    break
-                violations = self.answers.broken(asked, group)[:SHOWN]
-                before.append(circumstances(group))
-                found.append(
-                    self._finding(
-                        asked.promise,
-                        "; ".join(violation.words for violation in violations),
-                        offered.code(group),
-                        circumstances=tuple(sorted(before[-1])),
-                        group=group,
-                        answer=answer_shown(self.answers.of(group)),
-                        kafka=self._beside(asked, group),
-                        traceback=next((v.traceback for v in violations if v.traceback), ""),
-                    )
-                )
+        for as_kafka in (False, True):
+            for kind in asked.kinds(self.answers.offered.like):
+                while len(found) < CAUSES:
+                    drawn = self._drawn(asked, kind)
+                    group = minimal(drawn, partial(wanted, as_kafka), circumstances)
+                    if group is None:
+                        break
+                    before.append(circumstances(group))
+                    found.append(self._found(asked, group))
         return found or self._unjudged(asked)
+
+    def _found(self, asked: Asked, group: Group) -> Finding:
+        answer, violations = self.answers.breach(asked, group)
+        assert answer is not None
+        rounds = violations[0].rounds
+        return self._finding(
+            asked.promise,
+            "; ".join(violation.words for violation in violations[:SHOWN]),
+            self.answers.offered.code(*([asked for asked, _ in rounds] or [group])),
+            circumstances=tuple(sorted(circumstances(group))),
+            group=group,
+            answer=answer_shown(answer),
+            rounds=rounds,
+            kafka=self._beside(asked, group),
+            traceback=next((v.traceback for v in violations if v.traceback), ""),
+            informs=self._informs(asked, group),
+        )
+
+    def _informs(self, asked: Asked, group: Group) -> str:
+        """Why a violation in this group does not fail; empty if it does."""
+        how = self.how
+        if asked is AGAIN:
+            return "" if how.varying_fails else VARIES
+        if how.kafka_fails:
+            return ""
+        if self._kafka_breaks(asked, group):
+            return KAFKAS_TOO
+        promise = PROMISES.get(asked.promise)
+        return NOT_MADE if asked.beyond and promise and not promise.made_for(group) else ""
+
+    def _kafka_breaks(self, asked: Asked, group: Group) -> bool:
+        """Does Kafka's own assignor break the promise in a variant of the group?"""
+        kafkas = self._kafkas
+        return kafkas is not None and any(kafkas.broken(asked, one) for one in variants(group))
+
+    def _beside(self, asked: Asked, group: Group) -> Beside | None:
+        if self._kafkas is None or asked is AGAIN:
+            return None
+        kafkas = self._kafkas
+        answer = None if asked.of_many else answer_shown(kafkas.of(group))
+        return Beside(kafkas.offered.name, not self._kafka_breaks(asked, group), answer)
 
     def _unjudged(self, asked: Asked) -> list[Finding]:
         """The finding that a search judged no answer, or that it ended before it had asked for all.
         No finding if it judged one, or need not.
         """
-        from groupcheck.oracles.assignment.against.groups import drawn
-
-        if not self.must_judge:
+        if not self.how.must_judge:
             return []
         answers, offered = self.answers, self.answers.offered
-        asked_for = [g for kind in asked.kinds(offered.like) for g in drawn(kind, self.examples)]
+        asked_for = [g for kind in asked.kinds(offered.like) for g in self._drawn(asked, kind)]
         try:
             given = {group: answers.of(group) for group in asked_for}
         except GivenUp:
             given = {}
         if answers.gave_up:
-            given = {group: answers.known[group] for group in answers.silent}
+            given = {group: answers.known[group][0] for group in answers.silent}
             why = "it gave no answer (in time) too often and is not asked any more"
         elif any(judgement(asked, offered.like, g, a) is not None for g, a in given.items()):
             return []
@@ -291,13 +308,6 @@ class Searches:
             )
         ]
 
-    def _beside(self, asked: Asked, group: Group) -> Beside | None:
-        like = self.answers.offered.like
-        if like is None or asked.of_many is not None or self.library.of_kafka:
-            return None
-        given = answer(ASSIGNORS[like], group)
-        return Beside(like, not breaks(asked, like, group, given), answer_shown(given))
-
     def _about_claims(
         self,
         promise: str,
@@ -314,8 +324,8 @@ class Searches:
             except Exception as raised:  # of somebody's own class
                 return f"{type(raised).__name__}: {raised}", own_traceback(raised)
 
-        most = min(self.examples, OF_CLAIMS)
-        claim = minimal_claim(lambda claim: told(claim)[0] is not None, most)
+        most = min(self.how.examples, OF_CLAIMS)
+        claim = minimal_claim(lambda claim: told(claim)[0] is not None, most, self.how.seed)
         if claim is None:
             return self._unjudged(Asked(promise, FRESH))
         words, traceback = told(claim)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from groupcheck.oracles.assignment.judge.judging import Judged
 from groupcheck.oracles.assignment.judge.sequence import JudgedSequence
-from groupcheck.oracles.assignment.promises import PROMISES
+from groupcheck.oracles.assignment.promises import statement
 from groupcheck.oracles.show.suite import FAILURE, SKIPPED, Case, Suite
 
 NOT_JUDGED = "not judged: partitions are assigned wrongly or not at all"
@@ -40,8 +40,8 @@ def judged_suite(judged: Judged | JudgedSequence) -> Suite:
 def _case(name: str, broken: Sequence[str], unjudged: bool, seconds: float) -> Case:
     if broken:
         more = [f"and {len(broken) - FEW:,} more"] if len(broken) > FEW else []
-        statement = [PROMISES[name].statement] if name in PROMISES else []
-        text = "\n".join([*statement, *broken[1:FEW], *more])
+        stated = [statement(name)] if name != "constraint" else []
+        text = "\n".join([*stated, *broken[1:FEW], *more])
         return Case(name, FAILURE, broken[0], text, seconds)
     if unjudged:
         return Case(name, SKIPPED, NOT_JUDGED, seconds=seconds)

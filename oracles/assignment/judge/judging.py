@@ -20,11 +20,11 @@ from groupcheck.oracles.assignment.optimum import Optimum
 from groupcheck.oracles.assignment.promises import (
     ASSIGNORS,
     MOST_TOLD,
-    PROMISES,
     Case,
     answer,
     judged,
     promised,
+    statement,
 )
 from groupcheck.oracles.assignment.solve.by_z3 import Right
 from groupcheck.oracles.assignment.solve.solving import solve
@@ -108,7 +108,7 @@ class Judged:
             "about": self.question.about,
             "assignor": self.question.assignor,
             "judged": None if self.assigned is None else shown(self.assigned),
-            "promises": {name: PROMISES[name].statement for name in self.promises},
+            "promises": {name: statement(name) for name in self.promises},
             "constraints": [constraints.told(c) for c in self.question.constraints],
             "violations": [{"promise": v.promise, "words": v.words} for v in self.violations],
             "moves": None
@@ -145,7 +145,13 @@ def judge(question: Question, progress: Progress = lambda words: None) -> Judged
         progress(f"{question.assignor} answers")
         given = answer(ASSIGNORS[str(question.assignor)], question.group)
     assigned = None if isinstance(given, NoAssignment) else given
-    case = Case(question.group, assigned or {}, question.weights, drained=question.drained)
+    case = Case(
+        question.group,
+        assigned or {},
+        question.weights,
+        drained=question.drained,
+        like=question.assignor,
+    )
     progress("looking for the fewest moves")
     best = case.best
     progress(f"judging {len(names)} promises")
@@ -175,7 +181,7 @@ def judge(question: Question, progress: Progress = lambda words: None) -> Judged
     return Judged(
         question,
         assigned,
-        names,
+        names if assigned is not None else ("answers", *names),
         tuple(not_judged),
         tuple(violations),
         moved,

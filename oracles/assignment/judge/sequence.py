@@ -20,7 +20,7 @@ from groupcheck.oracles.assignment.judge.question import (
     weights,
     within_bounds,
 )
-from groupcheck.oracles.assignment.promises import ASSIGNORS, PROMISES, answer
+from groupcheck.oracles.assignment.promises import ASSIGNORS, answer, statement
 from groupcheck.oracles.assignment.reading import (
     Name,
     PartitionSet,
@@ -71,8 +71,12 @@ class Sequence:
     @property
     def cooperative(self) -> bool:
         """Do members keep what they have while they join?"""
-        asked = self.question
-        return asked.assignor == "cooperative-sticky" or "handed over" in (asked.promises or ())
+        return cooperative(self.question)
+
+
+def cooperative(asked: Question) -> bool:
+    """Do the members of the sequence keep what they have while they join?"""
+    return asked.assignor == "cooperative-sticky" or "handed over" in (asked.promises or ())
 
 
 def sequence(value: Any) -> Sequence:
@@ -224,9 +228,10 @@ class JudgedSequence:
 
     @property
     def promises(self) -> tuple[str, ...]:
-        """What was asked of some round."""
+        """What was asked of some round, and under cooperation that each change comes to rest."""
         rounds = (one for change in self.changes for one in change.rounds)
-        return tuple(dict.fromkeys(name for one in rounds for name in one.promises))
+        names = dict.fromkeys(name for one in rounds for name in one.promises)
+        return (*names, "at rest") if cooperative(self.question) else tuple(names)
 
     def document(self) -> dict[str, Any]:
         """All that `groupcheck assign --json` prints."""
@@ -235,7 +240,7 @@ class JudgedSequence:
             "verdict": self.verdict,
             "about": self.question.about,
             "assignor": self.question.assignor,
-            "promises": {name: PROMISES[name].statement for name in self.promises},
+            "promises": {name: statement(name) for name in self.promises},
             "violations": [
                 {"where": where, "promise": v.promise, "words": v.words}
                 for where, v in self.violations

@@ -73,7 +73,7 @@ def test_no_promise_of_a_function_that_never_answers_is_green(function, why, lik
 def test_no_promise_of_a_function_that_hangs_is_green_however_few_examples_there_are(monkeypatch):
     monkeypatch.setattr(asked, "PATIENCE_S", 0.05)
     told = failures(hangs, like="range", examples=TOO_FEW)
-    assert set(told) == {"answers", "valid", "complete", "balanced in topics", "the same again"}
+    assert {"answers", "valid", "complete", "co-partitioned", "in any order"} < set(told)
     assert all(words and "no answer: none within" in words for words in told.values())
 
 

@@ -4,6 +4,8 @@ rest.
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from groupcheck.model.assignors import (
     Group,
     Member,
@@ -11,6 +13,7 @@ from groupcheck.model.assignors import (
     cooperative_sticky,
     round_robin,
     sticky,
+    uniform,
 )
 from groupcheck.oracles.assignment.rounds import Step, follow, life, restless
 
@@ -29,6 +32,7 @@ def test_a_life_is_joins_growth_a_new_subscription_and_a_leave():
         "t grows to 7 partitions",
         "C subscribes to all",
         "A leaves",
+        "C is restarted",
     ]
     assert list(life(Group({"t": 1}, []))) == []
 
@@ -36,7 +40,7 @@ def test_a_life_is_joins_growth_a_new_subscription_and_a_leave():
 def test_a_change_takes_an_eager_group_one_round_and_a_cooperative_one_two_if_something_moves():
     assert [len(change.rounds) for change in follow(sticky, life(THREE), cooperative=False)] == [
         1
-    ] * 6
+    ] * 7
     rounds = {
         change.words: len(change.rounds)
         for change in follow(cooperative_sticky, life(THREE), cooperative=True)
@@ -66,13 +70,31 @@ def test_what_a_cooperative_group_moves_in_the_end_is_what_has_to_move():
 
 
 def test_kafkas_assignors_are_never_restless():
-    assert list(restless(cooperative_sticky, THREE, cooperative=True)) == []
-    assert list(restless(sticky, THREE, cooperative=False)) == []
+    assert list(restless(cooperative_sticky, THREE, "cooperative-sticky")) == []
+    assert list(restless(sticky, THREE, "sticky")) == []
+    assert list(restless(uniform, THREE, "uniform")) == []
 
 
 def test_an_eager_assignor_under_cooperation_gives_what_was_not_let_go_of():
-    told = [violation.words for violation in restless(round_robin, THREE, cooperative=True)]
-    assert told[0] == "B joins, round 1: t-1 goes from A to B in one round: A has not let go of it"
+    told = [violation.words for violation in restless(round_robin, THREE, "cooperative-sticky")]
+    assert told == ["B joins, round 1: t-1 goes from A to B in one round: A has not let go of it"]
+
+
+def test_a_sequence_shows_the_rounds_in_which_more_is_lost_than_with_kafkas_own():
+    def deals_anew(group):
+        """Balanced each time, and the first member has what the last one had."""
+        given = list(
+            sticky(evolve(group, members=[Member(m.id, m.topics) for m in group.members])).values()
+        )
+        turned = given[len(group.members) % 2 :] + given[: len(group.members) % 2]
+        return {m.id: turned[k] for k, m in enumerate(group.members)}
+
+    (violation,) = restless(deals_anew, THREE, "sticky")
+    assert violation.words.startswith("C joins, round 1: ")
+    assert "claimed partitions are lost" in violation.words
+    assert "where Kafka's own loses 2, and 2 would do for balance" in violation.words
+    ((group, given),) = violation.rounds
+    assert len(group.members) == 3 and given == deals_anew(group)
 
 
 def test_a_sequence_ends_where_the_assignor_throws():
@@ -80,7 +102,7 @@ def test_a_sequence_ends_where_the_assignor_throws():
         return NoAssignment("Error", "no") if len(group.members) == 2 else round_robin(group)
 
     assert words(follow(throws, life(THREE), cooperative=False)) == ["A joins", "B joins"]
-    assert [v.words for v in restless(throws, THREE, cooperative=False)] == [
+    assert [v.words for v in restless(throws, THREE, "sticky")] == [
         "B joins, round 1: throws Error: no"
     ]
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from attrs import evolve
+
 from groupcheck.model.assignors import Group, Member, Partitions
 from groupcheck.oracles.assignment.against.libraries.in_process import (
     Cluster,
     asking,
+    class_code,
     installed,
     listed,
     offered_by,
@@ -29,7 +32,7 @@ MODULES = {
 # The state of the sticky class before anything was assigned.
 NEW = {"member_assignment": None, "generation": -1}
 quietly = partial(quiet, "aiokafka")
-CODE = '''from {module} import {name} as Assignor
+CODE = '''{assignor}
 from aiokafka.coordinator.protocol import \
 ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
 
@@ -58,14 +61,16 @@ def library() -> Library:
 
 
 def offered(assignor: type, name: str, like: str | None) -> Offered:
-    """One class of aiokafka's, or one that is derived from its AbstractPartitionAssignor."""
-    return offered_by(_Assignor(assignor), name, like)
+    """One class of aiokafka's, or one that is derived from its AbstractPartitionAssignor. The
+    library does not tell it the members' `group.instance.id`.
+    """
+    return evolve(offered_by(_Assignor(assignor), name, like), reads_instances=False)
 
 
 class _Assignor:
     def __init__(self, assignor: Any) -> None:
         self.assignor = assignor
-        self.start = CODE.format(module=assignor.__module__, name=assignor.__qualname__)
+        self.start = CODE.format(assignor=class_code(assignor))
 
     def keeps(self, member: Member) -> bool:
         """Its assignor remembers that it was assigned something."""
@@ -107,12 +112,15 @@ class _Assignor:
         process = self.was_assigned(self.own(), owned, generation)
         return read(self.assignor, self.sent(process, ["t"]))
 
-    def code(self, group: Group) -> str:
+    def code(self, *groups: Group) -> str:
+        return asking(self.start, "Assignor", ((one, self.members(one)) for one in groups))
+
+    def members(self, group: Group) -> str:
         lines = []
         for m in group.members:
             claim = f"{by_topic(m.owned)!r}, {m.generation}" if self.keeps(m) else ""
             lines.append(f"    {m.id!r}: sent(consumer({claim}), {sorted(m.topics)!r}),\n")
-        return asking(self.start, group, "Assignor", f"{{\n{''.join(lines)}}}")
+        return f"{{\n{''.join(lines)}}}"
 
     def told_code(self, owned: Partitions, generation: int) -> str:
         member = f"consumer({by_topic(owned)!r}, {generation})"

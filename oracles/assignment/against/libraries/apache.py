@@ -19,9 +19,10 @@ from groupcheck.model.assignors import Group, Member
 from groupcheck.oracles.kafka.assignors import Problem, solve
 from groupcheck.oracles.kafka.driver import Driver
 
-group = {group}
+groups = [{groups}]
 with Driver({version!r}) as driver:
-    print(*solve(driver, [Problem({assignor!r}, group)]))
+    for group in groups:
+        print(*solve(driver, [Problem({assignor!r}, group)]))
 """
 
 
@@ -58,5 +59,6 @@ def _solve(driver: Driver, assignor: str, group: Group) -> Assigned:
     return answer
 
 
-def _code(version: str, assignor: str, group: Group) -> str:
-    return CODE.format(version=version, assignor=assignor, group=group_code(group))
+def _code(version: str, assignor: str, *groups: Group) -> str:
+    listed = ", ".join(map(group_code, groups))
+    return CODE.format(version=version, assignor=assignor, groups=listed)

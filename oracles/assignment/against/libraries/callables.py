@@ -23,6 +23,7 @@ from attrs import evolve
 from groupcheck.model.assignors import Group
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against.libraries import aiokafka, kafka_python
+from groupcheck.oracles.assignment.against.naming import reached
 from groupcheck.oracles.assignment.against.offered import Library, Offered, assigned, group_code
 from groupcheck.oracles.assignment.promises import ASSIGNORS
 from groupcheck.oracles.assignment.validity import Assigned
@@ -51,9 +52,12 @@ def imported(name: str) -> Function:
     return found  # type: ignore[no-any-return]
 
 
-def library(name: str, assignor: Function | type, like: str | None) -> Library:
+def library(
+    name: str, assignor: Function | type, like: str | None, near: str | None = None
+) -> Library:
     """One assignor; its name shows where it is (`module:function`). If `like` is left out, a class
-    is like the assignor of Kafka that has the class's own `name`, if there is one.
+    is like the assignor of Kafka that has the class's own `name`, if there is one. `near`: a module
+    that may name it.
     """
     path = name.partition(":")[2]
     for base in getattr(assignor, "__mro__", ()):
@@ -63,18 +67,20 @@ def library(name: str, assignor: Function | type, like: str | None) -> Library:
                 like = like or (own if own in ASSIGNORS else None)
                 offered = client.offered(assignor, path, like)
                 return Library(name, "", (evolve(offered, ask_again=True),), client.quietly)
-    return _of_function(name, assignor, like)
+    return _of_function(name, assignor, like, near)
 
 
-def _of_function(name: str, function: Function, like: str | None) -> Library:
+def _of_function(name: str, function: Function, like: str | None, near: str | None) -> Library:
     module, _, path = name.partition(":")
 
     def solve(group: Group) -> Assigned:
         return assigned(function(group))
 
-    def code(group: Group) -> str:
-        start = f"from {module} import {path.partition('.')[0]}\n" if path else ""
-        asked = f"print({path or function.__name__}({group_code(group)}))\n"
-        return f"from groupcheck.model.assignors import Group, Member\n{start}\n{asked}"
+    def code(*groups: Group) -> str:
+        lines, named = reached(function, near)
+        if near is None and path:
+            lines, named = f"from {module} import {path.partition('.')[0]}\n", path
+        asked = "".join(f"print({named}({group_code(group)}))\n" for group in groups)
+        return f"from groupcheck.model.assignors import Group, Member\n{lines}\n{asked}"
 
     return Library(name, "", (Offered(path or name, like, solve, code, ask_again=True),))

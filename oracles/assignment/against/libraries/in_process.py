@@ -5,7 +5,7 @@ its topics, answer in the same form, and write to loggers.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module, metadata
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.assignors import Group, NoAssignment
+from groupcheck.oracles.assignment.against.naming import reached
 from groupcheck.oracles.assignment.against.offered import (
     Claim,
     Claims,
@@ -92,13 +93,23 @@ def read(assignor: Any, sent: Any) -> Claim:
     return frozenset(map(tuple, claim.partitions)), claim.generation
 
 
-def asking(start: str, group: Group, assignor: str, members: str) -> str:
-    """Code that asks for an assignment, and prints it."""
-    return (
-        f"{start}{CLUSTER}members = {members}\nfor member, given in"
+def asking(start: str, assignor: str, questions: Iterable[tuple[Group, str]]) -> str:
+    """Code that asks for an assignment of each group with its members, and prints it."""
+    asked = (
+        f"members = {members}\nfor member, given in"
         f" {assignor}.assign(Cluster({dict(group.topics)!r}), members).items():\n"
         "    print(member, given.assignment)\n"
+        for group, members in questions
     )
+    return f"{start}{CLUSTER}{''.join(asked)}"
+
+
+def class_code(assignor: type) -> str:
+    """Lines that import the class as `Assignor`."""
+    lines, path = reached(assignor)
+    if "." not in path and lines.endswith(f" import {path}\n"):
+        return f"{lines.rstrip()} as Assignor"
+    return f"{lines}Assignor = {path}"
 
 
 def listed(answer: Any) -> Assigned:

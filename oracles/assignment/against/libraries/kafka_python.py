@@ -12,6 +12,7 @@ from groupcheck.model.assignors import Group, Member, Partitions
 from groupcheck.oracles.assignment.against.libraries.in_process import (
     Cluster,
     asking,
+    class_code,
     installed,
     listed,
     offered_by,
@@ -35,7 +36,7 @@ Joined = namedtuple("Joined", "member_id group_instance_id metadata")
 quietly = partial(quiet, "kafka")
 CODE = '''from collections import namedtuple
 
-from {module} import {name} as Assignor
+{assignor}
 from kafka.protocol.consumer.metadata import \
 ConsumerProtocolAssignment, ConsumerProtocolSubscription
 
@@ -67,7 +68,7 @@ def offered(assignor: type, name: str, like: str | None) -> Offered:
 class _Assignor:
     def __init__(self, assignor: Any) -> None:
         self.assignor = assignor
-        self.start = CODE.format(module=assignor.__module__, name=assignor.__qualname__)
+        self.start = CODE.format(assignor=class_code(assignor))
 
     def sent(self, topics: list[str], owned: Partitions | None, generation: int) -> Any:
         from kafka.protocol.consumer.metadata import (
@@ -97,14 +98,17 @@ class _Assignor:
         self.sent(["t"], owned, generation)
         return read(self.assignor, self.sent(["t"], None, -1))
 
-    def code(self, group: Group) -> str:
+    def code(self, *groups: Group) -> str:
+        return asking(self.start, "Assignor()", ((one, self.members(one)) for one in groups))
+
+    def members(self, group: Group) -> str:
         lines = []
         for m in group.members:
             claim = "" if (owned := _claim(m)) is None else f", {by_topic(owned)!r}, {m.generation}"
             lines.append(
                 f"    Joined({m.id!r}, {m.instance!r}, sent({sorted(m.topics)!r}{claim})),\n"
             )
-        return asking(self.start, group, "Assignor()", f"[\n{''.join(lines)}]")
+        return f"[\n{''.join(lines)}]"
 
     def told_code(self, owned: Partitions, generation: int) -> str:
         topics = sorted({topic for topic, _ in owned})

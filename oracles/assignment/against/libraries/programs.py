@@ -29,13 +29,15 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from threading import Thread
+from typing import IO, Any
 
 from attrs import define
 
 from groupcheck.model.assignors import Group, NoAssignment
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.against.offered import NO_ANSWER, Library, Offered, assigned
+from groupcheck.oracles.assignment.groups import racks_shown
 from groupcheck.oracles.assignment.validity import Assigned
 from groupcheck.oracles.kafka.values import by_topic
 
@@ -43,6 +45,7 @@ PATIENCE_S = 4.0
 ENDED = "it ended"
 GRACE_S = 0.5  # until a program whose input was closed is killed
 LONGEST = 1 << 20  # bytes of an answer
+LAST = 2_000  # bytes of standard error that are kept
 
 
 def question(group: Group) -> dict[str, Any]:
@@ -58,12 +61,13 @@ def question(group: Group) -> dict[str, Any]:
         }
         for m in group.members
     ]
-    return {"topics": dict(group.topics), "members": members}
+    racks = {"racks": racks_shown(group)} if any(any(of) for _, of in group.racks) else {}
+    return {"topics": dict(group.topics), **racks, "members": members}
 
 
-def library(command: str, like: str | None) -> Library:
-    """One assignor. Raises `UserError` if the command cannot be split. The program starts with the
-    first question.
+def library(command: str, like: str | None, name: str | None = None) -> Library:
+    """One assignor, called by the program's name if it has no `name`. Raises `UserError` if the
+    command cannot be split. The program starts with the first question.
     """
     try:
         arguments = shlex.split(command)
@@ -84,17 +88,13 @@ def library(command: str, like: str | None) -> Library:
         finally:
             program.stop()
 
-    def code(group: Group) -> str:
-        return (
-            f"printf '%s\\n' {shlex.quote(json.dumps(question(group)))} | {shlex.join(arguments)}\n"
-        )
+    def code(*groups: Group) -> str:
+        lines = " ".join(shlex.quote(json.dumps(question(group))) for group in groups)
+        return f"printf '%s\\n' {lines} | {shlex.join(arguments)}\n"
 
-    return Library(
-        arguments[0],
-        "",
-        (Offered(arguments[0], like, program.solve, code, ask_again=True),),
-        running,
-    )
+    name = name or arguments[0]
+    offered = Offered(name, like, program.solve, code, ask_again=True)
+    return Library(name, "", (offered,), running, said=program.said)
 
 
 @define
@@ -104,6 +104,9 @@ class Program:
     arguments: list[str]
     # None: it does not run.
     running: subprocess.Popen[bytes] | None = None
+    # The end of what it wrote to its standard error.
+    errors: bytes = b""
+    reader: Thread | None = None
 
     def solve(self, group: Group) -> Assigned:
         """Its answer. Raises `NoAssignment` if it has none, `UserError` if it cannot be started."""
@@ -126,13 +129,15 @@ class Program:
                     self.arguments,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
                 )
             except OSError as error:
                 raise UserError(
                     f"cannot start {self.arguments[0]}: {error.strerror}",
                     where="--against program:",
                 ) from None
+            self.reader = Thread(target=self._listen, args=(self.running.stderr,), daemon=True)
+            self.reader.start()
         assert self.running.stdin is not None and self.running.stdout is not None
         try:
             self.running.stdin.write(line)
@@ -140,6 +145,16 @@ class Program:
             return self._line(self.running.stdout.fileno())
         except OSError:
             raise self._gone(ENDED) from None
+
+    def _listen(self, stderr: IO[bytes]) -> None:
+        """Reads its standard error to the end, and keeps the last of it."""
+        with stderr:
+            while part := os.read(stderr.fileno(), 1 << 12):
+                self.errors = (self.errors + part)[-LAST:]
+
+    def said(self) -> str:
+        """The end of what it wrote to its standard error."""
+        return self.errors.decode(errors="replace")
 
     def _line(self, stdout: int) -> bytes:
         until, said = time.monotonic() + PATIENCE_S, b""
@@ -158,7 +173,10 @@ class Program:
 
     def _gone(self, why: str) -> NoAssignment:
         code = self.stop(grace=GRACE_S if why == ENDED else 0)
-        return NoAssignment(NO_ANSWER, f"{why} with exit code {code}" if why == ENDED else why)
+        said = f"Its standard error ends:\n{self.said()}" if self.errors else ""
+        return NoAssignment(
+            NO_ANSWER, f"{why} with exit code {code}" if why == ENDED else why, said
+        )
 
     def stop(self, grace: float = GRACE_S) -> int | None:
         """Ends the program: closes its input, and kills it if it has not ended after so many
@@ -177,3 +195,5 @@ class Program:
             return running.wait()
         finally:
             running.stdout.close()
+            if self.reader is not None:
+                self.reader.join(timeout=GRACE_S)
