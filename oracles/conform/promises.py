@@ -51,8 +51,13 @@ PROMISES = {
     "common_protocol": (
         "A newcomer that lists a protocol which every member listed when it joined is let in."
     ),
+    "five_minutes": (
+        "A new member whose JoinGroup is parked is removed after five minutes, not after its"
+        " session timeout."
+    ),
     "delay": "The initial delay is extended only for members that were added while it ran.",
 }
+NEW_MEMBER_MS = 300_000  # GroupMetadataManager.classicGroupNewMemberJoinTimeoutMs
 OF_THE_COORDINATOR = (-1, 15, 16)
 
 
@@ -91,6 +96,8 @@ def broken(
             and memory.due(f"heartbeat-g-{m.member}") is None
         ):
             yield "member_timer", name(last)
+        if m.new and memory.due(f"heartbeat-g-{m.member}") != steps[-1].now_ms + NEW_MEMBER_MS:
+            yield "five_minutes", name(last)
     if memory.state == "PreparingRebalance" and memory.due("join-g") is None:
         yield "round_timer", name(last)
     yield from _left_in_spite(steps, last, names)
