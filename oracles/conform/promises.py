@@ -15,8 +15,10 @@ from groupcheck.oracles.kafka.commands import (
     Command,
     FailAppends,
     FailOver,
+    Heartbeat,
     JoinGroup,
     LeaveGroup,
+    OffsetCommit,
     Request,
     SyncGroup,
 )
@@ -96,7 +98,9 @@ def broken(
             and memory.due(f"heartbeat-g-{m.member}") is None
         ):
             yield "member_timer", name(last)
-        if m.new and memory.due(f"heartbeat-g-{m.member}") != steps[-1].now_ms + NEW_MEMBER_MS:
+        due = memory.due(f"heartbeat-g-{m.member}")
+        hurries = isinstance(last, Heartbeat | OffsetCommit) and last.member == m.member
+        if m.new and hurries and due != steps[-1].now_ms + NEW_MEMBER_MS:
             yield "five_minutes", name(last)
     if memory.state == "PreparingRebalance" and memory.due("join-g") is None:
         yield "round_timer", name(last)

@@ -32,6 +32,7 @@ KNOWN = {
         "Empty, after LeaveGroup",
     },
     "delay": {"Fire join"},
+    "five_minutes": {"Heartbeat", "OffsetCommit"},
     "one_generation": {"told again after FailOver"},
     "unchanged": {"after FailOver"},
     "common_protocol": {"after FailOver"},
