@@ -288,9 +288,16 @@ def possible(look: Look, faults: float = 1) -> Iterator[tuple[float, Turn]]:
     yield from found
     for weight, turn in found:
         for other, inner in found if turn.kind in SENDS else ():
-            elsewhere = inner.kind in OF_THE_GROUP or inner.member != turn.member
-            if elsewhere and inner.kind != "fail_over":
+            if _may_be_meanwhile(turn, inner):
                 yield MEANWHILE * weight * other, attrs.evolve(turn, meanwhile=inner)
+
+
+def _may_be_meanwhile(turn: Turn, inner: Turn) -> bool:
+    """May the inner step happen before the coordinator reads the request of the other?"""
+    if inner.kind in OF_THE_GROUP:
+        return inner.kind != "fail_over"
+    begins_append = inner.kind in ("sync", "poll early", "late")
+    return inner.member != turn.member and not (begins_append and turn.kind in OWED)
 
 
 # Kinds of steps whose first command sends a request, and how heavy it is that something else
