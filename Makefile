@@ -50,6 +50,8 @@ nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits
 	@$(RUN)/groupcheck conform classic --whole --members 2 --schedules 3000 --seed 1
 	@$(RUN)/groupcheck conform classic --whole --members 4 --schedules 3000 --seed 2
 	@$(RUN)/python tests/oracles/assignment/judged_by_contract.py
+	@.ci/need "asking assignors of other languages" go node npm
+	@$(RUN)/python tests/oracles/assignment/adapters/again.py
 
 mutants-engine: $(READY) ## the tests against changes of tokens; hours (MUTANTS="--sample 60")
 	@$(RUN)/python tests/mutants/mutants.py engine $(MUTANTS)
