@@ -152,6 +152,11 @@ def conform(**options: Any) -> int:
 )
 @click.argument("file", type=PATH, required=False)
 @click.option(
+    "--lines",
+    is_flag=True,
+    help="FILE has a document in each line; print a verdict in each line.",
+)
+@click.option(
     "--prove",
     is_flag=True,
     help="Prove statements for any number of members and partitions, instead of judging FILE.",
@@ -240,6 +245,10 @@ def assign(**options: Any) -> int:
     """Judge an assignment, or a sequence of assignments: what is wrong with it, how few moves are
     enough, and an assignment that is right. FILE is JSON (docs/assignment.md), sample:NAME (`list
     samples`), or - for standard input. Exits with 1 if the assignment is wrong.
+
+    --lines judges many: a document in each line of FILE, a verdict (groupcheck.assign-line/1) in
+    each line of the output. A line that cannot be read is reported with its number. Exits with 2 if
+    there was one, else with 1 if a document is wrong.
 
     FILE may add constraints (docs/assignment.md): stays, never, together, apart, topics_apart,
     nearby (racks), drain, at_most, at_least, capacity, level_weights, racks_at_most, moves_at_most.

@@ -159,6 +159,7 @@ def conform(live: bool, whole: bool, schedules: int | None, **options: Any) -> i
 
 def assign(
     file: Path | None,
+    lines: bool,
     prove: bool,
     against: str | None,
     as_json: bool,
@@ -173,6 +174,12 @@ def assign(
         raise UserError("give exactly one of FILE, --prove or --against", where="groupcheck assign")
     if html is not None and file is None:
         raise UserError("needs an assignment to show", where="--html", do="add FILE")
+    if lines and (file is None or html is not None or junit is not None):
+        raise UserError(
+            "judges the lines of a FILE, and prints JSON alone",
+            where="--lines",
+            do="give FILE, and leave out --html and --junit",
+        )
     not_read({"--html": html, "--junit": junit}, [file] if file else [])
     if against is None:
         for name, value in options.items():
@@ -189,6 +196,10 @@ def assign(
         from groupcheck.oracles.assignment.prove.command import run as run_proofs
 
         return run_proofs(as_json, junit)
+    if lines:
+        from groupcheck.oracles.assignment.judge.lines import run as run_lines
+
+        return run_lines(file)
     from groupcheck.oracles.assignment.judge.command import run
 
     return run(file, as_json, html, junit)

@@ -73,6 +73,13 @@ def read_json(path: Path) -> Any:
         ) from None
     if len(data) > LARGEST:
         raise UserError(f"more than {LARGEST >> 20} MiB", where=where)
+    return parsed(data, where)
+
+
+def parsed(data: bytes, where: str = "") -> Any:
+    """The one value in these bytes. Raises `UserError` as `read_json` does; `where` is the place of
+    all of it.
+    """
     try:
         text = data.decode("utf-8-sig")
         if not text.strip():
@@ -81,7 +88,8 @@ def read_json(path: Path) -> Any:
     except UnicodeDecodeError as error:
         what = f"not UTF-8: byte {error.start} is 0x{data[error.start]:02x}"
     except json.JSONDecodeError as error:
-        where += f", line {error.lineno}, column {error.colno}"
+        column = f"column {error.colno}"
+        where = f"{where}, line {error.lineno}, {column}" if where else column
         what = f"not JSON: {error.msg}"
     except RecursionError:
         what = "nested too deeply"

@@ -18,6 +18,7 @@ from groupcheck.oracles.kafka.values import by_topic
 NO_ANSWER = "no answer"  # of an assignor that hangs, ends, or says something that is no answer
 MOST_FRAMES = 30  # the innermost ones of a traceback: recursion may be deep
 ORACLES = str(Path(__file__).parents[2])  # the code that calls an assignor
+AGAIN_S = 0.5  # after which an assignor that still runs is interrupted once more
 MOST_GIVEN = 10_000  # partitions of one member: groups that are asked have a dozen
 
 Claim = tuple[Partitions, int]
@@ -169,7 +170,8 @@ def ended_after(seconds: float) -> Iterator[None]:
         raise TooLong
 
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    # More than once: what is raised within a callback of the garbage collector is lost.
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
     try:
         yield
     finally:

@@ -136,6 +136,55 @@ class Judged:
 def judge(question: Question, progress: Progress = lambda words: None) -> Judged:
     """Judges the assignment that is proposed, or that the assignor answers."""
     began = time.perf_counter()
+    found = verdict(question, progress)
+    case, assigned, names, violations = found.case, found.assigned, found.names, found.violations
+    best, notes = case.best, list(found.notes)
+    progress("looking for an assignment that is right")
+    costs = None if assigned is None else _price(question, case, assigned)
+    if assigned is not None and not violations and not costs:
+        right = Right(assigned, "the one judged")
+    else:
+        right = _right(question, names, case)
+        if costs is not None and not violations:
+            right = _no_cheaper(question, case, right)
+            if right.assigned is not assigned and right.assigned is not None:
+                less = _price(question, case, right.assigned)
+                notes.append(f"it costs {_number(costs)}, and {_number(less)} would do")
+    moves = None if assigned is None else moved(case, names)
+    no_optimum = (
+        question.assignor == "sticky" and question.promises is None and "fewest moves" not in names
+    )
+    if no_optimum and moves and len(moves) > best.moves:
+        notes.append(f"{len(moves)} moves where {best.moves} would do is not wrong: {NO_OPTIMUM}")
+    return Judged(
+        question,
+        assigned,
+        names if assigned is not None else ("answers", *names),
+        found.not_judged,
+        violations,
+        moves,
+        best,
+        right,
+        tuple(notes),
+        time.perf_counter() - began,
+    )
+
+
+@frozen
+class Found:
+    """What is wrong with an assignment, and what it was asked for."""
+
+    case: Case
+    # What is judged. None: the assignor throws.
+    assigned: Assigned | None
+    names: tuple[str, ...]
+    violations: tuple[Violation, ...]
+    not_judged: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def verdict(question: Question, progress: Progress = lambda words: None) -> Found:
+    """What is wrong with the assignment that is proposed, or that the assignor answers."""
     constrained = bool(question.constraints or question.weights)
     names = question.promises
     if names is None:
@@ -152,44 +201,14 @@ def judge(question: Question, progress: Progress = lambda words: None) -> Judged
         drained=question.drained,
         like=question.assignor,
     )
-    progress("looking for the fewest moves")
-    best = case.best
-    progress(f"judging {len(names)} promises")
-    notes: list[str] = []
     if isinstance(given, NoAssignment):
-        violations = [Violation("answers", f"Kafka's class answers nothing: {given}")]
-        not_judged = list(names)
-    else:
-        violations, not_judged, notes = _broken(question, case, names)
-    progress("looking for an assignment that is right")
-    costs = None if assigned is None else _price(question, case, assigned)
-    if assigned is not None and not violations and not costs:
-        right = Right(assigned, "the one judged")
-    else:
-        right = _right(question, names, case)
-        if costs is not None and not violations:
-            right = _no_cheaper(question, case, right)
-            if right.assigned is not assigned and right.assigned is not None:
-                less = _price(question, case, right.assigned)
-                notes.append(f"it costs {_number(costs)}, and {_number(less)} would do")
-    moved = None if assigned is None else _moved(case, names)
-    no_optimum = (
-        question.assignor == "sticky" and question.promises is None and "fewest moves" not in names
-    )
-    if no_optimum and moved and len(moved) > best.moves:
-        notes.append(f"{len(moved)} moves where {best.moves} would do is not wrong: {NO_OPTIMUM}")
-    return Judged(
-        question,
-        assigned,
-        names if assigned is not None else ("answers", *names),
-        tuple(not_judged),
-        tuple(violations),
-        moved,
-        best,
-        right,
-        tuple(notes),
-        time.perf_counter() - began,
-    )
+        thrown = Violation("answers", f"Kafka's class answers nothing: {given}")
+        return Found(case, None, names, (thrown,), names)
+    progress("looking for the fewest moves")
+    assert case.best
+    progress(f"judging {len(names)} promises")
+    violations, not_judged, notes = _broken(question, case, names)
+    return Found(case, assigned, names, tuple(violations), tuple(not_judged), tuple(notes))
 
 
 def _sharing(question: Question) -> Group:
@@ -249,7 +268,7 @@ def shown(assigned: Assigned) -> dict[str, dict[str, list[int]]]:
     return {member: by_topic(partitions) for member, partitions in assigned.items()}
 
 
-def _moved(case: Case, names: Iterable[str]) -> dict[Partition, tuple[str, str | None]] | None:
+def moved(case: Case, names: Iterable[str]) -> dict[Partition, tuple[str, str | None]] | None:
     """None if a partition has two owners, or has none and nothing says that it may wait."""
     may_wait = "complete later" in names
     wrong = [

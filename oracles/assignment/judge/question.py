@@ -4,9 +4,9 @@ constraints, read from JSON (docs/assignment.md).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Annotated, Any
 
 from attrs import field, frozen
 
@@ -20,6 +20,7 @@ from groupcheck.oracles.assignment.constraints import (
 )
 from groupcheck.oracles.assignment.placement import Drain
 from groupcheck.oracles.assignment.reading import (
+    CONVERTER,
     MOST_PARTITIONS,
     AssignorName,
     Generation,
@@ -86,13 +87,55 @@ class GivenMember:
         )
 
 
+OF_PROGRAMS = {"topics": "subscribes", "owned": "claims"}
+"""Names of a member's fields in the form that programs read, and in a file."""
+
+
+def _members(value: Any, _: Any) -> dict[str, GivenMember]:
+    """From {"c1": {"subscribes": ["t"]}}, or from what a program is asked (`assign --against
+    "program: COMMAND"`): [{"id": "c1", "topics": ["t"], "owned": {}, "generation": -1}].
+    """
+    if not isinstance(value, list):
+        return CONVERTER.structure(value, dict[Name, GivenMember])
+    members: dict[str, GivenMember] = {}
+    for number, one in enumerate(value):
+        where = f"[{number}]"
+        if not isinstance(one, dict) or "id" not in one:
+            raise UserError("a member in an array needs an id", where=where)
+        fields = {
+            OF_PROGRAMS.get(key, key): given
+            for key, given in one.items()
+            if key != "id" and given is not None
+        }
+        ((name, member),) = _inside_of(where, {one["id"]: fields})
+        if name in members:
+            raise UserError(f"{name_shown(name)} is given twice", where=where)
+        members[name] = member
+    return members
+
+
+def _inside_of(where: str, member: dict[Any, Any]) -> Iterable[tuple[str, GivenMember]]:
+    try:
+        if not all(isinstance(name, str) for name in member):
+            raise UserError("the id is no name")
+        return CONVERTER.structure(member, dict[Name, GivenMember]).items()
+    except UserError as error:
+        _, _, rest = error.where.removeprefix(".").partition(".")
+        raise UserError(
+            error.what, where=f"{where}.{rest}" if rest else where, do=error.do
+        ) from None
+
+
+Members = Annotated[dict[str, GivenMember], _members]
+
+
 @frozen(kw_only=True)
 class Document:
     """What a file says of an assignment and of a sequence alike."""
 
     topics: dict[Name, Size]
     # In the order in which the assignor's map gives them.
-    members: dict[Name, GivenMember]
+    members: Members
     # Topic -> for each partition the racks of its replicas.
     racks: dict[Name, list[list[Name]]] = field(factory=dict)
     assignor: AssignorName | None = None

@@ -1,0 +1,121 @@
+"""`groupcheck assign --lines FILE`: a document a line in, a verdict a line out.
+
+Each line is what `assign FILE` reads: one assignment, or a sequence. A line that cannot be read is
+reported with its number and does not stop the others. Only one line is in memory at a time, and it
+may have as many bytes as a file. What would have been right is not looked for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from typing import IO, Any
+
+from groupcheck.model.engine import UserError
+from groupcheck.oracles.assignment.judge.judging import RIGHT, WRONG, moved, verdict
+from groupcheck.oracles.assignment.judge.question import question
+from groupcheck.oracles.assignment.judge.sequence import judge_sequence, sequence
+from groupcheck.oracles.assignment.reading import LARGEST, parsed
+from groupcheck.oracles.printable import as_json, printable
+from groupcheck.traces.shipped import located
+
+SCHEMA = "groupcheck.assign-line/1"
+UNREADABLE = "unreadable"
+
+
+def run(path: Path) -> int:
+    """Prints the verdict on each line of the file (-: standard input). Returns the exit code: 0 if
+    all are right, 1 if some are wrong, 2 if some could not be read. Raises `UserError` if the file
+    cannot be opened.
+    """
+    became: set[str] = set()
+    with _opened(path) as file:
+        for number, line in lines(file):
+            document = judged_line(number, line)
+            became.add(document["verdict"])
+            sys.stdout.write(as_json(document) + "\n")
+            sys.stdout.flush()
+    return 2 if UNREADABLE in became else 1 if WRONG in became else 0
+
+
+def _opened(path: Path) -> Any:
+    if str(path) == "-":
+        return nullcontext(sys.stdin.buffer)
+    try:
+        return located(path).open("rb")
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", where=printable(str(path))) from None
+
+
+def lines(file: IO[bytes]) -> Iterator[tuple[int, bytes | None]]:
+    """Number and bytes of each line that is not blank; None for one that is too long."""
+    number = 0
+    while line := file.readline(LARGEST + 1):
+        number += 1
+        if len(line) > LARGEST:
+            while not line.endswith(b"\n") and (line := file.readline(LARGEST)):
+                pass
+            yield number, None
+        elif line.strip():
+            yield number, line
+
+
+def judged_line(number: int, line: bytes | None) -> dict[str, Any]:
+    """The verdict on one line, as plain JSON."""
+    document: dict[str, Any] = {"schema": SCHEMA, "line": number, "verdict": UNREADABLE}
+    try:
+        if line is None:
+            raise UserError(f"more than {LARGEST >> 20} MiB")
+        value = parsed(line)
+        if isinstance(value, dict) and "changes" in value:
+            return document | _of_sequence(value)
+        return document | _of_assignment(value)
+    except UserError as error:
+        mistake = {"what": error.what, "where": error.where, "do": error.do}
+        return document | _nothing() | {"error": mistake}
+
+
+def _nothing() -> dict[str, Any]:
+    return {
+        "about": "",
+        "assignor": None,
+        "promises": [],
+        "not_judged": [],
+        "violations": [],
+        "moves": None,
+        "fewest": None,
+        "error": None,
+    }
+
+
+def _of_assignment(value: Any) -> dict[str, Any]:
+    asked = question(value)
+    found = verdict(asked)
+    moves = None if found.assigned is None else moved(found.case, found.names)
+    return _nothing() | {
+        "verdict": WRONG if found.violations else RIGHT,
+        "about": asked.about,
+        "assignor": asked.assignor,
+        "promises": list(found.names),
+        "not_judged": list(found.not_judged),
+        "violations": [{"promise": v.promise, "words": v.words} for v in found.violations],
+        "moves": None if moves is None else len(moves),
+        "fewest": found.case.best.moves,
+    }
+
+
+def _of_sequence(value: Any) -> dict[str, Any]:
+    judged = judge_sequence(sequence(value))
+    return _nothing() | {
+        "verdict": judged.verdict,
+        "about": judged.question.about,
+        "assignor": judged.question.assignor,
+        "promises": list(judged.promises),
+        "violations": [
+            {"promise": v.promise, "words": f"{where}: {v.words}"} for where, v in judged.violations
+        ],
+        "moves": sum(change.happened.moves for change in judged.changes),
+        "fewest": sum(change.happened.fewest for change in judged.changes),
+    }
