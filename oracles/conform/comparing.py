@@ -83,6 +83,7 @@ def differences(
     look = attrs.evolve(now, log=log)
     yield from answers_differ(at, before, given, moved, outcome, look, real, scope)
     yield from memory_differs(outcome.after, look, real.memory, scope)
+    yield from forgotten_differ(at, moved, outcome, real)
     yield from records_differ(before, given, outcome, look, real.records, scope)
     if scope.has("fail_over"):
         own = move(at, before, given, outcome, scope)
@@ -128,6 +129,28 @@ def answers_differ(
         for what, model, seen in _answer(told, outcome.after, now, at_last[number], scope):
             if model != seen:
                 yield f"request {number}: {what} is {_shown(seen)}, in the model {_shown(model)}"
+
+
+def forgotten_differ(at: Standing, moved: Move, outcome: Outcome, real: Observed) -> Iterator[str]:
+    """Requests without an answer that the coordinator has forgotten. A fail-over ends what waits,
+    because the connection breaks.
+    """
+    before = dict(at.parked)
+    expected = {before.get(w.member, 0) if w.parked else moved.asked for w in outcome.forgotten}
+    asked = set(before.values()) | {moved.asked} - {0}
+    late = {number for number, _ in real.released}
+    seen = asked - set(real.answers) - late - _waiting(real.memory)
+    if any(isinstance(command, FailOver) for command in moved.first):
+        seen = set()
+    if expected != seen:
+        yield f"requests forgotten are {_shown(seen)}, in the model {_shown(expected)}"
+
+
+def _waiting(real: Real | None) -> set[int]:
+    """The requests for whose answers the members in memory wait."""
+    members = real.members if isinstance(real, ClassicMemory) else ()
+    numbers = {m.join_request for m in members} | {m.sync_request for m in members}
+    return {number for number in numbers if number is not None}
 
 
 def codes_from_log(at: Standing, moved: Move, now: Standing, answered: set[int]) -> dict[int, int]:
@@ -236,8 +259,7 @@ def _memory(
     due = {name for name, (_, seat) in known.items() if seat.due}
     yield "members that owe SyncGroup", due, set(real.pending_sync)
     yield "newMemberAdded", at.past.added, real.new_member_added
-    waiting = {m.join_request for m in real.members} | {m.sync_request for m in real.members}
-    yield "requests that wait", {number for _, number in at.parked}, waiting - {None}
+    yield "requests that wait", {number for _, number in at.parked}, _waiting(real)
     for m in real.members:
         if m.member in known:
             for what, model, seen in _member(*known[m.member], m, core, at, scope):

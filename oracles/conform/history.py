@@ -33,6 +33,7 @@ from groupcheck.oracles.kafka.commands import (
 INITIAL_DELAY_MS = 3000  # group.initial.rebalance.delay.ms
 NEW_MEMBER_MS = 300_000  # group.new.member.join.timeout (fixed to five minutes)
 APPEND_MS = 5000  # offsets.commit.timeout.ms
+NEVER_JOINED = JoinGroup(session_timeout_ms=0, rebalance_timeout_ms=0)
 Key = tuple[int, int]  # (process, id)
 JOINED = frozenset({"join_group:added", "join_group:parked", "join_group:restarted"})
 # The session timer starts again although the member's request stays parked.
@@ -85,8 +86,11 @@ class History:
 
 
 def join_of(key: Key, joined: Sequence[tuple[Key, int]], commands: Sequence[Command]) -> JoinGroup:
-    """The JoinGroup that holds for an id."""
-    command = commands[dict(joined)[key] - 1]
+    """The JoinGroup that holds for an id; one that no request says, if there is none. (Only a wrong
+    model knows an id that never joined.)
+    """
+    number = dict(joined).get(key)
+    command = commands[number - 1] if number else NEVER_JOINED
     assert isinstance(command, JoinGroup)
     return command
 
@@ -215,7 +219,7 @@ def _logged(
     ):
         return past.logged
     members = [(me, id) for me, some in enumerate(now.seats) for id, _, _ in some.durable]
-    return tuple((key, joined[key]) for key in members)
+    return tuple((key, joined[key]) for key in members if key in joined)
 
 
 def _resets_added(past: History, before: Memory, rule: str, commands: Sequence[Command]) -> bool:

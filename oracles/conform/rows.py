@@ -144,6 +144,8 @@ class Outcome:
     stored: int | None = None
     # Who waits for an answer that will come.
     waiting: tuple[Waiter, ...] = ()
+    # Who waits for an answer that will never come, on a connection that stands.
+    forgotten: tuple[Waiter, ...] = ()
 
 
 class Rows:
@@ -246,17 +248,21 @@ class Rows:
                 told.append(Told(given.member, reaction.own, False))
             after = self._memory(reaction.state)
             stored = self._stored(reaction.state)
-            waiting = tuple(self._waiting(memory, given, reaction))
-            found[Outcome(reaction.rules, tuple(told), after, stored, waiting)] = None
+            parked = list(self._parked(memory, given, reaction))
+            waiting = tuple(waiter for waiter, orphaned in parked if not orphaned)
+            gone = tuple(waiter for waiter, orphaned in parked if orphaned)
+            found[Outcome(reaction.rules, tuple(told), after, stored, waiting, gone)] = None
         if not found and (isinstance(given, Asks) or given in self.armed(memory)):
             still = enumerate(memory.links)
             waiting = tuple(Waiter(me, parked=True) for me, link in still if link.parked)
             found[Outcome((), (), memory, waiting=waiting)] = None
         return tuple(found)
 
-    def _waiting(self, before: Memory, given: Input, reaction: Reaction) -> Iterator[Waiter]:
-        """The connections on which somebody waits after the step, without those that the
-        coordinator has forgotten.
+    def _parked(
+        self, before: Memory, given: Input, reaction: Reaction
+    ) -> Iterator[tuple[Waiter, bool]]:
+        """The connections on which somebody waits after the step, each with whether the coordinator
+        has forgotten the request.
         """
         links = before.links
         for me, at in enumerate(self._driven.links):
@@ -265,10 +271,10 @@ class Rows:
                 old: Link | None = link
             else:
                 if reaction.own is None and link.parked is not links[me].parked:
-                    yield Waiter(me, parked=False)
+                    yield Waiter(me, parked=False), link.orphaned
                 old = reaction.beside
-            if old is not None and old.parked is not None and not old.orphaned:
-                yield Waiter(me, parked=True)
+            if old is not None and old.parked is not None:
+                yield Waiter(me, parked=True), old.orphaned
 
     def _reactions(self, memory: Memory, given: Input) -> Iterator[Reaction]:
         """Everything that happens in one step. A round of nobody waits for 0 ms, so its timer fires

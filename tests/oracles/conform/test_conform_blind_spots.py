@@ -59,6 +59,12 @@ def keeps_waiting(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
     return [(*o[:-1], given[2]) for o in outcomes]
 
 
+def forgets_who_waited(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
+    """The connection stands, but nobody will ever be answered on it."""
+    link = given[2]
+    return [(*o[:-1], but(link, orphaned=True) if link.parked else o[-1]) for o in outcomes]
+
+
 def still_waits(given: tuple[Any, ...], outcomes: Outcomes) -> Outcomes:
     """Whoever was forgotten waits on."""
     return [(*o[:-1], but(o[-1], orphaned=False)) for o in outcomes]
@@ -120,6 +126,7 @@ MISTAKES: list[tuple[str, Rule, Wrong]] = [
     ("a heartbeat has no answer", asked.heartbeat, never),
     ("a LeaveGroup has no answer", asked.leave_group, never),
     ("a fail-over breaks no connection", failover.reload, keeps_waiting),
+    ("a fail-over leaves connections that stand", failover.reload, forgets_who_waited),
     ("the SyncGroup of a member that left waits on", asked.leave_group, still_waits),
     ("a heartbeat makes a parked request forgotten", asked.heartbeat, forgets_all),
     ("an offset is stored one too high", offsets.store_offset, one_more),
