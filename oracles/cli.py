@@ -166,6 +166,11 @@ def command(debug: bool) -> None:
     help="Write the counterexample in the Informal Trace Format.",
 )
 @click.option(
+    "--conformed",
+    is_flag=True,
+    help="Also say which memories of the coordinator lie in scopes that `conform` has executed.",
+)
+@click.option(
     "--junit",
     type=OUTPUT,
     metavar="FILE",

@@ -16,7 +16,7 @@ from groupcheck.oracles.show.files import not_read, written
 from groupcheck.oracles.show.suite import tell
 from groupcheck.oracles.show.terminal import answer, say
 
-KEPT = ("checkpoint", "resume", "spark")  # what only the fast engine can do
+KEPT = ("checkpoint", "resume", "spark", "conformed")  # what only the fast engine can do
 SCOPE = ("members", "partitions", "generations", "any_faults", "assignor")
 OF_CHECK = ("html", "svg", "pytest", "itf")  # files that `check` writes
 
@@ -62,6 +62,7 @@ def _explored(about: Subject, limits: Limits, options: Mapping[str, Any]) -> Che
             checkpoint=options["checkpoint"],
             resume=options["resume"],
             spread=spread,
+            conformed=options["conformed"],
         )
 
 

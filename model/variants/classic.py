@@ -8,6 +8,7 @@ from functools import partial
 
 from groupcheck.model.protocol.classic.covers import (
     BOOKKEEPING,
+    CONFORMED,
     COVERS,
     EXECUTED,
     KAFKA_COORDINATOR,
@@ -42,5 +43,6 @@ VARIANT = Variant(
     unreached=UNREACHED,
     real=KAFKA_COORDINATOR,
     executed=EXECUTED,
+    conformed=CONFORMED,
     bookkeeping=BOOKKEEPING,
 )

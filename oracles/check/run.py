@@ -18,6 +18,7 @@ from groupcheck.oracles.explain.subject import Subject, one_of, subject
 from groupcheck.oracles.explain.zeros import judged
 
 if TYPE_CHECKING:
+    from groupcheck.oracles.check.conformed import Looker
     from groupcheck.oracles.show.report import Report
 
 __all__ = ["ENGINES", "CheckResult", "Followed", "check", "follow", "run", "walk"]
@@ -175,6 +176,7 @@ def check(
     store: str | None = None,
     shards: int | None = None,
     hand_over: int | None = None,
+    conformed: bool = False,
     progress: Callable[[Progress], None] | None = None,
     mutation: str | None = None,
     invariants: Sequence[str] = (),
@@ -194,6 +196,9 @@ def check(
     its states; `resume` is such a URI, too. `shards`: the number of parts. `hand_over`: the width
     of a level from which the search is spread.
 
+    `conformed`: say which memories of the coordinator lie in scopes whose rows `conform` has
+    executed.
+
     Raises `UserError` (`groupcheck.UserError`) for anything that does not exist or does not fit.
     """
     return run(
@@ -207,6 +212,7 @@ def check(
         checkpoint=checkpoint,
         resume=resume,
         spread=Spreading(spark, store, shards, hand_over),
+        conformed=conformed,
     )
 
 
@@ -220,6 +226,7 @@ def run(
     checkpoint: str | FilePath | None = None,
     resume: str | FilePath | None = None,
     spread: Spreading = Spreading(),
+    conformed: bool = False,
 ) -> CheckResult:
     """Explores a subject with one of the two engines, in this process or on a cluster. Raises
     `UserError` for options that do not fit each other.
@@ -227,6 +234,7 @@ def run(
     if engine not in ENGINES:
         raise one_of("engine", engine, ENGINES)
     _must_be_positive(limits, workers, spread)
+    looker = _looker(about, spread, engine) if conformed else None
     if spread.master is not None:
         verdict = _spread(about, limits, progress, spread, engine, workers, checkpoint, resume)
         return CheckResult(about, judged(about, verdict))
@@ -259,9 +267,28 @@ def run(
         from groupcheck.model.engine.fast.explore import explore as explore_fast
 
         verdict = explore_fast(
-            about.spec, limits, progress, workers=workers, checkpoint=checkpoint, resume=resume
+            about.spec,
+            limits,
+            progress,
+            workers=workers,
+            checkpoint=checkpoint,
+            resume=resume,
+            look=looker,
         )
-    return CheckResult(about, judged(about, verdict), engine)
+    return CheckResult(about, judged(about, verdict), engine, looker.found if looker else None)
+
+
+def _looker(about: Subject, spread: Spreading, engine: str) -> Looker:
+    """What collects the coordinator's memories of a search."""
+    if spread.master is not None or engine != "fast":
+        raise UserError(
+            "needs the fast engine, in this process",
+            where="--conformed",
+            do="leave out --spark and --engine",
+        )
+    from groupcheck.oracles.check.conformed import Looker
+
+    return Looker(about)
 
 
 def _must_be_positive(limits: Limits, workers: int, spread: Spreading) -> None:

@@ -245,13 +245,7 @@ def conform(
     about = executable(variant)
     if max_rows is not None and max_rows < 1:
         raise UserError(f"max rows is {max_rows}, not 1 or more")
-    asked: dict[str, Any] = {
-        "members": MEMBERS if members is None else members,
-        "generations": GENERATIONS if generations is None else generations,
-        "faults": _faults(about, faults),
-        "settings": settings or {},
-    }
-    scopes = [asked, *([] if settings else beside(about, asked))]
+    scopes = list(scopes_of(about, members, generations, faults, settings))
     rows_of = [rows_at(variant, mutation=mutation, **scope) for scope in scopes]
     most = MAX_DIFFERENCES if max_differences is None else max_differences
     ledger = Ledger(max_rows=max_rows, max_differences=most, lists=lists, progress=progress)
@@ -283,11 +277,24 @@ def conform(
     )
 
 
-def beside(variant: Variant, asked: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """The scopes with settings of their own (a size limit, different assignors) that the variant
-    names, as far as they are no larger than the scope that was asked for.
+def scopes_of(
+    variant: Variant,
+    members: int | None,
+    generations: int | None,
+    faults: Mapping[str, int] | None,
+    settings: Mapping[str, str] | None,
+) -> Iterator[dict[str, Any]]:
+    """The scope that was asked for; without settings also those with settings of their own (a size
+    limit, different assignors) that the variant names, as far as they are no larger.
     """
-    for scope in variant.executed:
+    asked: dict[str, Any] = {
+        "members": MEMBERS if members is None else members,
+        "generations": GENERATIONS if generations is None else generations,
+        "faults": _faults(variant, faults),
+        "settings": settings or {},
+    }
+    yield asked
+    for scope in variant.executed if not settings else ():
         smaller = all(scope[name] <= asked[name] for name in ("members", "generations"))
         if scope.get("settings") and smaller:
             yield {**scope, "faults": _faults(variant, scope.get("faults"))}

@@ -4,12 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import attrs
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Path, Verdict
 from groupcheck.oracles.explain.explanation import Explanation, explain, retell
 from groupcheck.oracles.explain.subject import Subject
+
+
+@attrs.frozen
+class Conformed:
+    """How much of what a check explored lies inside scopes whose rows were executed on the real
+    coordinator.
+    """
+
+    # The scopes that were looked at, as arguments of `conform`.
+    scopes: tuple[Mapping[str, Any], ...]
+    # Different memories of the coordinator, and how many of them lie inside.
+    memories: int
+    inside: int
+    # One of those outside, of the lowest generation; None if there is none.
+    example: str | None
+
+    @property
+    def outside(self) -> int:
+        return self.memories - self.inside
+
+    def document(self) -> dict[str, Any]:
+        """As plain JSON."""
+        return {
+            "scopes": [
+                {
+                    "members": given["members"],
+                    "generations": given["generations"],
+                    "faults": sorted(given["faults"]) if "faults" in given else "all",
+                    "settings": dict(given.get("settings", {})),
+                }
+                for given in self.scopes
+            ],
+            "memories": self.memories,
+            "inside": self.inside,
+            "outside": self.outside,
+            "example": self.example,
+        }
 
 
 @attrs.frozen(slots=False)
@@ -19,6 +57,8 @@ class Answer:
     subject: Subject
     verdict: Verdict
     engine: str = "fast"
+    # None if nobody asked.
+    conformed: Conformed | None = None
 
     def __bool__(self) -> bool:
         return self.holds

@@ -50,6 +50,7 @@ def verdict_document(result: Answer) -> dict[str, Any]:
         "invariants": [p.name for p in about.spec.invariants],
         "violations": [violation_document(e) for e in result.explanations],
         "notes": list(v.notes),
+        **({"conformed": result.conformed.document()} if result.conformed is not None else {}),
         **({"distribution": dict(v.distribution)} if v.distribution is not None else {}),
     }
 

@@ -15,7 +15,7 @@ from groupcheck.oracles.explain.zeros import Zero, zeros
 from groupcheck.oracles.printable import brief
 
 if TYPE_CHECKING:
-    from groupcheck.oracles.explain.answer import Answer
+    from groupcheck.oracles.explain.answer import Answer, Conformed
     from groupcheck.oracles.explain.explanation import Explanation
     from groupcheck.oracles.explain.subject import Subject
 
@@ -113,8 +113,21 @@ def facts(result: Answer) -> Iterator[tuple[str, str]]:
             yield "never fired", _absent("outcomes", never)
         if unmet := zeros(about.variant, v.goals_not_met):
             yield "goals not met", _absent("goals", unmet)
+    if result.conformed is not None:
+        yield "conformed", _conformed(result.conformed)
     for note in v.notes:
         yield "note", note
+
+
+def _conformed(found: Conformed) -> str:
+    scopes = "; ".join(
+        f"{given['members']} members, {given['generations']} generations" for given in found.scopes
+    )
+    outside = f"; outside, for example: {found.example}" if found.example else ""
+    return (
+        f"{found.inside:,} of {found.memories:,} memories of the coordinator lie in scopes that"
+        f" `conform` has executed ({scopes}){outside}"
+    )
 
 
 def _goals(goals: Mapping[str, int | None]) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
 
 import numpy as np
 from attrs import define, field
@@ -22,6 +23,7 @@ from groupcheck.model.engine.spec import Spec
 from groupcheck.model.engine.step import State
 from groupcheck.model.engine.verdict import DEADLOCK
 
+AT_ONCE = 1 << 20  # states that `seen` looks at together
 BETWEEN_PULSES = 64  # rows of rules, or whole states, between two looks at limits
 # For each table: its number, the rows that are asked for, and the places of the states that ask.
 Work = list[tuple[int, list[tuple[int, ...]], list[int]]]
@@ -99,6 +101,23 @@ class Exploration(Loop):
     def state(self, place: int) -> State:
         """The values of the state at a place."""
         return tuple([pool.values[n] for pool, n in zip(self.pools, self.log.ids(place))])
+
+    def seen(self, names: Collection[str]) -> Iterator[tuple[Any, ...]]:
+        """Every combination of values that the slots of these names have in some state, in the
+        order of `see.places`.
+        """
+        at = [k for k, (name, _) in enumerate(self.see.places) if name in names]
+        fields = [self.packed.state_fields[k] for k in at]
+        masks = np.zeros(self.packed.words, np.uint64)
+        for f in fields:
+            masks[f.word] |= np.uint64(f.mask << f.shift)
+        found = np.empty((0, self.packed.words), np.uint64)
+        for first in range(0, self.log.states, AT_ONCE):
+            states = self.log.packed_states(first, min(first + AT_ONCE, self.log.states))
+            found = np.unique(np.concatenate([found, states & masks]), axis=0)
+        for words in found.tolist():
+            numbers = [(words[f.word] >> f.shift) & f.mask for f in fields]
+            yield tuple([self.pools[k].values[n] for k, n in zip(at, numbers)])
 
     # -- running
 

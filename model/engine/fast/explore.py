@@ -260,6 +260,7 @@ def explore(
     workers: int = 1,
     checkpoint: str | FilePath | None = None,
     resume: str | FilePath | None = None,
+    look: Callable[[Search], None] | None = None,
 ) -> Verdict:
     """Explores every state of a spec; first violations stop it at the end of their level, so that
     paths are shortest.
@@ -270,7 +271,8 @@ def explore(
     too. `progress` hears of it a few times a second.
     `workers`: threads that explore (no more than there are cores), and processes that call rules
     where there is enough to call. Counts do not depend on it; which of several shortest paths is
-    told does. Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
+    told does. `look` is called with the search before its memory is given back.
+    Raises `RuleError` for a rule that is at fault, `CheckpointError` for a checkpoint
     that is torn or of another model, scope or version.
     """
     began, peak, spare = time.perf_counter(), peak_bytes(), Spare()
@@ -302,7 +304,10 @@ def explore(
                     raise
                 spare.give_back()
                 run.ran_out()
-        return verdict_of(run)
+        verdict = verdict_of(run)
+        if look is not None:
+            look(search)
+        return verdict
     return nothing_found(spec, no_room("for the search"), time.perf_counter() - began)
 
 

@@ -149,6 +149,10 @@ EXECUTED: tuple[Mapping[str, Any], ...] = (
     {"members": 2, "generations": 1, "faults": {}, "settings": {"max_size": "1"}},
     {"members": 2, "generations": 1, "faults": {}, "settings": {"protocols": "range|sticky"}},
 )
+CONFORMED: tuple[Mapping[str, Any], ...] = (
+    {"members": 2, "generations": 2},
+    {"members": 3, "generations": 2, "faults": {"append_failure": 1, "session_timeout": 1}},
+)
 BOOKKEEPING: Mapping[str, str] = {
     "close_books": "The model forgets what only a fault that is spent could have read.",
     "forget": "The same, seat by seat.",

@@ -1,0 +1,30 @@
+"""For `make nightly`: every scope that a variant calls conformed is executed again. Exits with 1
+unless all rows agree and every outcome was seen.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from groupcheck.model.variants import load, names
+from groupcheck.oracles.conform.command import view
+from groupcheck.oracles.conform.conformance import Conformance, conform
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.show.text import as_plain
+
+
+def executed() -> list[Conformance]:
+    """What became of each scope."""
+    with Driver(long_run=True) as driver:
+        return [
+            conform(name, kafka=driver.version, driver=driver, **scope)
+            for name in names()
+            for scope in load(name).conformed
+        ]
+
+
+if __name__ == "__main__":
+    found = executed()
+    for one in found:
+        print(as_plain(view(one)))
+    sys.exit(any(one.verdict != "agrees" for one in found))
