@@ -42,6 +42,8 @@ CHECKED: tuple[dict[str, Any], ...] = (
     {"members": 2, "generations": 1, "protocols": "range,roundrobin|roundrobin", "any_faults": 1},
 )
 TESTS = "tests/model/protocol"
+FIVE_HUNDRED = "test_five_hundred_schedules_lead_both_to_the_same_places"
+WALKS = f"tests/oracles/conform/test_conform_random.py::{FIVE_HUNDRED}"
 LEFT_OUT = "tests/model/protocol/test_static_rejoin.py"  # another variant
 
 
@@ -165,12 +167,21 @@ def check(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
 
 def tests(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """The quick unit tests of the protocol."""
+    return _tested(f"--ignore={LEFT_OUT}", TESTS)
+
+
+def walks(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
+    """Random schedules of up to eight members on the model and on Kafka's own coordinator."""
+    return _tested(WALKS)
+
+
+def _tested(*which: str) -> Told:
     import pytest
 
     said = io.StringIO()
-    options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", f"--ignore={LEFT_OUT}"]
+    options = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
     with contextlib.redirect_stdout(said):
-        code = pytest.main([*options, TESTS])
+        code = pytest.main([*options, *which])
     lines = said.getvalue().splitlines()
     failed = [line.split()[1] for line in lines if line.startswith(("FAILED", "ERROR"))]
     if code == 0:
@@ -199,6 +210,7 @@ JUDGES: Mapping[str, Callable[..., Told]] = {
     "member": member,
     "check": check,
     "tests": tests,
+    "walks": walks,
     "rows": rows,
     "rows of the member": rows_of_member,
 }

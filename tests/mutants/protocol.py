@@ -2,7 +2,7 @@
 shows which judge notices it.
 
 protocol.py [--side coordinator|member|link] [--match TEXT] [--written] [--sample N --seed S]
-            [--judges conform,member,check,tests] [--small] [--results FILE] [--json]
+            [--judges conform,member,check,tests,walks] [--small] [--results FILE] [--json]
 
 `conform` must notice every mistake of the coordinator, `conform --side member` every one of the
 member, one of the two every one of the link. A mistake that they do not notice is an equivalent
@@ -43,7 +43,8 @@ from rich.table import Table
 from targets import ROOT
 from trial import tracked
 
-JUDGES = ("conform", "member", "check", "tests")
+WALKS = "walks"
+JUDGES = ("conform", "member", "check", "tests")  # by default
 ROWS, ROWS_OF_MEMBER = "rows", "rows of the member"
 TABLES = {"conform": ROWS, "member": ROWS_OF_MEMBER}
 REAL = {COORDINATOR: ("conform",), MEMBER: ("member",), LINK: ("conform", "member")}
@@ -52,6 +53,7 @@ READ = {  # what a judge's verdict depends on, beside the mistake
     "member": ("model/protocol", "oracles/conform", "oracles/kafka", "tests/mutants/judges.py"),
     "check": ("model", "invariants", "tests/mutants/judges.py"),
     "tests": ("model", "tests/model"),
+    WALKS: ("model/protocol", "oracles/conform", "oracles/kafka", "tests/oracles/conform"),
     ROWS: ("model/protocol", "oracles/conform/rows.py", "tests/mutants/judges.py"),
     ROWS_OF_MEMBER: ("model/protocol", "oracles/conform/member", "tests/mutants/judges.py"),
 }
@@ -347,7 +349,7 @@ def document(
 
 def run(arguments: Sequence[str], root: Path = ROOT) -> int:
     given = _parser().parse_args(arguments)
-    judges = [j for j in JUDGES if j in given.judges.split(",")]
+    judges = [j for j in (*JUDGES, WALKS) if j in given.judges.split(",")]
     found = all_mistakes(root)
     known = equivalents(HERE / "equivalent_in_protocol.toml")
     old = sorted(set(known) - {m.name for m in found})
