@@ -263,10 +263,14 @@ class Tour:
         return arrived, again
 
     def _unseen(self, row: Row, job: Job) -> list[Job]:
-        """More tries for outcomes that this job could have led to and did not."""
-        if job.expected is not None or not self._still_left(job):
+        """More tries for outcomes that this job could have led to and did not. An initial delay that
+        can be extended is tried with a group that has no patience left, whatever the model says.
+        """
+        delay = _fires(row, initial_delay.name)
+        both = delay and row.before.core.extended
+        if job.expected is not None or not (both or self._still_left(job)):
             return []
-        if _fires(row, initial_delay.name):
+        if delay:
             at = impatient(job.at)
             how = {"again": 1, "lost": job.lost, "impatient": True}
             return [] if job.again else [self._job([row], at, job.real, **how)]

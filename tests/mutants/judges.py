@@ -25,7 +25,8 @@ TWO: dict[str, Any] = {"members": 2, "generations": 1}
 CAPPED = {**TWO, "faults": {}, "settings": {"max_size": "1"}}
 LISTS = ("range|roundrobin", "range,roundrobin|roundrobin", "range,roundrobin|roundrobin,range")
 # What is executed on the real coordinator, the quickest first. Those of `SMALL` show most.
-SMALL = (ONE, CAPPED)
+PAIR = {**TWO, "faults": {}, "settings": {"two_step": "true"}}
+SMALL = (ONE, CAPPED, PAIR)
 SCOPES = (
     *SMALL,
     {"members": 1, "generations": 2},

@@ -27,7 +27,7 @@ from targets import ROOT
 
 HARD = (
     "a Heartbeat during a round may be accepted",
-    "a new member never extends the initial delay",
+    "a delay for which somebody came is never over",
     "the sync timer never fires",
     "the plan never survives a fail-over before it is committed",
     "connections that wait survive a fail-over",
