@@ -5,10 +5,11 @@ beside Kafka's own code.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forks import mutated
-from judges import SMALL
+from judges import SMALL, behaviour
 from mistakes import (
     CATALOGUES,
     COORDINATOR,
@@ -108,12 +109,19 @@ def test_a_hard_mistake_is_noticed_beside_kafkas_own_coordinator(
     assert told["verdict"] in ("killed", "unknown"), told
 
 
-def test_rows_tell_equal_behaviour_from_other_behaviour(found: list[Mistake], court: Bench):
-    by = {m.name: m for m in found}
-    dead = by["the successor is chosen before the round may complete"]
-    wrong = by["the sync timer never fires"]
-    assert court.judged(dead, ROWS)["verdict"] == "survived"
-    assert court.judged(wrong, ROWS)["verdict"] == "killed"
+@pytest.mark.parametrize(
+    ("steps", "same"),
+    [
+        ([(0, b"a", 1), (1, b"b", 2), (2, b"a", 3), (3, b"b", 2)], True),  # remembers more
+        ([(0, b"a", 1), (1, b"b", 2), (2, b"a", 3), (3, b"c", 2)], False),  # another third answer
+        ([(0, b"a", 1), (1, b"b", 2), (2, b"a", 3)], False),  # an answer less
+        ([(0, b"a", 1), (1, b"b", 0), (1, b"c", 0)], False),  # an answer more
+    ],
+)
+def test_behaviour_is_what_can_be_seen_from_outside(steps: list[Any], same: bool):
+    twice = behaviour(2, [(0, b"a", 1), (1, b"b", 0)])
+    states = 1 + max(after for _, _, after in steps)
+    assert (behaviour(states, steps) == twice) is same
 
 
 def test_the_copy_is_mended_after_each_trial(tmp_path: Path):
