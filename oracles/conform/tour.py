@@ -263,8 +263,9 @@ class Tour:
         return arrived, again
 
     def _unseen(self, row: Row, job: Job) -> list[Job]:
-        """More tries for outcomes that this job could have led to and did not. An initial delay that
-        can be extended is tried with a group that has no patience left, whatever the model says.
+        """More tries for outcomes that this job could have led to and did not. An initial delay
+        that can be extended is tried with a group that has no patience left, whatever the model
+        says.
         """
         delay = _fires(row, initial_delay.name)
         both = delay and row.before.core.extended
