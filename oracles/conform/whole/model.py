@@ -131,19 +131,24 @@ class Following:
 
     def _named(self, before: Guess, state: State, real: frozenset[str]) -> Iterator[Names]:
         """The names after a step: an id that the model has made is one that the real coordinator
-        has made, whichever it is if both made several. None if they did not make equally many.
+        has made, whichever it is if both made several. Nothing if they did not make equally many.
         """
-        fresh = []
+        fresh: list[tuple[int, int]] = []
+        known: list[tuple[int, int]] = []
         for i, at in enumerate(self._seats):
             was, now = before.state[at], state[at]
             if was is not now:
                 old = {id for id, _ in was} | {id for id, _, _ in was.durable}
-                fresh += [(i, id) for id, _ in now if id not in old]
+                for id, _ in now:
+                    (known if id in old else fresh).append((i, id))
         new = sorted(real - {name for _, name in before.names})
-        if len(fresh) != len(new):
+        if len(fresh) > len(new):
             return
-        for order in itertools.permutations(new):
-            yield tuple(sorted((dict(before.names) | dict(zip(fresh, order))).items()))
+        # The model may have given a number again that became free in the same step.
+        for given_again in itertools.combinations(known, len(new) - len(fresh)):
+            for order in itertools.permutations(new):
+                named = zip((*fresh, *given_again), order)
+                yield tuple(sorted((dict(before.names) | dict(named)).items()))
 
     def _put_right(self, state: State) -> State:
         changed = list(state)

@@ -12,8 +12,9 @@ from groupcheck.oracles.conform.whole.turns import WATCHED
 PROMISES = {
     "one owner": "Two members of the same generation never own the same partition.",
     "committed was processed": "The committed offset is never past what was processed.",
-    "revoked is committed": (
-        "When a member revokes after its commit was accepted, its position is committed."
+    "accepted is committed": (
+        "When the commit of a member that is about to revoke was accepted, its position is"
+        " committed. (A commit that is held up on an earlier connection may take it back later.)"
     ),
 }
 
@@ -42,9 +43,9 @@ def broken(before: Look, now: Look, processed: int) -> Iterator[tuple[str, str]]
             f"{now['committed']} is committed, {processed} records were processed",
         )
     for i, (was, member) in enumerate(zip(before["members"], now["members"])):
-        revoked = any(call["call"] == "revoked" for call in member["calls"])
-        if revoked and was["committing"] == "done" and now["committed"] < position(was):
+        accepted = member["committing"] == "done" != was["committing"]
+        if accepted and 0 <= position(member) != now["committed"]:
             yield (
-                "revoked is committed",
-                f"member {i} revoked at {position(was)}, {now['committed']} is committed",
+                "accepted is committed",
+                f"member {i} stands at {position(member)}, {now['committed']} is committed",
             )
