@@ -25,6 +25,13 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
     ),
 )
 @click.argument("variant", default="classic", shell_complete=names_of("variants"))
+@click.option(
+    "--side",
+    type=click.Choice(["coordinator", "member"]),
+    default="coordinator",
+    show_default=True,
+    help="Compare the coordinator, or the member with Kafka's Java client.",
+)
 @click.option("--members", type=COUNT, metavar="N", help="Members of the group at the same time.")
 @click.option("--generations", type=COUNT, metavar="N", help="Last generation to explore.")
 @click.option(

@@ -127,12 +127,14 @@ def bugs(ids: Sequence[str], as_json: bool, parquet: Path | None) -> int:
     return 0 if all(one.fell for one in found) else 1
 
 
-def conform(live: bool, whole: bool, schedules: int | None, **options: Any) -> int:
-    """`groupcheck conform`: see `groupcheck.oracles.conform.command`, and
-    `groupcheck.oracles.wire.command` for `--live`, `groupcheck.oracles.conform.whole.command` for
-    `--whole`.
+def conform(live: bool, whole: bool, schedules: int | None, side: str, **options: Any) -> int:
+    """`groupcheck conform`: see `groupcheck.oracles.conform.command`,
+    `groupcheck.oracles.conform.member.command` for `--side member`,
+    `groupcheck.oracles.wire.command` for `--live`, and `groupcheck.oracles.conform.whole.command`
+    for `--whole`.
     """
     from groupcheck.oracles.conform.command import run
+    from groupcheck.oracles.conform.member.command import run as run_member
     from groupcheck.oracles.wire.command import run as run_live
 
     options["faults"] = dict(options["faults"]) or None
@@ -145,6 +147,8 @@ def conform(live: bool, whole: bool, schedules: int | None, **options: Any) -> i
         )
     not_read({f"--{name}": options[name] for name in ("parquet", "junit")}, [])
     _can_write_table(options["parquet"])
+    if side == "member":
+        return run_member(live=live, whole=whole, schedules=schedules, **options)
     if whole:
         from groupcheck.oracles.conform.whole.command import run as run_whole
 

@@ -12,6 +12,7 @@ UNKNOWN_MEMBER_ID = 25
 REBALANCE_IN_PROGRESS = 27
 MEMBER_ID_REQUIRED = 79
 GROUP_MAX_SIZE_REACHED = 81
+FENCED_INSTANCE_ID = 82
 
 NAMES = {
     code: name for name, code in list(globals().items()) if isinstance(code, int) and name.isupper()

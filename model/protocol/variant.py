@@ -77,6 +77,11 @@ class Variant:
     # Larger scopes, as arguments of `conform`, whose rows were all executed on Kafka 4.3.0 and
     # agree, with every outcome seen. `make nightly` executes them again.
     conformed: tuple[Mapping[str, Any], ...] = ()
+    # Which real member `groupcheck conform --side member` executes beside the members of this one;
+    # empty if none.
+    real_member: str = ""
+    # Outcome of the members' rules that no row executes on the real member -> why.
+    member_apart: Mapping[str, str] = field(factory=dict)
 
     @property
     def coordinator_faults(self) -> tuple[str, ...]:

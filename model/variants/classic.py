@@ -12,6 +12,8 @@ from groupcheck.model.protocol.classic.covers import (
     COVERS,
     EXECUTED,
     KAFKA_COORDINATOR,
+    KAFKA_MEMBER,
+    MEMBER_APART,
     UNREACHED,
 )
 from groupcheck.model.protocol.classic.rules import COORDINATOR, spec
@@ -45,4 +47,6 @@ VARIANT = Variant(
     executed=EXECUTED,
     conformed=CONFORMED,
     bookkeeping=BOOKKEEPING,
+    real_member=KAFKA_MEMBER,
+    member_apart=MEMBER_APART,
 )

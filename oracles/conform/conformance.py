@@ -157,6 +157,7 @@ class Conformance:
         asked = {"asked": self.asked, "findings": [finding_shown(f) for f in self.findings]}
         return {
             "schema": SCHEMA,
+            "side": "coordinator",
             "variant": self.variant,
             "scope": scope_shown(self.scope, self.faults),
             "toured": [toured.shown() for toured in self.toured],

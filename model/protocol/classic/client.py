@@ -19,6 +19,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
+    FENCED_INSTANCE_ID,
     ILLEGAL_GENERATION,
     MEMBER_ID_REQUIRED,
     NONE,
@@ -93,7 +94,8 @@ class Client:
     position: int = -1
     # `position` was processed up to, but is not committed.
     dirty: bool = False
-    # The error code with which it has stopped, or NONE.
+    # The error code that poll has thrown, or NONE. The application has stopped; what the member
+    # remembers stays as it is, and it may still close.
     failed: int = NONE
     # It is closing, and its LeaveGroup stands behind a parked request.
     closing: bool = False
@@ -151,14 +153,17 @@ def must_commit_first(client: Client, scope: Scope) -> bool:
     return scope.autocommit and stable and client.position >= 0 and client.dirty
 
 
+def prepared(client: Client) -> Client:
+    """onJoinPrepare, behind its commit: the member gives up its partitions, once in a round."""
+    return client if client.prepare == Prepare.DONE else but(give_up(client), prepare=Prepare.DONE)
+
+
 def joining(client: Client) -> tuple[Client, JoinGroup]:
     """The member with the JoinGroup that it sends. It gives up its partitions first, unless
     onJoinPrepare has run in this round.
     """
-    if client.prepare != Prepare.DONE:
-        client = give_up(client)
     request = JoinGroup(client.id, client.generation)
-    return but(client, state=Member.PREPARING, prepare=Prepare.DONE, rejoin=False), request
+    return but(prepared(client), state=Member.PREPARING, rejoin=False), request
 
 
 def committing(client: Client) -> tuple[Client, OffsetCommit]:
@@ -219,11 +224,17 @@ def send_commit(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
 # -- the heartbeat thread
 
 
+def beats(client: Client) -> bool:
+    """Does the heartbeat thread send heartbeats? Only while the member waits for its share or is
+    STABLE.
+    """
+    return client.state in (Member.COMPLETING, Member.STABLE) and client.prepare != Prepare.SYNC
+
+
 @rule
 def send_heartbeat(client: Client, link: Link) -> Iterator[tuple[Client, Link]]:
     """The heartbeat thread sends a heartbeat."""
-    enabled = client.state in (Member.COMPLETING, Member.STABLE) and client.prepare != Prepare.SYNC
-    if enabled and not client.rejoin and link.idle:
+    if beats(client) and not client.rejoin and link.idle:
         yield client, send(link, Heartbeat(client.id, client.generation))
 
 
@@ -274,7 +285,7 @@ def join_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]
     elif answer.code in (*RETRIABLE, REBALANCE_IN_PROGRESS):
         yield "retry", client, link
     else:
-        yield "fatal", but(give_up(reset(client, True)), failed=answer.code), link
+        yield "fatal", but(client, failed=answer.code), link
 
 
 @urgent(
@@ -304,19 +315,21 @@ def sync_answer(client: Client, link: Link, scope: Scope) -> Iterator[tuple[str,
     elif answer.code in (COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR, REBALANCE_IN_PROGRESS):
         yield "retry", client, link
     else:
-        yield "fatal", but(give_up(reset(client, True)), failed=answer.code), link
+        yield "fatal", but(client, failed=answer.code), link
 
 
 @urgent(
     "well",
     "told_to_rejoin",
     "refused",
+    "fatal",
     "ignored",
     when=lambda link: link.answer is not None and isinstance(link.answer.request, Heartbeat),
 )
 def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
     """HeartbeatResponseHandler: 27 counts as a good heartbeat and tells a STABLE member to join
-    again; other errors reset the member if its generation has not changed meanwhile.
+    again; 22, 25 and 82 reset the member if its generation has not changed meanwhile. 82 stops it,
+    too. Other errors are failed heartbeats and change nothing.
     """
     answer, request, link = _take(link, Heartbeat)
     same = (client.id, client.generation) == (request.id, request.generation)
@@ -329,6 +342,8 @@ def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, 
             yield "ignored", client, link
     elif same and answer.code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
         yield "refused", reset(client, answer.code == UNKNOWN_MEMBER_ID), link
+    elif same and answer.code == FENCED_INSTANCE_ID:
+        yield "fatal", but(reset(client, True), failed=answer.code), link
     else:
         yield "ignored", client, link
 
@@ -338,6 +353,8 @@ def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, 
     "rebalancing",
     "refused",
     "retry",
+    "dropped",
+    "fatal",
     "ignored",
     when=lambda link: (
         link.answer is not None and isinstance(link.answer.request, OffsetCommit | Store)
@@ -345,7 +362,9 @@ def heartbeat_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, 
 )
 def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Link]]:
     """OffsetCommitResponseHandler: the refusal of a commit of an old generation is harmless only
-    while the member waits for its JoinGroup; later it resets the new generation.
+    while the member waits for its JoinGroup; later it resets the new generation. A commit before
+    JoinGroup is sent again after an error that may pass; after any other the member joins without
+    it. An error that nobody expects is told to whoever asked for the commit, and changes nothing.
     """
     answer, request, link = _take(link, OffsetCommit)
     same = (client.id, client.generation) == (request.id, request.generation)
@@ -354,14 +373,13 @@ def commit_answer(client: Client, link: Link) -> Iterator[tuple[str, Client, Lin
         yield "done", client, link
     elif answer.code == REBALANCE_IN_PROGRESS:
         yield "rebalancing", but(held, rejoin=held.rejoin or held.state == Member.STABLE), link
+    elif answer.code in RETRIABLE:
+        first = held.prepare == Prepare.COMMITTED
+        yield "retry", but(held, prepare=Prepare.NEEDED if first else held.prepare), link
+    elif answer.code == FENCED_INSTANCE_ID and same:
+        yield "fatal", but(held, failed=answer.code), link
     elif answer.code not in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
-        yield (
-            "retry",
-            but(
-                held, prepare=Prepare.NEEDED if held.prepare == Prepare.COMMITTED else held.prepare
-            ),
-            link,
-        )
+        yield "dropped", held, link
     elif not same and client.state == Member.PREPARING:
         yield "ignored", client, link
     else:

@@ -58,16 +58,15 @@ def crash(client: Client, link: Link, budget: Budget) -> Iterator[Outcome]:
 @rule("heard", "behind", "unheard", when=lambda budget: budget.allows("close"))
 def close(client: Client, link: Link, budget: Budget) -> Iterator[Labelled]:
     """The member closes. Behind a parked request, its LeaveGroup is read once that request is
-    answered, or never if the member does not wait so long.
+    answered, or never if the member does not wait so long. A member that is UNJOINED sends none,
+    even if it has kept its id (AbstractCoordinator.maybeLeaveGroup).
     """
-    if (
-        client.id == NO_ID
-        or client.prepare == Prepare.SYNC
-        or client.failed
-        or (link.queue and link.parked is None)
-    ):
+    if client.id == NO_ID or client.prepare == Prepare.SYNC or (link.queue and link.parked is None):
         return  # the coordinator reads first what was sent before
     spent = budget.spend("close")
+    if client.state == Member.UNJOINED:
+        yield "unheard", Client(), Link(late=link.late), spent
+        return
     if link.idle:
         yield "heard", Client(), send_into_the_void(link, LeaveGroup(client.id)), spent
     else:
@@ -152,6 +151,7 @@ def delay_request(client: Client, link: Link, budget: Budget, scope: Scope) -> I
             )
         if (
             client.id != NO_ID
+            and client.state != Member.UNJOINED
             and client.prepare != Prepare.SYNC
             and budget.spend("delay_request").allows("close")
         ):

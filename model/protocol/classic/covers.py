@@ -42,16 +42,16 @@ COVERS = (
         max_size=1,
     ),
     cover(
-        "ghost_id join_group:inconsistent vote",
+        "join_group:inconsistent vote",
         members=2,
         generations=1,
         protocols="range|sticky",
     ),
     cover(
         """
-        delay_request heartbeat:rebalancing heartbeat_answer:told_to_rejoin join_group:parked
-        join_group:restarted join_group:unchanged late_request request_timeout send_back
-        send_join:committed_first store_offset:again store_offset:backwards superseded
+        delay_request ghost_id heartbeat:rebalancing heartbeat_answer:told_to_rejoin
+        join_group:parked join_group:restarted join_group:unchanged late_request request_timeout
+        send_back send_join:committed_first store_offset:again store_offset:backwards superseded
         sync_group:rebalancing told_to_rejoin unheard_member
         """,
         members=1,
@@ -129,6 +129,11 @@ UNREACHED: Mapping[str, str] = {
     "commit_answer:retry": (
         "The model's coordinator knows no errors for OffsetCommit but 22 and 25."
     ),
+    "commit_answer:dropped": (
+        "The model's coordinator knows no errors for OffsetCommit but 22 and 25."
+    ),
+    "commit_answer:fatal": "Only a static member can be fenced (82).",
+    "heartbeat_answer:fatal": "Only a static member can be fenced (82).",
     "commit_answer:rebalancing": (
         "The model's coordinator knows no errors for OffsetCommit but 22 and 25."
     ),
@@ -157,4 +162,11 @@ BOOKKEEPING: Mapping[str, str] = {
     "close_books": "The model forgets what only a fault that is spent could have read.",
     "forget": "The same, seat by seat.",
     "store_offset:again": "The real coordinator appends the offset, whatever it was before.",
+}
+
+KAFKA_MEMBER = "ConsumerCoordinator of Apache Kafka's Java client, with its heartbeat thread"
+MEMBER_APART: Mapping[str, str] = {
+    "crash": "A process that is gone does nothing.",
+    "closed": "The model ends the process once its last requests are answered.",
+    "late_commit": "Kafka's member refuses a commit outside STABLE by itself and sends nothing.",
 }

@@ -131,10 +131,13 @@ HEARS = {
     "heartbeat_answer:told_to_rejoin": "must join again",
     "join_answer:fatal": "stops with an error",
     "sync_answer:fatal": "stops with an error",
+    "heartbeat_answer:fatal": "stops with an error",
+    "commit_answer:fatal": "stops with an error",
     **dict.fromkeys(
         """
         answer_joins answer_syncs begin_walk close_books closed commit_answer:done
-        commit_answer:ignored commit_answer:rebalancing commit_answer:retry elect end_walk forget
+        commit_answer:dropped commit_answer:ignored commit_answer:rebalancing commit_answer:retry
+        elect end_walk forget
         heartbeat_answer:ignored heartbeat_answer:well join_answer:id_given join_answer:ignored
         join_answer:retry leave_answer record_plan reload send_back sync_answer:ignored
         sync_answer:retry vote

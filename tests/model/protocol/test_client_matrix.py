@@ -28,6 +28,7 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
+    FENCED_INSTANCE_ID,
     GROUP_MAX_SIZE_REACHED,
     ILLEGAL_GENERATION,
     INCONSISTENT_GROUP_PROTOCOL,
@@ -132,10 +133,12 @@ def test_join_79_gives_the_id_and_no_generation(state: Member) -> None:
     assert wants_to_join(after)
 
 
-@pytest.mark.parametrize("code", [*FATAL, ILLEGAL_GENERATION])
-def test_join_ends_the_member_on_a_fatal_or_unexpected_code(code: int) -> None:
+@pytest.mark.parametrize("code", [*FATAL, FENCED_INSTANCE_ID, ILLEGAL_GENERATION])
+def test_join_stops_the_application_on_a_fatal_or_unexpected_code_and_the_member_stays_as_it_is(
+    code: int,
+) -> None:
     label, after = told(join_answer, JOINING, Answer(JoinGroup(0, 1), code))
-    assert (label, after.failed, after.owned) == ("fatal", code, 0)
+    assert (label, after) == ("fatal", but(JOINING, failed=code))
     assert not wants_to_join(after)
 
 
@@ -193,8 +196,9 @@ def test_sync_refused_in_another_generation_is_ignored(code: int) -> None:
 
 
 @pytest.mark.parametrize("code", [COORDINATOR_LOAD_IN_PROGRESS, *FATAL, MEMBER_ID_REQUIRED])
-def test_sync_ends_the_member_on_a_fatal_or_unexpected_code_14_among_them(code: int) -> None:
-    assert told(sync_answer, SYNCING, Answer(SyncGroup(0, 2), code))[1].failed == code
+def test_sync_stops_the_application_on_a_fatal_or_unexpected_code_14_among_them(code: int) -> None:
+    label, after = told(sync_answer, SYNCING, Answer(SyncGroup(0, 2), code))
+    assert (label, after) == ("fatal", but(SYNCING, failed=code))
 
 
 # -- Heartbeat
@@ -239,10 +243,20 @@ def test_heartbeat_refused_in_another_generation_is_ignored(code: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", codes_but(NONE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS)
+    "code",
+    codes_but(
+        NONE, ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS, FENCED_INSTANCE_ID
+    ),
 )
 def test_heartbeat_other_codes_are_a_failed_heartbeat_and_no_more(code: int) -> None:
     assert told(heartbeat_answer, STABLE, Answer(Heartbeat(0, 2), code)) == ("ignored", STABLE)
+
+
+def test_heartbeat_82_resets_the_member_and_stops_the_application() -> None:
+    answer = Answer(Heartbeat(0, 2), FENCED_INSTANCE_ID)
+    stopped = but(RESET, failed=FENCED_INSTANCE_ID, owned=1, position=1)
+    assert told(heartbeat_answer, STABLE, answer) == ("fatal", stopped)
+    assert told(heartbeat_answer, but(STABLE, generation=3), answer)[0] == "ignored"
 
 
 # -- OffsetCommit
@@ -263,6 +277,24 @@ def test_commit_is_tried_again_before_the_partitions_are_given_up(code: int) -> 
         "retry",
         but(STABLE, rejoin=True, dirty=True),
     )
+
+
+@pytest.mark.parametrize("code", [INCONSISTENT_GROUP_PROTOCOL, MEMBER_ID_REQUIRED])
+def test_a_commit_that_failed_for_good_is_not_sent_again_before_the_partitions_are_given_up(
+    code: int,
+) -> None:
+    before = but(STABLE, rejoin=True, prepare=Prepare.COMMITTED)
+    assert told(commit_answer, before, Answer(COMMIT, code)) == (
+        "dropped",
+        but(before, dirty=True),
+    )
+
+
+def test_commit_82_stops_the_application_unless_the_generation_has_changed() -> None:
+    answer = Answer(COMMIT, FENCED_INSTANCE_ID)
+    stopped = but(STABLE, failed=FENCED_INSTANCE_ID, dirty=True)
+    assert told(commit_answer, STABLE, answer) == ("fatal", stopped)
+    assert told(commit_answer, but(STABLE, generation=3), answer)[0] == "dropped"
 
 
 def test_commit_27_asks_to_join_again_and_resets_nothing() -> None:

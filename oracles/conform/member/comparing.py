@@ -1,0 +1,161 @@
+"""What the real member did beside what the model's member does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from groupcheck.model.protocol.classic.client import Member, Prepare, beats
+from groupcheck.model.protocol.codes import NONE
+from groupcheck.model.protocol.messages import (
+    NO_GENERATION,
+    NO_ID,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Request,
+    SyncGroup,
+)
+from groupcheck.oracles.conform.member.details import Told, fields, reason, timers
+from groupcheck.oracles.conform.member.moves import TOPIC, Seen, Standing, name_of
+from groupcheck.oracles.conform.member.parts import Does, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.rows import Rows
+from groupcheck.oracles.kafka.client import Call, Look, Sent
+
+
+def differences(
+    rows: Rows, before: Memory, given: Input, outcome: Outcome, seen: Seen, standing: Standing
+) -> Iterator[str]:
+    """What is different, one line each: `state: STABLE, the model UNJOINED`. `standing`: the
+    schedule that led to the row.
+    """
+    told = [
+        *_sent(before, given, outcome, seen),
+        *_application(before, given, outcome, seen),
+        *reason(before, given, outcome, seen, standing),
+        *timers(before, given, outcome, seen),
+    ]
+    if outcome.after is not None:
+        told += _memory(rows, outcome.after, seen.steps[-1][1])
+    for what, real, model in told:
+        if real != model:
+            yield f"{what}: {real!r}, the model {model!r}"
+
+
+def before_differs(rows: Rows, before: Memory, seen: Seen) -> list[str]:
+    """Where the memory before the row is not the one that was meant."""
+    return [
+        f"before, {what}: {real!r}, the model {model!r}"
+        for what, real, model in _memory(rows, before, seen.before)
+        if real != model
+    ]
+
+
+def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
+    c = m.client
+    yield "state", look.state, str(c.state)
+    yield "generation", look.generation, c.generation
+    yield "member id", look.member, name_of(c.id if m.late_id == NO_ID else m.late_id)
+    # Outside STABLE a member always has to join; the model says so by the state alone.
+    yield "rejoinNeeded", look.rejoin, c.state != Member.STABLE or c.rejoin
+    yield "needsJoinPrepare", look.prepare, c.prepare in (Prepare.NEEDED, Prepare.COMMITTED)
+    yield "knows its coordinator", look.coordinator, m.known
+    yield "owns", _mask(look.owned), c.owned
+    position = dict(_offsets(look.positions)).get(0, -1)
+    yield "position", position, c.position
+    gives = position >= 0 and (TOPIC, 0) not in look.pending_revocation
+    yield "gives records to the application", gives, rows.may_process(m)
+    yield "in flight", _requests(look.sent), [s.request for s in m.flight]
+    yield "unsent", look.unsent, ("SyncGroup",) if c.prepare == Prepare.SYNC else ()
+    if beats(c) or c.prepare == Prepare.SYNC:
+        yield "heartbeat thread", look.heart, "on"
+
+
+def _sent(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
+    known = {s.n for s in seen.before.sent}
+    new: dict[int, Sent] = {}
+    for _, look, _ in seen.steps:
+        new |= {s.n: s for s in look.sent if s.n not in known}
+    yield "sends", _requests([new[n] for n in sorted(new)]), list(outcome.sent)
+    yield from fields(outcome, [new[n] for n in sorted(new)], seen)
+    asks = any(s.api == "OffsetFetch" for s in new.values())
+    yield "asks for committed offsets", asks, given.does == Does.FETCH and bool(outcome.rules)
+
+
+def _application(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
+    thrown = [t.type for _, _, t in seen.steps if t is not None]
+    yield "exceptions", len(thrown), int(outcome.thrown != NONE)
+    calls = [call for _, look, _ in seen.steps for call in look.calls]
+    told = [
+        (c.call, _mask(c.partitions)) for c in calls if c.call in ("revoked", "lost", "assigned")
+    ]
+    yield "callbacks", told, list(_callbacks(before, outcome))
+    commits = [offset for c in calls for offset in _committed(c)]
+    yield "committed", commits, list(_commits(before, given))
+
+
+def _callbacks(before: Memory, outcome: Outcome) -> Iterator[tuple[str, int]]:
+    c = before.client
+    if outcome.installed:
+        yield "assigned", c.granted
+    if outcome.gave_up is None:
+        return
+    owned = c.granted if outcome.installed else c.owned
+    generation, id = outcome.gave_up
+    closing = outcome.after is None
+    rebalances = closing and c.state in (Member.PREPARING, Member.COMPLETING)
+    lost = generation == NO_GENERATION or id == NO_ID or rebalances
+    if owned or not (lost or closing):
+        yield "lost" if lost else "revoked", owned
+
+
+def _commits(before: Memory, given: Input) -> Iterator[int]:
+    if given.does is None and given.code == NONE:
+        request = before.flight[0].request
+        if isinstance(request, OffsetCommit):
+            yield request.offset
+
+
+def _committed(call: Call) -> Iterator[int]:
+    if call.call == "committed":
+        yield from (offset for p, offset in _offsets(call.offsets) if p == 0)
+
+
+def _offsets(given: Any) -> Iterator[tuple[int, int]]:
+    for topic, partition, offset in given:
+        assert topic == TOPIC
+        yield partition, offset
+
+
+def _mask(partitions: Any) -> int:
+    return sum(1 << number for _, number in partitions)
+
+
+def _requests(sent: Any) -> list[Request]:
+    return [_request(s) for s in sent if s.to == "coordinator" and s.api != "OffsetFetch"]
+
+
+def _request(sent: Sent) -> Request:
+    d = sent.data
+    match sent.api:
+        case "JoinGroup":
+            (protocol,) = d["protocols"]
+            return JoinGroup(_id(d["memberId"]), protocol["metadata"]["ownedGeneration"])
+        case "SyncGroup":
+            return SyncGroup(_id(d["memberId"]), d["generationId"])
+        case "Heartbeat":
+            return Heartbeat(_id(d["memberId"]), d["generationId"])
+        case "LeaveGroup":
+            (member,) = d["members"]
+            return LeaveGroup(_id(member["memberId"]))
+        case "OffsetCommit":
+            (topic,) = d["topics"]
+            offsets = {p["partitionIndex"]: p["committedOffset"] for p in topic["partitions"]}
+            generation = d["generationIdOrMemberEpoch"]
+            return OffsetCommit(_id(d["memberId"]), generation, offsets.get(0, -1))
+    raise AssertionError(sent.api)
+
+
+def _id(member: str) -> int:
+    return NO_ID if not member else int(member.removeprefix("c-"))

@@ -1,0 +1,301 @@
+"""The model's member compared with Kafka's own, row by row: the question and its answer."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from attrs import frozen
+
+from groupcheck.model.engine import Spec, UserError
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.variant import Variant
+from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
+from groupcheck.oracles.conform.member.moves import Seen
+from groupcheck.oracles.conform.member.promises import PROMISES, Finding
+from groupcheck.oracles.conform.member.rows import Rows
+from groupcheck.oracles.conform.member.shown import input_shown, memory_shown, transcript
+from groupcheck.oracles.conform.member.tour import Counts, Difference, Row, Tour
+from groupcheck.oracles.conform.shown import scope_shown
+from groupcheck.oracles.explain.subject import subject, variant_named
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.versions import known
+
+if TYPE_CHECKING:
+    from groupcheck.model.mutations import Mutation
+
+SCHEMA = "groupcheck.conform/1"
+GENERATIONS, PARTITIONS = 2, 2
+MAX_DIFFERENCES = 20
+ANY = 9  # of each fault: more than one step can spend
+
+
+@frozen
+class MemberConformance:
+    """What became of the rows."""
+
+    variant: str
+    # The scopes whose rows were executed: with commits in poll, and without.
+    scopes: tuple[Scope, ...]
+    kafka: str
+    mutation: str | None
+    tours: tuple[Tour, ...]
+    # Outcomes of the member's rules that fired in no row that agrees.
+    unfired: tuple[str, ...]
+    seconds: float
+    # Were the promises asked?
+    asks: bool = False
+
+    @property
+    def counts(self) -> Counts:
+        """The figures of all scopes together."""
+        every = [attrs.asdict(tour.counts) for tour in self.tours]
+        return Counts(**{name: sum(c[name] for c in every) for name in every[0]})
+
+    @property
+    def differences(self) -> list[Difference]:
+        return [d for tour in self.tours for d in tour.differences]
+
+    @property
+    def excused(self) -> Counter[str]:
+        """Abstraction -> rows that meet it."""
+        return sum((tour.excused for tour in self.tours), Counter())
+
+    @property
+    def verdict(self) -> str:
+        """`agrees`, `differs`, or `unknown` where not everything was executed."""
+        if self.counts.differing:
+            return "differs"
+        return "unknown" if self.reason else "agrees"
+
+    @property
+    def reason(self) -> str:
+        """Why the run stopped early, or why the verdict is unknown; else empty."""
+        stopped = next((tour.reason for tour in self.tours if tour.reason), "")
+        if stopped or self.counts.differing or not self.unfired:
+            return stopped
+        return f"no row executes {', '.join(self.unfired)}"
+
+    @property
+    def exit_code(self) -> int:
+        return {"agrees": 0, "differs": 1, "unknown": 3}[self.verdict]
+
+    def document(self) -> dict[str, Any]:
+        """All that `--json` prints. `seconds` apart, the same question gives the same document."""
+        c = self.counts
+        return {
+            "schema": SCHEMA,
+            "side": "member",
+            "variant": self.variant,
+            "scope": self._scope(),
+            "toured": [self._toured(tour) for tour in self.tours],
+            "scopes": [
+                {
+                    "autocommit": scope.autocommit,
+                    "records": scope.records,
+                    "rows": tour.counts.rows,
+                    "memories": tour.counts.memories,
+                }
+                for scope, tour in zip(self.scopes, self.tours, strict=True)
+            ],
+            "kafka": self.kafka,
+            "mutation": self.mutation,
+            "seed": 0,
+            "verdict": self.verdict,
+            "reason": self.reason,
+            "rows": c.rows,
+            "executed": c.executed,
+            "agreeing": c.agreeing,
+            "differing": c.differing,
+            "unrealizable": c.rows - c.executed,
+            "unrealizable_reasons": {},
+            "executed_from": {"real_memories": c.memories, "executions": c.executed},
+            "outcomes": {"of_rows_with_several": 0, "seen": 0, "unseen": 0},
+            "unseen": [],
+            "delays_extended_by_a_flag_left_over": 0,
+            "never_executed": list(self.unfired),
+            "not_executed": dict(variant_named(self.variant).member_apart),
+            "memories": c.memories,
+            "schedules": c.executed,
+            "commands": c.commands,
+            "seconds": round(self.seconds, 3),
+            "real": variant_named(self.variant).real_member,
+            "abstractions": {a.name: a.meaning for a in ABSTRACTIONS},
+            "excuses": {a.name: self.excused[a.name] for a in ABSTRACTIONS},
+            "causes": [
+                {
+                    "kind": kind,
+                    "differs": list(what),
+                    "rows": rows,
+                    "first": difference_shown(first),
+                }
+                for (kind, what), (rows, first) in self.causes.items()
+            ],
+            **self._asked(),
+            "differences": [difference_shown(d) for d in self.differences],
+        }
+
+    @property
+    def findings(self) -> list[tuple[Finding, Row, Seen]]:
+        """The promises that the real member breaks, each with the first schedule that shows it."""
+        found: dict[Finding, tuple[Row, Seen]] = {}
+        for tour in self.tours:
+            found = tour.findings | found
+        return [(f, *found[f]) for f in sorted(found, key=lambda f: (f.promise, f.kind))]
+
+    def _asked(self) -> dict[str, Any]:
+        if not self.asks:
+            return {}
+        shown = [finding_shown(*found) for found in self.findings]
+        return {"asked": self.counts.executed, "findings": shown}
+
+    @property
+    def causes(self) -> dict[tuple[str, tuple[str, ...]], tuple[int, Difference]]:
+        """What happened and what differs then -> the number of rows, and the first of them."""
+        found: dict[tuple[str, tuple[str, ...]], tuple[int, Difference]] = {}
+        for d in self.differences:
+            key = (kind_of(d), tuple(what.partition(":")[0] for what in d.what))
+            rows, first = found.get(key, (0, d))
+            found[key] = (rows + 1, first)
+        return found
+
+    def _scope(self) -> dict[str, Any]:
+        scope = self.scopes[0]
+        return scope_shown(scope, tuple(fault for fault, _ in scope.faults))
+
+    def _toured(self, tour: Tour) -> dict[str, Any]:
+        c = tour.counts
+        figures = {"rows": c.rows, "executed": c.executed, "memories": c.memories}
+        return {"scope": self._scope(), **figures, "real_memories": c.memories}
+
+
+def kind_of(d: Difference) -> str:
+    """`SyncGroup` for an answer to a SyncGroup, else what happens."""
+    if d.row.given.does is not None:
+        return d.row.given.does.value
+    return type(d.row.before.flight[0].request).__name__
+
+
+def finding_shown(finding: Finding, row: Row, seen: Seen) -> dict[str, Any]:
+    """A promise that the real member breaks, with the shortest schedule that shows it."""
+    return {
+        "promise": finding.promise,
+        "statement": PROMISES[finding.promise],
+        "kind": finding.kind,
+        "transcript": transcript(Difference(row, (), seen)),
+    }
+
+
+def difference_shown(d: Difference) -> dict[str, Any]:
+    """One row on which they differ, with the shortest schedule that leads to it."""
+    return {
+        "settings": {},
+        "input": input_shown(d.row.before, d.row.given),
+        "memory": memory_shown(d.row.before),
+        "differs": list(d.what),
+        "transcript": transcript(d),
+    }
+
+
+def conform_member(
+    variant: str,
+    *,
+    kafka: str,
+    generations: int | None = None,
+    mutation: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    max_rows: int | None = None,
+    max_differences: int = MAX_DIFFERENCES,
+    findings: bool = False,
+    driver: Driver | None = None,
+    progress: Callable[[Counts], None] | None = None,
+) -> MemberConformance:
+    """Executes every row of the variant's member on the Java client of that Kafka version.
+
+    `findings`: the member's promises are asked of the real one after each row. `settings`:
+    `partitions`, `records` or `autocommit` of the scope, as text. Raises `UserError`
+    for what does not exist, and where there is no JDK.
+    """
+    found = rows_of(variant, generations, mutation, settings or {})
+    own = driver or Driver(known(kafka))
+    began = time.perf_counter()
+    tours: list[Tour] = []
+    try:
+        for rows in found:
+            left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
+            tours.append(Tour(rows, own, left, max_differences, progress, findings))
+            tours[-1].run()
+            if tours[-1].reason:
+                break
+    finally:
+        if driver is None:
+            own.close()
+    fired = set[str]().union(*(tour.fired for tour in tours))
+    apart = variant_named(variant).member_apart
+    return MemberConformance(
+        variant,
+        tuple(tour.rows.scope for tour in tours),
+        kafka,
+        mutation,
+        tuple(tours),
+        tuple(sorted(found[0].outcomes_named - fired - {*apart})),
+        time.perf_counter() - began,
+        findings,
+    )
+
+
+def rows_of(
+    variant: str, generations: int | None, mutation: str | None, settings: Mapping[str, str]
+) -> list[Rows]:
+    """The member's rows, with commits in poll and without, perhaps with a mutation."""
+    about = executable(variant)
+    fields: dict[str, Any] = {
+        "members": 1,
+        "generations": GENERATIONS if generations is None else generations,
+        "partitions": PARTITIONS,
+        "records": 1,
+        "assignor": "range",
+    }
+    fields = {name: value for name, value in fields.items() if name not in settings}
+    chosen = subject(
+        variant,
+        mutation=mutation,
+        faults=dict.fromkeys(about.faults, ANY),
+        settings=settings,
+        **fields,
+    )
+    scope = attrs.evolve(chosen.spec.scope, atomic_complete=False)
+    if not scope.records:
+        raise UserError("records is 0: the member's rows need one", where="--set")
+    ways = [scope.autocommit] if "autocommit" in settings else [True, False]
+    found = []
+    for autocommit in ways:
+        here = attrs.evolve(scope, autocommit=autocommit)
+        found.append(Rows(here, _mutated(about, here, chosen.mutation)))
+    return found
+
+
+def _mutated(about: Variant, scope: Scope, mutation: Mutation | None) -> Spec:
+    spec = about.spec(scope)
+    if mutation is None:
+        return spec
+    strange = [r.name for r in mutation.replaced if r.name in about.coordinator]
+    if strange:
+        raise UserError(
+            f"mutation {mutation.id} changes the coordinator ({strange[0]}), not the member",
+            do="choose one of the member's, or leave out --side member",
+        )
+    return mutation.apply(spec)
+
+
+def executable(name: str) -> Variant:
+    """The variant of this name. Raises `UserError` if no real member can be executed for it."""
+    variant = variant_named(name)
+    if not variant.real_member:
+        raise UserError(
+            f"no row executes the member of {name} on a real one", do="choose the variant classic"
+        )
+    return variant

@@ -1,0 +1,265 @@
+"""What else a row shows of Kafka's member: the fields and reasons of its requests, and its timers.
+
+Reasons and timers are compared as changes: from what was seen before the row, and from what happens
+in it, follows what must be seen after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from groupcheck.model.protocol.classic.client import Member, Prepare
+from groupcheck.model.protocol.codes import (
+    FENCED_INSTANCE_ID,
+    ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+    UNKNOWN_MEMBER_ID,
+    name_of,
+)
+from groupcheck.model.protocol.messages import (
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    SyncGroup,
+)
+from groupcheck.oracles.conform.member import moves
+from groupcheck.oracles.conform.member.moves import Seen, Standing
+from groupcheck.oracles.conform.member.parts import LOST, Does, Failed, Input, Memory, Outcome
+from groupcheck.oracles.kafka.client import Sent
+from groupcheck.oracles.kafka.client_commands import Answer, Disconnect
+
+Told = tuple[str, Any, Any]
+
+# The client's exception for an error code (org.apache.kafka.common.protocol.Errors).
+EXCEPTIONS = {
+    14: "CoordinatorLoadInProgressException",
+    15: "CoordinatorNotAvailableException",
+    16: "NotCoordinatorException",
+    22: "IllegalGenerationException",
+    23: "InconsistentGroupProtocolException",
+    24: "InvalidGroupIdException",
+    25: "UnknownMemberIdException",
+    26: "InvalidSessionTimeoutException",
+    27: "RebalanceInProgressException",
+    30: "GroupAuthorizationException",
+    35: "UnsupportedVersionException",
+    81: "GroupMaxSizeReachedException",
+    82: "FencedInstanceIdException",
+}
+UNEXPECTED = "KafkaException"
+# The codes that each handler knows; others are unexpected.
+KNOWN = {
+    "JoinGroup": frozenset(EXCEPTIONS) - {22},
+    "SyncGroup": frozenset({15, 16, 22, 25, 27, 30, 82}),
+}
+RESETS = (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
+APIS = {
+    JoinGroup: "JOIN_GROUP",
+    SyncGroup: "SYNC_GROUP",
+    Heartbeat: "HEARTBEAT",
+    OffsetCommit: "OFFSET_COMMIT",
+}
+CLOSED = "the consumer is being closed"
+LATE = "consumer poll timeout has expired."
+VOID = "rebalance failed since the generation/state was modified by heartbeat thread"
+
+
+def exception(api: str, code: int) -> str:
+    """The simple name of the exception with which a JoinGroup or SyncGroup fails."""
+    return EXCEPTIONS[code] if code in KNOWN[api] else UNEXPECTED
+
+
+def failure(standing: Standing) -> str:
+    """The exception of the JoinGroup or SyncGroup that has failed last, by the schedule."""
+    for command in reversed(standing.commands):
+        if isinstance(command, Disconnect):
+            return "DisconnectException"
+        if not isinstance(command, Answer):
+            continue
+        code = command.data.get("errorCode", NONE)
+        if command.api == "JoinGroup":
+            return exception("JoinGroup", code) if code else "UnjoinedGroupException"
+        if command.api == "SyncGroup":
+            return exception("SyncGroup", code) if code else "IllegalGenerationException"
+    return "DisconnectException"
+
+
+# -- fields
+
+
+def fields(outcome: Outcome, new: list[Sent], seen: Seen) -> Iterator[Told]:
+    """What the requests say besides ids, generations and offsets."""
+    for sent in new:
+        d: Mapping[str, Any] = sent.data
+        if sent.api == "JoinGroup":
+            (protocol,) = d["protocols"]
+            said = (
+                d["sessionTimeoutMs"],
+                d["rebalanceTimeoutMs"],
+                d["groupInstanceId"],
+                d["protocolType"],
+                protocol["name"],
+                protocol["metadata"]["topics"],
+                protocol["metadata"]["owned"],
+            )
+            wanted: tuple[Any, ...] = (
+                moves.SESSION_MS,
+                moves.POLL_MS,
+                None,
+                "consumer",
+                "range",
+                [moves.TOPIC],
+                {},
+            )
+            yield "JoinGroup's fields", said, wanted
+            yield "JoinGroup's reason", d["reason"], seen.steps[-1][1].reason
+        elif sent.api == "SyncGroup":
+            plans = [share["memberId"] for share in d["assignments"]]
+            leads = [d["memberId"]] if seen.before.leader or seen.steps[-1][1].leader else []
+            yield "SyncGroup's plan", plans, leads
+            yield (
+                "SyncGroup's protocol",
+                (d["protocolType"], d["protocolName"]),
+                (
+                    "consumer",
+                    "range",
+                ),
+            )
+        elif sent.api == "LeaveGroup":
+            closing = outcome.after is None
+            why = (
+                "the consumer is being closed" if closing else "consumer poll timeout has expired."
+            )
+            yield "LeaveGroup's reason", d["members"][0].get("reason"), why
+
+
+# -- the reason of the next JoinGroup
+
+
+def reason(
+    before: Memory, given: Input, outcome: Outcome, seen: Seen, standing: Standing
+) -> Iterator[Told]:
+    """Why the member will join again."""
+    real = seen.steps[-1][1].reason
+    wanted = _reason(before, given, outcome, seen.before.reason, standing)
+    if wanted is not None:
+        yield "reason", real[: len(VOID)] if wanted == VOID else real, wanted
+
+
+def _reason(m: Memory, given: Input, outcome: Outcome, was: str, standing: Standing) -> str | None:
+    after = outcome.after
+    if after is None:
+        return None
+    if given.does in (Does.NO_POLL, Does.BREAK_LEAVING):
+        return "consumer pro-actively leaving the group"
+    if given.does in (Does.POLL, Does.BREAK_POLL, Does.NO_ANSWER):
+        return _noticed(m, was, standing)
+    if given.does is not None:
+        return was
+    request, code = m.flight[0].request, given.code
+    if isinstance(request, JoinGroup) and code == MEMBER_ID_REQUIRED:
+        return f"need to re-join with the given member-id: {moves.name_of(given.id)}"
+    if isinstance(request, SyncGroup) and code == NONE:
+        return "" if after.client.state == Member.STABLE else was
+    if isinstance(request, Heartbeat) and code == REBALANCE_IN_PROGRESS:
+        return "group is already rebalancing" if m.client.state == Member.STABLE else was
+    if isinstance(request, OffsetCommit) and code == REBALANCE_IN_PROGRESS:
+        return "offset commit failed since group is already rebalancing"
+    heartbeat_fenced = isinstance(request, Heartbeat) and code == FENCED_INSTANCE_ID
+    if any(r.endswith(":refused") for r in outcome.rules) or (
+        heartbeat_fenced and after.client.failed
+    ):
+        error = name_of(code).partition(" ")[2]
+        return f"encountered {error} from {APIS[type(request)]} response"
+    return was
+
+
+def _noticed(m: Memory, was: str, standing: Standing) -> str | None:
+    """A poll that notices that JoinGroup or SyncGroup has failed says so."""
+    if m.failed == Failed.JOIN:
+        return f"rebalance failed due to {failure(standing)}"
+    unfinished = m.client.state in (Member.PREPARING, Member.COMPLETING, Member.UNJOINED)
+    return None if unfinished else was
+
+
+# -- timers
+
+
+def timers(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
+    """Milliseconds until each timer is over."""
+    if outcome.after is None:
+        return
+    was, now = seen.before, seen.steps[-1][1]
+    passed = now.now - was.now
+    yield "milliseconds passed", passed, _passed(before, given)
+    after = outcome.after
+    if was.heart == now.heart == "on":
+        wanted = {name: max(0, ms - passed) for name, ms in was.timers.items()}
+        wanted |= _set_anew(before, given, outcome)
+        for name in ("session", "heartbeat", "poll"):
+            yield f"timer {name}", now.timers.get(name), wanted[name]
+    waits = after.paused and after.client.owned > 0
+    left = now.timers.get("joinPrepare")
+    yield "timer joinPrepare runs", left is not None, waits
+    started = waits and not before.paused
+    if started and given.does == Does.POLL:
+        yield "timer joinPrepare", left, moves.POLL_MS
+    elif waits and before.paused:
+        yield "timer joinPrepare", left, max(0, was.timers["joinPrepare"] - passed)
+
+
+def _passed(m: Memory, given: Input) -> int:
+    times = {
+        Does.BEAT: moves.HEARTBEAT_MS,
+        Does.SILENCE: moves.SESSION_MS,
+        Does.NO_POLL: moves.POLL_MS,
+        Does.BREAK_LEAVING: moves.POLL_MS,
+        Does.NO_ANSWER: moves.POLL_MS,
+    }
+    return times.get(given.does, 0) if given.does is not None else 0
+
+
+def _set_anew(m: Memory, given: Input, outcome: Outcome) -> dict[str, int]:
+    """The timers that this row sets."""
+    found: dict[str, int] = {}
+    polls = given.does in (Does.POLL, Does.NO_ANSWER, Does.BREAK_POLL)
+    if given.does == Does.BREAK_POLL and m.client.prepare == Prepare.SYNC:
+        polls = False  # the network is polled, not the member
+    if m.client.failed and m.client.state == Member.STABLE:
+        polls = False  # after a commit that was answered 82 every poll throws first of all
+    if polls:
+        found["poll"] = moves.POLL_MS
+    if given.does == Does.POLL and not m.known:
+        found["session"] = moves.SESSION_MS
+    if any(isinstance(r, Heartbeat) for r in outcome.sent):
+        found["heartbeat"] = moves.HEARTBEAT_MS
+    lost = [s.request for s in m.flight]
+    if given.does is None:
+        first, *others = lost
+        lost = others if given.code in LOST and not isinstance(first, LeaveGroup) else []
+        if isinstance(first, Heartbeat):
+            # 22, 25 and 82 to another generation count as a good heartbeat, as 0 and 27 do.
+            stale = given.code in RESETS and all(r.endswith(":ignored") for r in outcome.rules)
+            if given.code in (NONE, REBALANCE_IN_PROGRESS) or stale:
+                found["session"] = moves.SESSION_MS
+            elif given.code != FENCED_INSTANCE_ID:
+                found["heartbeat"] = moves.BACKOFF_MS
+        if (
+            isinstance(first, JoinGroup)
+            and given.code == NONE
+            and m.client.state == (Member.PREPARING)
+        ):
+            found = {
+                "session": moves.SESSION_MS,
+                "heartbeat": moves.HEARTBEAT_MS,
+                "poll": moves.POLL_MS,
+            }
+    elif given.does not in (Does.BREAK, Does.SILENCE, Does.BREAK_LEAVING):
+        lost = []
+    if any(isinstance(r, Heartbeat) for r in lost):
+        found["heartbeat"] = moves.BACKOFF_MS
+    return found

@@ -1,0 +1,233 @@
+"""Inputs as commands to Kafka's own member, and schedules that lead to a memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import field, frozen
+
+from groupcheck.model.protocol.classic.client import Prepare
+from groupcheck.model.protocol.codes import NONE
+from groupcheck.model.protocol.messages import (
+    NO_ID,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Request,
+    SyncGroup,
+)
+from groupcheck.oracles.conform.member.parts import LOST, Does, Input, Memory, Outcome
+from groupcheck.oracles.kafka.client import Look, Thrown, coordinator_found, joined, synced
+from groupcheck.oracles.kafka.client_commands import (
+    Advance,
+    Answer,
+    Beat,
+    Close,
+    Command,
+    CommitAsync,
+    Disconnect,
+    FetchOffsets,
+    Network,
+    Poll,
+    Position,
+    Reset,
+    encoded,
+)
+from groupcheck.oracles.kafka.reading import read
+from groupcheck.oracles.kafka.schedule import Lost
+
+TOPIC = "t"
+SESSION_MS, POLL_MS, HEARTBEAT_MS, BACKOFF_MS = 10_000, 5_000, 30, 10
+NEVER_MS = 1_000_000_000  # commits in poll are due when a row says so
+API = {
+    JoinGroup: "JoinGroup",
+    SyncGroup: "SyncGroup",
+    Heartbeat: "Heartbeat",
+    LeaveGroup: "LeaveGroup",
+    OffsetCommit: "OffsetCommit",
+}
+FOUND, POLL, NETWORK, BEAT = coordinator_found(), Poll(), Network(), Beat()
+BROKEN = (Disconnect(node="coordinator"), NETWORK)
+
+
+def setup(partitions: int, autocommit: bool) -> Reset:
+    """A fresh member whose time-outs do not disturb each other."""
+    return Reset(
+        session_ms=SESSION_MS,
+        rebalance_ms=POLL_MS,
+        heartbeat_ms=HEARTBEAT_MS,
+        backoff_ms=BACKOFF_MS,
+        backoff_max_ms=BACKOFF_MS,
+        auto_commit=autocommit,
+        auto_commit_ms=NEVER_MS,
+        topics=((TOPIC, partitions),),
+    )
+
+
+def name_of(id: int) -> str:
+    """The member id that an id of the model stands for."""
+    return "" if id == NO_ID else f"c-{id}"
+
+
+def move(m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:
+    """The commands that carry an input out."""
+    if given.does is None:
+        request = m.flight[0].request
+        lost = given.code in LOST
+        return (_answer(request, given), *((NETWORK, NETWORK) if lost else (NETWORK,)))
+    return _commands(m, given, outcome)
+
+
+def _commands(m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:
+    syncs = m.client.prepare == Prepare.SYNC
+    match given.does:
+        case Does.POLL:
+            return (POLL,) if m.known else (POLL, FOUND, POLL)
+        case Does.SEND:
+            return (NETWORK,)
+        case Does.BEAT:
+            return (Advance(ms=HEARTBEAT_MS), BEAT, NETWORK)
+        case Does.PROCESS:
+            return (Position(partition=0, offset=m.client.position + 1),)
+        case Does.FETCH:
+            answer = _fetched(m.client.owned, given.offset)
+            asked = (FetchOffsets(), answer, FetchOffsets())
+            return asked if outcome.rules else (FetchOffsets(),)
+        case Does.COMMIT:
+            return (CommitAsync(),)
+        case Does.BREAK:
+            return BROKEN
+        case Does.BREAK_POLL:
+            return (NETWORK if syncs else POLL, *BROKEN)
+        case Does.BREAK_COMMIT:
+            return (CommitAsync(), *BROKEN)
+        case Does.SILENCE:
+            return (Advance(ms=SESSION_MS), BEAT, NETWORK, NETWORK)
+        case Does.NO_POLL:
+            return (Advance(ms=POLL_MS), BEAT, NETWORK)
+        case Does.BREAK_LEAVING:
+            return (Advance(ms=POLL_MS), BEAT, NETWORK, *BROKEN)
+        case Does.NO_ANSWER:
+            waits = (Advance(ms=POLL_MS), POLL)
+            return waits if m.committing_first else (POLL, *waits)
+        case _:
+            return (Close(),)
+
+
+def _answer(request: Request, given: Input) -> Answer:
+    api = API[type(request)]
+    if isinstance(request, OffsetCommit):
+        told = {"partitionIndex": 0, "errorCode": given.code}
+        return Answer(api=api, data={"topics": [{"name": TOPIC, "partitions": [told]}]})
+    if isinstance(request, JoinGroup) and given.code == NONE:
+        me = name_of(given.id)
+        if given.leads:
+            return joined(given.generation, me, me, {me: (TOPIC,)})
+        return joined(given.generation, me, "another")
+    if isinstance(request, SyncGroup) and given.code == NONE:
+        return synced({TOPIC: [p for p in range(30) if given.share >> p & 1]})
+    data: dict[str, Any] = {"errorCode": given.code}
+    if given.id != NO_ID:
+        data["memberId"] = name_of(given.id)
+    return Answer(api=api, data=data)
+
+
+def _fetched(owned: int, offset: int) -> Answer:
+    """The committed offsets of all partitions that the member owns; `offset` is that of the watched
+    one.
+    """
+    told = [
+        {
+            "partitionIndex": p,
+            "committedOffset": 0 if p else offset,
+            "committedLeaderEpoch": -1,
+            "metadata": "",
+            "errorCode": 0,
+        }
+        for p in range(30)
+        if owned >> p & 1
+    ]
+    topics = [{"name": TOPIC, "partitions": told}]
+    group = {"groupId": "g", "topics": topics, "errorCode": 0}
+    return Answer(api="OffsetFetch", data={"groups": [group]})
+
+
+def _text(command: Command, quiet: bool) -> str:
+    text = encoded(command)
+    return f'{text[:-1]},"quiet":true}}' if quiet else text
+
+
+@frozen
+class Standing:
+    """Where a schedule has led: the commands since the fresh member."""
+
+    setup: Reset
+    commands: tuple[Command, ...] = ()
+    # The same as the driver reads them, without looks.
+    _texts: tuple[str, ...] = field(default=(), repr=False)
+
+    def then(self, commands: tuple[Command, ...]) -> Standing:
+        texts = tuple(_text(c, quiet=True) for c in commands)
+        return Standing(self.setup, (*self.commands, *commands), (*self._texts, *texts))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return self._texts
+
+
+@frozen
+class Seen:
+    """What was seen of one row: the look before it, and each of its commands with the look after
+    it and what it threw.
+    """
+
+    before: Look
+    steps: tuple[tuple[Command, Look, Thrown | None], ...]
+
+
+@frozen
+class Probe:
+    """A schedule that leads to a row and executes it; only the row is looked at."""
+
+    standing: Standing
+    row: tuple[Command, ...]
+
+    @property
+    def setup(self) -> Reset:
+        return self.standing.setup
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        return (*self.standing.commands, *self.row)
+
+    def _texts(self) -> list[str]:
+        """The last command before the row is looked at, so that calls of earlier ones are told."""
+        led = [_text(self.setup, quiet=bool(self.standing.commands)), *self.standing.texts]
+        if self.standing.commands:
+            led[-1] = _text(self.standing.commands[-1], quiet=False)
+        return [*led, *(_text(c, quiet=False) for c in self.row)]
+
+    def line(self) -> bytes:
+        """The whole schedule as one line to the driver."""
+        return f'{{"toMember":[{",".join(self._texts())}]}}\n'.encode()
+
+    def lines(self) -> list[bytes]:
+        """The same, a line for each command."""
+        return [f'{{"toMember":{text}}}\n'.encode() for text in self._texts()]
+
+    def outcome(self, replies: list[dict[str, Any]]) -> Seen | Lost:
+        """What became of it, by the replies to its commands; the first one is the setup's."""
+        every = (self.setup, *self.commands)
+        for number, (command, reply) in enumerate(zip(every, replies)):
+            for why in ("failed", "refused"):
+                if why in reply:
+                    return Lost(self, reply[why], command, number)
+        if len(replies) < len(every):
+            return Lost(self, "the driver answered fewer commands", every[len(replies)])
+        k = len(self.row)
+        steps = tuple(
+            (c, read(r, Look), read(r["thrown"], Thrown) if "thrown" in r else None)
+            for c, r in zip(self.row, replies[-k:])
+        )
+        return Seen(read(replies[-k - 1], Look), steps)

@@ -1,0 +1,135 @@
+"""What can happen to a member, what it remembers, and what it does: the parts of a row."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import field, frozen
+
+from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.codes import (
+    COORDINATOR_LOAD_IN_PROGRESS,
+    COORDINATOR_NOT_AVAILABLE,
+    NONE,
+    NOT_COORDINATOR,
+)
+from groupcheck.model.protocol.messages import (
+    NO_GENERATION,
+    NO_ID,
+    JoinGroup,
+    Request,
+    SyncGroup,
+)
+
+# Every error code that a coordinator sends, and one that nobody knows.
+CODES = (14, 15, 16, 22, 23, 24, 25, 26, 27, 30, 35, 79, 81, 82, 84, -1)
+LOST = (COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR)  # the member looks for its coordinator again
+BACKS_OFF = (COORDINATOR_LOAD_IN_PROGRESS, *LOST)
+
+
+class Does(StrEnum):
+    """What happens to the member, apart from answers."""
+
+    POLL = "the application polls"
+    SEND = "the network is polled"
+    BEAT = "a heartbeat is due"
+    PROCESS = "the application processes a record"
+    COMMIT = "the application commits"
+    FETCH = "the committed offset is fetched"
+    BREAK = "the connection breaks"
+    BREAK_POLL = "the connection breaks under the request that the next poll sends"
+    BREAK_COMMIT = "the connection breaks under the application's commit"
+    BREAK_LEAVING = "the connection breaks under the LeaveGroup of a member that polls too late"
+    SILENCE = "the session timeout passes without an answer to a heartbeat"
+    NO_POLL = "the application does not poll in time"
+    NO_ANSWER = "the commit before JoinGroup is not answered in time"
+    CLOSE = "the application closes the member"
+
+
+@frozen
+class Input:
+    """One thing that happens to the member."""
+
+    # What; None if the oldest request in flight is answered.
+    does: Does | None = None
+    # The error code of the answer.
+    code: int = NONE
+    # The id and generation of an answer to JoinGroup, and whether it makes the member the leader.
+    id: int = NO_ID
+    generation: int = NO_GENERATION
+    leads: bool = False
+    # The partitions of an answer to SyncGroup, as a bit mask.
+    share: int = 0
+    # The offset that is fetched.
+    offset: int = 0
+
+
+class Failed(StrEnum):
+    """A request that has failed, of which the next poll takes notice."""
+
+    NOTHING = "nothing"
+    JOIN = "JoinGroup or SyncGroup"
+    COMMIT = "the commit before JoinGroup"
+
+
+@frozen
+class Sent:
+    """A request in flight."""
+
+    request: Request
+    # It is the commit before JoinGroup: the member does not join until it is answered.
+    awaited: bool = False
+
+
+@frozen(cache_hash=True)
+class Memory:
+    """The member, and what it waits for."""
+
+    # `failed` is the error that the next poll throws. `dirty` is left out (always False): Kafka's
+    # member commits every position that it has, whether it was committed before or not.
+    client: Client = field(default=Client())
+    # Requests in flight over its connection to the coordinator, in order.
+    flight: tuple[Sent, ...] = ()
+    # It knows its coordinator.
+    known: bool = False
+    # What has failed and will be sent again: the next poll backs off. If `client.failed` is set,
+    # what has failed for good: the next poll throws.
+    failed: Failed = Failed.NOTHING
+    # The commit before JoinGroup was sent: until it gives up its partitions, the application gets
+    # no more of their records. (The model says so only while the member waits for that commit.)
+    paused: bool = False
+    # The time for that commit is over: the member joins without it.
+    overdue: bool = False
+    # The id that it forgets at the next poll; the model's member has forgotten it already. Its
+    # share was not installed when it lost its generation.
+    late_id: int = NO_ID
+
+    def waits_for(self, *kinds: type[Request]) -> bool:
+        """Is a request of these kinds in flight?"""
+        return any(isinstance(s.request, kinds) for s in self.flight)
+
+    @property
+    def joining(self) -> bool:
+        return self.waits_for(JoinGroup, SyncGroup)
+
+    @property
+    def committing_first(self) -> bool:
+        return any(s.awaited for s in self.flight)
+
+
+@frozen
+class Outcome:
+    """What the model's member does."""
+
+    # The rules that fired, with their outcomes, in order.
+    rules: tuple[str, ...]
+    # None if the member is gone: closed.
+    after: Memory | None
+    # The requests that it sends, in order, those included whose connection breaks.
+    sent: tuple[Request, ...] = ()
+    # The error that the application gets.
+    thrown: int = NONE
+    # The generation and id that it had when it gave up its partitions; None if it did not.
+    gave_up: tuple[int, int] | None = None
+    # It has taken over its share.
+    installed: bool = False

@@ -1,0 +1,480 @@
+"""The member's rows: every (memory, input) that is reachable at a scope, with what the model's
+member does.
+
+The member is closed off with an environment that does whatever it likes: the application polls,
+commits, processes, closes, or does not poll in time; each request is answered with every code, or
+its connection breaks. What the group's model leaves out because it makes no difference to a group
+is part of a row: requests in flight beside each other, a coordinator that has to be found again,
+back-offs. Every change of the member itself is an outcome of one of the spec's own rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from groupcheck.model.engine import Spec, but
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.engine.step import Semantics
+from groupcheck.model.protocol.classic import client as members
+from groupcheck.model.protocol.classic import client_faults as faults
+from groupcheck.model.protocol.classic import offsets as offset_rules
+from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
+from groupcheck.model.protocol.classic.offsets import Offsets
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.model.protocol.codes import (
+    COORDINATOR_NOT_AVAILABLE,
+    ILLEGAL_GENERATION,
+    MEMBER_ID_REQUIRED,
+    NONE,
+)
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import (
+    NO_ID,
+    Answer,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Request,
+    SyncGroup,
+)
+from groupcheck.oracles.conform.member.parts import (
+    BACKS_OFF,
+    CODES,
+    LOST,
+    Does,
+    Failed,
+    Input,
+    Memory,
+    Outcome,
+    Sent,
+)
+
+ANSWERED_BY = {
+    JoinGroup: members.join_answer,
+    SyncGroup: members.sync_answer,
+    Heartbeat: members.heartbeat_answer,
+    OffsetCommit: members.commit_answer,
+    LeaveGroup: members.leave_answer,
+}
+
+
+class Rows:
+    """The rows of a variant's member at a scope, perhaps with a mutation applied."""
+
+    def __init__(self, scope: Scope, spec: Spec) -> None:
+        """`spec`: the variant's, mutated or not; `scope` says how many generations, partitions and
+        records there are.
+        """
+        self.scope = scope
+        self._see = Semantics(spec)
+        self._rules = {r.name: r for r in spec.rules if "client" in r.slots}
+
+    @property
+    def outcomes_named(self) -> set[str]:
+        """The outcomes of the member's rules, by name."""
+        return {name for r in self._rules.values() for name in r.names}
+
+    def start(self) -> Memory:
+        """A member that has not polled yet."""
+        return Memory()
+
+    # -- inputs
+
+    def inputs(self, m: Memory) -> Iterator[Input]:
+        """Everything that may happen next, in a fixed order."""
+        c = m.client
+        yield Input(Does.POLL)
+        yield Input(Does.CLOSE)
+        if c.failed or not m.known:
+            return
+        if m.flight:
+            yield from self._answers(m, m.flight[0].request)
+            yield Input(Does.BREAK)
+        if c.prepare == Prepare.SYNC:
+            yield Input(Does.SEND)
+        if not m.waits_for(Heartbeat):
+            yield Input(Does.BEAT)
+        if members.beats(c) or c.prepare == Prepare.SYNC:
+            yield Input(Does.NO_POLL)
+            yield Input(Does.BREAK_LEAVING)
+        if members.beats(c):
+            yield Input(Does.SILENCE)
+        if not m.waits_for(OffsetCommit):
+            yield Input(Does.COMMIT)
+        if m.failed == Failed.NOTHING and not m.flight:
+            if members.wants_to_join(c) or c.prepare == Prepare.SYNC:
+                yield Input(Does.BREAK_POLL)
+            if members.can_commit(_dirty(c)):
+                yield Input(Does.BREAK_COMMIT)
+        if m.committing_first or (not m.joining and self._commits_first(m)):
+            yield Input(Does.NO_ANSWER)
+        if self.may_process(m) and c.position < self.scope.records:
+            yield Input(Does.PROCESS)
+        if not c.owned or c.owned & 1:
+            fetches = c.owned and c.position < 0
+            for offset in range(self.scope.records + 1 if fetches else 1):
+                yield Input(Does.FETCH, offset=offset)
+
+    def _commits_first(self, m: Memory) -> bool:
+        """Would the next poll send the commit before JoinGroup?"""
+        c = _dirty(m.client)
+        joins = m.failed == Failed.NOTHING and members.wants_to_join(c)
+        return joins and members.must_commit_first(c, self.scope)
+
+    def _answers(self, m: Memory, request: Request) -> Iterator[Input]:
+        if isinstance(request, JoinGroup):
+            yield from self._joined(m, request)
+            yield Input(code=MEMBER_ID_REQUIRED, id=self._new_id(m))
+        elif isinstance(request, SyncGroup):
+            for share in range(1 << self.scope.partition_count):
+                yield Input(share=share)
+        else:
+            yield Input()
+        for code in CODES:
+            if not (isinstance(request, JoinGroup) and code == MEMBER_ID_REQUIRED):
+                yield Input(code=code)
+
+    def _joined(self, m: Memory, request: JoinGroup) -> Iterator[Input]:
+        """Answers with the generation that the member knows, and with the next one."""
+        seen = [s.request.generation for s in m.flight if hasattr(s.request, "generation")]
+        last = max(m.client.generation, 0, *seen)
+        id = self._new_id(m) if request.id == NO_ID else request.id
+        for generation in (last, last + 1):
+            if 1 <= generation <= self.scope.generations:
+                yield Input(id=id, generation=generation)
+                yield Input(id=id, generation=generation, leads=True)
+
+    def _new_id(self, m: Memory) -> int:
+        used = {m.client.id, *(getattr(s.request, "id", NO_ID) for s in m.flight)}
+        return next(n for n in range(len(used) + 1) if n not in used)
+
+    # -- what the member does
+
+    def outcomes(self, m: Memory, given: Input) -> tuple[Outcome, ...]:
+        """What the model's member may do; empty where the input cannot happen."""
+        if given.does is None:
+            return tuple(self._answered(m, given))
+        return tuple(self._done(m, given))
+
+    def _done(self, m: Memory, given: Input) -> Iterator[Outcome]:
+        match given.does:
+            case Does.POLL:
+                yield from self._polled(m)
+            case Does.SEND:
+                yield from self._send_sync(m)
+            case Does.BEAT:
+                yield from self._beaten(m)
+            case Does.PROCESS:
+                yield from self._plain(m, offset_rules.process_record)
+            case Does.FETCH:
+                fetched = list(self._plain(m, offset_rules.fetch_offset, given.offset))
+                yield from fetched or [Outcome((), m)]
+            case Does.COMMIT:
+                yield from self._committed(m)
+            case Does.BREAK:
+                yield from self._broken(m)
+            case Does.BREAK_POLL | Does.BREAK_COMMIT:
+                yield from self._broken_under(m, given.does)
+            case Does.SILENCE:
+                yield from self._cut(Outcome((), _late(m)))
+            case Does.NO_POLL:
+                yield from self._left(m, unheard=False)
+            case Does.BREAK_LEAVING:
+                yield from self._left(m, unheard=True)
+            case Does.NO_ANSWER:
+                yield from self._goes_on(m)
+            case Does.CLOSE:
+                yield from self._closed(m)
+
+    def _polled(self, m: Memory) -> Iterator[Outcome]:
+        m = but(m, known=True)
+        c = m.client
+        # onJoinPrepare runs before the poll thread looks at a request that is in flight or failed.
+        late = c.prepare == Prepare.NEEDED and (m.joining or m.failed == Failed.JOIN)
+        if c.failed and m.failed == Failed.NOTHING:
+            # An error of a commit is thrown by every poll that follows, a heartbeat's by one.
+            kept = c.failed if c.state == Member.STABLE else NONE
+            yield Outcome((), but(m, client=but(c, failed=kept)), thrown=c.failed)
+        elif m.overdue and (m.committing_first or m.failed == Failed.COMMIT):
+            yield from self._forsaken(m)
+        elif c.failed or m.failed != Failed.NOTHING or (late and members.wants_to_join(c)):
+            now = but(members.prepared(c) if late else c, failed=NONE)
+            gave_up = (c.generation, c.id) if late else None
+            paused = m.paused and not late
+            overdue = m.overdue and paused
+            after = but(m, client=now, failed=Failed.NOTHING, paused=paused, overdue=overdue)
+            yield Outcome((), after, thrown=c.failed, gave_up=gave_up)
+        elif c.prepare == Prepare.SYNC:
+            yield from self._send_sync(m)
+        elif c.granted != NOTHING:
+            yield from self._installed(m)
+        elif members.wants_to_join(c) and not m.joining and not m.committing_first:
+            yield from self._send_join(m)
+        else:
+            yield Outcome((), m)
+
+    def _installed(self, m: Memory) -> Iterator[Outcome]:
+        """onJoinComplete runs; a member that was told to rejoin meanwhile joins at once."""
+        for done in self._plain(m, members.join_complete):
+            assert done.after is not None
+            if not members.wants_to_join(done.after.client) or m.committing_first:
+                yield attrs.evolve(done, installed=True)
+                continue
+            for then in self._send_join(done.after):
+                rules = (*done.rules, *then.rules)
+                yield attrs.evolve(then, rules=rules, installed=True)
+
+    def _send_join(self, m: Memory) -> Iterator[Outcome]:
+        prepared = m.client.prepare == Prepare.DONE
+        for name, now in self._fire(members.send_join, m):
+            request = now["link"].request
+            first = isinstance(request, OffsetCommit)
+            gave_up = None if prepared or first else (m.client.generation, m.client.id)
+            after = but(
+                m,
+                client=_clean(now["client"]),
+                flight=(
+                    *(s if first else but(s, awaited=False) for s in m.flight),
+                    Sent(request, first),
+                ),
+                paused=first,
+                overdue=first and m.overdue,
+                late_id=NO_ID,
+            )
+            done = Outcome((name,), after, (request,), gave_up=gave_up)
+            if not after.overdue:
+                yield done
+                continue
+            for then in self._forsaken(after):
+                rules, sent = (name, *then.rules), (request, *then.sent)
+                yield attrs.evolve(then, rules=rules, sent=sent)
+
+    def _forsaken(self, m: Memory) -> Iterator[Outcome]:
+        """The member joins without waiting for its commit any longer."""
+        client = m.client
+        if client.state == Member.STABLE:
+            client = but(client, prepare=Prepare.COMMITTED)
+        yield from self._send_join(but(m, client=client, failed=Failed.NOTHING, overdue=False))
+
+    def _send_sync(self, m: Memory) -> Iterator[Outcome]:
+        for name, now in self._fire(members.send_sync, m):
+            yield self._sends((name,), m, now)
+
+    def _flushed(self, m: Memory) -> list[Outcome]:
+        """The network is polled before anything else: an unsent SyncGroup goes out."""
+        return list(self._send_sync(m)) if m.client.prepare == Prepare.SYNC else [Outcome((), m)]
+
+    def _beaten(self, m: Memory) -> Iterator[Outcome]:
+        """A round of the heartbeat thread."""
+        for first in self._flushed(m):
+            here = first.after
+            assert here is not None
+            told = but(here, client=but(here.client, rejoin=False))
+            fired = list(self._fire(members.send_heartbeat, told))
+            for name, now in fired:
+                kept = {**now, "client": but(now["client"], rejoin=here.client.rejoin)}
+                done = self._sends((*first.rules, name), here, kept)
+                yield attrs.evolve(done, sent=(*first.sent, *done.sent))
+            if not fired:
+                yield first
+
+    def _committed(self, m: Memory) -> Iterator[Outcome]:
+        """The application commits; a member that waits for its commit before JoinGroup commits the
+        same once more.
+        """
+        for first in self._flushed(m):
+            here = first.after
+            assert here is not None
+            prepare = here.client.prepare
+            begun = Prepare.NEEDED if prepare == Prepare.COMMITTED else prepare
+            told = but(here, client=but(here.client, prepare=begun))
+            fired = list(self._fire(members.send_commit, told))
+            for name, now in fired:
+                kept = {**now, "client": but(now["client"], prepare=prepare)}
+                yield self._sends((name,), here, kept)
+            if not fired:
+                yield first
+
+    def _plain(self, m: Memory, rule: Rule, offset: int = 0) -> Iterator[Outcome]:
+        for name, now in self._fire(rule, m, offset):
+            yield Outcome((name,), but(m, client=_clean(now["client"])))
+
+    def may_process(self, m: Memory) -> bool:
+        """May the application process records of the watched partition?"""
+        if m.client.position < 0 or (m.paused and m.client.prepare != Prepare.COMMITTED):
+            return False
+        return any(
+            self._fire(offset_rules.process_record, but(m, client=but(m.client, position=0)))
+        )
+
+    def _left(self, m: Memory, unheard: bool) -> Iterator[Outcome]:
+        for first in self._flushed(m):
+            assert first.after is not None
+            here = _late(first.after)
+            for name, now in self._fire(faults.poll_timeout, here):
+                if (now["link"] == Link()) != unheard:
+                    continue
+                leave = LeaveGroup(here.client.id)
+                flight = (*here.flight, Sent(leave))
+                after = but(here, client=_clean(now["client"]), flight=flight)
+                done = Outcome((*first.rules, name), after, (*first.sent, leave))
+                yield from self._cut(done) if unheard else (done,)
+
+    def _goes_on(self, m: Memory) -> Iterator[Outcome]:
+        """The time for the commit before JoinGroup is over: the member joins without it."""
+        if m.committing_first:
+            yield from self._forsaken(m)
+        elif members.wants_to_join(m.client):
+            for name, now in self._fire(faults.lose_request, m):
+                commit = OffsetCommit(m.client.id, m.client.generation, m.client.position)
+                begun = but(m, client=now["client"], flight=(*m.flight, Sent(commit)))
+                for then in self._send_join(begun):
+                    yield attrs.evolve(then, rules=(name, *then.rules), sent=(commit, *then.sent))
+
+    def _closed(self, m: Memory) -> Iterator[Outcome]:
+        """The member commits if it can, and leaves if it knows its coordinator."""
+        gave_up = (m.client.generation, m.client.id)
+        if not m.known:
+            yield Outcome((), None, gave_up=gave_up)
+            return
+        can = self.scope.autocommit and not m.client.failed
+        for first in self._committed(m) if can else self._flushed(m):
+            here = first.after
+            assert here is not None
+            leaves: tuple[Request, ...] = ()
+            rules = []
+            for name, now in self._fire(faults.close, here):
+                rules.append(name)
+                if now["link"].request is not None or now["link"].queue:
+                    leaves = (LeaveGroup(here.client.id),)
+            behind = self._fire(faults.close, here, parked=SyncGroup(NO_ID, 0))
+            rules += [name for name, _ in behind]
+            yield Outcome((*first.rules, *rules), None, (*first.sent, *leaves), gave_up=gave_up)
+
+    # -- answers and connections
+
+    def _answered(self, m: Memory, given: Input) -> Iterator[Outcome]:
+        oldest, left = m.flight[0], but(m, flight=m.flight[1:])
+        answer = Answer(oldest.request, given.code, given.id, given.generation, given.share)
+        for name, now in self._fire(ANSWERED_BY[type(oldest.request)], left, answer=answer):
+            failed = _failed(m, oldest, answer, now["client"])
+            void = m.client.granted != NOTHING and now["client"].state == Member.UNJOINED
+            late = m.client.id if void and given.code == ILLEGAL_GENERATION else m.late_id
+            after = but(left, client=_clean(now["client"]), failed=failed, late_id=late)
+            done = Outcome((name,), after)
+            lost = given.code in LOST and not isinstance(oldest.request, LeaveGroup)
+            yield from self._cut(done) if lost else (done,)
+
+    def _cut(self, done: Outcome) -> Iterator[Outcome]:
+        """The member gives up its connection: whatever is in flight fails, and is retried."""
+        m = done.after
+        assert m is not None
+        if not m.flight:
+            yield attrs.evolve(done, after=but(m, known=False))
+            return
+        oldest, left = m.flight[0], but(m, flight=m.flight[1:])
+        answer = Answer(oldest.request, COORDINATOR_NOT_AVAILABLE)
+        for _, now in self._fire(ANSWERED_BY[type(oldest.request)], left, answer=answer):
+            failed = _failed(m, oldest, answer, now["client"])
+            after = but(left, client=_clean(now["client"]), failed=failed)
+            yield from self._cut(attrs.evolve(done, after=after))
+
+    def _broken(self, m: Memory) -> Iterator[Outcome]:
+        joins = [s.request for s in m.flight if isinstance(s.request, JoinGroup | SyncGroup)]
+        rules = []
+        for rule in (faults.disconnect, members.request_timeout) if joins else ():
+            for name, now in self._fire(rule, m, parked=joins[0], orphaned=True):
+                m = but(m, client=_clean(now["client"]))
+                rules.append(name)
+        yield from self._cut(Outcome(tuple(rules), m))
+
+    def _broken_under(self, m: Memory, does: Does) -> Iterator[Outcome]:
+        """The connection breaks under the request that is sent next: lost on its way there, held
+        up, or lost on its way back are the same to the member.
+        """
+        c = m.client
+        for rule in (faults.lose_response, faults.delay_request, faults.lose_request):
+            if rule is faults.lose_request and c.prepare != Prepare.SYNC:
+                continue
+            found = []
+            for name, now in self._fire(rule, m):
+                request = now["link"].request or now["link"].late
+                request = request or SyncGroup(c.id, c.generation)
+                if not isinstance(request, LeaveGroup):
+                    found.append((name, now["client"], request))
+            # What a poll sends comes first, a commit of the application's last.
+            for name, client, request in found[:1] if does == Does.BREAK_POLL else found[-1:]:
+                yield self._lost_under(m, does, name, client, request)
+
+    def _lost_under(
+        self, m: Memory, does: Does, name: str, client: Client, request: Request
+    ) -> Outcome:
+        c, failed, late = m.client, Failed.NOTHING, m.late_id
+        if does == Does.BREAK_POLL:
+            failed = Failed.COMMIT if isinstance(request, OffsetCommit) else Failed.JOIN
+            late = NO_ID
+        paused = m.paused or failed == Failed.COMMIT
+        after = but(
+            m, client=_clean(client), known=False, failed=failed, paused=paused, late_id=late
+        )
+        prepared = c.prepare == Prepare.DONE or not isinstance(request, JoinGroup)
+        gave_up = None if prepared else (c.generation, c.id)
+        return Outcome((name,), after, (request,), gave_up=gave_up)
+
+    # -- the rules
+
+    def _sends(self, rules: tuple[str, ...], m: Memory, now: Mapping[str, Any]) -> Outcome:
+        request = now["link"].request
+        flight = (*m.flight, Sent(request))
+        return Outcome(rules, but(m, client=_clean(now["client"]), flight=flight), (request,))
+
+    def _fire(
+        self,
+        rule: Rule,
+        m: Memory,
+        offset: int = 0,
+        *,
+        answer: Answer | None = None,
+        parked: Any = None,
+        orphaned: bool = False,
+    ) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The outcomes of the spec's rule of this name, each with the slots afterwards."""
+        mine = self._rules[rule.name]
+        slots = {
+            "client": _dirty(m.client),
+            "link": Link(parked=parked, orphaned=orphaned, answer=answer),
+            "offsets": Offsets(committed=offset),
+            "budget": self.scope.budget,
+        }
+        for name, values in self._see.call(mine, 0, tuple(slots[s] for s in mine.slots)):
+            yield name, {**slots, **dict(zip(mine.slots, values))}
+
+
+def _dirty(client: Client) -> Client:
+    """Kafka's member commits every position that it has."""
+    return but(client, dirty=client.position >= 0)
+
+
+def _clean(client: Client) -> Client:
+    return but(client, dirty=False)
+
+
+def _late(m: Memory) -> Memory:
+    """So much time has passed that the member no longer waits for its commit before JoinGroup."""
+    return but(m, overdue=m.paused)
+
+
+def _failed(m: Memory, sent: Sent, answer: Answer, now: Client) -> Failed:
+    """What the next poll takes notice of: a request that has failed, for now or for good."""
+    request, code = sent.request, answer.code
+    if isinstance(request, JoinGroup | SyncGroup):
+        late = (
+            isinstance(request, JoinGroup) and code == NONE and m.client.state != Member.PREPARING
+        )
+        backs_off = LOST if isinstance(request, SyncGroup) else BACKS_OFF
+        return Failed.JOIN if code in backs_off or late or now.failed else m.failed
+    return Failed.COMMIT if sent.awaited and code in BACKS_OFF else m.failed

@@ -1,0 +1,154 @@
+"""Every reachable row of the member, executed on Kafka's own."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from attrs import define, field, frozen
+
+from groupcheck.oracles.conform.member.abstractions import excuses
+from groupcheck.oracles.conform.member.comparing import before_differs, differences
+from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing, move, setup
+from groupcheck.oracles.conform.member.parts import Input, Memory, Outcome
+from groupcheck.oracles.conform.member.promises import Finding, broken
+from groupcheck.oracles.conform.member.rows import Rows
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.schedule import Lost
+
+NO_ROW = "the member can get this input, and the model has no row for it"
+
+
+@frozen
+class Row:
+    """One row: what the member remembers, what happens, what the model's member does."""
+
+    before: Memory
+    given: Input
+    # None if the model says nothing, which is a mistake of the model.
+    outcome: Outcome | None
+    standing: Standing
+
+    @property
+    def probe(self) -> Probe:
+        """The schedule that executes the row."""
+        row = () if self.outcome is None else move(self.before, self.given, self.outcome)
+        return Probe(self.standing, row)
+
+
+@frozen
+class Difference:
+    """A row on which they differ, and what was seen of it."""
+
+    row: Row
+    what: tuple[str, ...]
+    seen: Seen | Lost
+
+
+@define
+class Counts:
+    """How far a tour has come."""
+
+    rows: int = 0
+    executed: int = 0
+    agreeing: int = 0
+    differing: int = 0
+    memories: int = 0
+    commands: int = 0
+    # Steps of the shortest schedules to the memories that are taken up now.
+    level: int = 0
+
+
+@define
+class Tour:
+    """All rows, breadth first. A memory is reached by the shortest schedule that agreed; where a
+    row differs, the tour does not go on, because the real member is somewhere else.
+    """
+
+    rows: Rows
+    driver: Driver
+    # Give up after so many rows; None: never.
+    max_rows: int | None = None
+    # Stop once so many rows differ; 0: never.
+    max_differences: int = 20
+    progress: Callable[[Counts], None] | None = None
+    # Ask the real member for its promises.
+    asks: bool = False
+    counts: Counts = field(factory=Counts)
+    # Why the tour ended early, else empty.
+    reason: str = ""
+    memories: dict[Memory, Standing] = field(factory=dict)
+    # The outcomes that fired in rows that agree.
+    fired: set[str] = field(factory=set)
+    # Abstraction -> rows that meet it.
+    excused: Counter[str] = field(factory=Counter)
+    differences: list[Difference] = field(factory=list)
+    # A promise that is broken, and the shortest schedule that shows it.
+    findings: dict[Finding, tuple[Row, Seen]] = field(factory=dict)
+
+    def run(self) -> None:
+        """Executes the rows level by level."""
+        scope = self.rows.scope
+        start = self.rows.start()
+        self.memories[start] = Standing(setup(scope.partition_count, scope.autocommit))
+        frontier = [start]
+        while frontier and not self.reason:
+            self.counts.level += 1
+            frontier = list(self._level(frontier))
+        self.counts.memories = len(self.memories)
+
+    def _level(self, frontier: list[Memory]) -> Iterator[Memory]:
+        todo = [row for memory in frontier for row in self._rows_of(memory)]
+        self.counts.rows += len(todo)
+        if self.max_rows is not None and self.counts.rows > self.max_rows:
+            self.reason = f"there are more than {self.max_rows:,} rows"
+            return
+        results = self.driver.run_all(row.probe for row in todo)
+        for row, seen in zip(todo, results, strict=True):
+            self.counts.executed += 1
+            self.counts.commands += len(row.probe.commands)
+            if self.progress and self.counts.executed % 500 == 0:
+                self.counts.memories = len(self.memories)
+                self.progress(self.counts)
+            if self._agrees(row, seen):
+                assert row.outcome is not None
+                after = row.outcome.after
+                if after is not None and after not in self.memories:
+                    self.memories[after] = row.standing.then(row.probe.row)
+                    yield after
+            elif self.counts.differing == self.max_differences:
+                self.reason = f"stopped after {self.max_differences} differences"
+                return
+
+    def _rows_of(self, memory: Memory) -> Iterator[Row]:
+        standing = self.memories[memory]
+        for given in self.rows.inputs(memory):
+            outcomes = self.rows.outcomes(memory, given)
+            for outcome in outcomes or (None,):
+                yield Row(memory, given, outcome, standing)
+
+    def _agrees(self, row: Row, seen: Seen | Lost) -> bool:
+        what = different(self.rows, row, seen)
+        if self.asks and isinstance(seen, Seen):
+            for finding in broken(row.before, row.given, seen):
+                self.findings.setdefault(finding, (row, seen))
+        if what:
+            self.counts.differing += 1
+            self.differences.append(Difference(row, tuple(what), seen))
+            return False
+        assert row.outcome is not None
+        self.counts.agreeing += 1
+        self.fired |= {*row.outcome.rules}
+        self.excused.update(excuses(row.before, row.given, row.outcome))
+        return True
+
+
+def different(rows: Rows, row: Row, seen: Seen | Lost) -> list[str]:
+    """What is different about a row."""
+    if row.outcome is None:
+        return [NO_ROW]
+    if isinstance(seen, Lost):
+        return [f"it cannot be carried out: {seen.reason}"]
+    return before_differs(rows, row.before, seen) or list(
+        differences(rows, row.before, row.given, row.outcome, seen, row.standing)
+    )

@@ -1,0 +1,401 @@
+"""The model's member on Kafka's Java client: every row agrees, and a wrong member is noticed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import attrs
+import pytest
+
+from groupcheck.model.engine import UserError, but
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.mutations import all_mutations
+from groupcheck.model.protocol.classic import client as members
+from groupcheck.model.protocol.classic import client_faults as faults
+from groupcheck.model.protocol.classic import offsets
+from groupcheck.model.protocol.classic.client import Prepare
+from groupcheck.model.protocol.feature import Change, outcomes_changed, rebuilt, rewritten
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import NO_GENERATION, NO_ID
+from groupcheck.model.variants import load, names
+from groupcheck.oracles import cli
+from groupcheck.oracles.conform.member.conformance import conform_member, rows_of
+from groupcheck.oracles.conform.member.moves import Seen, Standing, setup
+from groupcheck.oracles.conform.member.parts import Does, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.promises import broken
+from groupcheck.oracles.conform.member.rows import Rows
+from groupcheck.oracles.conform.member.tour import NO_ROW, Row, different
+from groupcheck.oracles.kafka.client import Look
+from groupcheck.oracles.kafka.client_commands import Poll
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.reading import read
+
+CLASSIC = load("classic")
+SMALL = {"partitions": "1", "autocommit": "yes"}
+OF_THE_MEMBER = [
+    m.id
+    for m in all_mutations()
+    if m.concerns(CLASSIC) and not any(r.name in CLASSIC.coordinator for r in m.replaced)
+]
+
+
+def test_every_row_of_a_small_scope_agrees_and_every_outcome_is_executed(
+    coordinator: Driver,
+) -> None:
+    result = conform_member(
+        "classic",
+        kafka="4.3.0",
+        generations=1,
+        settings=SMALL,
+        findings=True,
+        driver=coordinator,
+    )
+    document = result.document()
+    assert (document["verdict"], document["reason"]) == ("agrees", "")
+    assert document["rows"] == document["executed"] == document["agreeing"] == ROWS
+    assert document["never_executed"] == []
+    assert {*document["not_executed"]} == {"closed", "crash", "late_commit"}
+    assert document["excuses"] == EXCUSED
+    assert document["asked"] == ROWS
+    assert [(f["promise"], f["kind"]) for f in document["findings"]] == [
+        ("goes_on", "FencedInstanceIdException in STABLE"),
+        ("leaves", "UNJOINED"),
+    ]
+    assert result.exit_code == 0
+
+
+# -- a wrong member
+
+
+def healthy() -> Rows:
+    """The rows of a scope in which every mistake below shows."""
+    return rows_of("classic", 1, None, {"partitions": "1", "records": "2", "autocommit": "yes"})[0]
+
+
+@cache
+def rows_in_order() -> list[tuple[Row, tuple[Outcome, ...]]]:
+    """Every row of the healthy model, breadth first, with its outcomes; none is executed."""
+    rows = healthy()
+    standings = {rows.start(): Standing(setup(rows.scope.partition_count, rows.scope.autocommit))}
+    frontier, found = [rows.start()], []
+    for memory in frontier:
+        for given in rows.inputs(memory):
+            told = rows.outcomes(memory, given)
+            for outcome in told:
+                row = Row(memory, given, outcome, standings[memory])
+                found.append((row, told))
+                if outcome.after is not None and outcome.after not in standings:
+                    standings[outcome.after] = row.standing.then(row.probe.row)
+                    frontier.append(outcome.after)
+    return found
+
+
+def executed(rows: Rows, row: Row, driver: Driver) -> list[str]:
+    (seen,) = driver.run_all([row.probe])
+    return different(rows, row, seen)
+
+
+def noticed(wrong: Rows, driver: Driver, among: int | None = None) -> list[str]:
+    """What is different about the first row that a wrong model tells otherwise, executed on the
+    real member, or about a row that follows. All rows before it are those of the healthy model,
+    which agree.
+    """
+    right = healthy()
+    for row, told in rows_in_order()[:among]:
+        new = wrong.outcomes(row.before, row.given)
+        for outcome in [o for o in new if o not in told] or (() if new else (None,)):
+            bad = attrs.evolve(row, outcome=outcome)
+            return executed(wrong, bad, driver) or following(wrong, bad, driver)
+        if wrong.may_process(row.before) != right.may_process(row.before):
+            return executed(wrong, row, driver)
+    return []
+
+
+def following(wrong: Rows, row: Row, driver: Driver, polls: int = 1) -> list[str]:
+    """What is different about a row that follows this one, or this one and another poll."""
+    assert row.outcome is not None and row.outcome.after is not None
+    memory, standing = row.outcome.after, row.standing.then(row.probe.row)
+    for given in wrong.inputs(memory):
+        for outcome in wrong.outcomes(memory, given) or (None,):
+            then = Row(memory, given, outcome, standing)
+            if what := executed(wrong, then, driver):
+                return what
+            again = given.does == Does.POLL and polls
+            if again and (what := following(wrong, then, driver, polls - 1)):
+                return what
+    return []
+
+
+def with_rules(*rules: Rule) -> Rows:
+    scope = healthy().scope
+    return Rows(scope, rebuilt(CLASSIC.spec(scope), rules))
+
+
+def mutated(id: str) -> Rows:
+    scope = healthy().scope
+    (mutation,) = [m for m in all_mutations() if m.id == id]
+    return Rows(scope, mutation.apply(CLASSIC.spec(scope)))
+
+
+@pytest.mark.parametrize("id", OF_THE_MEMBER)
+def test_every_known_bug_of_the_member_is_noticed(id: str, coordinator: Driver) -> None:
+    assert noticed(mutated(id), coordinator)
+
+
+def test_there_are_known_bugs_of_the_member() -> None:
+    assert len(OF_THE_MEMBER) >= 9
+
+
+def changed(rule: Rule, change: Change) -> Rows:
+    return with_rules(outcomes_changed(rule, change))
+
+
+def with_client(rule: Rule, label: str, **fields: Any) -> Rows:
+    """Where this outcome of the rule fires, the member's fields become these."""
+
+    def change(before: dict[str, Any], fired: str, after: dict[str, Any]) -> dict[str, Any]:
+        return {**after, "client": but(after["client"], **fields)} if fired == label else after
+
+    return changed(rule, change)
+
+
+def with_request(rule: Rule, label: str, **fields: Any) -> Rows:
+    """Where this outcome of the rule fires, the request that it sends has these fields."""
+
+    def change(before: dict[str, Any], fired: str, after: dict[str, Any]) -> dict[str, Any]:
+        if fired != label:
+            return after
+        link: Link = after["link"]
+        assert link.request is not None
+        return {**after, "link": but(link, request=but(link.request, **fields))}
+
+    return changed(rule, change)
+
+
+def dropped(rule: Rule, label: str = "") -> Rows:
+    """The rule without this outcome."""
+    return changed(rule, lambda before, fired, after: None if fired == label else after)
+
+
+def relabelled(rule: Rule, label: str, other: str) -> Rows:
+    """Where this outcome would fire, nothing changes, and the rule says another one."""
+
+    def call(*args: Any) -> Iterator[Any]:
+        client, link = args[0], args[1]
+        for fired, after, left, *more in rule.call(*args):
+            if fired == label:
+                yield other, client, but(link, answer=None), *more
+            else:
+                yield fired, after, left, *more
+
+    return with_rules(rewritten(rule, call))
+
+
+def allowing(rule: Rule, label: str, **fields: Any) -> Rows:
+    """The rule may do something else besides."""
+
+    def call(*args: Any) -> Iterator[Any]:
+        for outcome in rule.call(*args):
+            yield outcome
+            if outcome[0] == label:
+                yield label, but(outcome[1], **fields), *outcome[2:]
+
+    return with_rules(rewritten(rule, call))
+
+
+def kept(rule: Rule, label: str, name: str) -> Rows:
+    """Where this outcome fires, a field of the member stays as it was."""
+
+    def change(before: dict[str, Any], fired: str, after: dict[str, Any]) -> dict[str, Any]:
+        value = getattr(before["client"], name)
+        now = but(after["client"], **{name: value})
+        return {**after, "client": now} if fired == label else after
+
+    return changed(rule, change)
+
+
+MISTAKES = {
+    "JoinGroup claims no generation": with_request(
+        members.send_join, "sent", claimed=NO_GENERATION
+    ),
+    "JoinGroup without the id": with_request(members.send_join, "sent", id=NO_ID),
+    "SyncGroup of another generation": with_request(members.send_sync, "", generation=7),
+    "an early commit of another generation": with_request(
+        members.send_join, "committed_first", generation=NO_GENERATION
+    ),
+    "no commit before JoinGroup": dropped(members.send_join, "committed_first"),
+    "no heartbeats": dropped(members.send_heartbeat),
+    "no SyncGroup": dropped(members.send_sync),
+    "onJoinComplete never runs": dropped(members.join_complete),
+    "79 keeps the generation": kept(members.join_answer, "id_given", "generation"),
+    "79 gives no id": kept(members.join_answer, "id_given", "id"),
+    "25 to JoinGroup keeps the id": kept(members.join_answer, "refused", "id"),
+    "22 and 25 to SyncGroup keep the generation": kept(
+        members.sync_answer, "refused", "generation"
+    ),
+    "22 to a heartbeat forgets the id": with_client(members.heartbeat_answer, "refused", id=NO_ID),
+    "22 and 25 to a heartbeat give up the partitions at once": with_client(
+        members.heartbeat_answer, "refused", owned=0
+    ),
+    "27 to a heartbeat is ignored": relabelled(
+        members.heartbeat_answer, "told_to_rejoin", "ignored"
+    ),
+    "82 to a heartbeat is ignored": relabelled(members.heartbeat_answer, "fatal", "ignored"),
+    "22 and 25 to a commit are ignored": relabelled(members.commit_answer, "refused", "ignored"),
+    "27 to a commit is ignored": kept(members.commit_answer, "rebalancing", "rejoin"),
+    "a failed commit is not sent again": kept(members.commit_answer, "retry", "prepare"),
+    "a commit that is hopeless is sent again": with_client(
+        members.commit_answer, "dropped", prepare=Prepare.NEEDED
+    ),
+    "an error of JoinGroup resets the member": with_client(members.join_answer, "fatal", id=NO_ID),
+    "15 to SyncGroup prepares again": with_client(
+        members.sync_answer, "retry", prepare=Prepare.NEEDED
+    ),
+    "a joined member may be STABLE at once": allowing(
+        members.join_answer, "joined", state=members.Member.STABLE
+    ),
+    "a late poll keeps the id": kept(faults.poll_timeout, "heard", "id"),
+    "a closing member may stay silent": dropped(faults.close, "heard"),
+    "offsets are never fetched": dropped(offsets.fetch_offset),
+    "a lost JoinGroup is forgotten": kept(faults.lose_response, "", "prepare"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_in_the_member_is_noticed(mistake: str, coordinator: Driver) -> None:
+    assert noticed(MISTAKES[mistake], coordinator)
+
+
+def test_a_healthy_member_has_no_row_that_is_told_otherwise(coordinator: Driver) -> None:
+    assert noticed(healthy(), coordinator, among=3000) == []
+
+
+def test_an_input_without_a_row_is_a_difference(coordinator: Driver) -> None:
+    assert noticed(MISTAKES["no SyncGroup"], coordinator) == [NO_ROW]
+
+
+# -- promises
+
+JOINS = {"n": 9, "api": "JoinGroup", "v": 9, "to": "coordinator", "timeout": 1, "data": {}}
+OWNS = {"t": [0]}
+
+
+def looked(**changes: Any) -> Look:
+    """A look at a STABLE member that owns t-0 up to record 3, with changes."""
+    seen = {
+        **dict.fromkeys(("rejoin", "joining", "committing", "leader", "beating"), False),
+        "now": 0,
+        "state": "STABLE",
+        "generation": 1,
+        "member": "c-0",
+        "protocol": "range",
+        "reason": "",
+        "prepare": True,
+        "coordinator": True,
+        "owned": OWNS,
+        "paused": {},
+        "pendingRevocation": {},
+        "positions": {"t": {"0": 3}},
+        "heart": "on",
+        "timers": {},
+        "sent": [],
+        "unsent": [],
+        "calls": [],
+    }
+    return read({**seen, **changes}, Look)
+
+
+def commits(offset: int) -> dict[str, Any]:
+    topic = {"name": "t", "partitions": [{"partitionIndex": 0, "committedOffset": offset}]}
+    return {**JOINS, "api": "OffsetCommit", "data": {"topics": [topic]}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "does", "broken_ones"),
+    [
+        ({}, Does.POLL, []),
+        ({"sent": [JOINS]}, Does.POLL, ["gives_up_first"]),
+        ({"sent": [JOINS], "owned": {}, "positions": {}}, Does.POLL, []),
+        (
+            {"sent": [JOINS, {**JOINS, "n": 10}], "owned": {}, "positions": {}},
+            Does.POLL,
+            ["joins_once"],
+        ),
+        ({"sent": [commits(3)]}, Does.POLL, []),
+        ({"sent": [commits(4)]}, Does.POLL, ["commits_processed"]),
+        ({"owned": {}}, Does.POLL, ["owns_what_it_reads"]),
+        ({}, Does.CLOSE, ["leaves"]),
+        ({"sent": [{**JOINS, "api": "LeaveGroup"}]}, Does.CLOSE, []),
+    ],
+)
+def test_a_broken_promise_of_a_member_is_found(
+    changes: dict[str, Any], does: Does, broken_ones: list[str]
+) -> None:
+    seen = Seen(looked(), ((Poll(), looked(**changes), None),))
+    assert [f.promise for f in broken(Memory(), Input(does), seen)] == broken_ones
+
+
+# -- the command
+
+
+def test_a_known_bug_makes_the_command_differ_with_a_schedule(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code = cli.run(
+        "conform classic --side member --generations 1 --mutation keeps_partitions_when_lost"
+        " --set partitions=1 --json".split()
+    )
+    told = json.loads(capsys.readouterr().out)
+    assert (code, told["verdict"], told["side"]) == (1, "differs", "member")
+    first = told["differences"][0]
+    assert first["input"] == "the application polls"
+    assert "owns: 0, the model 1" in first["differs"]
+    assert first["transcript"][0].split() == ["1", "poll"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        ("--mutation stale_claims_assigned", 2, "changes the coordinator"),
+        ("--members 2", 2, "concerns the coordinator's rows"),
+        ("--set records=0", 2, "records is 0"),
+        ("--max-rows 10", 3, "there are more than 10 rows"),
+    ],
+)
+def test_what_does_not_fit_the_member_is_said(
+    arguments: str, code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run(["conform", "classic", "--side", "member", *arguments.split()]) == code
+    said = capsys.readouterr()
+    assert message in said.out + said.err
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_is_not_executed_of_a_member_is_an_outcome_of_its_rules(name: str) -> None:
+    """The contract of a variant: its member is executed, or it says that it is not."""
+    variant = load(name)
+    rules = [r for r in variant.spec(variant.scope_type()).rules if "client" in r.slots]
+    assert {*variant.member_apart} <= {outcome for r in rules for outcome in r.names}
+    assert bool(variant.real_member) or not variant.member_apart
+
+
+def test_a_variant_whose_member_is_not_executed_is_refused() -> None:
+    with pytest.raises(UserError, match="no row executes the member of static_rejoin"):
+        conform_member("static_rejoin", kafka="4.3.0")
+
+
+ROWS = 15_067
+EXCUSED: dict[str, int] = {
+    "coordinator lookup": 96,
+    "requests beside each other": 13426,
+    "back-off": 110,
+    "polls after an error": 354,
+    "commits every position": 344,
+    "heartbeats that change nothing": 64,
+    "paused partitions": 4668,
+    "an id that is forgotten late": 14,
+    "prepared ahead": 128,
+}
