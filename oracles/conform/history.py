@@ -18,6 +18,7 @@ from attrs import frozen
 
 from groupcheck.model.protocol import messages
 from groupcheck.model.protocol.classic import failover, timers
+from groupcheck.model.protocol.classic.coordinator import heartbeat, join_group, offset_commit
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
 from groupcheck.oracles.conform.rows import Asks, Fires, Input, Memory, Outcome
 from groupcheck.oracles.kafka.commands import (
@@ -35,9 +36,17 @@ NEW_MEMBER_MS = 300_000  # group.new.member.join.timeout (fixed to five minutes)
 APPEND_MS = 5000  # offsets.commit.timeout.ms
 NEVER_JOINED = JoinGroup(session_timeout_ms=0, rebalance_timeout_ms=0)
 Key = tuple[int, int]  # (process, id)
-JOINED = frozenset({"join_group:added", "join_group:parked", "join_group:restarted"})
+# A JoinGroup whose timeouts and subscription hold from now on.
+JOINED = frozenset(f"{join_group.name}:{label}" for label in ("added", "parked", "restarted"))
+EXTENDED = f"{timers.initial_delay.name}:extended"
 # The session timer starts again although the member's request stays parked.
-HEARD = frozenset({"heartbeat:rebalancing", "heartbeat:accepted", "offset_commit:accepted"})
+HEARD = frozenset(
+    {
+        f"{heartbeat.name}:rebalancing",
+        f"{heartbeat.name}:accepted",
+        f"{offset_commit.name}:accepted",
+    }
+)
 
 
 @frozen
@@ -188,7 +197,8 @@ def after(
         joined=pairs,
         logged=_logged(past, before, now, joined),
         began=(past.began or number) if now.core.initial else 0,
-        extended=(past.extended + (rule == "initial_delay:extended")) * now.core.initial,
+        extended=(past.extended + (rule == f"{timers.initial_delay.name}:extended"))
+        * now.core.initial,
         added=now.core.extended
         or (past.added and not moved and not _resets_added(past, before, rule, commands)),
         round_ms=longest if starts else past.round_ms,
@@ -265,7 +275,7 @@ def _rejects(
     names: Mapping[Key, str],
 ) -> Iterator[tuple[str, int]]:
     """A known id that is rejected for the group's size leaves its timer behind."""
-    if rule != "join_group:too_many" or not isinstance(given, Asks):
+    if rule != f"{join_group.name}:too_many" or not isinstance(given, Asks):
         return
     assert isinstance(given.request, messages.JoinGroup)
     key = given.member, given.request.id
