@@ -24,6 +24,7 @@ from typing import Any
 KEPT = "groupcheck.oracles.kafka.driver"  # imports nothing of the protocol
 ALL = ("groupcheck.oracles.conform.conformance", "groupcheck.oracles.check.run", "pytest")
 CRASHED, TIMED_OUT = "crashed", "timed out"
+FAILED = "failed"  # the judge itself
 
 
 def load() -> None:
@@ -84,8 +85,9 @@ def _ask(writing: int, trial: Mapping[str, Any], driver: Any) -> None:
             told = judges.JUDGES[trial["judge"]](driver, trial["usual"], trial["scopes"])
         except BaseException as error:
             where = traceback.extract_tb(error.__traceback__)[-1]
-            by = f"{type(error).__name__}: {str(error)[:200]} ({Path(where.filename).name})"
-            told = {"verdict": CRASHED, "by": by}
+            file = Path(where.filename).name
+            by = f"{type(error).__name__}: {str(error)[:200]} ({file})"
+            told = {"verdict": FAILED if file == "judges.py" else CRASHED, "by": by}
         told["broken"] = driver.restarts > before
         if told["broken"]:
             driver._abandon()

@@ -158,9 +158,9 @@ def check(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
         found = run("classic", max_states=MOST_STATES, **scope).verdict
         sizes.append([found.states, found.transitions])
         broken += [v.invariant for v in found.violations]
-        if usual is not None and (new := set(broken) - {*usual["broken"]}):
+        if usual is not None and (new := set(broken) - {*usual["promises"]}):
             return {"verdict": KILLED, "by": f"breaks {min(new)}"}
-    told = {"sizes": sizes, "broken": broken}
+    told = {"sizes": sizes, "promises": broken}
     if usual is not None and sizes != usual["sizes"]:
         return told | {"verdict": KILLED, "by": ANOTHER_SIZE}
     return told | {"verdict": SURVIVED, "by": ""}

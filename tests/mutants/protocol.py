@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import frozen
-from forks import CRASHED, TIMED_OUT
+from forks import CRASHED, FAILED, TIMED_OUT
 from judges import ANOTHER_SIZE, KILLED, NONE, SCOPES, SMALL, SURVIVED, UNKNOWN, Scopes
 from mistakes import COORDINATOR, HERE, LINK, MEMBER, PROTOCOL, TOKEN, Mistake, equivalents
 from mistakes import mistakes as all_mistakes
@@ -159,6 +159,8 @@ class Bench:
         self._process.stdin.write(json.dumps(trial) + "\n")
         self._process.stdin.flush()
         told: Told = json.loads(self._process.stdout.readline())
+        if told["verdict"] == FAILED:
+            raise SystemExit(f"the judge {judge} fails: {told['by']}")
         return told
 
 
