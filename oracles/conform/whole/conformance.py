@@ -10,6 +10,14 @@ from typing import Any
 from attrs import frozen
 
 from groupcheck.model.engine import Spec, UserError
+from groupcheck.model.protocol.classic import (
+    client,
+    client_faults,
+    coordinator,
+    forgetting,
+    rounds,
+    timers,
+)
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.whole.model import Following, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES
@@ -34,14 +42,16 @@ REAL = "ConsumerCoordinator and GroupCoordinatorService of Apache Kafka, in one 
 
 # Outcomes that no schedule here can show -> why.
 APART: Mapping[str, str] = {
-    "late_commit": "Kafka's Java member does not commit once it has sent JoinGroup.",
-    "close_books": "The model forgets what only a fault that is spent could have read.",
-    "forget": "The same, seat by seat.",
-    "join_group:too_many": "Groups have no size limit here.",
-    "rebalance_timeout:rejected": "Groups have no size limit here.",
-    "join_group:inconsistent": "All members list the same assignors here.",
-    "vote": "All members list the same assignors here.",
-    "join_answer:fatal": "Groups have no size limit, and all members list the same assignors here.",
+    client_faults.late_commit.name: "Kafka's member does not commit once it has sent JoinGroup.",
+    forgetting.close_books.name: "The model forgets what only a spent fault could have read.",
+    forgetting.forget.name: "The same, seat by seat.",
+    f"{coordinator.join_group.name}:too_many": "Groups have no size limit here.",
+    f"{timers.rebalance_timeout.name}:rejected": "Groups have no size limit here.",
+    f"{coordinator.join_group.name}:inconsistent": "All members list the same assignors here.",
+    rounds.vote.name: "All members list the same assignors here.",
+    f"{client.join_answer.name}:fatal": (
+        "Groups have no size limit, and all members list the same assignors here."
+    ),
 }
 ABSTRACTIONS: Mapping[str, str] = {
     "position committed again": (

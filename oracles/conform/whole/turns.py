@@ -13,9 +13,13 @@ from typing import Any
 import attrs
 from attrs import field, frozen
 
+from groupcheck.model.engine.rule import Rule
+from groupcheck.model.protocol.classic import client, client_faults, failover, offsets, timers
 from groupcheck.oracles.conform.whole.fitting import Look, share, sync_waits
 from groupcheck.oracles.conform.whole.model import Chance
 
+# A rule of the model, or one of its outcomes.
+May = Rule | tuple[Rule, str]
 WATCHED = 0  # the partition whose offsets the model follows
 
 
@@ -52,8 +56,8 @@ class Kind:
     when: Callable[[Look], bool]
     # Commands of the driver; `i` is added to each but `settle`.
     commands: tuple[str, ...]
-    # The sequences of rules that it may be, as `rule` or `rule:label`; an empty one is nothing.
-    chances: tuple[tuple[str, ...], ...]
+    # The sequences of rules that it may be; an empty one is nothing.
+    chances: tuple[tuple[May, ...], ...]
     # More fields of the commands, from the member's look.
     fields: Callable[[Look], Mapping[str, Any]] = field(default=lambda member: {})
 
@@ -128,9 +132,9 @@ def started(m: Look) -> bool:
     )
 
 
-JOINS = ("send_join",)
-COMPLETES = ("join_complete",)
-NOTHING: tuple[str, ...] = ()
+JOINS = (client.send_join,)
+COMPLETES = (client.join_complete,)
+NOTHING: tuple[May, ...] = ()
 READ = ("flush", "settle")
 KINDS: dict[str, Kind] = {
     "poll": Kind(8, is_due, ("poll", *READ), (JOINS, COMPLETES, (*COMPLETES, *JOINS), NOTHING)),
@@ -138,89 +142,104 @@ KINDS: dict[str, Kind] = {
         0.3,
         lambda m: running(m) and not is_due(m) and not unread(m),
         ("poll", *READ),
-        (("send_sync",), JOINS, NOTHING),
+        ((client.send_sync,), JOINS, NOTHING),
     ),
-    "sync": Kind(6, lambda m: running(m) and sync_waits(m), ("network", *READ), (("send_sync",),)),
-    "beat": Kind(2, beats, ("beat", *READ), (("send_heartbeat",), NOTHING)),
-    "fetch": Kind(6, can_fetch, ("fetch", "settle"), (("fetch_offset",),)),
+    "sync": Kind(
+        6, lambda m: running(m) and sync_waits(m), ("network", *READ), ((client.send_sync,),)
+    ),
+    "beat": Kind(2, beats, ("beat", *READ), ((client.send_heartbeat,), NOTHING)),
+    "fetch": Kind(6, can_fetch, ("fetch", "settle"), ((offsets.fetch_offset,),)),
     "process": Kind(
         2,
         lambda m: running(m) and has_position(m) and m["committing"] == "none",
         ("position",),
-        (("process_record",),),
+        ((offsets.process_record,),),
         lambda m: {"offset": m["positions"]["t"][str(WATCHED)] + 1},
     ),
-    "commit": Kind(1.5, can_commit, ("commit", *READ), (("send_commit",),)),
+    "commit": Kind(1.5, can_commit, ("commit", *READ), ((client.send_commit,),)),
     "read": Kind(
         6,
         unread,
         READ,
-        (("read_next",),),
+        ((timers.read_next,),),
     ),
-    "late": Kind(0.4, lambda m: m["late"] is not None, ("late", "settle"), (("late_request",),)),
-    "crash": Kind(0.2, started, ("kill", "settle"), (("crash",),)),
+    "late": Kind(
+        0.4, lambda m: m["late"] is not None, ("late", "settle"), ((timers.late_request,),)
+    ),
+    "crash": Kind(0.2, started, ("kill", "settle"), ((client_faults.crash,),)),
     "disconnect": Kind(
         0.4,
         lambda m: running(m) and m["outstanding"] is not None,
         ("cut", "settle"),
-        (("disconnect",), ("request_timeout",)),
+        ((client_faults.disconnect,), (client.request_timeout,)),
     ),
     "lose answer": Kind(
         0.4,
         wants_to_join,
         ("poll", "void", "settle"),
-        (("lose_response",), COMPLETES, NOTHING),
+        ((client_faults.lose_response,), COMPLETES, NOTHING),
     ),
     "lose answer to sync": Kind(
         0.4,
         lambda m: running(m) and sync_waits(m),
         ("network", "void", "settle"),
-        (("lose_response",),),
+        ((client_faults.lose_response,),),
     ),
     "lose answer to commit": Kind(
-        0.5, can_commit, ("commit", "void", "settle"), (("lose_response",),)
+        0.5, can_commit, ("commit", "void", "settle"), ((client_faults.lose_response,),)
     ),
     "lose sync": Kind(
         0.3,
         lambda m: running(m) and sync_waits(m),
         ("network", "cut", "settle"),
-        (("lose_request:sync",),),
+        (((client_faults.lose_request, "sync"),),),
     ),
     "lose commit": Kind(
         4,
         lambda m: commits_first(m) and m["auto"],
         ("poll", "cut", "wait", "settle"),
-        (("lose_request:commit",),),
+        (((client_faults.lose_request, "commit"),),),
     ),
     "delay": Kind(
         0.6,
         lambda m: wants_to_join(m) and m["late"] is None,
         ("poll", "delay", "settle"),
-        (("delay_request",), COMPLETES, NOTHING),
+        ((client_faults.delay_request,), COMPLETES, NOTHING),
     ),
     "delay sync": Kind(
         0.4,
         lambda m: running(m) and sync_waits(m) and m["late"] is None,
         ("network", "delay", "settle"),
-        (("delay_request",),),
+        ((client_faults.delay_request,),),
     ),
     "delay commit": Kind(
         1.5,
         lambda m: can_commit(m) and m["late"] is None,
         ("commit", "delay", "settle"),
-        (("delay_request",),),
+        ((client_faults.delay_request,),),
     ),
-    "poll time-out": Kind(0.3, times_out, ("pollTimeout", *READ), (("poll_timeout:heard",),)),
+    "poll time-out": Kind(
+        0.3, times_out, ("pollTimeout", *READ), (((client_faults.poll_timeout, "heard"),),)
+    ),
     "poll time-out unheard": Kind(
-        0.2, times_out, ("pollTimeout", "cut", "settle"), (("poll_timeout:unheard",),)
+        0.2,
+        times_out,
+        ("pollTimeout", "cut", "settle"),
+        (((client_faults.poll_timeout, "unheard"),),),
     ),
     "close": Kind(
         0.3,
         closes,
         ("close", *READ),
-        (("close:heard",), ("send_commit", "close:heard"), ("close:behind",)),
+        (
+            ((client_faults.close, "heard"),),
+            (client.send_commit, (client_faults.close, "heard")),
+            ((client_faults.close, "behind"),),
+        ),
     ),
-    "close unheard": Kind(0.2, closes, ("close", "cut", "kill", "settle"), (("close:unheard",),)),
+    "close unheard": Kind(
+        0.2, closes, ("close", "cut", "kill", "settle"), (((client_faults.close, "unheard"),),)
+    ),
 }
 
 
@@ -242,7 +261,7 @@ def chances(turn: Turn, look: Look) -> Chances:
     """What the step may be in the model; an empty sequence: nothing. The rebalance timer of a group
     that is left without members fires at once.
     """
-    nobody = Chance("rebalance_timeout", label="nobody")
+    nobody = Chance(timers.rebalance_timeout.name, label="nobody")
     found = _chances(turn, look)
     found = (*found, *((*chance, nobody) for chance in found))
     if turn.meanwhile is None:
@@ -253,30 +272,33 @@ def chances(turn: Turn, look: Look) -> Chances:
 
 def _chances(turn: Turn, look: Look) -> Chances:
     if turn.kind == "replicate":
-        return ((Chance("append_committed"),),)
+        return ((Chance(timers.append_committed.name),),)
     if turn.kind == "fail_over":
-        return ((Chance("fail_over"),),)
+        return ((Chance(failover.fail_over.name),),)
     if turn.kind != "fire":
         return tuple(
-            tuple(_chance(name, turn.member) for name in names)
-            for names in KINDS[turn.kind].chances
+            tuple(_chance(may, turn.member) for may in order) for order in KINDS[turn.kind].chances
         )
     if turn.key == "join-g":
         # The initial delay may be extended for a member of an earlier round (FINDINGS).
         left_over: Chances = ((),) if look["group"]["newMemberAdded"] else ()
-        return ((Chance("initial_delay"),), (Chance("rebalance_timeout"),), *left_over)
+        return (
+            (Chance(timers.initial_delay.name),),
+            (Chance(timers.rebalance_timeout.name),),
+            *left_over,
+        )
     if turn.key == "sync-g":
-        return ((Chance("sync_timeout"),),)
+        return ((Chance(timers.sync_timeout.name),),)
     if turn.key.startswith("append-"):
-        return ((Chance("append_failed"),),)
+        return ((Chance(timers.append_failed.name),),)
     everybody = range(len(look["members"]))
-    rules = ("session_timeout", "new_member_timeout")
-    return tuple((Chance(rule, i),) for rule in rules for i in everybody)
+    rules = (timers.session_timeout, timers.new_member_timeout)
+    return tuple((Chance(rule.name, i),) for rule in rules for i in everybody)
 
 
-def _chance(name: str, member: int) -> Chance:
-    rule, _, label = name.partition(":")
-    return Chance(rule, member, label)
+def _chance(may: May, member: int) -> Chance:
+    rule, label = may if isinstance(may, tuple) else (may, "")
+    return Chance(rule.name, member, label)
 
 
 def possible(look: Look, faults: float = 1) -> Iterator[tuple[float, Turn]]:
