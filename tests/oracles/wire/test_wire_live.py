@@ -120,7 +120,7 @@ def test_what_the_broker_refuses_by_itself_it_refuses_as_documented(address: str
         (["--live", "--diff", "4.0.0", "4.3.0"], "--diff: cannot be used with --live"),
         (["--live", "--schedules", "0"], "0 is not in the range x>=1"),
         (["--live", "--kafka", "2.8.0"], "no driver for Kafka '2.8.0'"),
-        (["--schedules", "5"], "add --live"),
+        (["--schedules", "5"], "is only for --live and --whole"),
     ],
 )
 def test_what_does_not_go_together_is_refused(
