@@ -13,6 +13,7 @@ from attrs import frozen
 from groupcheck.model.engine import Spec, UserError
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
+from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.member.moves import Seen
 from groupcheck.oracles.conform.member.promises import PROMISES, Finding
@@ -27,7 +28,6 @@ from groupcheck.oracles.kafka.versions import known
 if TYPE_CHECKING:
     from groupcheck.model.mutations import Mutation
 
-SCHEMA = "groupcheck.conform/1"
 GENERATIONS, PARTITIONS = 2, 2
 MAX_DIFFERENCES = 20
 ANY = 9  # of each fault: more than one step can spend
@@ -115,7 +115,6 @@ class MemberConformance:
             "executed_from": {"real_memories": c.memories, "executions": c.executed},
             "outcomes": {"of_rows_with_several": 0, "seen": 0, "unseen": 0},
             "unseen": [],
-            "delays_extended_by_a_flag_left_over": 0,
             "never_executed": list(self.unfired),
             "not_executed": dict(variant_named(self.variant).member_apart),
             "memories": c.memories,

@@ -19,6 +19,7 @@ from groupcheck.model.protocol.classic import (
     timers,
 )
 from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.whole.model import Following, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES
 from groupcheck.oracles.conform.whole.schedule import (
@@ -33,7 +34,6 @@ from groupcheck.oracles.explain.subject import subject, variant_named
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 
-SCHEMA = "groupcheck.conform-whole/1"
 MEMBERS, PARTITIONS = 3, 2
 SCHEDULES, STEPS = 300, 100
 MAX_DIFFERENCES = 20
@@ -118,10 +118,14 @@ class WholeConformance:
             "variant": self.variant,
             "scope": {
                 "members": self.members,
+                "generations": None,
                 "partitions": PARTITIONS,
                 "faults": [
                     name for name in variant_named(self.variant).faults if name not in APART
                 ],
+                "max_size": None,
+                "two_step": True,
+                "protocols": "",
             },
             "kafka": self.kafka,
             "mutation": self.mutation,
@@ -132,7 +136,8 @@ class WholeConformance:
             "executed": steps,
             "agreeing": self.seen.steps,
             "differing": self.seen.differing,
-            "unfired": list(self.unfired),
+            "unrealizable": 0,
+            "never_executed": list(self.unfired),
             "not_executed": dict(APART),
             "schedules": self.seen.schedules,
             "steps": dict(sorted(self.seen.kinds.items())),

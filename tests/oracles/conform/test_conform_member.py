@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -43,7 +43,7 @@ OF_THE_MEMBER = [
 
 
 def test_every_row_of_a_small_scope_agrees_and_every_outcome_is_executed(
-    coordinator: Driver,
+    coordinator: Driver, misfits: Callable[[Any], list[str]]
 ) -> None:
     result = conform_member(
         "classic",
@@ -54,6 +54,7 @@ def test_every_row_of_a_small_scope_agrees_and_every_outcome_is_executed(
         driver=coordinator,
     )
     document = result.document()
+    assert misfits(document) == []
     assert (document["verdict"], document["reason"]) == ("agrees", "")
     assert document["rows"] == document["executed"] == document["agreeing"] == ROWS
     assert document["never_executed"] == []

@@ -225,7 +225,9 @@ def test_the_command_prints_figures_and_refuses_what_concerns_rows(
     )
     arguments = ["conform", "classic", "--whole", "--members", "2", "--schedules", "2"]
     assert cli.run([*arguments, "--json"]) == 3
-    assert json.loads(capsys.readouterr().out)["rows"] == 100
+    document = json.loads(capsys.readouterr().out)
+    assert (document["schema"], document["side"]) == ("groupcheck.conform/1", "whole")
+    assert document["rows"] == 100
     assert cli.run([*arguments, "--mutation", "id_without_timer"]) == 1
     assert "timers is {heartbeat-g-m1}" in capsys.readouterr().out.replace("\n", " ")
     assert cli.run([*arguments, "--generations", "1"]) == 2
