@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FLOORS = ("model", "invariants", "traces", "oracles")
-LONGEST_FILE, LONGEST_FUNCTION = 500, 70
+LONGEST_FILE, LONGEST_FUNCTION, LONGEST_LINE = 500, 70, 100
 VAGUE = {"core", "utils", "util", "common", "helper", "helpers", "manager", "base", "misc"}
 
 # Spelt so that this file does not match itself.
@@ -47,6 +47,12 @@ def matches(pattern: re.Pattern[str], text: str) -> Iterator[str]:
 def long_file(path: PurePosixPath, text: str) -> Iterator[str]:
     if (length := len(text.splitlines())) >= LONGEST_FILE:
         yield f"{length} lines: two rooms in one?"
+
+
+def long_line(path: PurePosixPath, text: str) -> Iterator[str]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if len(line) > LONGEST_LINE:
+            yield f"line {number}: {len(line)} columns"
 
 
 def length(f: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -169,6 +175,7 @@ OF_PYTHON: tuple[Check, ...] = (
     excused_test,
     package_of_tests,
 )
+OF_JAVA: tuple[Check, ...] = (long_file, long_line)
 OF_TEXT: tuple[Check, ...] = (machine_path, left_over)
 
 
@@ -208,6 +215,15 @@ def test_every_python_file_keeps_the_house_rules():
     assert len(files) > 20
     assert (
         "\n".join(c for p in files for c in complaints(OF_PYTHON, p, (ROOT / p).read_text("utf-8")))
+        == ""
+    )
+
+
+def test_every_java_file_keeps_the_house_rules():
+    files = [p for p in tracked() if p.suffix == ".java"]
+    assert len(files) > 20
+    assert (
+        "\n".join(c for p in files for c in complaints(OF_JAVA, p, (ROOT / p).read_text("utf-8")))
         == ""
     )
 
@@ -256,6 +272,7 @@ def lines(indent: int, fewer: int) -> str:
         (long_file, "model/a.py", "x = 1\n" * LONGEST_FILE, "x = 1\n" * (LONGEST_FILE - 1)),
         (long_function, "model/a.py", "def f():\n" + lines(1, 1), "def f():\n" + lines(1, 2)),
         (long_function, "model/a.py", NESTED + lines(2, 1), NESTED + lines(2, 2) + lines(1, 9)),
+        (long_line, "a/B.java", "x" * (LONGEST_LINE + 1), "x" * LONGEST_LINE + "\n"),
         (vague_name, "model/lock_utils.py", "", None),
         (vague_name, "model/core/lock.py", "", None),
         (machine_path, "README.md", "see /t" "mp/x", "see a/tmp/x and {x}/tmp/y"),

@@ -28,7 +28,10 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 
-/** One broker's group coordinator: Kafka's own service, runtime and shard, with clock, queue, log and loader put in place of the real ones. */
+/**
+ * One broker's group coordinator: Kafka's own service, runtime and shard, with clock, queue, log
+ * and loader put in place of the real ones.
+ */
 final class Broker {
     private static final LogConfig LOG_CONFIG = new LogConfig(Map.of());
     private static final BufferSupplier BUFFERS = new BufferSupplier.GrowableBufferSupplier();
@@ -57,15 +60,18 @@ final class Broker {
         timers = world.clock.newTimers();
         GroupCoordinatorConfig config = options.config;
         GroupConfigManager groups = options.groups;
-        CoordinatorShardBuilderSupplier<GroupCoordinatorShard, CoordinatorRecord> shards = () -> Versions.shard(config, groups);
+        CoordinatorShardBuilderSupplier<GroupCoordinatorShard, CoordinatorRecord> shards =
+                () -> Versions.shard(config, groups);
         Map<String, Object> parts = new HashMap<>();
         parts.put("withTime", world.clock.time());
         parts.put("withTimer", timers);
-        parts.put("withEventProcessor", Reflect.proxy(CoordinatorEventProcessor.class, this::process));
+        parts.put("withEventProcessor",
+                Reflect.proxy(CoordinatorEventProcessor.class, this::process));
         parts.put("withPartitionWriter", Reflect.proxy(PartitionWriter.class, this::write));
         parts.put("withLoader", Reflect.proxy(CoordinatorLoader.class, this::load));
         parts.put("withCoordinatorShardBuilderSupplier", shards);
-        parts.put("withCoordinatorRuntimeMetrics", Reflect.proxy(CoordinatorRuntimeMetrics.class, (method, arguments) -> null));
+        parts.put("withCoordinatorRuntimeMetrics",
+                Reflect.proxy(CoordinatorRuntimeMetrics.class, (method, arguments) -> null));
         parts.put("withSerializer", OffsetsLog.SERDE);
         parts.put("withExecutorService", world.clock.new Background());
         runtime = Versions.runtime(parts, Duration.ofMillis(config.offsetCommitTimeoutMs()));
@@ -74,7 +80,9 @@ final class Broker {
     }
 
     private Object process(String method, Object[] arguments) {
-        if (arguments != null) world.clock.enqueue((CoordinatorEvent) arguments[0], method.equals("enqueueFirst"));
+        if (arguments != null) {
+            world.clock.enqueue((CoordinatorEvent) arguments[0], method.equals("enqueueFirst"));
+        }
         return null;
     }
 
@@ -119,10 +127,13 @@ final class Broker {
         hold = holdLoad;
         epoch = newEpoch;
         service.onElection(World.PARTITION.partition(), epoch);
-        Reflect.set(context(), "bufferSupplier", BUFFERS);     // else every fresh coordinator clears half a megabyte for its batches
+        // Otherwise every fresh coordinator clears half a megabyte for its batches.
+        Reflect.set(context(), "bufferSupplier", BUFFERS);
     }
 
-    /** The first thing that a broker's shutdown does to its coordinator: it serves nothing any more. */
+    /**
+     * The first thing that a broker's shutdown does to its coordinator: it serves nothing any more.
+     */
     void shutDown() {
         ((AtomicBoolean) Reflect.field(service, "isActive")).set(false);
     }
@@ -156,20 +167,28 @@ final class Broker {
         return context == null ? "ABSENT" : Reflect.field(context, "state").toString();
     }
 
-    /** The groups in memory, also of a broker that is loading; none where it coordinates nothing. */
+    /**
+     * The groups in memory, also of a broker that is loading; none where it coordinates
+     * nothing.
+     */
     @SuppressWarnings("unchecked")
     Map<String, Group> groups() {
         Object context = context();
         Object snapshottable = context == null ? null : Reflect.field(context, "coordinator");
         if (snapshottable == null) return Map.of();
-        return (Map<String, Group>) Reflect.field(Reflect.field(Reflect.field(snapshottable, "coordinator"), "groupMetadataManager"), "groups");
+        Object shard = Reflect.field(snapshottable, "coordinator");
+        return (Map<String, Group>) Reflect.field(
+                Reflect.field(shard, "groupMetadataManager"), "groups");
     }
 
     private Object context() {
         return ((Map<?, ?>) Reflect.field(runtime, "coordinators")).get(World.PARTITION);
     }
 
-    /** Every armed timer under its key: the coordinator's own, and the time-outs of appends that wait for replication. */
+    /**
+     * Every armed timer under its key: the coordinator's own, and the time-outs of appends that
+     * wait for replication.
+     */
     @SuppressWarnings("unchecked")
     Map<String, Clock.Due> armed() {
         Map<TimerTask, Clock.Due> due = new HashMap<>();
@@ -179,10 +198,13 @@ final class Broker {
             else due.put(d.task(), d);
         }
         Object context = context();
-        if (context != null)
-            ((Map<String, TimerTask>) Reflect.field(Reflect.field(context, "timer"), "tasks")).forEach((key, task) -> {
+        if (context != null) {
+            var tasks = (Map<String, TimerTask>) Reflect.field(
+                    Reflect.field(context, "timer"), "tasks");
+            tasks.forEach((key, task) -> {
                 if (due.containsKey(task)) byKey.put(world.names.inKey(key), due.get(task));
             });
+        }
         return byKey;
     }
 }

@@ -15,16 +15,23 @@ import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
-/** Virtual time, one event queue for all brokers, and their timers. Nothing runs by itself: everything runs in drain(), in the caller's thread. */
+/**
+ * Virtual time, one event queue for all brokers, and their timers. Nothing runs by itself:
+ * everything runs in drain(), in the caller's thread.
+ */
 final class Clock {
-    private final Deque<Runnable> queue = new ConcurrentLinkedDeque<>();     // concurrent: deleting a topic submits from a thread of its own
+    // Concurrent: deleting a topic submits from a thread of its own.
+    private final Deque<Runnable> queue = new ConcurrentLinkedDeque<>();
     private final List<Timers> timers = new ArrayList<>();
     private long now;
     private long armed;
     private long command;
     private int appendsOfCommand;
 
-    /** A broker's armed timers, in the order in which they are due; equal deadlines in the order of arming. */
+    /**
+     * A broker's armed timers, in the order in which they are due; equal deadlines in the order of
+     * arming.
+     */
     final class Timers implements Timer {
         private final List<Due> due = new ArrayList<>();
 
@@ -34,8 +41,10 @@ final class Clock {
                 task.run();
                 return;
             }
-            new TimerTaskEntry(task, now + task.delayMs);     // registers itself with the task; a task without an entry counts as cancelled
-            due.add(new Due(now + task.delayMs, armed++, task, isAppendTimeout(task) ? appendName() : null));
+            // It registers itself with the task; a task without an entry counts as cancelled.
+            new TimerTaskEntry(task, now + task.delayMs);
+            String append = isAppendTimeout(task) ? appendName() : null;
+            due.add(new Due(now + task.delayMs, armed++, task, append));
         }
 
         @Override
@@ -66,7 +75,10 @@ final class Clock {
         }
     }
 
-    /** An armed timer. `append`: the name of the append whose time-out it is, or null for a timer of the coordinator's own. */
+    /**
+     * An armed timer. `append` names the append whose time-out it is; it is null for a timer of the
+     * coordinator's own.
+     */
     record Due(long at, long order, TimerTask task, String append) { }
 
     Timers newTimers() {
@@ -86,7 +98,10 @@ final class Clock {
         timers.clear();
     }
 
-    /** Appends that start from now on are called after this command: append-7, then append-7.2 and so on. */
+    /**
+     * Appends that start from now on are called after this command: append-7, then append-7.2 and
+     * so on.
+     */
     void startCommand(long number) {
         command = number;
         appendsOfCommand = 0;
@@ -97,7 +112,8 @@ final class Clock {
     }
 
     private static boolean isAppendTimeout(TimerTask task) {
-        return task.getClass().getSimpleName().equals("OperationTimeout");     // CoordinatorRuntime.OperationTimeout, not public
+        // CoordinatorRuntime.OperationTimeout is not public.
+        return task.getClass().getSimpleName().equals("OperationTimeout");
     }
 
     long now() {
@@ -126,13 +142,19 @@ final class Clock {
         };
     }
 
-    /** Time passes; what comes due runs one by one, each at its own time, brokers in the order of their start. */
+    /**
+     * Time passes. What comes due runs one by one, each at its own time, brokers in the order of
+     * their start.
+     */
     void advance(long ms) {
         long until = now + ms;
         while (true) {
             Timers next = null;
             for (Timers t : timers)
-                if (!t.live().isEmpty() && t.due.get(0).at <= until && (next == null || t.due.get(0).at < next.due.get(0).at)) next = t;
+                if (!t.live().isEmpty() && t.due.get(0).at <= until
+                        && (next == null || t.due.get(0).at < next.due.get(0).at)) {
+                    next = t;
+                }
             if (next == null) break;
             now = Math.max(now, next.due.get(0).at);
             next.fire(next.due.get(0));
@@ -157,7 +179,10 @@ final class Clock {
         for (Runnable next; (next = queue.poll()) != null; ) next.run();
     }
 
-    /** Background tasks (regular expressions) run in the same queue, after the event that submitted them. */
+    /**
+     * Background tasks (regular expressions) run in the same queue, after the event that submitted
+     * them.
+     */
     final class Background extends AbstractExecutorService {
         @Override
         public void execute(Runnable task) {

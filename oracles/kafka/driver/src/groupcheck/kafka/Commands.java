@@ -8,7 +8,10 @@ import org.apache.kafka.common.protocol.Errors;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 
-/** Every command by its name. A client's request carries Kafka's name of its API; the rest moves the world around it. */
+/**
+ * Every command by its name. A client's request carries Kafka's name of its API; the rest moves the
+ * world around it.
+ */
 final class Commands {
     private final World world = new World();
     private final Answers answers = new Answers();
@@ -20,8 +23,9 @@ final class Commands {
     private long seq = -1;
 
     /**
-     * Carries out one command. The reply: seq (the command's number; Reset is 0), now, end and highWatermark of the log, answered (see
-     * Answers); after "look": "g" also memory and the records that this command appended. Instead: refused, or failed with a stack trace.
+     * Carries out one command. The reply: seq (the command's number; Reset is 0), now, end and
+     * highWatermark of the log, answered (see Answers); after "look": "g" also memory and the
+     * records that this command appended. Instead: refused, or failed with a stack trace.
      */
     ObjectNode run(JsonNode command) {
         try {
@@ -52,23 +56,35 @@ final class Commands {
             seq = -1;
             answers.clear();
             world.reset(command);
-        } else if (world.leader() == null) throw new Refused("there is no coordinator yet: begin with Reset");
+        } else if (world.leader() == null) {
+            throw new Refused("there is no coordinator yet: begin with Reset");
+        }
         seq++;
         answers.startCommand(seq);
         world.clock.startCommand(seq);
         long before = world.log.end();
         Request request = new Request(command, world.broker(command), world.names);
         ObjectNode reply = Json.MAKE.objectNode().put("seq", seq);
-        if (!isRequest(op, request) && !isMove(op, command, request.broker) && !isQuestion(op, request, reply) && !op.equals("Reset"))
+        if (!isRequest(op, request) && !isMove(op, command, request.broker)
+                && !isQuestion(op, request, reply) && !op.equals("Reset"))
             throw new Refused("there is no command " + op);
         world.clock.drain();
-        if (op.equals("JoinGroup") || op.equals("ConsumerGroupHeartbeat")) world.nameNewIds(request.broker);
-        reply.put("now", world.clock.now()).put("end", world.log.end()).put("highWatermark", world.log.highWatermark());
+        if (op.equals("JoinGroup") || op.equals("ConsumerGroupHeartbeat")) {
+            world.nameNewIds(request.broker);
+        }
+        reply.put("now", world.clock.now())
+                .put("end", world.log.end())
+                .put("highWatermark", world.log.highWatermark());
         ArrayNode answered = answers.taken();
         if (!answered.isEmpty()) reply.set("answered", answered);
         if (command.has("look")) {     // a question has its own memory or records
-            if (!reply.has("memory")) reply.set("memory", memory.of(world.broker(command), command.get("look").asText()));
-            if (!reply.has("records")) reply.set("records", records.since(Math.min(before, world.log.end())));
+            if (!reply.has("memory")) {
+                String group = command.get("look").asText();
+                reply.set("memory", memory.of(world.broker(command), group));
+            }
+            if (!reply.has("records")) {
+                reply.set("records", records.since(Math.min(before, world.log.end())));
+            }
         }
         return reply;
     }
@@ -104,7 +120,9 @@ final class Commands {
             case "AutoCommit" -> world.autoCommit(command.path("on").asBoolean(true));
             case "CommitAppends" -> world.commit(command.path("to").asLong(world.log.end()));
             case "FailAppends" -> {
-                for (int k = 0; k < command.path("times").asInt(1); k++) world.log.failNext(error(Json.text(command, "error", "NOT_ENOUGH_REPLICAS")));
+                for (int k = 0; k < command.path("times").asInt(1); k++) {
+                    world.log.failNext(error(Json.text(command, "error", "NOT_ENOUGH_REPLICAS")));
+                }
             }
             case "Unload" -> broker.resign();
             case "ShutDown" -> broker.shutDown();
@@ -121,7 +139,8 @@ final class Commands {
     private boolean isQuestion(String op, Request r, ObjectNode reply) throws Exception {
         switch (op) {
             case "Look" -> reply.set("memory", memory.of(r.broker, r.group()));
-            case "LookAfterReload" -> reply.set("memory", memory.of(world.shadow(r.json), r.group()));
+            case "LookAfterReload" ->
+                    reply.set("memory", memory.of(world.shadow(r.json), r.group()));
             case "ReadLog" -> reply.set("records", records.since(r.number("since", 0)));
             default -> {
                 return false;
@@ -140,7 +159,10 @@ final class Commands {
 
     private void fire(Broker broker, String timer) {
         Clock.Due due = broker.armed().get(timer);
-        if (due == null) throw new Refused("no timer " + timer + " is armed, but " + broker.armed().keySet());
+        if (due == null) {
+            throw new Refused(
+                    "no timer " + timer + " is armed, but " + broker.armed().keySet());
+        }
         broker.timers.fire(due);
     }
 }

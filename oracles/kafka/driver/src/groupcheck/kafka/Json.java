@@ -45,13 +45,16 @@ final class Json {
     static List<TopicPartition> partitions(JsonNode byTopic) {
         List<TopicPartition> partitions = new ArrayList<>();
         if (byTopic != null && byTopic.isObject())
-            byTopic.properties().forEach(e -> e.getValue().forEach(p -> partitions.add(new TopicPartition(e.getKey(), p.asInt()))));
+            byTopic.properties().forEach(e -> e.getValue().forEach(p ->
+                    partitions.add(new TopicPartition(e.getKey(), p.asInt()))));
         return partitions;
     }
 
     static ObjectNode json(Collection<TopicPartition> partitions) {
         TreeMap<String, TreeSet<Integer>> byTopic = new TreeMap<>();
-        for (TopicPartition p : partitions) byTopic.computeIfAbsent(p.topic(), t -> new TreeSet<>()).add(p.partition());
+        for (TopicPartition p : partitions) {
+            byTopic.computeIfAbsent(p.topic(), t -> new TreeSet<>()).add(p.partition());
+        }
         ObjectNode json = MAKE.objectNode();
         byTopic.forEach((topic, numbers) -> numbers.forEach(json.putArray(topic)::add));
         return json;
@@ -64,11 +67,15 @@ final class Json {
         return bytes;
     }
 
-    /** An assignment as a member reads it: null without bytes, "raw" text where the bytes are none of the consumer protocol's. */
+    /**
+     * An assignment as a member reads it: null without bytes, "raw" text where the bytes do not
+     * follow the consumer protocol.
+     */
     static JsonNode assignment(byte[] bytes) {
         if (bytes == null || bytes.length < 2) return MAKE.nullNode();
         try {
-            return json(ConsumerProtocol.deserializeAssignment(ByteBuffer.wrap(bytes)).partitions());
+            return json(
+                    ConsumerProtocol.deserializeAssignment(ByteBuffer.wrap(bytes)).partitions());
         } catch (RuntimeException e) {
             return MAKE.textNode(new String(bytes, StandardCharsets.UTF_8));
         }

@@ -13,8 +13,9 @@ import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 
 /**
- * One JSON value a line in, one a line out: a command or a list of commands to the coordinator, {"toMember": the same to a
- * member}, {"toWhole": a step of a whole group}, or {"assign": [problem, ...]}. Ends when its input does.
+ * One JSON value a line in, one a line out: a command or a list of commands to the coordinator,
+ * {"toMember": the same to a member}, {"toWhole": a step of a whole group}, or {"assign":
+ * [problem, ...]}. Ends when its input does.
  */
 public final class Main {
     private Main() { }
@@ -24,18 +25,23 @@ public final class Main {
         Commands commands = new Commands();
         MemberCommands members = new MemberCommands();
         Whole whole = new Whole();
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8), 1 << 16);
-        OutputStream out = new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16);
-        System.setOut(System.err);     // whatever a library prints must not stand between the answers
+        BufferedReader in = new BufferedReader(
+                new InputStreamReader(System.in, StandardCharsets.UTF_8), 1 << 16);
+        OutputStream out = new BufferedOutputStream(
+                new FileOutputStream(FileDescriptor.out), 1 << 16);
+        // Whatever a library prints must not stand between the answers.
+        System.setOut(System.err);
         for (String line; (line = in.readLine()) != null; ) {
-            out.write(Json.MAPPER.writeValueAsBytes(answer(commands, members, whole, Json.MAPPER.readTree(line))));
+            JsonNode answer = answer(commands, members, whole, Json.MAPPER.readTree(line));
+            out.write(Json.MAPPER.writeValueAsBytes(answer));
             out.write('\n');
             if (!in.ready()) out.flush();
         }
         out.flush();
     }
 
-    private static JsonNode answer(Commands commands, MemberCommands members, Whole whole, JsonNode asked) {
+    private static JsonNode answer(
+            Commands commands, MemberCommands members, Whole whole, JsonNode asked) {
         if (asked.isArray()) return commands.runAll(asked);
         if (asked.has("toMember")) {
             JsonNode told = asked.get("toMember");

@@ -47,7 +47,8 @@ final class Member {
     private static final LogContext LOG = new LogContext();
 
     final MemberClock clock = new MemberClock();
-    final SubscriptionState subscriptions = new SubscriptionState(LOG, AutoOffsetResetStrategy.EARLIEST);
+    final SubscriptionState subscriptions =
+            new SubscriptionState(LOG, AutoOffsetResetStrategy.EARLIEST);
     final ConsumerMetadata metadata;
     final MemberNetwork network;
     final ConsumerNetworkClient client;
@@ -78,19 +79,22 @@ final class Member {
         long backoff = options.path("backoffMs").asLong(100);
         long backoffMax = options.path("backoffMaxMs").asLong(1000);
         metadata = new ConsumerMetadata(
-            1, 1, Long.MAX_VALUE, false, false, subscriptions, LOG, new ClusterResourceListeners());
+                1, 1, Long.MAX_VALUE, false, false, subscriptions, LOG,
+                new ClusterResourceListeners());
         metadata.bootstrap(List.of(new InetSocketAddress("localhost", 9092)));
         network = new MemberNetwork(clock, this::refreshMetadata, listening::waiting);
         client = new ConsumerNetworkClient(
-            LOG, network, metadata, clock, backoff, REQUEST_TIMEOUT_MS, Integer.MAX_VALUE);
+                LOG, network, metadata, clock, backoff, REQUEST_TIMEOUT_MS, Integer.MAX_VALUE);
         subscribe(topics.keySet());
         metadata.updateWithCurrentRequestVersion(topicsMetadata(), false, clock.now);
         hurried = config(options, -1, backoffMax);
         coordinator = MemberVersions.make(ConsumerCoordinator.class,
-            config(options, backoff, backoffMax), LOG, client, assignors(options.path("assignors")),
-            metadata, subscriptions, new Metrics(), "consumer", clock,
-            options.path("autoCommit").asBoolean(true), options.path("autoCommitMs").asInt(5000),
-            MemberVersions.make(ConsumerInterceptors.class, List.of(new Commits())));
+                config(options, backoff, backoffMax), LOG, client,
+                assignors(options.path("assignors")), metadata, subscriptions,
+                new Metrics(), "consumer", clock,
+                options.path("autoCommit").asBoolean(true),
+                options.path("autoCommitMs").asInt(5000),
+                MemberVersions.make(ConsumerInterceptors.class, List.of(new Commits())));
         for (Object of : List.of(coordinator, Reflect.field(coordinator, "heartbeat")))
             Reflect.set(Reflect.field(of, "retryBackoff"), "jitter", 0.0);
         keepThread();
@@ -99,9 +103,9 @@ final class Member {
     private static GroupRebalanceConfig config(JsonNode options, long backoff, long backoffMax)
             throws Exception {
         return MemberVersions.config(
-            options.path("sessionMs").asInt(10_000), options.path("rebalanceMs").asInt(300_000),
-            options.path("heartbeatMs").asInt(3000), Json.text(options, "group", "g"),
-            Optional.ofNullable(Json.text(options, "instance", null)), backoff, backoffMax);
+                options.path("sessionMs").asInt(10_000), options.path("rebalanceMs").asInt(300_000),
+                options.path("heartbeatMs").asInt(3000), Json.text(options, "group", "g"),
+                Optional.ofNullable(Json.text(options, "instance", null)), backoff, backoffMax);
     }
 
     private static List<ConsumerPartitionAssignor> assignors(JsonNode names) {
@@ -176,19 +180,24 @@ final class Member {
         List<MetadataResponseTopic> found = new ArrayList<>();
         topics.forEach((name, count) -> {
             MetadataResponseTopic topic = new MetadataResponseTopic().setName(name)
-                .setTopicId(new Uuid(1, 1 + name.hashCode()));
+                    .setTopicId(new Uuid(1, 1 + name.hashCode()));
             for (int p = 0; p < count; p++)
                 topic.partitions().add(new MetadataResponsePartition().setPartitionIndex(p)
-                    .setLeaderId(0).setReplicaNodes(List.of(0)).setIsrNodes(List.of(0)));
+                        .setLeaderId(0).setReplicaNodes(List.of(0)).setIsrNodes(List.of(0)));
             found.add(topic);
         });
         return MetadataResponse.prepareResponse(ApiKeys.METADATA.latestVersion(), 0,
-            List.of(MemberNetwork.BROKER), "cluster", 0, found, Integer.MIN_VALUE);
+                List.of(MemberNetwork.BROKER), "cluster", 0, found, Integer.MIN_VALUE);
     }
 
-    /** An unstarted heartbeat thread always stands ready: without one the member would start its own. */
+    /**
+     * An unstarted heartbeat thread always stands ready: without one the member would start its
+     * own.
+     */
     void keepThread() throws ReflectiveOperationException {
-        if (!closed && MemberVersions.thread(coordinator) == null) MemberVersions.giveThread(coordinator);
+        if (!closed && MemberVersions.thread(coordinator) == null) {
+            MemberVersions.giveThread(coordinator);
+        }
     }
 
     void close(long timeoutMs, String operation) throws Exception {
@@ -203,7 +212,9 @@ final class Member {
      */
     void heartbeatRound() throws Exception {
         Object thread = MemberVersions.thread(coordinator);
-        if (thread == null || MemberVersions.closed(thread) || !MemberVersions.enabled(thread)) return;
+        if (thread == null || MemberVersions.closed(thread) || !MemberVersions.enabled(thread)) {
+            return;
+        }
         String state = Reflect.field(coordinator, "state").toString();
         boolean joined = state.equals("STABLE") || state.equals("COMPLETING_REBALANCE");
         if (!joined || MemberVersions.failure(thread).get() != null) {

@@ -36,8 +36,11 @@ final class MemberCommands implements Member.Listening {
             if (command.path("op").asText().equals("reset")) {
                 callbacks.clear();
                 member = new Member(command, this);
-            } else if (member == null) throw new Refused("there is no member yet: begin with reset");
-            else application(command);
+            } else if (member == null) {
+                throw new Refused("there is no member yet: begin with reset");
+            } else {
+                application(command);
+            }
             if (!command.path("quiet").asBoolean()) new MemberLook(member).into(reply);
             return reply;
         } catch (Refused e) {
@@ -73,9 +76,11 @@ final class MemberCommands implements Member.Listening {
         } catch (Refused | Unexpected e) {
             throw e;
         } catch (Exception e) {
-            Throwable thrown = e instanceof java.lang.reflect.InvocationTargetException ? e.getCause() : e;
+            Throwable thrown = e instanceof java.lang.reflect.InvocationTargetException
+                    ? e.getCause() : e;
             reply.putObject("thrown").put("type", thrown.getClass().getSimpleName())
-                .put("message", String.valueOf(thrown.getMessage())).put("error", Errors.forException(thrown).code());
+                    .put("message", String.valueOf(thrown.getMessage()))
+                    .put("error", Errors.forException(thrown).code());
         } finally {
             member.keepThread();
         }
@@ -83,33 +88,47 @@ final class MemberCommands implements Member.Listening {
 
     private void carryOut(JsonNode command) throws Exception {
         switch (command.path("op").asText()) {
-            case "poll" -> reply.put("ready", member.coordinator.poll(member.clock.timer(ms(command)), false));
+            case "poll" -> reply.put("ready",
+                    member.coordinator.poll(member.clock.timer(ms(command)), false));
             case "network" -> member.client.pollNoWakeup();
             case "heartbeat" -> member.heartbeatRound();
             case "advance" -> member.clock.sleep(ms(command));
             case "answer" -> {
                 int number = number(command);
-                member.network.answer(number, MemberRequests.answer(member.network.sent.get(number), command.path("data")));
+                member.network.answer(number, MemberRequests.answer(
+                        member.network.sent.get(number), command.path("data")));
             }
             case "disconnect" -> {
-                if (!command.path("node").asText().equals("any")) member.network.disconnect(MemberNetwork.COORDINATOR);
-                if (!command.path("node").asText().equals("coordinator")) member.network.disconnect(MemberNetwork.BROKER.idString());
+                if (!command.path("node").asText().equals("any")) {
+                    member.network.disconnect(MemberNetwork.COORDINATOR);
+                }
+                if (!command.path("node").asText().equals("coordinator")) {
+                    member.network.disconnect(MemberNetwork.BROKER.idString());
+                }
             }
             case "connections" -> member.network.up = command.path("up").asBoolean();
-            case "fetchOffsets" -> reply.put("ready", member.coordinator.initWithCommittedOffsetsIfNeeded(member.clock.timer(ms(command))));
+            case "fetchOffsets" -> reply.put("ready",
+                    member.coordinator.initWithCommittedOffsetsIfNeeded(
+                            member.clock.timer(ms(command))));
             case "position" -> member.subscriptions.seek(
-                new TopicPartition(Json.text(command, "topic", "t"), command.path("partition").asInt()), command.path("offset").asLong());
+                    new TopicPartition(
+                            Json.text(command, "topic", "t"), command.path("partition").asInt()),
+                    command.path("offset").asLong());
             case "commitSync" -> reply.put("ready",
-                member.coordinator.commitOffsetsSync(member.subscriptions.allConsumed(), member.clock.timer(ms(command))));
-            case "commitAsync" -> member.coordinator.commitOffsetsAsync(member.subscriptions.allConsumed(), this::committed);
+                    member.coordinator.commitOffsetsSync(
+                            member.subscriptions.allConsumed(), member.clock.timer(ms(command))));
+            case "commitAsync" -> member.coordinator.commitOffsetsAsync(
+                    member.subscriptions.allConsumed(), this::committed);
             case "unsubscribe" -> {
                 member.coordinator.onLeavePrepare();
-                MemberVersions.leave(member.coordinator, "the consumer unsubscribed from all topics");
+                MemberVersions.leave(
+                        member.coordinator, "the consumer unsubscribed from all topics");
                 member.subscriptions.unsubscribe();
             }
             case "subscribe" -> member.subscribe(Json.texts(command.get("topics")));
             case "topics" -> member.setTopics(command.path("topics"));
-            case "leave" -> MemberVersions.leave(member.coordinator, Json.text(command, "reason", "told"));
+            case "leave" -> MemberVersions.leave(
+                    member.coordinator, Json.text(command, "reason", "told"));
             case "rejoin" -> member.coordinator.requestRejoin(Json.text(command, "reason", "told"));
             case "close" -> member.close(ms(command), Json.text(command, "how", "DEFAULT"));
             case "callback" -> callbacks.put(command.path("on").asText(), command);
@@ -129,10 +148,16 @@ final class MemberCommands implements Member.Listening {
 
     /** The request that is meant: the one with the number, or the oldest one of the API. */
     private int number(JsonNode command) {
-        if (command.has("n") && member.network.sent.containsKey(command.get("n").asInt())) return command.get("n").asInt();
+        if (command.has("n") && member.network.sent.containsKey(command.get("n").asInt())) {
+            return command.get("n").asInt();
+        }
         for (ClientRequest request : member.network.sent.values())
-            if (!command.has("n") && request.apiKey().name.equals(command.path("api").asText())) return request.correlationId();
-        throw new Refused("no request waits that is " + (command.has("n") ? command.get("n") : command.path("api").asText()));
+            if (!command.has("n")
+                    && request.apiKey().name.equals(command.path("api").asText())) {
+                return request.correlationId();
+            }
+        throw new Refused("no request waits that is "
+                + (command.has("n") ? command.get("n") : command.path("api").asText()));
     }
 
     @Override
@@ -151,7 +176,10 @@ final class MemberCommands implements Member.Listening {
         if (next != null) nested(next);
     }
 
-    /** A command inside another one. What the member throws there goes through the callback, as an application's would. */
+    /**
+     * Carries out a command inside another one. What the member throws there goes through the
+     * callback, as an application's exception would.
+     */
     private void nested(JsonNode command) {
         if (command.has("waits")) waits = queue(command.get("waits"));
         try {

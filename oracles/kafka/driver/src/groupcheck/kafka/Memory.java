@@ -31,56 +31,88 @@ final class Memory {
     ObjectNode of(Broker broker, String groupId) {
         ObjectNode memory = Json.MAKE.objectNode().put("coordinator", broker.state());
         Group group = broker.groups().get(groupId);
-        if (group instanceof ClassicGroup classic) classic(memory.put("kind", "classic"), classic);
-        else if (group instanceof ConsumerGroup consumer) consumer(memory.put("kind", "consumer"), consumer);
-        else memory.put("kind", group == null ? "none" : group.type().toString());
+        if (group instanceof ClassicGroup classic) {
+            classic(memory.put("kind", "classic"), classic);
+        } else if (group instanceof ConsumerGroup consumer) {
+            consumer(memory.put("kind", "consumer"), consumer);
+        } else {
+            memory.put("kind", group == null ? "none" : group.type().toString());
+        }
         ObjectNode timers = memory.putObject("timers");
         broker.armed().forEach((key, due) -> timers.put(key, due.at()));
         return memory;
     }
 
     private void classic(ObjectNode memory, ClassicGroup group) {
-        memory.put("state", group.currentState().toString()).put("previous", group.previousState().toString()).put("generation", group.generationId())
-            .put("leader", world.names.shown(group.leaderOrNull())).put("type", group.protocolType().orElse(null))
-            .put("protocol", group.protocolName().orElse(null)).put("newMemberAdded", group.newMemberAdded())
-            .put("awaitingJoin", group.numAwaitingJoinResponse());
+        memory.put("state", group.currentState().toString())
+                .put("previous", group.previousState().toString())
+                .put("generation", group.generationId())
+                .put("leader", world.names.shown(group.leaderOrNull()))
+                .put("type", group.protocolType().orElse(null))
+                .put("protocol", group.protocolName().orElse(null))
+                .put("newMemberAdded", group.newMemberAdded())
+                .put("awaitingJoin", group.numAwaitingJoinResponse());
         memory.set("pendingJoin", world.names.sorted(pendingJoin(group)));
         memory.set("pendingSync", world.names.sorted(group.allPendingSyncMembers()));
         ObjectNode instances = memory.putObject("instances");
-        new TreeMap<>((Map<?, ?>) Reflect.field(group, "staticMembers")).forEach((i, m) -> instances.put((String) i, world.names.shown((String) m)));
+        Map<?, ?> staticMembers = (Map<?, ?>) Reflect.field(group, "staticMembers");
+        new TreeMap<>(staticMembers).forEach((i, m) ->
+                instances.put((String) i, world.names.shown((String) m)));
         ArrayNode members = memory.putArray("members");
-        group.allMembers().stream().sorted(Comparator.comparing(m -> world.names.shown(m.memberId()))).forEach(m -> member(members.addObject(), m));
+        group.allMembers().stream()
+                .sorted(Comparator.comparing(m -> world.names.shown(m.memberId())))
+                .forEach(m -> member(members.addObject(), m));
     }
 
     private void member(ObjectNode into, ClassicGroupMember m) {
-        into.put("member", world.names.shown(m.memberId())).put("instance", m.groupInstanceId().orElse(null)).put("awaitingJoin", m.isAwaitingJoin())
-            .put("awaitingSync", m.isAwaitingSync()).put("joinRequest", answers.number(Reflect.field(m, "awaitingJoinFuture")))
-            .put("syncRequest", answers.number(Reflect.field(m, "awaitingSyncFuture"))).put("new", m.isNew()).put("sessionTimeoutMs", m.sessionTimeoutMs()).put("rebalanceTimeoutMs", m.rebalanceTimeoutMs());
+        into.put("member", world.names.shown(m.memberId()))
+                .put("instance", m.groupInstanceId().orElse(null))
+                .put("awaitingJoin", m.isAwaitingJoin())
+                .put("awaitingSync", m.isAwaitingSync())
+                .put("joinRequest", answers.number(Reflect.field(m, "awaitingJoinFuture")))
+                .put("syncRequest", answers.number(Reflect.field(m, "awaitingSyncFuture")))
+                .put("new", m.isNew())
+                .put("sessionTimeoutMs", m.sessionTimeoutMs())
+                .put("rebalanceTimeoutMs", m.rebalanceTimeoutMs());
         ArrayNode protocols = into.putArray("protocols");
-        m.supportedProtocols().forEach(p -> Json.subscription(protocols.addObject().put("name", p.name()), p.metadata()));
+        m.supportedProtocols().forEach(p -> Json.subscription(
+                protocols.addObject().put("name", p.name()), p.metadata()));
         into.set("assigned", Json.assignment(m.assignment()));
     }
 
     private void consumer(ObjectNode memory, ConsumerGroup group) {
-        memory.put("state", group.stateAsString()).put("epoch", group.groupEpoch()).put("assignmentEpoch", group.assignmentEpoch());
+        memory.put("state", group.stateAsString())
+                .put("epoch", group.groupEpoch())
+                .put("assignmentEpoch", group.assignmentEpoch());
         ArrayNode members = memory.putArray("members");
-        group.members().values().stream().sorted(Comparator.comparing(m -> world.names.shown(m.memberId()))).forEach(m -> member(members.addObject(), m));
-        ObjectNode target = memory.putObject("target"), epochs = memory.putObject("partitionEpochs");
-        group.targetAssignment().forEach((m, a) -> target.set(world.names.shown(m), world.topics.json(a.partitions())));
+        group.members().values().stream()
+                .sorted(Comparator.comparing(m -> world.names.shown(m.memberId())))
+                .forEach(m -> member(members.addObject(), m));
+        ObjectNode target = memory.putObject("target");
+        ObjectNode epochs = memory.putObject("partitionEpochs");
+        group.targetAssignment().forEach((m, a) ->
+                target.set(world.names.shown(m), world.topics.json(a.partitions())));
         world.topics.sizes().forEach((topic, size) -> {
             ArrayNode ofTopic = epochs.putArray(topic);
-            for (int p = 0; p < size; p++) ofTopic.add(group.currentPartitionEpoch(world.topics.id(topic), p));
+            for (int p = 0; p < size; p++) {
+                ofTopic.add(group.currentPartitionEpoch(world.topics.id(topic), p));
+            }
         });
     }
 
     private void member(ObjectNode into, ConsumerGroupMember m) {
-        into.put("member", world.names.shown(m.memberId())).put("instance", m.instanceId()).put("epoch", m.memberEpoch())
-            .put("previousEpoch", m.previousMemberEpoch()).put("state", m.state().toString()).put("classic", m.useClassicProtocol())
-            .put("rebalanceTimeoutMs", m.rebalanceTimeoutMs());
+        into.put("member", world.names.shown(m.memberId()))
+                .put("instance", m.instanceId())
+                .put("epoch", m.memberEpoch())
+                .put("previousEpoch", m.previousMemberEpoch())
+                .put("state", m.state().toString())
+                .put("classic", m.useClassicProtocol())
+                .put("rebalanceTimeoutMs", m.rebalanceTimeoutMs());
         m.subscribedTopicNames().stream().sorted().forEach(into.putArray("topics")::add);
         try {
             into.set("assigned", world.topics.json(Reflect.call(m, "assignedPartitions")));
-            into.set("pendingRevocation", world.topics.json(Reflect.call(m, "partitionsPendingRevocation")));
+            into.set("pendingRevocation",
+                    world.topics.json(Reflect.call(m, "partitionsPendingRevocation")));
         } catch (Exception e) {
             throw new IllegalStateException(e);
         }

@@ -11,18 +11,26 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The one partition of __consumer_offsets, as bytes in memory: batches, the high watermark, and the failures that are waiting for the next appends. */
+/**
+ * The one partition of __consumer_offsets, in memory: its batches as bytes, the high watermark,
+ * and the failures that wait for the next appends.
+ */
 final class OffsetsLog {
     static final GroupCoordinatorRecordSerde SERDE = new GroupCoordinatorRecordSerde();
 
     record Entry(byte[] key, byte[] value) {
         CoordinatorRecord decoded() {
-            return SERDE.deserialize(ByteBuffer.wrap(key), value == null ? null : ByteBuffer.wrap(value));
+            return SERDE.deserialize(
+                    ByteBuffer.wrap(key), value == null ? null : ByteBuffer.wrap(value));
         }
     }
 
-    /** `marker`: the end of a transaction, then without entries; else null. `producer`: -1 outside transactions. */
-    record Batch(long base, long producer, short epoch, TransactionResult marker, List<Entry> entries) {
+    /**
+     * One appended batch. `marker` says how a transaction ended, and such a batch has no entries;
+     * it is null in every other batch. `producer` is -1 outside transactions.
+     */
+    record Batch(
+            long base, long producer, short epoch, TransactionResult marker, List<Entry> entries) {
         long end() {
             return base + (marker != null ? 1 : entries.size());
         }
@@ -67,7 +75,10 @@ final class OffsetsLog {
         return failures.size();
     }
 
-    /** Appends the batches of a MemoryRecords (its package differs by version), or throws the failure that is waiting. Returns the new end. */
+    /**
+     * Appends the batches of a MemoryRecords (its package differs by version), or throws the
+     * failure that is waiting. Returns the new end.
+     */
     long append(Object records) throws Exception {
         if (!failures.isEmpty()) throw failures.poll().exception();
         for (Object batch : (Iterable<?>) Reflect.call(records, "batches")) {
@@ -76,15 +87,25 @@ final class OffsetsLog {
             boolean control = (Boolean) Reflect.call(batch, "isControlBatch");
             for (Object record : (Iterable<?>) batch) {
                 ByteBuffer key = (ByteBuffer) Reflect.call(record, "key");
-                if (control) marker = key.getShort(key.position() + 2) == 1 ? TransactionResult.COMMIT : TransactionResult.ABORT;
-                else entries.add(new Entry(Json.bytes(key), Json.bytes((ByteBuffer) Reflect.call(record, "value"))));
+                if (control) {
+                    marker = key.getShort(key.position() + 2) == 1
+                            ? TransactionResult.COMMIT : TransactionResult.ABORT;
+                } else {
+                    ByteBuffer value = (ByteBuffer) Reflect.call(record, "value");
+                    entries.add(new Entry(Json.bytes(key), Json.bytes(value)));
+                }
             }
-            batches.add(new Batch(end(), (Long) Reflect.call(batch, "producerId"), (Short) Reflect.call(batch, "producerEpoch"), marker, entries));
+            long producer = (Long) Reflect.call(batch, "producerId");
+            short epoch = (Short) Reflect.call(batch, "producerEpoch");
+            batches.add(new Batch(end(), producer, epoch, marker, entries));
         }
         return end();
     }
 
-    /** A new coordinator has only what lies below: whole batches, as a follower would have fetched them. */
+    /**
+     * A new coordinator has only what lies below: whole batches, as a follower would have fetched
+     * them.
+     */
     void truncate(long to) {
         batches.removeIf(b -> b.end() > to);
         highWatermark = Math.min(highWatermark, end());
@@ -94,9 +115,13 @@ final class OffsetsLog {
     void replay(CoordinatorPlayback<CoordinatorRecord> into, long below) {
         for (Batch batch : batches) {
             if (batch.end() > below) break;
-            if (batch.marker != null) into.replayEndTransactionMarker(batch.producer, batch.epoch, batch.marker);
+            if (batch.marker != null) {
+                into.replayEndTransactionMarker(batch.producer, batch.epoch, batch.marker);
+            }
             long offset = batch.base;
-            for (Entry entry : batch.entries) into.replay(offset++, batch.producer, batch.epoch, entry.decoded());
+            for (Entry entry : batch.entries) {
+                into.replay(offset++, batch.producer, batch.epoch, entry.decoded());
+            }
             into.updateLastWrittenOffset(batch.end());
             into.updateLastCommittedOffset(Math.min(batch.end(), highWatermark));
         }

@@ -7,7 +7,10 @@ import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.group.generated.GroupMetadataValue;
 
-/** The log, decoded. A group's metadata are spelt out; every other record is Kafka's own JSON of its key and value, with names for ids. */
+/**
+ * The log, decoded. A group's metadata are spelt out; every other record is Kafka's own JSON of its
+ * key and value, with names for ids.
+ */
 final class Records {
     private final World world;
 
@@ -20,10 +23,17 @@ final class Records {
         ArrayNode records = Json.MAKE.arrayNode();
         for (OffsetsLog.Batch batch : world.log.batches()) {
             if (batch.marker() != null && batch.base() >= offset)
-                records.addObject().put("kind", "marker").put("offset", batch.base()).put("producer", batch.producer()).put("commit", batch.marker().id);
+                records.addObject()
+                        .put("kind", "marker")
+                        .put("offset", batch.base())
+                        .put("producer", batch.producer())
+                        .put("commit", batch.marker().id);
             long at = batch.base();
             for (OffsetsLog.Entry entry : batch.entries()) {
-                if (at >= offset) record(records.addObject().put("offset", at), batch.producer(), entry.decoded());
+                if (at >= offset) {
+                    ObjectNode shown = records.addObject().put("offset", at);
+                    record(shown, batch.producer(), entry.decoded());
+                }
                 at++;
             }
         }
@@ -35,24 +45,37 @@ final class Records {
         into.put("kind", key.getClass().getSimpleName().replaceFirst("Key$", ""));
         if (producer >= 0) into.put("producer", producer);
         into.set("key", world.names.within(json(key, key.highestSupportedVersion())));
-        if (record.value() == null) into.putNull("value");
-        else if (record.value().message() instanceof GroupMetadataValue group) group(into.putObject("value"), group);
-        else into.set("value", world.names.within(json(record.value().message(), record.value().version())));
+        if (record.value() == null) {
+            into.putNull("value");
+        } else if (record.value().message() instanceof GroupMetadataValue group) {
+            group(into.putObject("value"), group);
+        } else {
+            JsonNode value = json(record.value().message(), record.value().version());
+            into.set("value", world.names.within(value));
+        }
     }
 
     private void group(ObjectNode into, GroupMetadataValue value) {
-        into.put("type", value.protocolType()).put("generation", value.generation()).put("protocol", value.protocol())
-            .put("leader", world.names.shown(value.leader())).put("timestamp", value.currentStateTimestamp());
+        into.put("type", value.protocolType())
+                .put("generation", value.generation())
+                .put("protocol", value.protocol())
+                .put("leader", world.names.shown(value.leader()))
+                .put("timestamp", value.currentStateTimestamp());
         ArrayNode members = into.putArray("members");
         for (GroupMetadataValue.MemberMetadata m : value.members()) {
-            ObjectNode member = members.addObject().put("member", world.names.shown(m.memberId())).put("instance", m.groupInstanceId())
-                .put("sessionTimeoutMs", m.sessionTimeout()).put("rebalanceTimeoutMs", m.rebalanceTimeout());
-            Json.subscription(member, m.subscription()).set("assigned", Json.assignment(m.assignment()));
+            ObjectNode member = members.addObject()
+                    .put("member", world.names.shown(m.memberId()))
+                    .put("instance", m.groupInstanceId())
+                    .put("sessionTimeoutMs", m.sessionTimeout())
+                    .put("rebalanceTimeoutMs", m.rebalanceTimeout());
+            Json.subscription(member, m.subscription())
+                    .set("assigned", Json.assignment(m.assignment()));
         }
     }
 
     private static JsonNode json(ApiMessage message, short version) throws Exception {
         Class<?> converter = Class.forName(message.getClass().getName() + "JsonConverter");
-        return (JsonNode) converter.getMethod("write", message.getClass(), short.class).invoke(null, message, version);
+        return (JsonNode) converter.getMethod("write", message.getClass(), short.class)
+                .invoke(null, message, version);
     }
 }

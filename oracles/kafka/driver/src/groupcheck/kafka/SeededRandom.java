@@ -6,8 +6,9 @@ import java.security.Security;
 import java.util.SplittableRandom;
 
 /**
- * Makes every SecureRandom of this process draw from one seeded stream. Member ids are random UUIDs, and the iteration order of the
- * coordinator's hash maps (who becomes leader, ties between protocols) follows from them: a seed reproduces all of it, another seed varies it.
+ * Makes every SecureRandom of this process draw from one seeded stream. Member ids are random
+ * UUIDs, and the iteration order of the coordinator's hash maps follows from them: who becomes
+ * leader, and ties between protocols. One seed reproduces all of it; another seed varies it.
  */
 final class SeededRandom {
     private static SplittableRandom stream = new SplittableRandom(0);

@@ -23,16 +23,19 @@ import java.util.concurrent.CompletableFuture;
  * moves by itself. A command moves one thing; `settle` lets all members read what was answered.
  */
 final class Whole {
-    private static final String COORDINATOR = "{\"coordinators\":[{\"key\":\"g\",\"nodeId\":0,\"host\":\"broker\",\"port\":9092,"
-        + "\"errorCode\":0,\"errorMessage\":null}]}";
+    private static final String COORDINATOR =
+            "{\"coordinators\":[{\"key\":\"g\",\"nodeId\":0,\"host\":\"broker\",\"port\":9092,"
+            + "\"errorCode\":0,\"errorMessage\":null}]}";
     private static final int MOST_POLLS = 4;
-    /** The timers of a member are that far away, so that time passes for one member when a command says so. */
+    /** The timers of a member are this long, so that they come due only when a command says so. */
     private static final int POLL_MS = 100_000_000;
-    private static final String OPTIONS = "{\"sessionMs\":1500000000,\"heartbeatMs\":1,\"backoffMs\":1,\"backoffMaxMs\":1,"
-        + "\"autoCommitMs\":1600000000,\"rebalanceMs\":" + POLL_MS + "}";
+    private static final String OPTIONS =
+            "{\"sessionMs\":1500000000,\"heartbeatMs\":1,\"backoffMs\":1,\"backoffMaxMs\":1,"
+            + "\"autoCommitMs\":1600000000,\"rebalanceMs\":" + POLL_MS + "}";
 
     private final World world = new World();
-    private final Memory memory = new Memory(world, new Answers());     // requests have no numbers here
+    // Requests have no numbers here.
+    private final Memory memory = new Memory(world, new Answers());
     private final List<Process> processes = new ArrayList<>();
     private ObjectNode options;
     private long steps;
@@ -52,7 +55,10 @@ final class Whole {
         public void waiting() { }
     }
 
-    /** Carries out one step: a list of commands, then a look. Instead: refused, or failed with a stack trace. */
+    /**
+     * Carries out one step: a list of commands, then a look. Instead: refused, or failed with a
+     * stack trace.
+     */
     ObjectNode run(JsonNode step) {
         try {
             world.clock.startCommand(++steps);
@@ -88,7 +94,9 @@ final class Whole {
             case "wait" -> of.member.clock.sleep(POLL_MS);
             case "commit" -> commit(of);
             case "fetch" -> fetch(of, command.path("partition").asInt());
-            case "position" -> of.member.subscriptions.seek(new TopicPartition("t", command.path("partition").asInt()), command.path("offset").asLong());
+            case "position" -> of.member.subscriptions.seek(
+                    new TopicPartition("t", command.path("partition").asInt()),
+                    command.path("offset").asLong());
             case "flush" -> flush(of);
             case "cut" -> cut(of);
             case "void" -> {
@@ -121,7 +129,8 @@ final class Whole {
         ObjectNode topics = Json.MAKE.objectNode().put("t", command.path("partitions").asInt(2));
         ObjectNode setup = Json.MAKE.objectNode().put("seed", command.path("seed").asLong());
         setup.set("topics", topics);
-        setup.set("config", Json.MAKE.objectNode().put("group.max.session.timeout.ms", "2000000000"));
+        setup.set("config", Json.MAKE.objectNode()
+                .put("group.max.session.timeout.ms", "2000000000"));
         world.reset(setup);
         options = (ObjectNode) Json.MAPPER.readTree(OPTIONS);
         options.put("autoCommit", command.path("autoCommit").asBoolean(true)).set("topics", topics);
@@ -134,7 +143,10 @@ final class Whole {
         }
     }
 
-    /** The process dies, and another one stands in its place; what it had sent is answered to nobody. */
+    /**
+     * The process dies, and another one stands in its place; what it had sent is answered to
+     * nobody.
+     */
     private void start(Process of) throws Exception {
         if (of.link != null) of.link.cut();
         of.member = new Member(options, of);
@@ -165,8 +177,9 @@ final class Whole {
     /** An append whose round is over is replicated: nobody waits for it. */
     private void overtaken() throws Exception {
         boolean waits = world.leader().groups().get("g") instanceof ClassicGroup group
-            && group.isInState(ClassicGroupState.COMPLETING_REBALANCE)
-            && group.leaderOrNull() != null && group.member(group.leaderOrNull()).isAwaitingSync();
+                && group.isInState(ClassicGroupState.COMPLETING_REBALANCE)
+                && group.leaderOrNull() != null
+                && group.member(group.leaderOrNull()).isAwaitingSync();
         if (waits) return;
         world.autoCommit(true);
         world.clock.drain();
@@ -194,7 +207,9 @@ final class Whole {
         world.nameNewIds(world.leader());
     }
 
-    /** All members read their answers, until there are none; a process that has closed ends then. */
+    /**
+     * All members read their answers, until there are none; a process that has closed ends then.
+     */
     private void settle() throws Exception {
         overtaken();
         for (boolean more = true; more; ) {
@@ -206,10 +221,14 @@ final class Whole {
                 }
         }
         for (Process of : processes)
-            if (of.closing && of.link.outstanding() == null && of.link.unread().isEmpty()) start(of);
+            if (of.closing && of.link.outstanding() == null && of.link.unread().isEmpty()) {
+                start(of);
+            }
     }
 
-    /** The application polls until a request is sent, a callback is called or nothing comes of it. */
+    /**
+     * The application polls until a request is sent, a callback is called or nothing comes of it.
+     */
     private void poll(Process of) throws Exception {
         int unread = of.link.unread().size();
         for (int k = 0; k < MOST_POLLS; k++) {
@@ -228,22 +247,28 @@ final class Whole {
 
     /** Was a rebalance callback called that has not been shown yet? */
     private static boolean called(Member member) {
-        for (JsonNode call : member.calls) if (!call.path("partitions").isMissingNode()) return true;
+        for (JsonNode call : member.calls) {
+            if (!call.path("partitions").isMissingNode()) return true;
+        }
         return false;
     }
 
     private void findCoordinator(Process of) throws Exception {
         for (ClientRequest request : List.copyOf(of.member.network.sent.values()))
             if (request.apiKey().name.equals("FindCoordinator")) {
-                of.member.network.answer(request.correlationId(), MemberRequests.answer(request, Json.MAPPER.readTree(COORDINATOR)));
+                of.member.network.answer(request.correlationId(),
+                        MemberRequests.answer(request, Json.MAPPER.readTree(COORDINATOR)));
                 of.member.client.pollNoWakeup();
             }
     }
 
-    /** The heartbeat thread's turn: a heartbeat is due. It may first have to find the coordinator. */
+    /**
+     * The heartbeat thread's turn: a heartbeat is due. It may first have to find the coordinator.
+     */
     private void beat(Process of) throws Exception {
         of.member.clock.sleep(1);
-        for (int k = 0; k < MOST_POLLS && of.member.client.pendingRequestCount() == of.member.network.sent.size(); k++) {
+        for (int k = 0; k < MOST_POLLS
+                && of.member.client.pendingRequestCount() == of.member.network.sent.size(); k++) {
             of.member.heartbeatRound();
             findCoordinator(of);
         }
@@ -252,27 +277,38 @@ final class Whole {
 
     private void commit(Process of) throws Exception {
         int unread = of.link.unread().size();
-        of.member.coordinator.commitOffsetsAsync(of.member.subscriptions.allConsumed(), (offsets, error) -> { });
+        of.member.coordinator.commitOffsetsAsync(
+                of.member.subscriptions.allConsumed(), (offsets, error) -> { });
         findCoordinator(of);
         if (of.link.unread().size() == unread) of.member.client.pollNoWakeup();
     }
 
-    /** The application asks for the committed offset of a partition, and begins at 0 if there is none. */
+    /**
+     * The application asks for the committed offset of a partition, and begins at 0 if there is
+     * none.
+     */
     private void fetch(Process of, int partition) throws Exception {
         for (int k = 0; k < MOST_POLLS; k++) {
-            if (of.member.coordinator.initWithCommittedOffsetsIfNeeded(of.member.clock.timer(0))) break;
+            if (of.member.coordinator.initWithCommittedOffsetsIfNeeded(of.member.clock.timer(0))) {
+                break;
+            }
             findCoordinator(of);
             if (!of.link.unread().isEmpty()) of.link.deliver();
         }
         TopicPartition watched = new TopicPartition("t", partition);
-        if (of.member.subscriptions.position(watched) == null) of.member.subscriptions.seek(watched, 0);
+        if (of.member.subscriptions.position(watched) == null) {
+            of.member.subscriptions.seek(watched, 0);
+        }
     }
 
     /** The committed offset of the watched partition; -1 if there is none. */
     private long committed() throws Exception {
-        OffsetFetchRequestGroup asked = new OffsetFetchRequestGroup().setGroupId("g").setMemberEpoch(-1).setTopics(
-            List.of(new OffsetFetchRequestTopics().setName("t").setPartitionIndexes(List.of(0))));
-        CompletableFuture<OffsetFetchResponseGroup> answer = world.leader().service.fetchOffsets(WholeLink.context(ApiKeys.OFFSET_FETCH, (short) 9), asked, false);
+        OffsetFetchRequestTopics topic = new OffsetFetchRequestTopics()
+                .setName("t").setPartitionIndexes(List.of(0));
+        OffsetFetchRequestGroup asked = new OffsetFetchRequestGroup()
+                .setGroupId("g").setMemberEpoch(-1).setTopics(List.of(topic));
+        CompletableFuture<OffsetFetchResponseGroup> answer = world.leader().service.fetchOffsets(
+                WholeLink.context(ApiKeys.OFFSET_FETCH, (short) 9), asked, false);
         world.clock.drain();
         return answer.get().topics().get(0).partitions().get(0).committedOffset();
     }
@@ -288,10 +324,12 @@ final class Whole {
             json.put("member", world.names.shown(json.path("member").asText()));
             ClientRequest outstanding = of.link.outstanding();
             json.remove("sent");
-            json.set("outstanding", outstanding == null ? Json.MAKE.nullNode() : request(outstanding));
+            json.set("outstanding",
+                    outstanding == null ? Json.MAKE.nullNode() : request(outstanding));
             ArrayNode unread = json.putArray("unread");
             for (ClientRequest request : of.link.unread()) unread.add(request(request));
-            json.set("late", of.late == null ? Json.MAKE.nullNode() : Json.MAKE.textNode(of.late.api().name));
+            json.set("late", of.late == null
+                    ? Json.MAKE.nullNode() : Json.MAKE.textNode(of.late.api().name));
             json.put("failed", of.failed).put("closing", of.closing);
         }
         return look;
@@ -299,6 +337,6 @@ final class Whole {
 
     private JsonNode request(ClientRequest request) throws Exception {
         return Json.MAKE.objectNode().put("api", request.apiKey().name)
-            .set("data", world.names.within(MemberRequests.shown(request)));
+                .set("data", world.names.within(MemberRequests.shown(request)));
     }
 }

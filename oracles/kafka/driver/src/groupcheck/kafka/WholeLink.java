@@ -31,7 +31,9 @@ import java.util.concurrent.CompletableFuture;
 final class WholeLink {
     private final World world;
     private final Member member;
-    /** The number of the request that the coordinator has and has not answered; 0 if there is none. */
+    /**
+     * The number of the request that the coordinator has and has not answered; 0 if there is none.
+     */
     private int outstanding;
 
     /** A request that is held up on a connection that is gone. */
@@ -46,7 +48,10 @@ final class WholeLink {
     List<ClientRequest> unread() {
         List<ClientRequest> unread = new ArrayList<>();
         for (ClientRequest request : member.network.sent.values())
-            if (request.destination().equals(MemberNetwork.COORDINATOR) && request.correlationId() != outstanding) unread.add(request);
+            if (request.destination().equals(MemberNetwork.COORDINATOR)
+                    && request.correlationId() != outstanding) {
+                unread.add(request);
+            }
         return unread;
     }
 
@@ -56,7 +61,9 @@ final class WholeLink {
 
     private ClientRequest next() {
         List<ClientRequest> unread = unread();
-        if (unread.isEmpty()) throw new Refused("the connection has no request that the broker has not read");
+        if (unread.isEmpty()) {
+            throw new Refused("the connection has no request that the broker has not read");
+        }
         return unread.get(0);
     }
 
@@ -72,7 +79,8 @@ final class WholeLink {
             outstanding = 0;
             if (failure != null) throw new IllegalStateException(failure);
             try {
-                member.network.answer(number, MemberVersions.parsed(sent.api, answer, sent.version));
+                member.network.answer(
+                        number, MemberVersions.parsed(sent.api, answer, sent.version));
             } catch (Exception e) {
                 throw new IllegalStateException(e);
             }
@@ -113,15 +121,19 @@ final class WholeLink {
         RequestContext from = context(request.api, request.version);
         GroupCoordinatorService service = world.leader().service;
         return switch (request.api) {
-            case JOIN_GROUP -> service.joinGroup(from, (JoinGroupRequestData) request.data, BufferSupplier.NO_CACHING);
-            case SYNC_GROUP -> service.syncGroup(from, (SyncGroupRequestData) request.data, BufferSupplier.NO_CACHING);
+            case JOIN_GROUP -> service.joinGroup(
+                    from, (JoinGroupRequestData) request.data, BufferSupplier.NO_CACHING);
+            case SYNC_GROUP -> service.syncGroup(
+                    from, (SyncGroupRequestData) request.data, BufferSupplier.NO_CACHING);
             case HEARTBEAT -> service.heartbeat(from, (HeartbeatRequestData) request.data);
             case LEAVE_GROUP -> service.leaveGroup(from, (LeaveGroupRequestData) request.data);
-            case OFFSET_COMMIT -> service.commitOffsets(from, (OffsetCommitRequestData) request.data, BufferSupplier.NO_CACHING);
+            case OFFSET_COMMIT -> service.commitOffsets(
+                    from, (OffsetCommitRequestData) request.data, BufferSupplier.NO_CACHING);
             case OFFSET_FETCH -> {
                 OffsetFetchRequestData fetch = (OffsetFetchRequestData) request.data;
                 yield service.fetchOffsets(from, fetch.groups().get(0), false)
-                    .thenApply(group -> new OffsetFetchResponseData().setGroups(List.of(group)));
+                        .thenApply(group ->
+                                new OffsetFetchResponseData().setGroups(List.of(group)));
             }
             default -> throw new IllegalStateException("nobody answers " + request.api);
         };
@@ -129,7 +141,9 @@ final class WholeLink {
 
     static RequestContext context(ApiKeys api, short version) {
         RequestHeader header = new RequestHeader(api, version, "c", 0);
-        return new RequestContext(header, "1", InetAddress.getLoopbackAddress(), KafkaPrincipal.ANONYMOUS,
-            ListenerName.forSecurityProtocol(SecurityProtocol.PLAINTEXT), SecurityProtocol.PLAINTEXT, ClientInformation.EMPTY, false);
+        return new RequestContext(
+                header, "1", InetAddress.getLoopbackAddress(), KafkaPrincipal.ANONYMOUS,
+                ListenerName.forSecurityProtocol(SecurityProtocol.PLAINTEXT),
+                SecurityProtocol.PLAINTEXT, ClientInformation.EMPTY, false);
     }
 }

@@ -14,7 +14,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** A cluster as far as one partition of __consumer_offsets needs it: brokers (the last one leads), the log, topics, time, names. */
+/**
+ * A cluster as far as one partition of __consumer_offsets needs it: brokers (the last one leads),
+ * the log, topics, time, names.
+ */
 final class World {
     static final TopicPartition PARTITION = new TopicPartition("__consumer_offsets", 0);
     private static final Map<String, Broker.Options> CONFIGS = new HashMap<>();
@@ -31,7 +34,8 @@ final class World {
     /** Forgets everything; a new broker leads an empty log. */
     void reset(JsonNode setup) throws Exception {
         SeededRandom.seed(setup.path("seed").asLong(0));
-        clock.reset(setup.path("now").asLong(1_000_000));     // above 0: 4.3.0 takes an assignment at time 0 for one that was never made
+        // Above 0: 4.3.0 takes an assignment at time 0 for one that was never made.
+        clock.reset(setup.path("now").asLong(1_000_000));
         brokers.clear();
         leader = null;
         log.clear();
@@ -47,8 +51,12 @@ final class World {
         String key = given == null ? "" : given.toString();
         Broker.Options options = CONFIGS.get(key);
         if (options == null) {
-            Map<String, String> all = new HashMap<>(Map.of("group.max.session.timeout.ms", "1800000", "group.min.session.timeout.ms", "1"));
-            if (given != null) given.properties().forEach(e -> all.put(e.getKey(), e.getValue().asText()));
+            Map<String, String> all = new HashMap<>(Map.of(
+                    "group.max.session.timeout.ms", "1800000",
+                    "group.min.session.timeout.ms", "1"));
+            if (given != null) {
+                given.properties().forEach(e -> all.put(e.getKey(), e.getValue().asText()));
+            }
             options = Broker.Options.of(all);
             CONFIGS.put(key, options);
         }
@@ -62,7 +70,9 @@ final class World {
     Broker broker(JsonNode command) {
         if (!command.has("broker")) return leader;
         int number = command.get("broker").asInt();
-        if (number < 0 || number >= brokers.size()) throw new Refused("there is no broker " + number);
+        if (number < 0 || number >= brokers.size()) {
+            throw new Refused("there is no broker " + number);
+        }
         return brokers.get(number);
     }
 
@@ -74,14 +84,17 @@ final class World {
         }
         leader = new Broker(this, options);
         brokers.add(leader);
-        if (!topics.sizes().isEmpty()) publish(leader, new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build());
+        if (!topics.sizes().isEmpty()) {
+            publish(leader, new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build());
+        }
         leader.elect(hold, epoch);
         clock.drain();
     }
 
     /**
-     * Another broker takes over with the records that it has: "committed" (below the high watermark), "all", or a number of records.
-     * A zombie goes on believing that it leads; it is reached as broker 0, 1, ... and its appends fail.
+     * Another broker takes over with the records that it has: "committed" (below the high
+     * watermark), "all", or a number of records. A zombie goes on believing that it leads; it is
+     * reached as broker 0, 1, ... and its appends fail.
      */
     void failOver(JsonNode command) throws Exception {
         log.truncate(kept(command));
@@ -93,16 +106,22 @@ final class World {
     private long kept(JsonNode command) {
         String keep = Json.text(command, "keep", "committed");
         try {
-            return keep.equals("all") ? log.end() : keep.equals("committed") ? log.highWatermark() : Long.parseLong(keep);
+            return keep.equals("all") ? log.end()
+                    : keep.equals("committed") ? log.highWatermark() : Long.parseLong(keep);
         } catch (NumberFormatException e) {
             throw new Refused("keep is committed, all or a number of records, not " + keep);
         }
     }
 
-    /** A broker beside the others that has loaded what a fail-over now would keep. It takes part in nothing. */
+    /**
+     * A broker beside the others that has loaded what a fail-over now would keep. It takes part in
+     * nothing.
+     */
     Broker shadow(JsonNode command) throws Exception {
         Broker shadow = new Broker(this, options).limitedTo(kept(command));
-        if (!topics.sizes().isEmpty()) publish(shadow, new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build());
+        if (!topics.sizes().isEmpty()) {
+            publish(shadow, new MetadataDelta.Builder().setImage(MetadataImage.EMPTY).build());
+        }
         shadow.elect(false, leader.epoch() + 1);
         clock.drain();
         clock.forget(shadow.timers);
@@ -134,7 +153,8 @@ final class World {
             Versions.publish(to.service, delta, topics.image());
             return;
         }
-        // On the deletion of a topic the service blocks until the tombstones of its offsets are committed, so it needs a thread of its own here.
+        // On the deletion of a topic the service blocks until the tombstones of its offsets are
+        // committed, so it needs a thread of its own here.
         boolean before = autoCommit;
         autoCommit = true;
         Throwable[] failed = new Throwable[1];
@@ -162,7 +182,9 @@ final class World {
             if (group instanceof ClassicGroup classic) {
                 fresh.addAll(classic.allMemberIds());
                 fresh.addAll(Memory.pendingJoin(classic));
-            } else if (group instanceof ConsumerGroup consumer) fresh.addAll(consumer.members().keySet());
+            } else if (group instanceof ConsumerGroup consumer) {
+                fresh.addAll(consumer.members().keySet());
+            }
         }
         fresh.removeIf(names::known);
         fresh.forEach(names::shown);

@@ -24,11 +24,15 @@ import org.apache.kafka.common.errors.GroupIdNotFoundException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Apache Kafka's own broker, with an administrator and a producer in the same process, so that a recording needs no other program.
+ * Apache Kafka's own broker, with an administrator and a producer in the same process, so that a
+ * recording needs no other program.
  *
- * <p>Arguments: the properties file, the bootstrap address. Lines in: {@code topic NAME PARTITIONS}, {@code partitions NAME TOTAL}, {@code feed TOPIC},
- * {@code group NAME} (until its coordinator is there), {@code flush}. Each is answered with one line on stdout, {@code > ok} or {@code > error TEXT}; the first
- * line says that the broker serves. When its input ends the process ends at once: whoever started it is gone, or is done with it. SIGTERM stops the broker in order.
+ * <p>Arguments: the properties file, the bootstrap address. Lines in: {@code topic NAME
+ * PARTITIONS}, {@code partitions NAME TOTAL}, {@code feed TOPIC}, {@code group NAME} (until its
+ * coordinator is there), {@code flush}. Each is answered with one line on stdout, {@code > ok} or
+ * {@code > error TEXT}; the first line says that the broker serves. When its input ends, the
+ * process ends at once: the process that started it is gone or has finished with it. SIGTERM stops
+ * the broker in order.
  */
 public final class Broker {
     private static final long PATIENCE_MS = 30_000;
@@ -41,8 +45,12 @@ public final class Broker {
 
     private Broker(String address) {
         this.address = address;
-        this.admin = Admin.create(Map.of("bootstrap.servers", address, "client.id", "groupcheck-admin", "reconnect.backoff.ms", 20, "retry.backoff.ms", 20,
-            "reconnect.backoff.max.ms", 100));
+        this.admin = Admin.create(Map.of(
+                "bootstrap.servers", address,
+                "client.id", "groupcheck-admin",
+                "reconnect.backoff.ms", 20,
+                "retry.backoff.ms", 20,
+                "reconnect.backoff.max.ms", 100));
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -52,7 +60,8 @@ public final class Broker {
         System.setOut(System.err);
         if (!Files.exists(Path.of("data", "meta.properties"))) {
             // kafka-storage.sh format; the id of the cluster is any 16 bytes in base64.
-            int code = StorageTool.execute(new String[] {"format", "-t", "Z3JvdXBjaGVja3JlY29yZA", "-c", properties}, System.err);
+            String[] format = {"format", "-t", "Z3JvdXBjaGVja3JlY29yZA", "-c", properties};
+            int code = StorageTool.execute(format, System.err);
             if (code != 0) {
                 TELL.println("> error the broker's folder cannot be formatted");
                 TELL.flush();
@@ -69,7 +78,8 @@ public final class Broker {
 
     private void serve() {
         answer(this::ready);
-        try (BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
+        try (BufferedReader lines = new BufferedReader(
+                new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
             for (String line = lines.readLine(); line != null; line = lines.readLine()) {
                 String[] words = line.trim().split(" ");
                 answer(() -> carryOut(words));
@@ -89,8 +99,10 @@ public final class Broker {
         try {
             step.run();
         } catch (Exception failed) {
-            Throwable cause = failed instanceof ExecutionException && failed.getCause() != null ? failed.getCause() : failed;
-            said = "> error " + (cause.getClass().getSimpleName() + ": " + cause.getMessage()).replaceAll("\\s+", " ");
+            boolean wrapped = failed instanceof ExecutionException && failed.getCause() != null;
+            Throwable cause = wrapped ? failed.getCause() : failed;
+            String what = cause.getClass().getSimpleName() + ": " + cause.getMessage();
+            said = "> error " + what.replaceAll("\\s+", " ");
         }
         TELL.println(said);
         TELL.flush();
@@ -99,12 +111,15 @@ public final class Broker {
     private void carryOut(String[] words) throws Exception {
         switch (words[0]) {
             case "topic" -> {
-                admin.createTopics(List.of(new NewTopic(words[1], Integer.parseInt(words[2]), (short) 1))).all().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
-                awaitTopic(words[1], Integer.parseInt(words[2]));
+                int partitions = Integer.parseInt(words[2]);
+                NewTopic topic = new NewTopic(words[1], partitions, (short) 1);
+                admin.createTopics(List.of(topic)).all().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
+                awaitTopic(words[1], partitions);
             }
             case "partitions" -> {
                 int total = Integer.parseInt(words[2]);
-                admin.createPartitions(Map.of(words[1], NewPartitions.increaseTo(total))).all().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
+                admin.createPartitions(Map.of(words[1], NewPartitions.increaseTo(total)))
+                        .all().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
                 awaitTopic(words[1], total);
                 fed.computeIfPresent(words[1], (name, before) -> total);
             }
@@ -115,7 +130,10 @@ public final class Broker {
         }
     }
 
-    /** A node answers. Requests that were answered before are in the log then: one network thread serves all connections of the listener, in turn. */
+    /**
+     * Waits until a node answers. Requests that were answered before are in the log then: one
+     * network thread serves all connections of the listener, in turn.
+     */
     private void ready() throws Exception {
         long until = System.currentTimeMillis() + PATIENCE_MS;
         while (admin.describeCluster().nodes().get(PATIENCE_MS, TimeUnit.MILLISECONDS).isEmpty()) {
@@ -127,8 +145,10 @@ public final class Broker {
         long until = System.currentTimeMillis() + PATIENCE_MS;
         while (true) {
             try {
-                var known = admin.describeTopics(Set.of(topic)).allTopicNames().get(PATIENCE_MS, TimeUnit.MILLISECONDS).get(topic).partitions();
-                if (known.size() >= partitions && known.stream().allMatch(p -> p.leader() != null && !p.leader().isEmpty())) {
+                var known = admin.describeTopics(Set.of(topic)).allTopicNames()
+                        .get(PATIENCE_MS, TimeUnit.MILLISECONDS).get(topic).partitions();
+                if (known.size() >= partitions && known.stream()
+                        .allMatch(p -> p.leader() != null && !p.leader().isEmpty())) {
                     return;
                 }
             } catch (ExecutionException notYet) {
@@ -138,12 +158,16 @@ public final class Broker {
         }
     }
 
-    /** The offsets topic is made when somebody first looks for a group's coordinator; a member that comes before it is there is told to retry. */
+    /**
+     * The offsets topic is made when somebody first looks for a group's coordinator; a member that
+     * comes before the topic is there is told to retry.
+     */
     private void awaitCoordinator(String group) throws Exception {
         long until = System.currentTimeMillis() + PATIENCE_MS;
         while (true) {
             try {
-                admin.describeConsumerGroups(Set.of(group)).all().get(PATIENCE_MS, TimeUnit.MILLISECONDS);
+                admin.describeConsumerGroups(Set.of(group)).all()
+                        .get(PATIENCE_MS, TimeUnit.MILLISECONDS);
                 return;
             } catch (ExecutionException failed) {
                 if (failed.getCause() instanceof GroupIdNotFoundException) {
@@ -163,7 +187,8 @@ public final class Broker {
 
     /** One record for each partition every 100 ms. */
     private void feed(String topic) throws Exception {
-        int partitions = admin.describeTopics(Set.of(topic)).allTopicNames().get(PATIENCE_MS, TimeUnit.MILLISECONDS).get(topic).partitions().size();
+        int partitions = admin.describeTopics(Set.of(topic)).allTopicNames()
+                .get(PATIENCE_MS, TimeUnit.MILLISECONDS).get(topic).partitions().size();
         boolean first = fed.isEmpty();
         fed.put(topic, partitions);
         if (first) {
@@ -174,9 +199,14 @@ public final class Broker {
     }
 
     private void produce() {
-        Map<String, Object> settings = Map.of("bootstrap.servers", address, "client.id", "groupcheck-feed", "linger.ms", 5, "max.block.ms", 1000,
-            "metadata.max.age.ms", 500);
-        try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(settings, new ByteArraySerializer(), new ByteArraySerializer())) {
+        Map<String, Object> settings = Map.of(
+                "bootstrap.servers", address,
+                "client.id", "groupcheck-feed",
+                "linger.ms", 5,
+                "max.block.ms", 1000,
+                "metadata.max.age.ms", 500);
+        try (KafkaProducer<byte[], byte[]> producer = new KafkaProducer<>(
+                settings, new ByteArraySerializer(), new ByteArraySerializer())) {
             for (long count = 0; ; count++) {
                 byte[] value = Long.toString(count).getBytes(StandardCharsets.UTF_8);
                 fed.forEach((topic, partitions) -> {

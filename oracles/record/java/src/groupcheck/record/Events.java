@@ -5,14 +5,20 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeSet;
 
-/** What a member tells: one JSON object a line on stdout, with the time and the kind of event; {@code groupcheck.oracles.record.member} writes the same. */
+/**
+ * What a member tells: one JSON object a line on stdout, with the time and the kind of event;
+ * {@code groupcheck.oracles.record.member} writes the same.
+ */
 final class Events {
     private static final int LONGEST_TEXT = 200;
 
     private Events() {
     }
 
-    /** Fields in order; values are strings, numbers, collections of strings, arrays of long, or maps of these. */
+    /**
+     * Fields in order; values are strings, numbers, collections of strings, arrays of long, or maps
+     * of these.
+     */
     static Map<String, Object> fields(Object... namesAndValues) {
         Map<String, Object> fields = new LinkedHashMap<>();
         for (int i = 0; i < namesAndValues.length; i += 2) {
@@ -34,7 +40,8 @@ final class Events {
     private static String json(Object value) {
         StringBuilder out = new StringBuilder();
         if (value instanceof Map<?, ?> map) {
-            map.forEach((name, v) -> separated(out, "{").append(quoted(name.toString())).append(": ").append(json(v)));
+            map.forEach((name, v) -> separated(out, "{")
+                    .append(quoted(name.toString())).append(": ").append(json(v)));
             return out.isEmpty() ? "{}" : out.append('}').toString();
         }
         if (value instanceof long[] numbers) {

@@ -27,8 +27,10 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
- * One Java consumer that tells what it sees. Arguments: topic, commit interval in ms, whether to commit in the revoked callback, then NAME=VALUE consumer properties.
- * Lines in: {@code stop}, {@code sleep MS}. When the input ends the process ends at once: whoever started it is gone.
+ * One Java consumer that tells what it sees. Arguments: topic, commit interval in ms, whether to
+ * commit in the revoked callback, then NAME=VALUE consumer properties. Lines in: {@code stop},
+ * {@code sleep MS}. When the input ends, the process ends at once: the process that started it is
+ * gone.
  */
 public final class Member implements ConsumerRebalanceListener {
     private static final Duration POLL = Duration.ofMillis(50);
@@ -39,14 +41,18 @@ public final class Member implements ConsumerRebalanceListener {
     private final boolean commitOnRevoke;
     private final TreeSet<String> own = new TreeSet<>();
     private final TreeMap<String, Long> position = new TreeMap<>();
-    /** partition -> first offset, last offset, first time, last time, of an unbroken run of records. */
+    /**
+     * By partition: first offset, last offset, first time and last time of an unbroken run of
+     * records.
+     */
     private final TreeMap<String, long[]> runs = new TreeMap<>();
     private final BlockingQueue<String> commands = new LinkedBlockingQueue<>();
 
     private Member(long commitMs, boolean commitOnRevoke, Properties properties) {
         this.commitMs = commitMs;
         this.commitOnRevoke = commitOnRevoke;
-        this.consumer = new KafkaConsumer<>(properties, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+        this.consumer = new KafkaConsumer<>(
+                properties, new ByteArrayDeserializer(), new ByteArrayDeserializer());
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -55,7 +61,8 @@ public final class Member implements ConsumerRebalanceListener {
             String[] pair = arguments[i].split("=", 2);
             properties.put(pair[0], pair[1]);
         }
-        Member member = new Member(Long.parseLong(arguments[1]), Boolean.parseBoolean(arguments[2]), properties);
+        Member member = new Member(
+                Long.parseLong(arguments[1]), Boolean.parseBoolean(arguments[2]), properties);
         member.listen();
         member.consumer.subscribe(List.of(arguments[0]), member);
         tell("subscribed", fields("topics", List.of(arguments[0])));
@@ -65,7 +72,8 @@ public final class Member implements ConsumerRebalanceListener {
 
     private void listen() {
         Thread reader = new Thread(() -> {
-            try (BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
+            try (BufferedReader lines = new BufferedReader(
+                    new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
                 lines.lines().forEach(commands::add);
             } catch (IOException gone) {
                 // As the end.
@@ -100,7 +108,8 @@ public final class Member implements ConsumerRebalanceListener {
         try {
             consumer.close();
         } catch (KafkaException failed) {
-            tell("close_error", fields("error", failed.getClass().getSimpleName(), "text", failed.getMessage()));
+            tell("close_error", fields(
+                    "error", failed.getClass().getSimpleName(), "text", failed.getMessage()));
         }
         flush();
         own.clear();
@@ -110,10 +119,13 @@ public final class Member implements ConsumerRebalanceListener {
     private void poll() throws InterruptedException {
         try {
             for (ConsumerRecord<byte[], byte[]> found : consumer.poll(POLL)) {
-                seen(new TopicPartition(found.topic(), found.partition()).toString(), found.offset());
+                seen(
+                        new TopicPartition(found.topic(), found.partition()).toString(),
+                        found.offset());
             }
         } catch (KafkaException failed) {
-            tell("poll_error", fields("error", failed.getClass().getSimpleName(), "text", failed.getMessage()));
+            tell("poll_error", fields(
+                    "error", failed.getClass().getSimpleName(), "text", failed.getMessage()));
             Thread.sleep(200);
         }
     }
@@ -149,9 +161,13 @@ public final class Member implements ConsumerRebalanceListener {
         Map<TopicPartition, OffsetAndMetadata> sent = new HashMap<>();
         offsets.forEach((name, offset) -> {
             int dash = name.lastIndexOf('-');
-            sent.put(new TopicPartition(name.substring(0, dash), Integer.parseInt(name.substring(dash + 1))), new OffsetAndMetadata(offset));
+            int partition = Integer.parseInt(name.substring(dash + 1));
+            sent.put(
+                    new TopicPartition(name.substring(0, dash), partition),
+                    new OffsetAndMetadata(offset));
         });
-        Map<String, Object> told = fields("why", why, "sent", System.currentTimeMillis(), "offsets", offsets);
+        Map<String, Object> told = fields(
+                "why", why, "sent", System.currentTimeMillis(), "offsets", offsets);
         try {
             consumer.commitSync(sent, COMMIT);
             tell("commit_ok", told);

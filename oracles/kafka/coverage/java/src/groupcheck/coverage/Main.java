@@ -3,6 +3,7 @@ package groupcheck.coverage;
 import org.jacoco.core.analysis.Analyzer;
 import org.jacoco.core.analysis.CoverageBuilder;
 import org.jacoco.core.analysis.IClassCoverage;
+import org.jacoco.core.analysis.ICounter;
 import org.jacoco.core.analysis.ILine;
 import org.jacoco.core.analysis.IMethodCoverage;
 import org.jacoco.core.tools.ExecFileLoader;
@@ -16,8 +17,9 @@ import java.util.jar.JarEntry;
 import java.util.jar.JarFile;
 
 /**
- * Reads what JaCoCo's agent counted: {@code Main EXEC_FILE JAR CLASS...}. Prints one JSON line for each method of these classes: class, name, and for each
- * of its lines [number, missed instructions, covered ones, missed branches, covered ones].
+ * Reads what JaCoCo's agent counted: {@code Main EXEC_FILE JAR CLASS...}. Prints one JSON line for
+ * each method of these classes: class, name, and for each of its lines [number, missed
+ * instructions, covered ones, missed branches, covered ones].
  */
 public final class Main {
     private Main() { }
@@ -37,7 +39,10 @@ public final class Main {
                 }
             }
         }
-        if (!found.getNoMatchClasses().isEmpty()) throw new IllegalStateException("the JVM ran other classes than those of " + arguments[1]);
+        if (!found.getNoMatchClasses().isEmpty()) {
+            throw new IllegalStateException(
+                    "the JVM ran other classes than those of " + arguments[1]);
+        }
         for (IClassCoverage type : found.getClasses())
             for (IMethodCoverage method : type.getMethods()) print(System.out, type, method);
     }
@@ -46,11 +51,18 @@ public final class Main {
         StringBuilder lines = new StringBuilder();
         for (int number = method.getFirstLine(); number <= method.getLastLine(); number++) {
             ILine line = method.getLine(number);
-            if (line.getInstructionCounter().getTotalCount() == 0) continue;
-            lines.append(lines.length() == 0 ? "" : ",").append('[').append(number)
-                .append(',').append(line.getInstructionCounter().getMissedCount()).append(',').append(line.getInstructionCounter().getCoveredCount())
-                .append(',').append(line.getBranchCounter().getMissedCount()).append(',').append(line.getBranchCounter().getCoveredCount()).append(']');
+            ICounter instructions = line.getInstructionCounter();
+            ICounter branches = line.getBranchCounter();
+            if (instructions.getTotalCount() == 0) continue;
+            lines.append(lines.length() == 0 ? "" : ",")
+                    .append('[').append(number)
+                    .append(',').append(instructions.getMissedCount())
+                    .append(',').append(instructions.getCoveredCount())
+                    .append(',').append(branches.getMissedCount())
+                    .append(',').append(branches.getCoveredCount())
+                    .append(']');
         }
-        out.println("{\"class\":\"" + type.getName() + "\",\"method\":\"" + method.getName() + "\",\"lines\":[" + lines + "]}");
+        out.println("{\"class\":\"" + type.getName() + "\",\"method\":\"" + method.getName()
+                + "\",\"lines\":[" + lines + "]}");
     }
 }
