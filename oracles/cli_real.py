@@ -30,7 +30,8 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
     type=click.Choice(["coordinator", "member"]),
     default="coordinator",
     show_default=True,
-    help="Compare the coordinator, or the member with Kafka's Java client.",
+    help="Which side of the model to compare: the coordinator with Kafka's, or the member with"
+    " the one of Kafka's Java client.",
 )
 @click.option("--members", type=COUNT, metavar="N", help="Members of the group at the same time.")
 @click.option("--generations", type=COUNT, metavar="N", help="Last generation to explore.")
@@ -103,8 +104,8 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
 @click.option(
     "--whole",
     is_flag=True,
-    help="Run random schedules of a whole group, real members on a real coordinator, beside the"
-    " whole model instead.",
+    help="Run random schedules of a whole group instead: real members on a real coordinator,"
+    " compared with the whole model.",
 )
 @click.option(
     "--schedules",
@@ -115,7 +116,8 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
 @click.option(
     "--findings",
     is_flag=True,
-    help="Also check the promises of the coordinator on Kafka's own memory.",
+    help="Also check what Kafka's coordinator promises, or with `--side member` what its member"
+    " promises.",
 )
 @click.option(
     "--coverage",
@@ -137,7 +139,8 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
 )
 def conform(**options: Any) -> int:
     """Execute every row of VARIANT's coordinator on Apache Kafka's own, in a JVM, and compare them.
-    Exits with 1 if they differ. Needs a JDK 17 and Maven.
+    A row is a reachable memory of the coordinator with an input. Exits with 1 if they differ, with
+    3 if not everything was executed or seen. Needs a JDK 17 and Maven.
 
     If VARIANT is `assignors`, compare the assignors with Kafka's classes instead, on all small
     inputs and 10,000 larger ones.
@@ -203,20 +206,20 @@ def conform(**options: Any) -> int:
     "skipped",
     multiple=True,
     metavar="PROMISE",
-    help="With --against: do not ask for this promise. Can be given several times.",
+    help="With --against: do not ask for this promise. Repeatable.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="With --against: fail also where Kafka's own assignor breaks the promise, too, and if"
-    " answers vary.",
+    help="With --against: also exit with 1 if answers vary, or if Kafka's own assignor breaks the"
+    " promise, too.",
 )
 @click.option(
     "--baseline",
     type=PATH,
     metavar="FILE",
-    help="With --against: violations that are known and do not fail, as --write-baseline or --json"
-    " wrote them.",
+    help="With --against: a file of known violations, which do not fail, written by"
+    " --write-baseline or --json.",
 )
 @click.option(
     "--write-baseline",
@@ -254,13 +257,13 @@ def assign(**options: Any) -> int:
     samples`), or - for standard input. Exits with 1 if the assignment is wrong.
 
     --lines judges many: a document in each line of FILE, a verdict (groupcheck.assign-line/1) in
-    each line of the output. A line that cannot be read is reported with its number. Exits with 2 if
-    there was one, else with 1 if a document is wrong.
+    each line of the output. A line that cannot be read is reported with its number. The exit code
+    is 2 if there is such a line, else 1 if a document is wrong.
 
     FILE may add constraints (docs/assignment.md): stays, never, together, apart, topics_apart,
     nearby (racks), drain, at_most, at_least, capacity, level_weights, racks_at_most, moves_at_most.
-    With "soft": PRICE a constraint may be broken, and the price is as low as possible. If
-    constraints exclude each other, the answer says which, and why.
+    With "soft": PRICE a constraint may be broken, and the right assignment shown is one of the
+    lowest price. If constraints exclude each other, the answer says which, and why.
 
     --prove exits with 0 if every statement is proved and every mutant of it is refuted.
 
