@@ -168,7 +168,7 @@ def command(debug: bool) -> None:
 @click.option(
     "--conformed",
     is_flag=True,
-    help="Also say how many of the coordinator's memories lie in scopes that `conform` has executed.",
+    help="Also say how many memories of the coordinator lie in scopes that `conform` has executed.",
 )
 @click.option(
     "--junit",

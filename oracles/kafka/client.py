@@ -34,7 +34,7 @@ class Sent:
     to: str
     # Milliseconds until the client gives up waiting and breaks the connection.
     timeout: int
-    # Kafka's own fields as JSON; subscriptions and assignments are not bytes but objects.
+    # Kafka's own fields as JSON; subscriptions and assignments are objects here, not bytes.
     data: Data
 
 
@@ -42,11 +42,12 @@ class Sent:
 class Call:
     """Something that happened to the application."""
 
-    # revoked, assigned, lost; committed (the coordinator has accepted a commit); commitCallback.
+    # revoked, assigned or lost (a rebalance callback); committed (the coordinator has accepted a
+    # commit); commitCallback.
     call: str
-    # Of a rebalance callback.
+    # The partitions that a rebalance callback was given; else empty.
     partitions: Partitions = frozenset()
-    # Of a commit.
+    # The offsets of a commit; else empty.
     offsets: Offsets = ()
     # The class of the exception that a commit callback was given; empty if it was given none.
     thrown: str = ""
@@ -56,36 +57,39 @@ class Call:
 class Thrown:
     """The exception that a command threw to the application."""
 
-    # The class's simple name.
+    # The simple name of its class.
     type: str
     message: str
-    # Kafka's code of it; -1 for one that has none.
+    # Its error code in Kafka's protocol; -1 if it has none.
     error: int
 
 
 @frozen
 class Look:
-    """A member, after a command. Names are those of AbstractCoordinator's fields."""
+    """A member, after a command. Comments name the fields of Kafka's AbstractCoordinator."""
 
+    # The virtual time, in milliseconds.
     now: int
     # UNJOINED, PREPARING_REBALANCE, COMPLETING_REBALANCE or STABLE.
     state: str
+    # -1 if it has none.
     generation: int
+    # The member id; empty if it has none.
     member: str
     # The protocol of the generation; None before the first one and after a reset.
     protocol: str | None
-    # rejoinNeeded.
+    # It has to join again (rejoinNeeded).
     rejoin: bool
     # The reason that the next JoinGroup will give.
     reason: str
-    # needsJoinPrepare.
+    # onJoinPrepare has yet to run before the next JoinGroup (needsJoinPrepare).
     prepare: bool
     # A JoinGroup or SyncGroup is under way, or its result is not used yet (joinFuture).
     joining: bool
-    # The commit of onJoinPrepare, until its result is used: none, sent, done, failed, or
-    # retriable, which is sent again.
+    # The commit that onJoinPrepare sends, until its result is used: none, sent, done, failed, or
+    # retriable (it failed and is sent again).
     committing: str
-    # It made the plan of its generation.
+    # It is the leader, and made the plan of its generation.
     leader: bool
     # It knows the coordinator.
     coordinator: bool
@@ -95,17 +99,18 @@ class Look:
     pending_revocation: Partitions
     # The next offset of each partition that has one.
     positions: Offsets
-    # The heartbeat thread: none, off, on, failed.
+    # The heartbeat thread: none, off, on or failed.
     heart: str
     # A heartbeat is under way.
     beating: bool
-    # Milliseconds until each is due: session, heartbeat and poll while the thread is on;
-    # autoCommit; joinPrepare while a commit of onJoinPrepare is under way.
+    # Milliseconds until each timer is due: session, heartbeat and poll while the heartbeat thread
+    # is on; autoCommit; joinPrepare while a commit of onJoinPrepare is under way.
     timers: Timers
+    # Requests that wait for their answers, the oldest first.
     sent: tuple[Sent, ...]
-    # The APIs of requests that were made and wait for the next poll of the network.
+    # The APIs of requests that were made, and that the next poll of the network sends.
     unsent: tuple[str, ...]
-    # In the order of time, those of this command only.
+    # What happened to the application during this command, in order.
     calls: tuple[Call, ...]
 
     def waiting(self, api: str) -> Sent | None:
@@ -117,15 +122,17 @@ class Look:
 class Step:
     """What one command did."""
 
-    # From 1.
+    # The number of the command in the schedule, from 1.
     number: int
     command: Command
     # None if the command was refused.
     look: Look | None = None
-    # What the command returned: whether it has reached what it was called for; None if nothing.
+    # What the command returned: whether it has reached what it was called for; None if it returns
+    # nothing.
     ready: bool | None = None
+    # The exception that the command threw; None if it threw none.
     thrown: Thrown | None = None
-    # Why the command could not be carried out.
+    # Why the command could not be carried out; empty if it was.
     refused: str = ""
 
 
@@ -157,6 +164,7 @@ class Schedule:
     """Commands to a fresh member, numbered from 1."""
 
     commands: tuple[Command, ...] = field(converter=_commands)
+    # Makes the fresh member, before the first command.
     setup: Reset = Factory(Reset)
 
     def line(self) -> bytes:

@@ -22,8 +22,11 @@ from groupcheck.oracles.kafka.values import Pairs, pairs, texts
 
 @frozen(kw_only=True)
 class Command:
-    """One line to the driver. `waits` of a command that waits: what happens meanwhile, one command
-    each time that the member waits for the network; when nothing is left, its time runs out.
+    """One line to the driver.
+
+    Commands that wait have a field `waits`: what happens meanwhile. One of these commands is
+    carried out each time that the member waits for the network; when none is left, the time limit
+    runs out.
     """
 
     op: ClassVar[str]
@@ -34,27 +37,32 @@ class Reset(Command):
     """A fresh member, subscribed to all topics. It has not polled."""
 
     op = "reset"
+    # session.timeout.ms.
     session_ms: int = 10_000
     # max.poll.interval.ms, which is also the rebalance timeout that the member asks for.
     rebalance_ms: int = 300_000
+    # heartbeat.interval.ms.
     heartbeat_ms: int = 3000
     # retry.backoff.ms and retry.backoff.max.ms. The jitter is taken out.
     backoff_ms: int = 100
     backoff_max_ms: int = 1000
+    # enable.auto.commit and auto.commit.interval.ms.
     auto_commit: bool = True
     auto_commit_ms: int = 5000
     # range, roundrobin, sticky, cooperative-sticky; the first one is preferred.
     assignors: tuple[str, ...] = field(default=("range",), converter=texts)
+    # group.instance.id.
     instance: str | None = None
-    # Name: number of partitions.
+    # Topic -> number of partitions.
     topics: Pairs = field(default=(("t", 2),), converter=pairs, metadata={"json": dict})
+    # The virtual time at the beginning, in milliseconds.
     now: int = 1_000_000
 
 
 @frozen(kw_only=True)
 class Poll(Command):
-    """The application polls: ConsumerCoordinator.poll with this much time, without waiting for the
-    group.
+    """The application polls: ConsumerCoordinator.poll with a time limit of `ms`, without waiting
+    for the group.
     """
 
     op = "poll"
@@ -64,7 +72,9 @@ class Poll(Command):
 
 @frozen(kw_only=True)
 class Network(Command):
-    """The connections are polled once, by nobody: answers are read, requests that wait are sent."""
+    """The connections are polled once, although neither the application nor the heartbeat thread
+    runs: answers are read, requests that wait are sent.
+    """
 
     op = "network"
 
@@ -80,7 +90,7 @@ class Beat(Command):
 
 @frozen(kw_only=True)
 class Advance(Command):
-    """Time passes; nobody looks at it."""
+    """`ms` of virtual time pass, and neither thread runs."""
 
     op = "advance"
     ms: int
@@ -139,7 +149,7 @@ class Position(Command):
 
 @frozen(kw_only=True)
 class CommitSync(Command):
-    """The application commits all its positions and waits that long."""
+    """The application commits all its positions and waits for the answer, at most `ms`."""
 
     op = "commitSync"
     ms: int = 0
@@ -148,7 +158,9 @@ class CommitSync(Command):
 
 @frozen(kw_only=True)
 class CommitAsync(Command):
-    """The application commits all its positions; `commitCallback` among the calls tells the end."""
+    """The application commits all its positions without waiting. When the commit has ended, the
+    calls of a look have a `commitCallback`.
+    """
 
     op = "commitAsync"
 
@@ -210,10 +222,10 @@ class Callback(Command):
     op = "callback"
     # revoked, assigned or lost.
     on: str
-    # Commands that are carried out in it: an `Advance` makes it last, a `Beat` is what the
-    # heartbeat thread does meanwhile.
+    # Commands that are carried out during the callback: an `Advance` makes it take time, a `Beat`
+    # is what the heartbeat thread does meanwhile.
     during: tuple[Command, ...] = ()
-    # It ends with an exception.
+    # The callback ends with an exception.
     throws: bool = False
 
 

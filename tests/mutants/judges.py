@@ -1,7 +1,8 @@
 """The judges of a mistake in the protocol. Each runs in a fork that has imported the mistake, and
 says what it noticed.
 
-What the judges say of the original is the standard: each gets it back as `usual`.
+Each judge first judges the original. It gets this answer as `usual` when it judges a mistake, and
+compares.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ ONE: dict[str, Any] = {"members": 1, "generations": 1}
 TWO: dict[str, Any] = {"members": 2, "generations": 1}
 CAPPED = {**TWO, "faults": {}, "settings": {"max_size": "1"}}
 LISTS = ("range|roundrobin", "range,roundrobin|roundrobin", "range,roundrobin|roundrobin,range")
-# What is executed on the real coordinator, the quickest first. Those of `SMALL` show most.
+# Scopes that are executed on the real coordinator, the quickest first. Those of `SMALL` find most
+# mistakes.
 PAIR = {**TWO, "faults": {}, "settings": {"two_step": "true"}}
 SMALL = (ONE, CAPPED, PAIR)
 SCOPES = (
@@ -35,7 +37,8 @@ SCOPES = (
     {**TWO, "settings": {"max_size": "1"}},
     {"members": 3, "generations": 1, "faults": {"rebalance_timeout": 1, "session_timeout": 1}},
 )
-# Scopes of `check`: any one fault; two with one member; a size limit; different assignors.
+# Scopes of `check`: any one fault; one member with any two faults; a size limit; different
+# assignors.
 CHECKED: tuple[dict[str, Any], ...] = (
     {"members": 2, "generations": 2, "any_faults": 1},
     {"members": 1, "generations": 2, "any_faults": 2},
@@ -49,7 +52,7 @@ LEFT_OUT = "tests/model/protocol/test_static_rejoin.py"  # another variant
 
 
 def conform(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
-    """Rows of the model's coordinator on Kafka's own."""
+    """Executes the rows of the model's coordinator on Kafka's own."""
     from groupcheck.oracles.conform.conformance import conform as run
     from groupcheck.oracles.conform.shown import input_shown
 
@@ -75,7 +78,7 @@ def conform(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
 
 
 def rows(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
-    """The rows of the model's coordinator beside those of the original, without any Kafka."""
+    """Compares the rows of the model's coordinator with those of the original, without Kafka."""
     from groupcheck.oracles.conform.conformance import _faults, executable, rows_at
 
     about = executable("classic")
@@ -87,14 +90,14 @@ def rows(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
 
 
 def rows_of_member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
-    """The same of the model's member."""
+    """Compares the rows of the model's member with those of the original, without Kafka."""
     from groupcheck.oracles.conform.member.conformance import rows_of
 
     return compared([table(some) for some in rows_of("classic", None, None, {})], usual)
 
 
 def compared(tables: list[Told], usual: Told | None) -> Told:
-    """Are the tables those of the original, or is what can be seen from outside?"""
+    """Do the tables equal those of the original, or at least in what can be seen from outside?"""
     told = {name: [table[name] for table in tables] for name in ("rows", "behaviour")}
     if usual is None or told["rows"] == usual["rows"]:
         return told | {"verdict": SURVIVED, "by": SAME_ROWS}
@@ -191,7 +194,7 @@ def _tested(*which: str) -> Told:
 
 
 def member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
-    """Rows of the model's member on Kafka's own."""
+    """Executes the rows of the model's member on Kafka's own."""
     try:
         from groupcheck.oracles.conform.member.conformance import conform_member
     except ModuleNotFoundError:

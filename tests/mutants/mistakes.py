@@ -1,9 +1,9 @@
 """Mistakes in the rules of the protocol: the catalogues that people wrote, and every mutant of
 `mutate`.
 
-A mistake is the coordinator's, the member's or the link's. Left out is `forgetting`, which resets
-what no rule of the scope reads any more: conformance lets every fault happen for ever, so that it
-never begins.
+A mistake is on the side of the coordinator, of the member, or of the link (the connection between
+them). `forgetting` is left out: it resets what no rule of the scope reads any more, and conformance
+lets every fault happen any number of times, so it never begins.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SIDES = {("classic/offsets.py", "store_offset"): COORDINATOR}
 class Mistake:
     """One change of one file below model/protocol."""
 
-    # What names it: a sentence of the catalogue; or file, function and the changed line.
+    # Its name: a sentence of the catalogue; or file, function and the changed line.
     name: str
     side: str
     kind: str
@@ -56,7 +56,7 @@ class StaleMistake(Exception):
 
 
 def mistakes(root: Path) -> list[Mistake]:
-    """All of a checkout: those that people wrote first."""
+    """All mistakes of a checkout: first those of the catalogues, then the generated ones."""
     return [*_written(root), *_generated(root)]
 
 

@@ -4,15 +4,15 @@ shows which judge notices it.
 protocol.py [--side coordinator|member|link] [--match TEXT] [--written] [--sample N --seed S]
             [--judges conform,member,check,tests,walks] [--small] [--results FILE] [--json]
 
-`conform` must notice every mistake of the coordinator, `conform --side member` every one of the
-member, one of the two every one of the link. A mistake that they do not notice is an equivalent
-within the scopes if its rows are those of the original, or give the same answers to every sequence
-of inputs, and neither a promise nor a test breaks; any other must stand in
-`equivalent_in_protocol.toml`, with the reason. Exits with 1 if one does not, or if an entry fits no
-mistake.
+`conform` must notice every mistake of the coordinator, `conform --side member` every mistake of the
+member, and one of the two every mistake of the link (the connection between them). A mistake that
+they do not notice is an equivalent within the scopes if its rows are those of the original, or give
+the same answers to every sequence of inputs, and neither a promise nor a test breaks. Any other
+must stand in `equivalent_in_protocol.toml`, with the reason. Exits with 1 if one does not, or if an
+entry fits no mistake.
 
-Results are kept: what was noticed stays so until its file changes, what was not is tried again when
-the judge changes.
+Results are kept: a mistake that was noticed is not tried again until its file changes; one that was
+not noticed is also tried again when the judge changes.
 """
 
 from __future__ import annotations
@@ -77,21 +77,21 @@ class Tried:
 
     @property
     def real(self) -> list[str]:
-        """The judges that execute Kafka's own code and must notice it, as far as they were asked
-        and exist.
+        """The judges that execute Kafka's own code and must notice the mistake, as far as they
+        were asked and could judge it.
         """
         asked = [j for j in REAL[self.mistake.side] if j in self.told]
         return [j for j in asked if self.told[j]["verdict"] != NONE]
 
     @property
     def survives(self) -> bool:
-        """Was it executed beside Kafka's own code, and nothing noticed?"""
+        """Was it compared with Kafka's own code, and not noticed?"""
         return bool(self.real) and not any(self.noticed(j) for j in self.real)
 
     @property
     def same(self) -> str:
-        """Why it is an equivalent within the scopes; empty if that is not known. What breaks a
-        promise or a test is none, whatever the rows say.
+        """Why it is an equivalent within the scopes; empty if that is not known. A mistake that
+        breaks a promise or a test is no equivalent, whatever the rows say.
         """
         tables = [self.told.get(TABLES[judge]) for judge in self.real]
         if not tables or not all(t and t["verdict"] == SURVIVED for t in tables):
@@ -241,7 +241,7 @@ def bench(root: Path, scopes: Scopes) -> Iterator[Bench]:
 
 
 class Hearings:
-    """Asks the judges about one mistake after the other. `asked`: how often nobody knew the answer
+    """Asks the judges about one mistake after the other. `asked`: how often no result was kept
     from an earlier run.
     """
 

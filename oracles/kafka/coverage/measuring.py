@@ -31,7 +31,7 @@ MAIN = "groupcheck.coverage.Main"
 AGENT = "org.jacoco.agent-"
 PACKAGE = "org/apache/kafka/coordinator/group/"
 READ_S = 60.0
-# Of GroupMetadataManager, what serves classic groups: `classicGroup...` and these.
+# The methods of GroupMetadataManager that serve classic groups.
 _OF_CLASSIC_GROUPS = re.compile(
     r"^(getOrMaybeCreateClassicGroup|onLoaded|onUnloaded|(re)?(schedule|expire)(Classic|PendingSync)"
     r".*|classicGroup(?!.*ConsumerGroup).*|completeClassicGroupJoin|maybeCompleteJoin.*"
@@ -62,7 +62,7 @@ _LAMBDA = re.compile(r"^lambda\$(\w+)\$\d+$")
 
 @frozen
 class Line:
-    """A line of a method of Kafka's."""
+    """One line of a method in Kafka's source."""
 
     number: int
     executed: bool
@@ -72,9 +72,9 @@ class Line:
 
 @frozen
 class Method:
-    """A method of Kafka's. The lambdas in it are methods of their own."""
+    """A compiled method of Kafka's. The lambdas in it are methods of their own."""
 
-    # As COUNTED names it.
+    # The class, as `COUNTED` names it.
     class_name: str
     # For a lambda, the name of the method around it, with what the compiler adds.
     name: str

@@ -1,7 +1,8 @@
-"""Why a branch of Kafka's stays unexecuted: `reasons.json` has each of them, for one Kafka version.
+"""Why a branch of Kafka's code stays unexecuted: `reasons.json` has each reason, for one version.
 
-A branch is named by its class, its method and its line; JaCoCo does not tell which branch of a line
-it was. So a reason says how many of the line's branches it explains, and a line may have several.
+A branch is named by its class, its method and its line; JaCoCo does not tell the branches of a line
+apart. So a reason says how many of the line's branches it explains, and a line may have several
+reasons.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from groupcheck.oracles.kafka.coverage.measuring import Method
 
 TABLE = Path(__file__).with_name("reasons.json")
 VERSION = "4.3.0"  # the version whose branches the table explains
-# The families of reasons; those that no input of a dynamic member of a classic group reaches.
+# The families of reasons; `OUT_OF_REACH` names those for branches that no dynamic member of a
+# classic group reaches.
 FAMILIES = {
     "static": "static members (group.instance.id) only",
     "other": "groups of other types, and conversions between types",
@@ -38,7 +40,7 @@ class Reason:
     # As JaCoCo names it, lambdas included.
     method: str
     line: int
-    # How many branches of the line.
+    # How many branches of the line this reason explains.
     branches: int
     # One of FAMILIES.
     family: str
@@ -52,12 +54,12 @@ class Reason:
 
 @frozen
 class Explained:
-    """The branches that a run left unexecuted, beside the table."""
+    """The branches that a run left unexecuted, compared with the table."""
 
     reasons: tuple[Reason, ...]
     # Branches without a reason, by place.
     without: tuple[tuple[Place, int], ...]
-    # Reasons for branches that were executed, or that there are not: by place, how many too many.
+    # Reasons for branches that were executed or that do not exist: how many too many, by place.
     outdated: tuple[tuple[Place, int], ...]
 
     @property
@@ -72,7 +74,7 @@ def table() -> tuple[Reason, ...]:
 
 
 def explained(methods: Sequence[Method], reasons: Sequence[Reason]) -> Explained:
-    """What was left unexecuted, beside the reasons for it."""
+    """Matches the branches that were left unexecuted with the reasons for them."""
     missed: Counter[Place] = Counter()
     for method in methods:
         for line in method.lines:
