@@ -1,3 +1,3 @@
-"""The model's coordinator against Apache Kafka's own, row by row: every reachable (memory, input)
-is executed on the real one and compared.
+"""Compares the model's coordinator with Apache Kafka's own, row by row: every reachable (memory,
+input) is executed on the real coordinator.
 """

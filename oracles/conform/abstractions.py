@@ -1,8 +1,8 @@
-"""Where the model means to be coarser than the real coordinator, and what the comparison makes of
-it. Everything else is compared as it is.
+"""Where the model is coarser than the real coordinator on purpose, and what the comparison allows
+there. Everything else is compared as it is.
 
-What the real coordinator remembers and the model forgets is followed beside the model (`history`)
-and compared, too. `excuses` says in which rows an abstraction was needed; a run counts them.
+What the real coordinator remembers and the model forgets is kept beside the model (`history`) and
+compared, too. `excuses` says in which rows an abstraction was needed; a run counts them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What the real coordinator did beside what the model says: answers, memory, timers, records."""
+"""Compares what the real coordinator did with what the model says: answers, memory, timers,
+records.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ class Observed:
     memory: Real | None
     log: tuple[Record, ...]
     released: tuple[tuple[int, Answer], ...]
-    # All group records of the log, as it is when the row has happened.
+    # All group records of the log after the row.
     groups: tuple[GroupRecord, ...] = ()
 
     @property
@@ -219,7 +221,7 @@ def _joined(
 
 
 def memory_differs(memory: Memory, at: Standing, real: Real | None, scope: Scope) -> Iterator[str]:
-    """The dump beside the model's memory."""
+    """What differs between the dump of the real memory and the model's memory."""
     if not isinstance(real, ClassicMemory):
         yield f"there is no classic group, but {type(real).__name__}"
         return
@@ -345,7 +347,7 @@ def _appended(
 def loads_differ(
     memory: Memory, now: Standing, found: GroupRecord | None, scope: Scope
 ) -> Iterator[str]:
-    """What a fail-over now would load, beside what the model keeps for it."""
+    """What differs between what a fail-over would load now and what the model keeps for it."""
     generation, led, assignor = memory.core.durable
     members = [
         (me, id, share, claimed)

@@ -1,4 +1,4 @@
-"""`groupcheck conform`: the model's coordinator against the real one, and what the run says."""
+"""`groupcheck conform`: compares the model's coordinator with the real one; the result of a run."""
 
 from __future__ import annotations
 
@@ -69,14 +69,14 @@ class Conformance:
     """What a run found."""
 
     variant: str
-    # The scope that was asked for, and those beside it that fire what it cannot.
+    # The scope that was asked for, and the small scopes for outcomes that cannot occur in it.
     toured: tuple[Toured, ...]
     kafka: str
     mutation: str | None
     seed: int
     ledger: Ledger
     seconds: float
-    # The promises of the coordinator were asked of the real memory.
+    # Were the promises of the coordinator checked on the real memory?
     asks: bool = False
     # Outcomes of the coordinator that fired in no row that agrees.
     never_executed: tuple[str, ...] = ()
@@ -234,14 +234,14 @@ def conform(
     situations: bool = False,
 ) -> Conformance:
     """Executes every row of the variant's coordinator at the scope on that version of Kafka;
-    without `settings` also at small scopes beside it, for what it cannot fire.
+    without `settings` also small scopes, for outcomes that cannot occur in the one asked for.
 
     `faults`: those that may happen, any number of times (all of the coordinator's, if None).
     `max_rows`: give up (unknown) after so many. `max_differences`: stop once so many rows differ
     (`MAX_DIFFERENCES`, if None; 0: never).
-    `findings`: what the coordinator promises is asked after each row, and of short histories.
-    `situations`: they are executed after the rows. Raises `UserError` for what does not exist, and
-    where there is no JDK.
+    `findings`: the coordinator's promises are checked after each row and in short histories.
+    `situations`: they are executed after the rows. Raises `UserError` for a name that does not
+    exist, and where there is no JDK.
     """
     about = executable(variant)
     if max_rows is not None and max_rows < 1:

@@ -39,7 +39,7 @@ class Coverage:
     methods: tuple[Method, ...]
     # None for a Kafka version whose unexecuted branches nobody has explained.
     explained: Explained | None
-    # JVMs that broke: what they executed was not counted.
+    # How many JVMs broke down: what they executed was not counted.
     lost: int = 0
 
     @property

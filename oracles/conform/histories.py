@@ -1,11 +1,12 @@
-"""What the coordinator promises over time, asked of every short history of a small group.
+"""What the coordinator promises over time, checked in every short history of a small group.
 
-The rows of `tour` ask what a memory promises, whatever led to it. Some promises are about what was
-told before: that a generation is told to one set of members, that a coordinator loads only what
-somebody was given. For these, all schedules of a small group are executed, level by level, on the
-real coordinator alone: who joins, syncs and leaves, which timer fires, when an append is
-replicated, when another broker takes over. Histories that left the same memory and log, and have
-told the same, are followed once. So the first schedule that breaks a promise is a shortest one.
+After the rows of `tour`, promises are checked that concern a memory, whatever led to it. Other
+promises are about what was told before: that a generation is told to one set of members, that a
+coordinator loads only what somebody was given. For these, all schedules of a small group are
+executed, shorter ones first, on the real coordinator alone: who joins, syncs and leaves, which
+timer fires, when an append is replicated, when another broker takes over. Of histories that left
+the same memory and log, and have told the same, only one is continued. The first schedule that
+breaks a promise is a shortest one, because shorter ones were executed before.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ class History:
 
 @frozen
 class Searched:
-    """What a search found: by promise and kind, each with a shortest schedule; and how many
-    histories were asked.
+    """What a search found: by promise and kind, each with a shortest schedule; and in how many
+    histories the promises were checked.
     """
 
     findings: dict[tuple[str, str], Finding]

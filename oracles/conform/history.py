@@ -1,10 +1,10 @@
-"""What the real coordinator knows of the way that led to a memory, and the model does not: what its
-timers were armed with, the subscriptions of members that have not joined again, the assignment of
-the last round, the writes in flight.
+"""What the real coordinator still knows about the schedule that led to a memory, and the model does
+not: what its timers were armed with, the subscriptions of members that have not joined again, the
+assignment of the last round, the writes in flight.
 
 Each is derived from the commands and from the model's steps, never from the dump, so that the dump
-can be compared with it. Time stands still in a schedule: a timer is due as late as it was armed
-for. Sources: GroupMetadataManager (prepareRebalance, maybeCompleteJoinElseSchedule,
+can be compared with it. Time stands still in a schedule: the whole time for which a timer was armed
+is still left. Sources: GroupMetadataManager (prepareRebalance, maybeCompleteJoinElseSchedule,
 tryCompleteInitialRebalanceElseSchedule, completeClassicGroupJoin, schedulePendingSync,
 rescheduleClassicGroupMemberHeartbeat), CoordinatorRuntime (OperationTimeout).
 """
@@ -63,7 +63,7 @@ class Write:
 
 @frozen
 class History:
-    """What the way to a memory has left behind. Keys are (process, id) as in the memory."""
+    """What the schedule to a memory has left behind. Keys are (process, id) as in the memory."""
 
     # The number of the JoinGroup that holds for an id: its timeouts and its subscription.
     joined: tuple[tuple[Key, int], ...] = ()
@@ -95,8 +95,8 @@ class History:
 
 
 def join_of(key: Key, joined: Sequence[tuple[Key, int]], commands: Sequence[Command]) -> JoinGroup:
-    """The JoinGroup that holds for an id; one that no request says, if there is none. (Only a wrong
-    model knows an id that never joined.)
+    """The JoinGroup that holds for an id. If there is none, one that equals no request: only a
+    wrong model knows an id that never joined.
     """
     number = dict(joined).get(key)
     command = commands[number - 1] if number else NEVER_JOINED
@@ -113,8 +113,8 @@ def longest_ms(
 
 
 def remaining_ms(past: History, commands: Sequence[Command], extensions: int) -> int:
-    """What is left of the rebalance timeout when the initial delay ends that was extended so often:
-    without a rest, it is not extended again. The timeout is that of the group's first member.
+    """What is left of the rebalance timeout of the group's first member when an initial delay ends
+    that was extended so often. If nothing is left, the delay is not extended again.
     """
     first = commands[past.began - 1]
     assert isinstance(first, JoinGroup)
@@ -211,7 +211,7 @@ def after(
 
 
 def _joins(before: Memory, given: Input, now: Memory, rule: str) -> Key | None:
-    """The id whose timeouts and subscription are from now on those of this request."""
+    """The id that takes its timeouts and subscription from this request."""
     if not isinstance(given, Asks) or not isinstance(given.request, messages.JoinGroup):
         return None
     me, id = given.member, given.request.id

@@ -1,4 +1,4 @@
-"""Rows as schedules for the real coordinator, and what it made of them beside what the model
+"""Rows as schedules for the real coordinator, and the comparison of what it did with what the model
 allows.
 """
 
@@ -29,7 +29,7 @@ from groupcheck.oracles.kafka.schedule import Looks, Schedule, Step, Transcript
 
 @frozen
 class Row:
-    """One row: what is remembered, what comes, what the model allows."""
+    """One row: what is remembered, what happens, what the model allows."""
 
     before: Memory
     given: Input
@@ -38,8 +38,8 @@ class Row:
 
     @property
     def stays(self) -> bool:
-        """Is the memory left as it was? A timer that has fired is gone, even if the model does not
-        remember it.
+        """Does the row leave the memory as it was? A timer that has fired is gone, even if the
+        model does not remember it.
         """
         unchanged = len(self.outcomes) == 1 and self.outcomes[0].after == self.before
         return unchanged and isinstance(self.given, Asks)
@@ -65,11 +65,11 @@ class Job:
     ends: tuple[Standing, ...]
     # The number of the real memory to which the schedule leads first.
     real: int = 0
-    # The memory before the rows is compared, too.
+    # Is the memory before the rows compared, too?
     checks: bool = False
     # The number of a try with another seed.
     again: int = 0
-    # The record of the group that becomes Empty is not replicated.
+    # The record of a group that becomes Empty is not replicated.
     lost: bool = False
     # The members have other timeouts than those of other schedules.
     impatient: bool = False
@@ -215,9 +215,9 @@ def matches(
 def fates_missing(
     row: Row, at: Standing, moved: Move, real: Observed, scope: Scope
 ) -> Iterator[str]:
-    """The fates of a group record that the row has written of which the model knows nothing: a
-    fail-over finds it from now on, or never. (A plan that is written twice has the fate of the
-    first record, which stands before the second.)
+    """A group record that the row has written has two possible fates: a fail-over finds it from now
+    on, or never. These are the fates that the model does not know. (A plan that is written twice
+    has the fate of the first record, which stands before the second.)
     """
     written = next((r for r in reversed(real.records) if isinstance(r, GroupRecord)), None)
     if written is None or not scope.has("fail_over"):

@@ -94,7 +94,7 @@ class Ledger:
     max_rows: int | None = None
     # Stop once so many rows differ; 0: never.
     max_differences: int = MAX_DIFFERENCES
-    # Keep `listed`: what each row was.
+    # Keep `listed`, what each row was?
     lists: bool = False
     progress: Callable[[Counts], None] | None = None
     # The settings of the scope that is toured now.
@@ -109,7 +109,7 @@ class Ledger:
     unrealizable: dict[str, int] = field(factory=dict)
     # (promise, in which way it is broken) -> the first that was found.
     findings: dict[tuple[str, str], Finding] = field(factory=dict)
-    # How often promises were asked.
+    # How often promises were checked.
     asked: int = 0
     listed: list[Listed] = field(factory=list)
     _executed: set[int] = field(factory=set)
@@ -132,7 +132,7 @@ class Ledger:
         return bool(self.reason)
 
     def enter(self, before: Memory, given: Input, outcomes: tuple[Outcome, ...]) -> Row:
-        """A row that is to be executed."""
+        """Notes a row that will be executed."""
         self.counts.rows += 1
         row = Row(before, given, outcomes, self.counts.rows)
         if len(outcomes) > 1:
@@ -143,7 +143,7 @@ class Ledger:
         return row
 
     def became(self, number: int) -> tuple[bool, bool | None]:
-        """(was the row of this number executed, does it agree): None where it was not."""
+        """For the row of this number: was it executed, and does it agree (None if it was not)?"""
         executed = number in self._executed
         return executed, number not in self._differing if executed else None
 
@@ -183,7 +183,7 @@ class Ledger:
         return tuple(self._left[row.number][1]) if row.number in self._left else ()
 
     def ask(self, times: int, findings: Mapping[tuple[str, str], Finding]) -> None:
-        """Promises were asked so many times, and some were broken. Of each kind, the shortest
+        """Promises were checked so many times, and some were broken. Of each kind, the shortest
         schedule is kept.
         """
         self.asked += times
@@ -209,7 +209,7 @@ class Ledger:
 
     @property
     def unseen(self) -> tuple[Unseen, ...]:
-        """What was not seen of rows that were executed."""
+        """Outcomes of executed rows that were not seen."""
         return tuple(
             Unseen(row, outcome)
             for row, left in self._left.values()

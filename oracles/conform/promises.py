@@ -1,4 +1,4 @@
-"""What the coordinator promises, asked of the real memory after a row: a broken promise is a
+"""What the coordinator promises, checked on the real memory after a row. A broken promise is a
 finding about Kafka, not about the model.
 
 Rows that write a group record are executed once more with an append that fails at once (`probe`),
@@ -65,8 +65,8 @@ OF_THE_COORDINATOR = (-1, 15, 16)
 
 @frozen
 class Finding:
-    """A promise that the real coordinator breaks. `kind` tells ways of breaking it apart; the
-    transcript is the shortest one met.
+    """A promise that the real coordinator breaks. `kind` distinguishes the ways in which it
+    can be broken; the transcript is the shortest one met.
     """
 
     promise: str

@@ -1,9 +1,9 @@
-"""One schedule made up step by step: model and real coordinator go together where no exhaustive
-scope reaches.
+"""A random schedule, drawn step by step, on the model and on the real coordinator, for groups that
+are larger than any exhaustive scope.
 
 After every step the real coordinator must be where one of the outcomes that the model allows leads;
-from there it goes on. The schedule is run from its beginning for each step, so what it shows
-depends on nothing but itself.
+the walk goes on from there. The schedule is run from its beginning for each step, so its result
+depends on nothing else.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ class Disagreement(Exception):
 
 
 class RandomWalk:
-    """A group at both. `steps`: inputs that happened.
+    """A group in the model and on the real coordinator. `steps`: inputs that happened.
 
-    Steps for which the model allows one outcome alone wait until one comes where the real
-    coordinator must be asked: then all go together.
+    A step for which the model allows only one outcome need not be executed at once. It waits until
+    the real coordinator has to decide between several outcomes of a step, or until many steps wait;
+    then all are executed together.
     """
 
     def __init__(
@@ -86,10 +87,10 @@ class RandomWalk:
         )
 
     def step(self, given: Input, *, two_step: bool = True, lost: bool = False) -> bool:
-        """The input happens at both; False where the model says that it cannot happen now. `lost`:
-        the record of a group that becomes Empty is.
+        """The input happens in both; False if the model says that it cannot happen now. `lost`: the
+        record of a group that becomes Empty is lost.
 
-        Raises `Disagreement`, perhaps for a step of before.
+        Raises `Disagreement`, perhaps about an earlier step.
         """
         outcomes = self._rows[two_step].outcomes(self.memory, given)
         if not outcomes or not possible(self._ahead, given):

@@ -10,10 +10,10 @@ A real memory is the whole dump (`ClassicMemory`) with:
 - the group record that a fail-over would load: the last one of the whole log, or of the part that
   the other brokers have, as the model's memory says. Only where the scope has fail-overs.
 
-Left out is what the comparison knows exactly from the way that led there (`history`): when timers
-are due, timeouts, the subscriptions and assignments of members, numbers of requests. Also left out:
-how many ids were made, offsets in the log, records of an append that no fail-over would find, and
-answers that wait for an append and concern no memory.
+Left out is what the comparison knows exactly from the schedule that led there (`history`): when
+timers are due, timeouts, the subscriptions and assignments of members, numbers of requests. Also
+left out: how many ids were made, offsets in the log, records of an append that no fail-over would
+find, and answers that wait for an append and concern no memory.
 """
 
 from __future__ import annotations

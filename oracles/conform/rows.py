@@ -1,14 +1,15 @@
 """The coordinator's rows: every (memory, input) that is reachable at a scope, with the outcomes
 that the model allows.
 
-The variant's coordinator is closed off with an environment that sends whatever makes a difference:
-each process sends every request with every id that the coordinator knows of it and one that it does
-not know, in the running generation and the one before, with a subscription that is the same or has
-changed, each request over a connection of its own. Every timer that is armed fires, and an append
-in flight ends. An input for which the model has no outcome is a row in which nothing happens.
-One process has one id at a time (to the coordinator, two ids of one process and one id each of two
-are the same). Faults have no budget: what may happen may happen any number of times, so that the
-memory alone says what is possible. Memories past the last generation are not taken further.
+The variant's coordinator is taken out of the group and put into an environment that sends whatever
+makes a difference: each process sends every request with every id that the coordinator knows of it
+and one that it does not know, in the running generation and the one before, with a subscription
+that is the same or has changed, each request over a connection of its own. Every timer that is
+armed fires, and an append in flight ends. An input for which the model has no outcome is a row in
+which nothing happens. One process has one id at a time (to the coordinator, two ids of one process
+and one id each of two are the same). Faults have no budget: what may happen may happen any number
+of times, so that the memory alone says what is possible. Memories past the last generation are not
+taken further.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ Input = Asks | Fires
 
 @frozen
 class Told:
-    """The answer to a request of a process: to the one at hand, or (`parked`) to the one that
-    waited.
+    """The answer to a request of a process: to the request of this row, or (`parked`) to the one
+    that waited.
     """
 
     member: int
@@ -102,7 +103,7 @@ class Told:
 
 @frozen
 class Waiter:
-    """A connection on which a process waits for the coordinator: with the request at hand, or
+    """A connection on which a process waits for the coordinator: with the request of this row, or
     (`parked`) with the one that waited before.
     """
 
@@ -144,7 +145,7 @@ class Outcome:
     stored: int | None = None
     # Who waits for an answer that will come.
     waiting: tuple[Waiter, ...] = ()
-    # Who waits for an answer that will never come, on a connection that stands.
+    # Who waits for an answer that will never come, on a connection that is not broken.
     forgotten: tuple[Waiter, ...] = ()
 
 
@@ -223,7 +224,7 @@ class Rows:
             yield JoinGroup(id)
             if seat is not None:
                 yield JoinGroup(id, CHANGED)
-            # Generation -1 is no old one, but Kafka's way of saying "from outside the group".
+            # Generation -1 is not an old one; in Kafka it means "from outside the group".
             for generation in (
                 (core.generation, core.generation - 1)
                 if seat is not None and core.generation

@@ -36,7 +36,7 @@ def settings_shown(scope: Mapping[str, Any]) -> list[str]:
 
 
 def difference_shown(d: Difference) -> dict[str, Any]:
-    """One row on which they differ, with the shortest schedule that leads to it."""
+    """One row on which model and Kafka differ, with the shortest schedule that leads to it."""
     return {
         "settings": dict(d.settings),
         "input": input_shown(d.row.given),

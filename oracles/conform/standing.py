@@ -1,5 +1,5 @@
-"""Where the real coordinator stands after a schedule, in the model's terms, and what to tell it
-next so that it takes the model's step.
+"""Where the real coordinator is after a schedule, in the model's terms, and the commands for the
+next step of the model.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from groupcheck.oracles.kafka import commands
 from groupcheck.oracles.kafka.commands import AutoCommit, Command, CommitAppends, FailOver, Fire
 
 TOPIC = "t"
-# Member i has timeouts of its own, and others where its subscription has changed.
+# Member i has timeouts of its own, and other ones once its subscription has changed.
 SESSION_MS, SESSION_STEP_MS = 10_000, 1000
 # The initial delay can be extended nine times.
 REBALANCE_MS, REBALANCE_STEP_MS = 30_000, 10_000
@@ -61,7 +61,7 @@ class Standing:
     # Requests whose answers wait for an append that was begun before them, with their codes.
     owed: tuple[tuple[int, int], ...] = ()
     log: Log = field(factory=Log)
-    # What the real coordinator still knows of the way, and the model does not.
+    # What the real coordinator still knows about the schedule, and the model does not.
     past: History = field(factory=History)
 
     def name(self, member: int, id: int) -> str:
@@ -78,7 +78,7 @@ class Standing:
 
 @frozen
 class Move:
-    """What takes the real coordinator along one input."""
+    """The commands that give the real coordinator one input."""
 
     # The input itself.
     first: tuple[Command, ...]
@@ -111,7 +111,7 @@ def move(
 
 
 def possible(at: Standing, given: Input) -> bool:
-    """Can the input come where the coordinator stands? A timer that has fired in vain is gone."""
+    """Can the input happen there? A timer that has fired without effect is gone."""
     return not isinstance(given, Fires) or (given.member, given.id) not in at.past.spent
 
 

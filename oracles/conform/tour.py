@@ -68,7 +68,7 @@ class Tour:
     def __init__(
         self, rows: Rows, driver: Driver, ledger: Ledger, *, seed: int = 0, asks: bool = False
     ) -> None:
-        """`asks`: what the coordinator promises is asked of its memory, too."""
+        """`asks`: the coordinator's promises are checked on its memory, too."""
         self._rows, self._driver, self._ledger = rows, driver, ledger
         self._seed, self._asks = seed, asks
         self._counts = ledger.counts
@@ -241,8 +241,8 @@ class Tour:
         end: Step,
         log: tuple[Record, ...],
     ) -> tuple[set[int], list[Job]]:
-        """The real memories to which the row has led; and jobs for outcomes after which something
-        else is to be replicated than this job did.
+        """The real memories to which the row has led; and jobs for outcomes after which other
+        writes must be replicated than those that this job replicated.
         """
         arrived, again, scope = set(), list[Job](), self._rows.scope
         for outcome, now in matched:
@@ -304,8 +304,8 @@ class Tour:
         ]
 
     def _ask(self, job: Job, result: Transcript) -> list[Job]:
-        """Asks for the promises after each row. What breaks in company is done again alone, so that
-        its schedule is the shortest.
+        """Checks the promises after each row. If one breaks in a schedule of several rows, the row
+        is executed again alone, so that its schedule is the shortest.
         """
         steps, again = result.steps, list[Job]()
         log, company, known = steps[-1].records or (), len(job.rows) > 1, set(self._ledger.findings)

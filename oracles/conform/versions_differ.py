@@ -1,5 +1,5 @@
-"""What changed between two Kafka versions: the schedules of the tour on both coordinators, answer
-by answer, memory by memory, record by record.
+"""What changed between two Kafka versions: executes the schedules of the tour on both coordinators
+and compares each answer, memory and record.
 """
 
 from __future__ import annotations

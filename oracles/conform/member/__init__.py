@@ -1,1 +1,1 @@
-"""The model's member, row by row, on Kafka's own Java client."""
+"""Compares the model's member with that of Kafka's own Java client, row by row."""

@@ -1,4 +1,4 @@
-"""What the real member did beside what the model's member does."""
+"""Compares what the real member did with what the model's member does."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def differences(
 
 
 def before_differs(rows: Rows, before: Memory, seen: Seen) -> list[str]:
-    """Where the memory before the row is not the one that was meant."""
+    """What differs between the real memory before the row and the row's memory."""
     return [
         f"before, {what}: {real!r}, the model {model!r}"
         for what, real, model in _memory(rows, before, seen.before)

@@ -46,7 +46,7 @@ class MemberConformance:
     # Outcomes of the member's rules that fired in no row that agrees.
     unfired: tuple[str, ...]
     seconds: float
-    # Were the promises asked?
+    # Were the promises checked?
     asks: bool = False
 
     @property
@@ -153,7 +153,7 @@ class MemberConformance:
 
     @property
     def causes(self) -> dict[tuple[str, tuple[str, ...]], tuple[int, Difference]]:
-        """What happened and what differs then -> the number of rows, and the first of them."""
+        """(what happened, what differs) -> the number of such rows, and the first of them."""
         found: dict[tuple[str, tuple[str, ...]], tuple[int, Difference]] = {}
         for d in self.differences:
             key = (kind_of(d), tuple(what.partition(":")[0] for what in d.what))
@@ -214,9 +214,9 @@ def conform_member(
 ) -> MemberConformance:
     """Executes every row of the variant's member on the Java client of that Kafka version.
 
-    `findings`: the member's promises are asked of the real one after each row. `settings`:
-    `partitions`, `records` or `autocommit` of the scope, as text. Raises `UserError`
-    for what does not exist, and where there is no JDK.
+    `findings`: the promises of the real member are checked after each row. `settings`:
+    `partitions`, `records` or `autocommit` of the scope, as text. Raises `UserError` for a name
+    that does not exist, and where there is no JDK.
     """
     found = rows_of(variant, generations, mutation, settings or {})
     own = driver or Driver(known(kafka))

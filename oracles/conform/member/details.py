@@ -1,7 +1,7 @@
 """What else a row shows of Kafka's member: the fields and reasons of its requests, and its timers.
 
-Reasons and timers are compared as changes: from what was seen before the row, and from what happens
-in it, follows what must be seen after it.
+Reasons and timers are compared as changes: what was seen before the row and what happens in it
+determine what must be seen after it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def failure(standing: Standing) -> str:
 
 
 def fields(outcome: Outcome, new: list[Sent], seen: Seen) -> Iterator[Told]:
-    """What the requests say besides ids, generations and offsets."""
+    """The fields of the requests other than ids, generations and offsets."""
     for sent in new:
         d: Mapping[str, Any] = sent.data
         if sent.api == "JoinGroup":
@@ -224,7 +224,7 @@ def _passed(m: Memory, given: Input) -> int:
 
 
 def _set_anew(m: Memory, given: Input, outcome: Outcome) -> dict[str, int]:
-    """The timers that this row sets."""
+    """The timers that this row starts anew."""
     found: dict[str, int] = {}
     polls = given.does in (Does.POLL, Does.NO_ANSWER, Does.BREAK_POLL)
     if given.does == Does.BREAK_POLL and m.client.prepare == Prepare.SYNC:

@@ -1,4 +1,4 @@
-"""Situations on Kafka's Java client: what their events mean there, and what it did."""
+"""Situations on Kafka's Java client: how their events are carried out there, and how it reacted."""
 
 from __future__ import annotations
 
@@ -93,7 +93,9 @@ EVENTS: dict[str, tuple[Command, ...]] = {
 
 
 def commands(event: str) -> tuple[Command, ...]:
-    """What an event is on the Java client; `commit and wait: 14 0` gives the codes of answers."""
+    """The commands for an event on the Java client. `commit and wait: 14 0` names the codes of the
+    answers.
+    """
     name, _, codes = event.partition(": ")
     if name == "commit and wait":
         return _waited(codes)

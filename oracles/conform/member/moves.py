@@ -52,7 +52,7 @@ BROKEN = (Disconnect(node="coordinator"), NETWORK)
 
 
 def setup(partitions: int, autocommit: bool) -> Reset:
-    """A fresh member whose time-outs do not disturb each other."""
+    """A fresh member whose timeouts do not disturb each other."""
     return Reset(
         session_ms=SESSION_MS,
         rebalance_ms=POLL_MS,
@@ -188,7 +188,9 @@ class Seen:
 
 @frozen
 class Probe:
-    """A schedule that leads to a row and executes it; only the row is looked at."""
+    """A schedule that leads to a row and executes it. Only the row is looked at, and the member as
+    it is before the row.
+    """
 
     standing: Standing
     row: tuple[Command, ...]
@@ -202,7 +204,9 @@ class Probe:
         return (*self.standing.commands, *self.row)
 
     def _texts(self) -> list[str]:
-        """The last command before the row is looked at, so that calls of earlier ones are told."""
+        """The commands as the driver reads them. The last one before the row has a look, too: it
+        takes the calls of earlier commands, which the looks of the row then do not tell.
+        """
         led = [_text(self.setup, quiet=bool(self.standing.commands)), *self.standing.texts]
         if self.standing.commands:
             led[-1] = _text(self.standing.commands[-1], quiet=False)

@@ -50,7 +50,7 @@ class Does(StrEnum):
 class Input:
     """One thing that happens to the member."""
 
-    # What; None if the oldest request in flight is answered.
+    # What happens; None if the oldest request in flight is answered.
     does: Does | None = None
     # The error code of the answer.
     code: int = NONE
@@ -90,7 +90,7 @@ class Memory:
     client: Client = field(default=Client())
     # Requests in flight over its connection to the coordinator, in order.
     flight: tuple[Sent, ...] = ()
-    # It knows its coordinator.
+    # Does it know its coordinator?
     known: bool = False
     # What has failed and will be sent again: the next poll backs off. If `client.failed` is set,
     # what has failed for good: the next poll throws.
@@ -98,7 +98,7 @@ class Memory:
     # The commit before JoinGroup was sent: until it gives up its partitions, the application gets
     # no more of their records. (The model says so only while the member waits for that commit.)
     paused: bool = False
-    # The time for that commit is over: the member joins without it.
+    # The time for that commit is over, so the member joins without it.
     overdue: bool = False
     # The id that it forgets at the next poll; the model's member has forgotten it already. Its
     # share was not installed when it lost its generation.
@@ -131,5 +131,5 @@ class Outcome:
     thrown: int = NONE
     # The generation and id that it had when it gave up its partitions; None if it did not.
     gave_up: tuple[int, int] | None = None
-    # It has taken over its share.
+    # Has it taken over its share?
     installed: bool = False

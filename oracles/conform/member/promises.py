@@ -1,4 +1,4 @@
-"""What a member promises its group and its application, asked of Kafka's member after each row: a
+"""What a member promises its group and its application, checked on Kafka's member after each row. A
 broken promise is a finding about the client, not about the model.
 """
 
@@ -27,7 +27,7 @@ class Finding:
     """A promise that the real member breaks."""
 
     promise: str
-    # Tells ways of breaking it apart.
+    # Distinguishes the ways in which the promise can be broken.
     kind: str
 
 

@@ -1,11 +1,12 @@
 """The member's rows: every (memory, input) that is reachable at a scope, with what the model's
 member does.
 
-The member is closed off with an environment that does whatever it likes: the application polls,
-commits, processes, closes, or does not poll in time; each request is answered with every code, or
-its connection breaks. What the group's model leaves out because it makes no difference to a group
-is part of a row: requests in flight beside each other, a coordinator that has to be found again,
-back-offs. Every change of the member itself is an outcome of one of the spec's own rules.
+The member is taken out of the group and put into an environment that may do anything: the
+application polls, commits, processes, closes, or does not poll in time; each request is answered
+with every code, or its connection breaks. Rows also contain what the group's model leaves out
+because it makes no difference to a group: several requests in flight, a coordinator that has to be
+found again, back-offs. Every change of the member itself is an outcome of one of the spec's own
+rules.
 """
 
 from __future__ import annotations
@@ -269,7 +270,7 @@ class Rows:
         return list(self._send_sync(m)) if m.client.prepare == Prepare.SYNC else [Outcome((), m)]
 
     def _beaten(self, m: Memory) -> Iterator[Outcome]:
-        """A round of the heartbeat thread."""
+        """One round of the heartbeat thread."""
         for first in self._flushed(m):
             here = first.after
             assert here is not None

@@ -1,4 +1,4 @@
-"""Rows and schedules of the member's in words."""
+"""The member's rows and schedules in words."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Situations of a member that concern it more than its group, as data: what has happened, what
-happens then, and how a member reacts.
+"""Situations that concern a member more than its group, as data: what has happened, what happens
+then, and how the member reacts.
 
 Nothing here is about one client library. Events and reactions have the words of the protocol: APIs,
-error codes, partitions, what a member believes and what its application hears. The layer that
-carries the events out on Kafka's Java client is `java_situations`; another client needs its own.
+error codes, partitions, what a member believes and what its application hears. `java_situations`
+carries the events out on Kafka's Java client; another client needs a module of its own.
 """
 
 from __future__ import annotations

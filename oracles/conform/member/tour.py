@@ -1,4 +1,4 @@
-"""Every reachable row of the member, executed on Kafka's own."""
+"""Executes every reachable row of the member on Kafka's own member."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ class Tour:
     # Stop once so many rows differ; 0: never.
     max_differences: int = 20
     progress: Callable[[Counts], None] | None = None
-    # Ask the real member for its promises.
+    # Check the promises of the real member.
     asks: bool = False
     counts: Counts = field(factory=Counts)
-    # Why the tour ended early, else empty.
+    # Why the tour ended early; else empty.
     reason: str = ""
     memories: dict[Memory, Standing] = field(factory=dict)
     # The outcomes that fired in rows that agree.

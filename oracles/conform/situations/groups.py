@@ -1,4 +1,4 @@
-"""How situations begin: groups of one or more dynamic members, m1 their leader."""
+"""The groups with which situations begin: one or more dynamic members, with m1 as their leader."""
 
 from __future__ import annotations
 

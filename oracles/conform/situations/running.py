@@ -1,4 +1,4 @@
-"""Every situation, executed on the real coordinator."""
+"""Executes the situations on the real coordinator."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A situation: a schedule for the real coordinator, and what is expected of it, step by step.
 
-The expectation is strict: a request that is answered although nothing says so differs, as does one
-that is not answered although something says so. Of memory and log, what a step names is compared.
+The expectation is strict: it is a difference if a request is answered where the situation states no
+answer, or not answered where it states one. Of memory and log, only what a step names is compared.
 """
 
 from __future__ import annotations

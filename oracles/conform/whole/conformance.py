@@ -85,7 +85,7 @@ class WholeConformance:
     seen: Seen
     # The shortest schedule of each cause.
     differences: tuple[Parted, ...]
-    # Outcomes of the model that no step may have been.
+    # Outcomes of the model that were never seen: no step may have been one of them.
     unfired: tuple[str, ...]
     # Why the run stopped early; else empty.
     stopped: str

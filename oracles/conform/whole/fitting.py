@@ -1,4 +1,4 @@
-"""What the real group shows that a state of the model does not: the coordinator's memory, every
+"""Compares what the real group shows with a state of the model: the coordinator's memory, every
 member, every connection, the committed offset.
 """
 
@@ -32,7 +32,7 @@ def share(partitions: Mapping[str, list[int]] | None) -> int:
 
 
 def misfits(model: Following, guess: Guess, look: Look) -> Iterator[str]:
-    """All that is not as in the model."""
+    """Everything that differs from the state of the model."""
     names = dict(guess.names)
     for what, expected, seen in _pairs(model, guess, look, names):
         if expected != seen:

@@ -1,10 +1,10 @@
 """The model's side: all states in which the model may be, given what was seen of the real group.
 
-A step of the real group is one of a few rules of the model (`turns`). Every state that the model
-may have been in takes every one of them, with all that follows in the same step; the states that
-fit what the real group shows are carried on. The set is never empty while both agree.
+A step of the real group is one of a few rules of the model (`turns`). Each of these rules, with all
+that follows in the same step, is applied to each state in which the model may have been; the
+resulting states that fit what the real group shows are kept. While both agree, there is always one.
 
-Two things are put right after each step. The model counts a member's position as not committed
+Two things are corrected after each step. The model counts a member's position as not committed
 (`dirty`) as long as it has one: Kafka's member commits its position again before it joins, whether
 or not it has changed. And the budget of faults is full again.
 """

@@ -1,5 +1,5 @@
-"""What real members and a real coordinator promise the application, asked of the real group after
-each step: the subject of the model's invariants, without the model.
+"""What real members and a real coordinator promise the application, checked on the real group after
+each step. These are the promises of the model's invariants, checked without the model.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Random schedules: drawn, carried out on the real group, followed by the model, and shortened when
-the two part.
+"""Random schedules: drawn, carried out on the real group, followed by the model, and shortened if
+the two disagree.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Setup:
     members: int
     partitions: int
     autocommit: bool
-    # Of the member ids, and so of every hash order.
+    # The seed of the member ids, and so of every hash order.
     seed: int
 
 
@@ -146,7 +146,7 @@ class Walk:
 
 def draw(walk: Walk, steps: int, dice: random.Random, seen: Seen) -> Parted | None:
     """A schedule of that many steps, drawn as it goes. Some have many faults and some few, because
-    members that process and commit need quiet.
+    members process and commit only if nothing disturbs them for some steps.
     """
     seen.schedules += 1
     faults = dice.choice(FAULTS)
@@ -176,8 +176,8 @@ def again(ask: Ask, model: Following, setup: Setup, turns: Sequence[Turn]) -> Pa
 
 
 def shortened(ask: Ask, model: Following, parted: Parted) -> Parted:
-    """A schedule that parts, too, and in which no step can be left out, and nothing that happens
-    meanwhile.
+    """A schedule in which the two disagree, too, and from which no step can be left out, nor
+    anything that happens while a request is on its way.
     """
     best, size = parted, max(1, len(parted.turns) // 2)
     while size:

@@ -1,8 +1,8 @@
-"""The steps of a whole group: what can happen to the real one, by which commands, and which rules
-of the model that may be.
+"""The steps of a whole group: what can happen to the real group, the commands for it, and the rules
+of the model that the step may be.
 
-Where the model handles messages in the step that sends them, the real step is composed likewise: a
-member polls, what it sent is read by the coordinator, and all members read their answers.
+The model handles messages in the step that sends them, so a real step consists of the same parts: a
+member polls, the coordinator reads what it sent, and all members read their answers.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def running(m: Look) -> bool:
 
 
 def idle(m: Look) -> bool:
-    """Nothing of it waits at the coordinator or on the connection."""
+    """None of its requests waits at the coordinator or on the connection."""
     return running(m) and m["outstanding"] is None and not m["unread"] and not m["unsent"]
 
 
