@@ -27,7 +27,7 @@ final class Whole {
             "{\"coordinators\":[{\"key\":\"g\",\"nodeId\":0,\"host\":\"broker\",\"port\":9092,"
             + "\"errorCode\":0,\"errorMessage\":null}]}";
     private static final int MOST_POLLS = 4;
-    /** The timers of a member are this long, so that they come due only when a command says so. */
+    /** The poll timer of a member: so long that it ends only when a command lets time pass. */
     private static final int POLL_MS = 100_000_000;
     private static final String OPTIONS =
             "{\"sessionMs\":1500000000,\"heartbeatMs\":1,\"backoffMs\":1,\"backoffMaxMs\":1,"
