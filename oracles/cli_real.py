@@ -50,7 +50,8 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
     type=SETTING,
     multiple=True,
     metavar="NAME=VALUE",
-    help="Set max_size, two_step or protocols of the scope. Repeatable.",
+    help="Set max_size, two_step or protocols of the scope; with `--side member` partitions,"
+    " records or autocommit. Repeatable.",
 )
 @click.option(
     "--kafka",
@@ -64,7 +65,7 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
     "--mutation",
     metavar="ID",
     shell_complete=names_of("mutations"),
-    help="Put a known bug of the coordinator into the model; see `list mutations`.",
+    help="Put a known bug of the side that is compared into the model; see `list mutations`.",
 )
 @click.option(
     "--assignor",

@@ -1,4 +1,4 @@
-"""Constraints on how much there is: on a member, in racks, between members, and on the move.
+"""Constraints on amounts: what a member has, how members differ, how many racks, how many moves.
 
 `words` and `broken` are as in `placement`.
 """
@@ -40,7 +40,7 @@ class Scale:
     # Topic -> weight of each of its partitions that has none of its own.
     topics: Mapping[str, int]
     partitions: Mapping[Partition, int]
-    # By what the weights were multiplied.
+    # The factor by which the weights were multiplied.
     by: int
 
     def weigh(self, partition: Partition) -> int:
@@ -50,8 +50,8 @@ class Scale:
 
 def scale(weights: Mapping[str, Fraction], *others: Fraction) -> Scale:
     """The weights of topics ("orders") and of partitions ("orders-3"), as whole numbers, in a scale
-    in which the others are whole, too. A name is taken for both: a partition has its own weight, a
-    topic that is called like a partition has its own, too.
+    in which `others` are whole, too. A name such as "orders-3" is read as a partition and as a
+    topic: whichever of them exists has the weight.
     """
     by = lcm(*(w.denominator for w in (*weights.values(), *others)))
     whole = {name: int(weight * by) for name, weight in weights.items()}
@@ -153,7 +153,7 @@ class LevelWeights(Priced):
 
     unit = "unit of weight"
 
-    # As those of `Capacity`.
+    # As in `Capacity`.
     weights: dict[Name, Weight]
     within: Difference
 

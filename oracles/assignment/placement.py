@@ -1,8 +1,8 @@
-"""Constraints on where partitions are: on which member, together, apart, near, off a member that is
-drained.
+"""Constraints on where partitions are: on or off a member, together, apart, near, and off a member
+that is drained.
 
-Each constraint says in `words` what it asks. `broken` says how an assignment breaks it, each time
-with the amount by which it does: that many times the price is due if the constraint is soft.
+Each constraint says in `words` what it asks. `broken` says how an assignment breaks it, and each
+time by how many units: if the constraint is soft, its price is due for each unit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ReplicaRacks = Mapping[Partition, frozenset[str]]
 class Priced:
     """A constraint that may be soft."""
 
-    # What is counted if it is broken.
+    # The unit by which it is broken, in words.
     unit: ClassVar[str] = "partition"
 
     # The price of each unit by which it is broken. None: it has to be kept.
@@ -69,7 +69,7 @@ class Never(Priced):
 
 @frozen
 class Together(Priced):
-    """These partitions are on one member. Those that are nobody's count as one more member's."""
+    """These partitions are on one member. Those that nobody has count as one more member's."""
 
     unit = "member more than one"
 
@@ -180,7 +180,7 @@ def replica_racks(group: Group) -> ReplicaRacks:
 
 
 def _owners(partitions: Iterable[Partition], assigned: Assigned) -> dict[Partition, str]:
-    """Whose each of the partitions is, in words."""
+    """The owner of each of the partitions, in words."""
     owners: dict[Partition, list[str]] = {partition: [] for partition in partitions}
     wanted = frozenset(owners)
     for member, given in assigned.items():

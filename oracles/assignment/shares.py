@@ -1,5 +1,5 @@
-"""Whose share is which: contiguous, alike in topics that are read together, and as even and as
-steady as those of Kafka's own assignor.
+"""Promises about members' shares: contiguous, with the same numbers in topics that are read
+together, and as even and as steady as those of Kafka's own assignor.
 
 All functions take a valid assignment. Kafka's own answer for the same group is `own`; None if there
 is none to compare with.
@@ -40,8 +40,8 @@ def contiguous(group: Group, assigned: Assigned) -> Iterator[Violation]:
 
 
 def co_partitioned(group: Group, assigned: Assigned) -> Iterator[Violation]:
-    """Of topics with the same subscribers and as many partitions, a member gets the same numbers:
-    a join of the topics reads both sides in one place (RangeAssignor: "co-localized").
+    """Of topics with the same subscribers and the same number of partitions, a member gets the same
+    numbers: a join of the topics reads both sides in one place (RangeAssignor: "co-localized").
     """
     alike: dict[tuple[int, tuple[str, ...]], list[str]] = defaultdict(list)
     for topic, size in subscribed_sizes(group).items():

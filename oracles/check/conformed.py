@@ -2,15 +2,15 @@
 rows `groupcheck conform` has executed on the real coordinator (`Variant.conformed`, `executed`).
 
 A check counts members; the rows count ids, one for each process at a time. To the coordinator, two
-ids of one process and one id each of two processes are the same. So a memory is compared as the
-ids that it knows, whosever they are, without their names. Left out is what the coordinator stores
-and does not read (shares) or only compares with what a request brings (claims: for each memory,
-both a claim that is the same and one that differs are rows), and what the check has forgotten
-because no fault could read it any more (`forgetting`). The memories of a scope are computed from
-the model alone; no JVM starts.
+ids of one process and one id each of two processes are the same. So a memory is compared as the ids
+that it knows, without their names, whichever process they belong to. Left out is what the
+coordinator stores and does not read (shares) or only compares with what a request brings (claims:
+for each memory, both a claim that is the same and one that differs are rows), and what the check
+has forgotten because no fault could read it any more (`forgetting`). The memories of a scope are
+computed from the model alone; no JVM starts.
 
-Not counted are memories in which no coordinator rests: a round that nobody is left in, whose
-timeout is 0, and a round that has everybody and waits only because the check's scope ends.
+Memories in which no coordinator stays are not counted: a round without members, whose timeout is 0,
+and a round that everybody has joined and that waits only because the check's scope ends.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class Reach:
 
     given: Mapping[str, Any]
     memories: tuple[tuple[Core, tuple[Seats, ...]], ...]
-    # The same, as `ids_known` gives them, for each set of faults that a memory may keep values for.
+    # The same memories, as `ids_known` returns them, for each set of faults for which a memory may
+    # keep values.
     known: dict[Kept, set[Hashable]]
 
     def has(self, core: Core, seats: tuple[Seats, ...]) -> bool:
@@ -155,8 +156,8 @@ def rests(core: Core, generations: int) -> bool:
 
 
 def ids_known(core: Core, seats: Iterable[Seats], keeps: Kept) -> Hashable:
-    """A memory as the ids that it knows, whosever they are. `keeps`: what only other faults of
-    `REMEMBERED` could read is left out.
+    """A memory as the ids that it knows, whichever process they belong to. `keeps`: what only other
+    faults of `REMEMBERED` could read is left out.
     """
     settled = core.phase == Phase.STABLE and "sync_timeout" not in keeps
     logged = "fail_over" in keeps

@@ -1,5 +1,5 @@
-"""Asks an assignor that may do anything: which promises, of which groups, what it answers, and how
-an answer breaks a promise.
+"""Which promises an assignor is asked for, and for which groups; its answers, whatever it does; and
+how an answer breaks a promise.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LARGE = 4  # one of so many groups is a large one
 
 @frozen
 class Asked:
-    """A promise, and of which groups it is asked."""
+    """A promise, and the groups for which it is asked."""
 
     # A name of `promises.PROMISES`, or of a promise about the call itself.
     promise: str

@@ -2,9 +2,9 @@
 `--write-baseline` wrote.
 
 A finding is known if the document has one of the same assignor and promise with the same
-circumstances, or with fewer. So a known violation covers its cause: with another seed, or after a
-change of the assignor, its smallest group may be another one. An entry without circumstances covers
-every breach of its promise.
+circumstances, or with fewer. So a known violation stands for its cause, not for one group: with
+another seed, or after a change of the assignor, its smallest group may be another one. An entry
+without circumstances covers every breach of its promise.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Groups that are drawn at random besides Hypothesis' small ones (`groups`): larger groups as they
-are seen in production, and small ones in which something is missing.
+"""Groups that are drawn at random in addition to the small ones of Hypothesis (`groups`): larger
+groups like those in production, and small ones in which something is missing.
 
 A larger group has 5 to 12 members and at least one topic of 11 or more partitions. Ids have the
 form that brokers give (client id and UUID) or short ones; members are dynamic, static or mixed; all

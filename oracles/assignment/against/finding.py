@@ -26,9 +26,9 @@ class Beside:
     """
 
     assignor: str
-    # It keeps the promise.
+    # Does it keep the promise?
     keeps: bool
-    # None: the promise is about several answers.
+    # Its answer as plain JSON; None if the promise is about several answers.
     answer: Any
 
 
@@ -40,22 +40,24 @@ class Finding:
     version: str
     assignor: str
     promise: str
+    # How the promise is broken.
     words: str
     # Code that shows it again.
     code: str
     # What is unusual about the group.
     circumstances: tuple[str, ...] = ()
-    # None: it is about one member's claim.
+    # The smallest group; None if the finding is about one member's claim.
     group: Group | None = None
+    # The assignor's answer as plain JSON.
     answer: Any = None
     # Of a promise about several answers: the groups that were asked about, with the answers.
     rounds: tuple[tuple[Group, Assigned | NoAssignment], ...] = ()
     # What Kafka's own assignor of that name does, if there is one.
     kafka: Beside | None = None
-    # Of the assignor's own code, if it raised an exception or had to be stopped; of a program that
-    # gave no answer, the end of its standard error; else empty.
+    # The traceback of the assignor's own code, if it raised an exception or had to be stopped; of a
+    # program that gave no answer, the end of its standard error; else empty.
     traceback: str = ""
-    # It only informs: why it does not fail. Empty: it fails.
+    # Why it only informs and does not fail; empty if it fails.
     informs: str = ""
 
     def document(self) -> dict[str, Any]:
@@ -106,14 +108,15 @@ class Against:
     # Assignors that were not asked any more, because they did not answer in time. Some of their
     # promises were not searched.
     given_up: tuple[str, ...] = ()
+    # The seed of the groups that were drawn.
     seed: int = 0
     # Promise -> statement, of those that were asked.
     promises: Mapping[str, str] = {}
-    # The groups that were drawn, in words: `coverage`.
+    # What was drawn (`coverage`): a property of groups in words -> how many groups have it.
     drawn: Mapping[str, int] = {}
     # Known violations (`baseline`) that did not show up.
     gone: tuple[str, ...] = ()
-    # What a program wrote to its standard error, at most the end of it.
+    # The end of what a program wrote to its standard error.
     stderr: str = ""
 
     @property

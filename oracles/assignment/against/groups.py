@@ -1,5 +1,6 @@
-"""What other people's assignors are asked: the groups of `crowds`, and small ones that Hypothesis
-draws, as real ones come about. This module imports Hypothesis, so import it late.
+"""The groups for which other people's assignors are asked: those of `crowds`, and small ones that
+Hypothesis draws, with claims that a real group can have. This module imports Hypothesis, so import
+it late.
 
 A smaller group is a simpler one: fewer members, partitions and subscriptions, no claims, no
 instance ids.

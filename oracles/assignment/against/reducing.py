@@ -1,4 +1,5 @@
-"""The smallest group that shows something: one from which nothing can be left out."""
+"""Reduces groups: finds the smallest group that has a property, one from which nothing can be left
+out."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """`groupcheck assign --against`: an assignor's promises, and the smallest group for which it breaks
 each.
 
-Hypothesis draws so many small groups of each kind (`groups`), and each promise is asked of every
-answer. The smallest group that breaks the promise is a finding: nothing can be left out of it. Then
-the search looks for other causes: groups that break the promise although some of that finding's
-circumstances are missing, up to `CAUSES` for a promise. Groups for which Kafka's own assignor keeps
-the promise come first.
+For each kind of group a number of groups is drawn, the small ones by Hypothesis (`groups`), and
+each promise is checked on every answer. The smallest group that breaks the promise is a finding:
+nothing can be left out of it. Then the search looks for other causes: groups that break the promise
+although some of that finding's circumstances are missing, up to `CAUSES` for a promise. Groups for
+which Kafka's own assignor keeps the promise come first.
 
 Some findings only inform (`Finding.informs`): answers that vary, and promises that Kafka's own
 assignor breaks in the same group, or does not make for such a group. `Search` can make them fail,

@@ -1,8 +1,8 @@
-"""`groupcheck assign --lines FILE`: a document a line in, a verdict a line out.
+"""`groupcheck assign --lines FILE`: reads a document from each line and prints a verdict for each.
 
 Each line is what `assign FILE` reads: one assignment, or a sequence. A line that cannot be read is
 reported with its number and does not stop the others. Only one line is in memory at a time, and it
-may have as many bytes as a file. What would have been right is not looked for.
+may have as many bytes as a file. No right assignment is looked for.
 """
 
 from __future__ import annotations
