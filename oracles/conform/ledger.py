@@ -94,7 +94,7 @@ class Ledger:
     max_rows: int | None = None
     # Stop once so many rows differ; 0: never.
     max_differences: int = MAX_DIFFERENCES
-    # Keep `listed`, what each row was?
+    # Fill `listed`, which has an entry for each row?
     lists: bool = False
     progress: Callable[[Counts], None] | None = None
     # The settings of the scope that is toured now.

@@ -130,8 +130,8 @@ def table(found: Any) -> Told:
 
 
 def behaviour(states: int, steps: list[tuple[int, bytes, int]]) -> list[int]:
-    """What the first state shows in 0, 1, 2, ... inputs, as digests: twice as many rounds as it
-    takes until no round tells two states apart that were alike in the last one.
+    """What the first state shows in 0, 1, 2, ... inputs, as digests. Rounds go on until one
+    distinguishes no more states than the one before, and then for as many rounds again.
     """
     known, classes, shown, left = [0] * states, 1, [0], -1
     ways: list[list[tuple[bytes, int]]] = [[] for _ in range(states)]
