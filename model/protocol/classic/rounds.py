@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from groupcheck.model.assignors.hash_order import bucket, buckets_for, text_hash
 from groupcheck.model.engine import but, urgent
 from groupcheck.model.protocol.classic.group import (
     ENDED,
@@ -281,7 +282,17 @@ def vote(walk: Walk[Vote], seats: Seats, scope: Scope) -> Iterator[tuple[Walk[Vo
 
 
 def voted(errand: Vote, core: Core, scope: Scope) -> Iterator[Core]:
-    """End: an assignor with the most votes wins. A tie goes to any of these."""
-    for k, n in enumerate(errand.votes):
-        if n == max(errand.votes):
+    """End: the assignor with the most votes wins. Of several, it is the first in the order of a
+    HashMap of their names; names in one bucket stand in the order in which they got a vote, which
+    may be any (ClassicGroup.selectProtocol).
+    """
+    buckets = buckets_for(sum(n > 0 for n in errand.votes))
+    most = max(errand.votes)
+    tied = {
+        k: bucket(text_hash(name), buckets)
+        for k, (name, n) in enumerate(zip(scope.assignors_listed, errand.votes))
+        if n == most
+    }
+    for k, place in tied.items():
+        if place == min(tied.values()):
             yield but(core, assignor=k)
