@@ -324,9 +324,19 @@ def test_a_vote_counts_only_for_what_all_members_support() -> None:  # [P2]
     assert group.scope.assignors_listed[group.core.assignor] == "c"
 
 
-def test_a_tie_goes_to_either() -> None:  # hash-map order in the real coordinator
-    group = Group(2, protocols="range,sticky|sticky,range")
+@pytest.mark.parametrize(
+    ("one", "other", "elected"),
+    [
+        ("range", "roundrobin", {"range"}),
+        ("range", "sticky", {"range"}),
+        ("a", "p", {"p"}),  # "p" is in bucket 0, "a" in bucket 1
+        ("a", "q", {"a", "q"}),  # both are in bucket 1: the first that got a vote
+    ],
+)
+def test_a_tie_goes_to_the_first_in_hash_order(one: str, other: str, elected: set[str]) -> None:
+    group = Group(2, protocols=f"{one},{other}|{other},{one}")
     group.enter(0)
     group.enter(1)
-    group.initial_delay(pick=lambda w: w.core.assignor == 0)
-    assert {w.core.assignor for w in group.worlds} == {0, 1}
+    group.initial_delay(pick=lambda w: group.scope.assignors_listed[w.core.assignor] in elected)
+    listed = group.scope.assignors_listed
+    assert {listed[w.core.assignor] for w in group.worlds} == elected
