@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import lcm
 from typing import Annotated, Any
@@ -30,7 +30,6 @@ def _difference(value: Any, _: Any) -> Fraction:
 
 
 Difference = Annotated[Fraction, _difference]
-Weigh = Callable[[Partition], int]
 
 
 @frozen

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
@@ -38,6 +35,7 @@ from groupcheck.oracles.conform.shown import (
 )
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
 from groupcheck.oracles.show.suite import tell, wanted
 from groupcheck.oracles.show.terminal import answer
@@ -83,7 +81,7 @@ def run(
             do=f"see `conform {ASSIGNORS}`",
         )
     if diff:
-        with _meter() as progress:
+        with reports(progress_line) as progress:
             compared = versions_differ(variant, *diff, progress=progress, **options)
         answer(compared.document, lambda: diff_view(compared), as_json)
         tell(lambda: versions_suite(compared), junit)
@@ -91,7 +89,7 @@ def run(
 
     def on(driver: Driver | None = None) -> Conformance:
         lists = parquet is not None or wanted(junit)
-        with _meter() as progress:
+        with reports(progress_line) as progress:
             return conform(
                 variant,
                 kafka=known(kafka),
@@ -148,26 +146,6 @@ def diff_view(result: VersionDiff) -> RenderableType:
                 *(Text(f"   {line}") for line in transcript),
             ]
     return Group(*out)
-
-
-@contextmanager
-def _meter() -> Iterator[Callable[[Counts], None] | None]:
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.live import Live
-
-    began = time.perf_counter()
-    with Live(
-        Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True
-    ) as live:
-        yield lambda counts: live.update(
-            Text(
-                progress_line(counts, time.perf_counter() - began),
-                overflow="ellipsis",
-                no_wrap=True,
-            )
-        )
 
 
 def view(result: Conformance) -> RenderableType:

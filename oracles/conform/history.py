@@ -38,7 +38,6 @@ NEVER_JOINED = JoinGroup(session_timeout_ms=0, rebalance_timeout_ms=0)
 Key = tuple[int, int]  # (process, id)
 # A JoinGroup whose timeouts and subscription hold from now on.
 JOINED = frozenset(f"{join_group.name}:{label}" for label in ("added", "parked", "restarted"))
-EXTENDED = f"{timers.initial_delay.name}:extended"
 # The session timer starts again although the member's request stays parked.
 HEARD = frozenset(
     {
@@ -47,6 +46,9 @@ HEARD = frozenset(
         f"{offset_commit.name}:accepted",
     }
 )
+
+
+Known = (messages.Heartbeat, messages.OffsetCommit)  # requests that show that a member lives
 
 
 @frozen
@@ -261,7 +263,12 @@ def _arms(key: Key, before: Memory, given: Input, now: Memory, rule: str) -> boo
     was, seat = before.seats[me][id], now.seats[me][id]
     if was is None or seat is None or now.core.generation != before.core.generation:
         return True
-    if isinstance(given, Asks) and rule in HEARD and given.request.id == id:  # type: ignore[union-attr]
+    if (
+        isinstance(given, Asks)
+        and rule in HEARD
+        and isinstance(given.request, Known)
+        and given.request.id == id
+    ):
         return given.member == me
     return rule == failover.fail_over.name or was.member != seat.member or was.sync > seat.sync
 

@@ -5,8 +5,10 @@ estimate where one can be given.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from groupcheck.model.engine import Limits, Progress
 
@@ -72,6 +74,21 @@ def line(progress: Progress, limits: Limits, left: float | None) -> str:
 @contextmanager
 def meter(limits: Limits) -> Iterator[Callable[[Progress], None] | None]:
     """Gives what an exploration reports to; None where stderr is no terminal."""
+    estimate = Estimate()
+
+    def told(progress: Progress, seconds: float) -> str:
+        estimate.see(progress)
+        return line(progress, limits, estimate.seconds_left(progress))
+
+    with reports(told) as report:
+        yield report
+
+
+@contextmanager
+def reports(words: Callable[..., str]) -> Iterator[Callable[..., None] | None]:
+    """Gives what a run reports to: each report takes the place of the one before it on stderr, as
+    `words(*report, seconds)`, with the seconds since the start. None where stderr is no terminal.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -79,19 +96,13 @@ def meter(limits: Limits) -> Iterator[Callable[[Progress], None] | None]:
     from rich.live import Live
     from rich.text import Text
 
-    estimate = Estimate()
+    began = time.perf_counter()
     with Live(
         Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True
     ) as live:
 
-        def show(progress: Progress) -> None:
-            estimate.see(progress)
-            live.update(
-                Text(
-                    line(progress, limits, estimate.seconds_left(progress)),
-                    overflow="ellipsis",
-                    no_wrap=True,
-                )
-            )
+        def show(*report: Any) -> None:
+            text = words(*report, time.perf_counter() - began)
+            live.update(Text(text, overflow="ellipsis", no_wrap=True))
 
         yield show

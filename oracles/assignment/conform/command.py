@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -18,7 +16,6 @@ from groupcheck.model.engine import UserError
 from groupcheck.oracles.assignment.conform.comparing import (
     RANDOM,
     AssignorConformance,
-    Progress,
     all_inputs,
     compare,
     findings_shown,
@@ -29,6 +26,7 @@ from groupcheck.oracles.kafka.assignors import ASSIGNORS
 from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.printable import as_json as in_json
+from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.suite import FAILURE, PASSED, Case, Suite, tell
 from groupcheck.oracles.show.terminal import answer
 
@@ -62,7 +60,7 @@ def run(
     with ExitStack() as open_drivers:
         new = open_drivers.enter_context(Driver(known(diff[1] if diff else kafka), long_run=True))
         old = open_drivers.enter_context(Driver(known(diff[0]), long_run=True)) if diff else None
-        with _meter() as progress:
+        with reports(progress_line) as progress:
             result = compare(
                 new,
                 assignors or ASSIGNORS,
@@ -97,24 +95,9 @@ def _fit(others: dict[str, Any], assignors: Sequence[str], members: int | None) 
         )
 
 
-@contextmanager
-def _meter() -> Iterator[Progress | None]:
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.live import Live
-
-    began = time.perf_counter()
-
-    def line(assignor: str, inputs: int, differing: int) -> None:
-        seconds = time.perf_counter() - began
-        words = f"{assignor}: {inputs:,} inputs, {differing:,} differ  {seconds:.0f} s"
-        live.update(Text(words, overflow="ellipsis", no_wrap=True))
-
-    with Live(
-        Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True
-    ) as live:
-        yield line
+def progress_line(assignor: str, inputs: int, differing: int, seconds: float) -> str:
+    """One line for a terminal."""
+    return f"{assignor}: {inputs:,} inputs, {differing:,} differ  {seconds:.0f} s"
 
 
 def view(result: AssignorConformance) -> RenderableType:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
@@ -21,6 +17,7 @@ from groupcheck.oracles.conform.member.conformance import (
 )
 from groupcheck.oracles.conform.member.tour import Counts
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
 
@@ -55,24 +52,10 @@ def run(variant: str, *, kafka: str, as_json: bool, **options: Any) -> int:
                 do="leave it out",
             )
     given = {name: options[name] for name in KNOWN if options.get(name) is not None}
-    with _meter() as progress:
+    with reports(progress_line) as progress:
         result = conform_member(variant, kafka=known(kafka), progress=progress, **given)
     answer(result.document, lambda: view(result), as_json)
     return result.exit_code
-
-
-@contextmanager
-def _meter() -> Iterator[Callable[[Counts], None] | None]:
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.live import Live
-
-    began = time.perf_counter()
-    with Live(
-        Text("starting"), console=Console(stderr=True), refresh_per_second=8, transient=True
-    ) as live:
-        yield lambda c: live.update(Text(progress_line(c, time.perf_counter() - began)))
 
 
 def progress_line(c: Counts, seconds: float) -> str:

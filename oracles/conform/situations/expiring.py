@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupcheck.oracles.conform.situations.groups import joined, stable
+from groupcheck.oracles.conform.situations.groups import at, joined, stable
 from groupcheck.oracles.conform.situations.situation import Does, Situation, does
 from groupcheck.oracles.kafka.commands import (
     Advance,
@@ -23,13 +23,6 @@ from groupcheck.oracles.kafka.commands import (
 LONG: dict[str, Any] = {"session_timeout_ms": 1_800_000}
 HOUR_MS, SWEEP_MS = 3_600_000, 600_000
 KEPT_AN_HOUR = Reset(config={"offsets.retention.minutes": 60})
-BOTH_PARTITIONS = {("t", 0), ("t", 1)}
-LARGE = "x" * 4097  # offset.metadata.max.bytes is 4096
-
-
-def at(number: int, partition: int = 0) -> tuple[tuple[str, int, int], ...]:
-    """An offset of a partition of t."""
-    return (("t", partition, number),)
 
 
 def beating(code: int, times: int, member: str = "m1") -> list[Does]:

@@ -70,3 +70,8 @@ def emptied(**join: Any) -> list[Does]:
             log=(("group", 2, None, ()),),
         ),
     ]
+
+
+def at(number: int, partition: int = 0) -> tuple[tuple[str, int, int], ...]:
+    """An offset of a partition of t."""
+    return (("t", partition, number),)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from groupcheck.oracles.conform.situations.groups import emptied, joining, stable
-from groupcheck.oracles.conform.situations.situation import Does, Situation, does, told
+from groupcheck.oracles.conform.situations.groups import at, emptied, joining, stable
+from groupcheck.oracles.conform.situations.situation import Situation, does, told
 from groupcheck.oracles.kafka.commands import (
     Advance,
     AutoCommit,
@@ -14,33 +12,17 @@ from groupcheck.oracles.kafka.commands import (
     EndTxn,
     FailAppends,
     FailOver,
-    Heartbeat,
     JoinGroup,
     LeaveGroup,
     OffsetCommit,
     OffsetDelete,
     OffsetFetch,
-    Reset,
     SyncGroup,
     TxnOffsetCommit,
 )
 
-LONG: dict[str, Any] = {"session_timeout_ms": 1_800_000}
-HOUR_MS, SWEEP_MS = 3_600_000, 600_000
-KEPT_AN_HOUR = Reset(config={"offsets.retention.minutes": 60})
 BOTH_PARTITIONS = {("t", 0), ("t", 1)}
 LARGE = "x" * 4097  # offset.metadata.max.bytes is 4096
-
-
-def at(number: int, partition: int = 0) -> tuple[tuple[str, int, int], ...]:
-    """An offset of a partition of t."""
-    return (("t", partition, number),)
-
-
-def beating(code: int, times: int, member: str = "m1") -> list[Does]:
-    """Twenty minutes pass, in which nothing is logged, and a member heartbeats; so many times."""
-    passes = does(Advance(ms=2 * SWEEP_MS), log=())
-    return [passes, does(Heartbeat(member=member, generation=1), code)] * times
 
 
 OFFSETS = (

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
@@ -20,6 +17,7 @@ from groupcheck.oracles.conform.whole.conformance import (
 )
 from groupcheck.oracles.conform.whole.schedule import Seen
 from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.show.meter import reports
 from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
 
@@ -55,28 +53,15 @@ def run(variant: str, *, kafka: str, as_json: bool, **options: Any) -> int:
     given = {name: options[name] for name in KNOWN if options.get(name) is not None}
     if given.get("members") == 0:
         raise UserError("a group has at least one member", where="--members")
-    with _meter() as progress:
+    with reports(progress_line) as progress:
         result = conform_whole(variant, kafka=known(kafka), progress=progress, **given)
     answer(result.document, lambda: view(result), as_json)
     return result.exit_code
 
 
-@contextmanager
-def _meter() -> Iterator[Callable[[Seen, float], None] | None]:
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.live import Live
-
-    console = Console(stderr=True)
-    with Live(Text("starting"), console=console, refresh_per_second=4, transient=True) as live:
-        yield lambda seen, seconds: live.update(
-            Text(
-                f"{seen.steps:,} steps of {seen.schedules:,} schedules  {seconds:.0f} s",
-                overflow="ellipsis",
-                no_wrap=True,
-            )
-        )
+def progress_line(seen: Seen, seconds: float) -> str:
+    """One line for a terminal."""
+    return f"{seen.steps:,} steps of {seen.schedules:,} schedules  {seconds:.0f} s"
 
 
 def view(result: WholeConformance) -> RenderableType:

@@ -177,7 +177,7 @@ def conform_whole(
     mutation: str | None = None,
     max_differences: int = MAX_DIFFERENCES,
     driver: Driver | None = None,
-    progress: Callable[[Seen, float], None] | None = None,
+    progress: Callable[[Seen], None] | None = None,
 ) -> WholeConformance:
     """Runs random schedules of a real group, each followed by the variant's model.
 
@@ -206,7 +206,7 @@ def conform_whole(
                 short = shortened(ask, model, parted)
                 causes[parted.cause] = causes[short.cause] = short
             if progress:
-                progress(seen, time.perf_counter() - began)
+                progress(seen)
             if len({id(p) for p in causes.values()}) >= max_differences:
                 stopped = f"stopped after {max_differences} differences"
                 break

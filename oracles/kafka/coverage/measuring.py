@@ -13,6 +13,7 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from attrs import frozen
 
@@ -147,8 +148,8 @@ def read(version: str, counted: Path) -> tuple[Method, ...]:
     return tuple(sorted(found, key=lambda m: (order.index(m.class_name), m.lines[0].number)))
 
 
-def _method(told: Mapping[str, object]) -> Method:
-    lines: list[list[int]] = told["lines"]  # type: ignore[assignment]
+def _method(told: Mapping[str, Any]) -> Method:
+    lines: list[list[int]] = told["lines"]
     return Method(
         str(told["class"]).removeprefix(PACKAGE),
         str(told["method"]),
