@@ -58,7 +58,7 @@ READ = {  # what a judge's verdict depends on, beside the mistake
     ROWS_OF_MEMBER: ("model/protocol", "oracles/conform/member", "tests/mutants/judges.py"),
 }
 COPIED = ("src", "model", "invariants", "oracles", "traces", "tests", "pyproject.toml")
-MOST_S = {"conform": 900, "member": 900, "check": 240, "tests": 240}
+MOST_S = {"conform": 3000, "member": 900, "check": 240, "tests": 240}
 NOTICED = (KILLED, UNKNOWN, CRASHED, TIMED_OUT)
 EQUIVALENT = "equivalent"
 Told = Mapping[str, Any]
