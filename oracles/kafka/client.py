@@ -65,6 +65,16 @@ class Thrown:
 
 
 @frozen
+class Ended:
+    """A commit that has ended and whose callback has yet to run."""
+
+    # The application made it, not the member.
+    asked: bool
+    # The class of the exception that the callback is given; empty if it is given none.
+    thrown: str
+
+
+@frozen
 class Look:
     """A member, after a command. Comments name the fields of Kafka's AbstractCoordinator."""
 
@@ -112,6 +122,8 @@ class Look:
     unsent: tuple[str, ...]
     # What happened to the application during this command, in order.
     calls: tuple[Call, ...]
+    # Commits that have ended, in order, until their callbacks run.
+    ended: tuple[Ended, ...] = ()
 
     def waiting(self, api: str) -> Sent | None:
         """The oldest request of that API that waits for its answer."""

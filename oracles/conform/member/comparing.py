@@ -17,10 +17,12 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.oracles.conform.member.details import Told, fields, reason, timers
+from groupcheck.oracles.conform.member.details import fields, reason, timers
+from groupcheck.oracles.conform.member.exceptions import FENCED, commit_callbacks, thrown
 from groupcheck.oracles.conform.member.moves import TOPIC, Seen, Standing, name_of
 from groupcheck.oracles.conform.member.parts import Does, Input, Memory, Outcome
 from groupcheck.oracles.conform.member.rows import Rows
+from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.kafka.client import Call, Look, Sent
 
 
@@ -33,6 +35,8 @@ def differences(
     told = [
         *_sent(before, given, outcome, seen),
         *_application(before, given, outcome, seen),
+        *thrown(before, outcome, seen, standing),
+        *commit_callbacks(before, given, outcome, seen),
         *reason(before, given, outcome, seen, standing),
         *timers(before, given, outcome, seen),
     ]
@@ -68,6 +72,7 @@ def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
     yield "gives records to the application", gives, rows.may_process(m)
     yield "in flight", _requests(look.sent), [s.request for s in m.flight]
     yield "unsent", look.unsent, ("SyncGroup",) if c.prepare == Prepare.SYNC else ()
+    yield "is fenced", any(e.thrown == FENCED for e in look.ended), m.fenced
     if beats(c) or c.prepare == Prepare.SYNC:
         yield "heartbeat thread", look.heart, "on"
 
@@ -84,8 +89,6 @@ def _sent(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterato
 
 
 def _application(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
-    thrown = [t.type for _, _, t in seen.steps if t is not None]
-    yield "exceptions", len(thrown), int(outcome.thrown != NONE)
     calls = [call for _, look, _ in seen.steps for call in look.calls]
     told = [
         (c.call, _mask(c.partitions)) for c in calls if c.call in ("revoked", "lost", "assigned")

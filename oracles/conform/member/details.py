@@ -27,35 +27,12 @@ from groupcheck.model.protocol.messages import (
     SyncGroup,
 )
 from groupcheck.oracles.conform.member import moves
+from groupcheck.oracles.conform.member.exceptions import failure
 from groupcheck.oracles.conform.member.moves import Seen, Standing
 from groupcheck.oracles.conform.member.parts import LOST, Does, Failed, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.kafka.client import Sent
-from groupcheck.oracles.kafka.client_commands import Answer, Disconnect
 
-Told = tuple[str, Any, Any]
-
-# The client's exception for an error code (org.apache.kafka.common.protocol.Errors).
-EXCEPTIONS = {
-    14: "CoordinatorLoadInProgressException",
-    15: "CoordinatorNotAvailableException",
-    16: "NotCoordinatorException",
-    22: "IllegalGenerationException",
-    23: "InconsistentGroupProtocolException",
-    24: "InvalidGroupIdException",
-    25: "UnknownMemberIdException",
-    26: "InvalidSessionTimeoutException",
-    27: "RebalanceInProgressException",
-    30: "GroupAuthorizationException",
-    35: "UnsupportedVersionException",
-    81: "GroupMaxSizeReachedException",
-    82: "FencedInstanceIdException",
-}
-UNEXPECTED = "KafkaException"
-# The codes that each handler knows; others are unexpected.
-KNOWN = {
-    "JoinGroup": frozenset(EXCEPTIONS) - {22},
-    "SyncGroup": frozenset({15, 16, 22, 25, 27, 30, 82}),
-}
 RESETS = (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID)
 APIS = {
     JoinGroup: "JOIN_GROUP",
@@ -66,26 +43,6 @@ APIS = {
 CLOSED = "the consumer is being closed"
 LATE = "consumer poll timeout has expired."
 VOID = "rebalance failed since the generation/state was modified by heartbeat thread"
-
-
-def exception(api: str, code: int) -> str:
-    """The simple name of the exception with which a JoinGroup or SyncGroup fails."""
-    return EXCEPTIONS[code] if code in KNOWN[api] else UNEXPECTED
-
-
-def failure(standing: Standing) -> str:
-    """The exception of the JoinGroup or SyncGroup that has failed last, by the schedule."""
-    for command in reversed(standing.commands):
-        if isinstance(command, Disconnect):
-            return "DisconnectException"
-        if not isinstance(command, Answer):
-            continue
-        code = command.data.get("errorCode", NONE)
-        if command.api == "JoinGroup":
-            return exception("JoinGroup", code) if code else "UnjoinedGroupException"
-        if command.api == "SyncGroup":
-            return exception("SyncGroup", code) if code else "IllegalGenerationException"
-    return "DisconnectException"
 
 
 # -- fields
@@ -229,8 +186,8 @@ def _set_anew(m: Memory, given: Input, outcome: Outcome) -> dict[str, int]:
     polls = given.does in (Does.POLL, Does.NO_ANSWER, Does.BREAK_POLL)
     if given.does == Does.BREAK_POLL and m.client.prepare == Prepare.SYNC:
         polls = False  # the network is polled, not the member
-    if m.client.failed and m.client.state == Member.STABLE:
-        polls = False  # after a commit that was answered 82 every poll throws first of all
+    if m.fenced:
+        polls = False  # every poll throws first of all
     if polls:
         found["poll"] = moves.POLL_MS
     if given.does == Does.POLL and not m.known:

@@ -100,6 +100,8 @@ class Memory:
     paused: bool = False
     # The time for that commit is over, so the member joins without it.
     overdue: bool = False
+    # A commit was answered 82: `client.failed` is thrown by every poll, which then does nothing.
+    fenced: bool = False
     # The id that it forgets at the next poll; the model's member has forgotten it already. Its
     # share was not installed when it lost its generation.
     late_id: int = NO_ID

@@ -48,10 +48,8 @@ def broken(before: Memory, given: Input, seen: Seen) -> Iterator[Finding]:
     if given.does == Does.CLOSE:
         yield from _closed(seen)
     thrown = [t for _, _, t in seen.steps if t is not None]
-    if given.does == Does.POLL and before.client.failed and thrown:
-        after = seen.steps[-1][1]
-        if after.state == "STABLE":
-            yield Finding("goes_on", f"{thrown[-1].type} in {after.state}")
+    if given.does == Does.POLL and before.fenced and thrown:
+        yield Finding("goes_on", f"{thrown[-1].type} in {seen.before.state}")
 
 
 def _sent(before: Look, look: Look, new: list[Sent]) -> Iterator[Finding]:

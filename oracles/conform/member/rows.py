@@ -196,10 +196,10 @@ class Rows:
         c = m.client
         # onJoinPrepare runs before the poll thread looks at a request that is in flight or failed.
         late = c.prepare == Prepare.NEEDED and (m.joining or m.failed == Failed.JOIN)
-        if c.failed and m.failed == Failed.NOTHING:
-            # An error of a commit is thrown by every poll that follows, a heartbeat's by one.
-            kept = c.failed if c.state == Member.STABLE else NONE
-            yield Outcome((), but(m, client=but(c, failed=kept)), thrown=c.failed)
+        if m.fenced:
+            yield Outcome((), m, thrown=c.failed)
+        elif c.failed and m.failed == Failed.NOTHING:  # a heartbeat's error
+            yield Outcome((), but(m, client=but(c, failed=NONE)), thrown=c.failed)
         elif m.overdue and (m.committing_first or m.failed == Failed.COMMIT):
             yield from self._forsaken(m)
         elif c.failed or m.failed != Failed.NOTHING or (late and members.wants_to_join(c)):
@@ -365,7 +365,10 @@ class Rows:
             failed = _failed(m, oldest, answer, now["client"])
             void = m.client.granted != NOTHING and now["client"].state == Member.UNJOINED
             late = m.client.id if void and given.code == ILLEGAL_GENERATION else m.late_id
-            after = but(left, client=_clean(now["client"]), failed=failed, late_id=late)
+            fenced = name == "commit_answer:fatal"
+            after = but(
+                left, client=_clean(now["client"]), failed=failed, late_id=late, fenced=fenced
+            )
             done = Outcome((name,), after)
             lost = given.code in LOST and not isinstance(oldest.request, LeaveGroup)
             yield from self._cut(done) if lost else (done,)

@@ -50,6 +50,7 @@ def memory_shown(m: Memory) -> str:
         *([] if m.known else ["does not know its coordinator"]),
         *([] if m.failed == Failed.NOTHING else [f"{m.failed.value} has failed"]),
         *(["paused"] if m.paused else []),
+        *(["fenced"] if m.fenced else []),
         *([f"in flight {flight}"] if flight else []),
     ]
     return ", ".join([str(m.client.state), *words, *extra])

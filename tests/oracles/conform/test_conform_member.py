@@ -62,6 +62,7 @@ def test_every_row_of_a_small_scope_agrees_and_every_outcome_is_executed(
     assert document["excuses"] == EXCUSED
     assert document["asked"] == ROWS
     assert [(f["promise"], f["kind"]) for f in document["findings"]] == [
+        ("goes_on", "FencedInstanceIdException in PREPARING_REBALANCE"),
         ("goes_on", "FencedInstanceIdException in STABLE"),
         ("leaves", "UNJOINED"),
     ]
@@ -218,6 +219,11 @@ def kept(rule: Rule, label: str, name: str) -> Rows:
     return changed(rule, change)
 
 
+def _another_code(before: dict[str, Any], fired: str, after: dict[str, Any]) -> dict[str, Any]:
+    client = after["client"]
+    return {**after, "client": but(client, failed=81)} if client.failed == 30 else after
+
+
 MISTAKES = {
     "JoinGroup claims no generation": with_request(
         members.send_join, "sent", claimed=NO_GENERATION
@@ -252,6 +258,10 @@ MISTAKES = {
         members.commit_answer, "dropped", prepare=Prepare.NEEDED
     ),
     "an error of JoinGroup resets the member": with_client(members.join_answer, "fatal", id=NO_ID),
+    "code 30 is thrown as 81": changed(members.join_answer, _another_code),
+    "a hopeless commit is told as one that may be tried again": relabelled(
+        members.commit_answer, "dropped", "retry"
+    ),
     "15 to SyncGroup prepares again": with_client(
         members.sync_answer, "retry", prepare=Prepare.NEEDED
     ),

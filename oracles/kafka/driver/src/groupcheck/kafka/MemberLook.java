@@ -41,6 +41,7 @@ final class MemberLook {
         partitions(look);
         heart(look);
         requests(look);
+        ended(look);
         look.set("calls", member.calls);
         member.calls = Json.MAKE.arrayNode();
     }
@@ -119,6 +120,19 @@ final class MemberLook {
             for (Object request : (ConcurrentLinkedQueue<?>) queue) {
                 unsent.add(((ClientRequest) request).apiKey().name);
             }
+    }
+
+    /** Commits that have ended and whose callbacks have yet to run. */
+    private void ended(ObjectNode look) throws Exception {
+        ArrayNode ended = look.putArray("ended");
+        for (Object commit :
+                (Iterable<?>) Reflect.field(member.coordinator, "completedOffsetCommits")) {
+            Object error = Reflect.field(commit, "exception");
+            Object callback = Reflect.field(commit, "callback");
+            ended.addObject()
+                    .put("asked", callback.getClass().getName().startsWith("groupcheck."))
+                    .put("thrown", error == null ? "" : error.getClass().getSimpleName());
+        }
     }
 
     static ObjectNode offsets(Map<TopicPartition, OffsetAndMetadata> offsets) {
