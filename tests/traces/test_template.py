@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from groupcheck.traces.broker.grammar import member_ids, option
 from groupcheck.traces.broker.grammar_java import JAVA
 from groupcheck.traces.broker.grammar_scala import SCALA
-from groupcheck.traces.broker.template import compile_template
+from groupcheck.traces.template import compile_template
 
 UUID = "23a5cab4-de06-4358-8220-add81426c9af"
 free_text = st.text(

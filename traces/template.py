@@ -6,6 +6,9 @@ commas and parentheses), so it ends at the first occurrence of the literal text 
 end of the template is anchored at the end of the line. There is no backtracking over free text: the
 literal text between two free fields is searched once, from the end of the one before, so a hostile
 line costs no more than a friendly one of the same length.
+
+A template that is compiled with `whole=False` is looked for anywhere in a line: log lines that
+people paste have frames around them and are cut.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ CONSTRAINED: Mapping[str, str] = {
     "int": r"-?\d{1,18}",
     "state": r"(?:Empty|PreparingRebalance|CompletingRebalance|AwaitingSync|Stable|Dead)",
     "word": r"[A-Za-z_]+",
+    "number": r"-?\d{1,18}(?:\.\d{1,9})?",
+    "token": r"[^\s,;()\[\]{}\"']{1,300}",
 }
 _FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}")
 
@@ -49,28 +54,38 @@ class Template:
     anchors: tuple[_Anchor, ...]
     # The free field at the end, if there is one.
     last: str | None
+    # It must match the line from its beginning to its end.
+    whole: bool = True
 
     def match(self, line: str) -> dict[str, str] | None:
         """The text of every field, or None. A free field is never empty, except the last one."""
-        at = 0
+        located = self.locate(line)
+        return None if located is None else located[2]
+
+    def locate(self, line: str) -> tuple[int, int, dict[str, str]] | None:
+        """Where the text begins and ends, and its fields, or None."""
+        begin = at = 0
         found: dict[str, str] = {}
         for anchor in self.anchors:
             if anchor.before is None:
-                hit = anchor.pattern.match(line, at)
+                find = anchor.pattern.match if self.whole else anchor.pattern.search
+                hit = find(line, at)
             else:
                 hit = anchor.pattern.search(line, at + 1)
             if hit is None:
                 return None
+            if anchor.before is None:
+                begin = hit.start()
             if anchor.before is not None:
                 found[anchor.before] = line[at : hit.start()]
             for name in anchor.names:
                 found[name] = hit[name]
             at = hit.end()
         if self.last is not None:
-            found[self.last] = line[at:]
-        elif at != len(line):
+            found[self.last], at = line[at:], len(line)
+        elif self.whole and at != len(line):
             return None
-        return found
+        return begin, at, found
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str, str]]:
@@ -85,7 +100,7 @@ def _pieces(text: str) -> Iterator[tuple[str, str, str]]:
         yield text[at:], "", ""
 
 
-def compile_template(text: str) -> Template:
+def compile_template(text: str, whole: bool = True) -> Template:
     """Compiles `text`. Two free fields must have literal text between them."""
     anchors: list[_Anchor] = []
     kinds: dict[str, str] = {}
@@ -106,7 +121,8 @@ def compile_template(text: str) -> Template:
             anchors.append(_Anchor(before, re.compile(regex), tuple(names)))
         regex, names, before = "", [], name
     if regex:
-        anchors.append(_Anchor(before, re.compile(regex + r"\Z"), tuple(names)))
+        end = r"\Z" if whole else ""
+        anchors.append(_Anchor(before, re.compile(regex + end), tuple(names)))
         before = None
     opening = text.split("{", 1)[0]
-    return Template(text, opening, kinds, tuple(anchors), before)
+    return Template(text, opening, kinds, tuple(anchors), before, whole)

@@ -1,0 +1,182 @@
+"""The base of known causes: what each one looks like in a log, what it means and what to do.
+
+`knowledge/*.toml` has one table for each cause. A user's own file has the same form; a cause with
+the name of a shipped one replaces it.
+
+    [[cause]]
+    kind = "poll_timeout"
+    severity = "broken"
+    title = "poll() was not called in time"
+    text = "{{ who }} did not call poll() for longer than max.poll.interval.ms and left the group."
+    action = "Look for ..."
+    settings = { "max.poll.interval.ms" = "above the longest handling of one batch" }
+    explains = ["commit_refused"]
+    confuse = { session_expired = "there, the coordinator removes the member; here it leaves" }
+    source = "AbstractCoordinator.java, KIP-62"
+
+    [[cause.signs]]
+    needs = ["poll_expired"]
+    confidence = "certain"
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from attrs import Factory, frozen
+from cattrs import Converter, transform_error
+from cattrs.gen import make_dict_structure_fn
+from jinja2 import TemplateError
+from jinja2.sandbox import SandboxedEnvironment
+
+from groupcheck.model.engine.errors import UserError
+from groupcheck.traces.clients.sentences import kinds
+
+Severity = Literal["calm", "troubled", "broken"]
+Confidence = Literal["certain", "likely", "possible"]
+CONFIDENCES: tuple[Confidence, ...] = ("certain", "likely", "possible")
+SEVERITIES: tuple[Severity, ...] = ("calm", "troubled", "broken")
+
+
+@frozen
+class Need:
+    """Statements of one kind."""
+
+    kind: str
+    # Field -> the values that it may have, as text; a text that ends with * stands for all that
+    # begin like it.
+    where: Mapping[str, tuple[str, ...]] = Factory(dict)
+    # So many statements at least.
+    at_least: int = 1
+    # Of so many different members at least.
+    members: int = 1
+
+
+@frozen
+class Sign:
+    """What shows the cause: all of `needs`, and nothing of `without`."""
+
+    needs: tuple[Need, ...]
+    without: tuple[Need, ...] = ()
+    confidence: Confidence = "likely"
+    # Only in logs of these libraries; empty: of all.
+    library: tuple[str, ...] = ()
+    # Every need must be met by statements of one and the same member.
+    same_member: bool = False
+
+
+@frozen
+class Cause:
+    """One known cause."""
+
+    # A word for scripts.
+    kind: str
+    # What it does to the group.
+    severity: Severity
+    # A few words.
+    title: str
+    # One sentence, a Jinja template: `who`, `group`, `n`, `since`, `until`, `library`, and the
+    # fields of the statements that show the cause.
+    text: str
+    # What to look at or to change; a Jinja template, too.
+    action: str
+    signs: tuple[Sign, ...]
+    # Setting -> the value that it should have, or what decides it.
+    settings: Mapping[str, str] = Factory(dict)
+    # Issues that report it, such as KAFKA-7610.
+    tickets: tuple[str, ...] = ()
+    # Causes that are only consequences where this one is found.
+    explains: tuple[str, ...] = ()
+    # Another cause -> how to tell them apart.
+    confuse: Mapping[str, str] = Factory(dict)
+    # Why: for readers who want to understand it.
+    explanation: str = ""
+    # Where this is known from.
+    source: str = ""
+
+
+@frozen
+class Knowledge:
+    """Known causes by their kind."""
+
+    causes: Mapping[str, Cause]
+
+    def extended(self, more: Iterable[Cause]) -> Knowledge:
+        """With more causes; one of the same kind replaces the one that is there."""
+        return Knowledge({**self.causes, **{cause.kind: cause for cause in more}})
+
+
+TEMPLATES = SandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, autoescape=False)
+
+_converter = Converter(forbid_extra_keys=True)
+
+
+def _need(value: Any, _: type) -> Need:
+    if isinstance(value, str):
+        return Need(value)
+    where = {k: v if isinstance(v, list) else [v] for k, v in value.get("where", {}).items()}
+    return _whole_need({**value, "where": where}, Need)
+
+
+_whole_need = make_dict_structure_fn(Need, _converter)
+_converter.register_structure_hook(Need, _need)
+
+
+@cache
+def shipped_knowledge() -> Knowledge:
+    """The causes that ship with the package."""
+    folder = files("groupcheck.traces.causes") / "knowledge"
+    some = sorted((f for f in folder.iterdir() if f.name.endswith(".toml")), key=lambda f: f.name)
+    causes = [c for f in some for c in read_causes(f.read_text(encoding="utf-8"), f.name)]
+    return Knowledge({cause.kind: cause for cause in causes})
+
+
+def knowledge_of(path: Path) -> Knowledge:
+    """The shipped causes and those of a user's file. Raises `UserError` if it cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as e:
+        raise UserError(f"cannot be read: {e}", where=str(path)) from None
+    return shipped_knowledge().extended(read_causes(text, str(path)))
+
+
+def read_causes(text: str, where: str) -> list[Cause]:
+    """The causes of one TOML text. Raises `UserError` if they are not as this module says."""
+    try:
+        found = _converter.structure(tomllib.loads(text).get("cause", []), list[Cause])
+    except tomllib.TOMLDecodeError as e:
+        raise UserError(f"is not TOML: {e}", where=where) from None
+    except Exception as e:
+        told = "; ".join(transform_error(e))
+        raise UserError(f"has a cause that cannot be read: {told}", where=where) from None
+    for cause in found:
+        _checked(cause, where)
+    return found
+
+
+def _checked(cause: Cause, where: str) -> None:
+    known = kinds()
+    for need in needs_of(cause.signs):
+        if need.kind not in known:
+            raise UserError(
+                f"the cause {cause.kind!r} needs {need.kind!r}, which no sentence says",
+                where=where,
+                do="`groupcheck list statements` shows what lines can say",
+            )
+    for template in (cause.text, cause.action):
+        try:
+            TEMPLATES.from_string(template)
+        except TemplateError as e:
+            raise UserError(
+                f"the text of the cause {cause.kind!r} is no template: {e}", where=where
+            ) from None
+
+
+def needs_of(signs: Sequence[Sign]) -> list[Need]:
+    """Everything that the signs ask for, or ask to be absent."""
+    return [need for sign in signs for need in (*sign.needs, *sign.without)]

@@ -1,0 +1,41 @@
+"""What one line of a client's log says: the vocabulary that all libraries share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import Factory, frozen
+
+
+@frozen(kw_only=True)
+class Said:
+    """One statement of a line. A line may hold several."""
+
+    # What it says: a name in sentences/kinds.toml.
+    kind: str
+    # The number of the line in the log, from 1.
+    line: int
+    # The line as it stands in the log, cut to `TEXT_CHARS` characters.
+    text: str
+    # Milliseconds since 1970 by the clock of the writer; None if the line shows no time.
+    time: int | None = None
+    # java, librdkafka, kafka-python, ...; empty if the sentence is printed by several.
+    library: str = ""
+    # The process or container that wrote it, where a prefix names one.
+    process: str = ""
+    # Names in the line; empty if it does not show them.
+    group: str = ""
+    client: str = ""
+    member: str = ""
+    instance: str = ""
+    # Other values in the sentence, such as `limit` or `error`.
+    fields: Mapping[str, Any] = Factory(dict)
+
+    @property
+    def who(self) -> str:
+        """The most telling name of the one that wrote it; empty if the line shows none."""
+        return self.instance or self.client or self.member or self.process
+
+
+TEXT_CHARS = 600

@@ -1,0 +1,191 @@
+"""The sentences of all libraries, as data, and which of them a line holds.
+
+`sentences/*.toml` has a table for each kind of statement, with the texts that libraries print:
+
+    [[poll_expired]]
+    text = "Application maximum poll interval ({limit:int}ms) exceeded by {excess:int}ms"
+    library = "librdkafka"
+    versions = "1.0 -"
+
+A text is looked for anywhere in a line. To be quick, each text is filed under its rarest word, and
+a line is compared only with the texts that are filed under one of its words.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from attrs import Factory, frozen
+
+from groupcheck.traces.template import CONSTRAINED, Template, compile_template
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")
+_FIELD = re.compile(r"\{\w+(?::\w+)?\}")
+KINDS_FILE = "kinds.toml"
+
+
+@frozen
+class Sentence:
+    """A text that some library prints."""
+
+    kind: str
+    # The libraries that print it; empty if any may.
+    libraries: tuple[str, ...]
+    template: Template
+    # The versions of the library that print it, as text; empty if not known.
+    versions: str = ""
+    # Fields that it means without printing them.
+    means: Mapping[str, Any] = Factory(dict)
+
+    @property
+    def weight(self) -> int:
+        """How many characters of the text are fixed: the longest text fits a line best."""
+        return len(_FIELD.sub("", self.template.text))
+
+
+@frozen
+class Hit:
+    """A sentence that a line holds."""
+
+    sentence: Sentence
+    begin: int
+    end: int
+    fields: Mapping[str, Any]
+
+
+@frozen
+class Sentences:
+    """All sentences, filed by their rarest words."""
+
+    by_word: Mapping[str, tuple[Sentence, ...]]
+
+    def in_line(self, line: str, library: str = "") -> list[Hit]:
+        """The sentences that `line` holds, in order, without overlaps. Blanks in `line` are single.
+        Sentences of other libraries than `library` are left out, if it is known.
+        """
+        hits = []
+        for word in {*_WORD.findall(line)} & self.by_word.keys():
+            for sentence in self.by_word[word]:
+                if library and sentence.libraries and library not in sentence.libraries:
+                    continue
+                located = sentence.template.locate(line)
+                if located is not None:
+                    begin, end, texts = located
+                    hits.append(Hit(sentence, begin, end, _values(sentence, texts)))
+        hits.sort(key=lambda hit: -hit.sentence.weight)
+        kept: list[Hit] = []
+        for hit in hits:
+            if all(hit.end <= k.begin or _fixed_end(k) <= hit.begin for k in kept):
+                kept.append(hit)
+        return sorted(kept, key=lambda hit: hit.begin)
+
+
+def _fixed_end(hit: Hit) -> int:
+    """Where the part of the line ends that no other sentence may share: a free field at the end of
+    a template takes the rest of the line, which may hold another sentence.
+    """
+    last = hit.sentence.template.last
+    return hit.end - len(str(hit.fields[last])) if last is not None else hit.end
+
+
+def _values(sentence: Sentence, texts: Mapping[str, str]) -> dict[str, Any]:
+    kinds = sentence.template.kinds
+    found: dict[str, Any] = {
+        name: int(text)
+        if kinds[name] == "int"
+        else float(text)
+        if kinds[name] == "number"
+        else text
+        for name, text in texts.items()
+    }
+    return {**sentence.means, **found}
+
+
+def read_table(text: str, file: str) -> list[Sentence]:
+    """The sentences of one TOML file."""
+    data = tomllib.loads(text)
+    common = data.pop("library", [])
+    out = []
+    for kind, rows in data.items():
+        for row in rows:
+            libraries = row.get("library", common)
+            out.append(
+                Sentence(
+                    kind,
+                    (libraries,) if isinstance(libraries, str) else tuple(libraries),
+                    compile_template(" ".join(row["text"].split()), whole=False),
+                    row.get("versions", ""),
+                    row.get("means", {}),
+                )
+            )
+    return out
+
+
+def filed(sentences: Iterable[Sentence]) -> Sentences:
+    """Files each sentence under the word of its text that fewest others have."""
+    some = list(sentences)
+    words = {id(s): _words(s.template.text) for s in some}
+    often = Counter(word for each in words.values() for word in each)
+    by_word: dict[str, list[Sentence]] = {}
+    for s in some:
+        assert words[id(s)], f"no word to find it by: {s.template.text!r}"
+        rarest = min(words[id(s)], key=lambda word: (often[word], -len(word), word))
+        by_word.setdefault(rarest, []).append(s)
+    return Sentences({word: tuple(each) for word, each in by_word.items()})
+
+
+def _words(text: str) -> set[str]:
+    """The words of the fixed text that no field touches: a field may continue a word."""
+    out = set()
+    for hit in _WORD.finditer(text):
+        if text[hit.start() - 1 : hit.start()] != "}" and text[hit.end() : hit.end() + 1] != "{":
+            out.add(hit[0])
+    fields = {word for field in _FIELD.findall(text) for word in _WORD.findall(field)}
+    return out - fields - {*CONSTRAINED}
+
+
+@cache
+def all_sentences() -> Sentences:
+    """Those that ship with the package."""
+    return filed(shipped())
+
+
+def shipped() -> list[Sentence]:
+    """The sentences of all files, in the order of their names."""
+    folder = files("groupcheck.traces.clients") / "sentences"
+    return [
+        sentence
+        for file in sorted(folder.iterdir(), key=lambda f: f.name)
+        if file.name.endswith(".toml") and file.name != KINDS_FILE
+        for sentence in read_table(file.read_text(encoding="utf-8"), file.name)
+    ]
+
+
+@frozen
+class Kind:
+    """A kind of statement."""
+
+    meaning: str
+    # It tells of trouble: a cause should explain it.
+    trouble: bool = False
+    # What other line would tell the cause; empty if none is known.
+    look_for: str = ""
+
+
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """Every kind of statement."""
+    text = (files("groupcheck.traces.clients") / "sentences" / KINDS_FILE).read_text("utf-8")
+    return {name: Kind(**about) for name, about in tomllib.loads(text).items()}
+
+
+@cache
+def trouble() -> Mapping[str, str]:
+    """The kinds that tell of trouble, with what to look for."""
+    return {name: kind.look_for for name, kind in kinds().items() if kind.trouble}

@@ -1,0 +1,84 @@
+"""Names in a line of a client's log: its library, group, client, member and instance.
+
+Java prints them in a prefix, librdkafka in the handle's name, the libraries for JavaScript and Go
+as fields after the sentence.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attrs import evolve, frozen
+
+
+@frozen
+class Names:
+    """What a line tells about its writer; empty where it does not."""
+
+    library: str = ""
+    group: str = ""
+    client: str = ""
+    member: str = ""
+    instance: str = ""
+
+
+JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA = "java", "librdkafka", "kafka-python", "aiokafka"
+SARAMA, FRANZ_GO, KAFKA_GO, KAFKAJS, RUBY = "sarama", "franz-go", "kafka-go", "kafkajs", "ruby"
+
+_JAVA_PREFIX = re.compile(
+    r"\[(?:Consumer|Worker|AdminClient|Producer|ShareConsumer) "
+    r"(?:instanceId=(?P<instance>[^,\]]{1,300}), )?clientId=(?P<client>[^,\]]{0,300})"
+    r"(?:, (?:groupId=(?P<group>[^\]]{0,300})|transactionalId=[^\]]{0,300}))?\]"
+)
+_HANDLE = re.compile(r"(?P<client>[^\s|\[\]:]{1,200}#(?:consumer|producer)-\d{1,9})\b")
+_MARKS = (
+    (JAVA, re.compile(r"org\.apache\.kafka\.|\bo\.a\.k\.|stream-thread \[|WorkerSinkTask\{")),
+    (
+        LIBRDKAFKA,
+        re.compile(r"%[0-7]\|\d{9,}|RDKAFKA-\d-|\brdkafka#|librdkafka|\[thrd:|Confluent\.Kafka"
+                   r"|KafkaError\{|_MAX_POLL_EXCEEDED|confluent_kafka"),
+    ),
+    (AIOKAFKA, re.compile(r"\baiokafka\b")),
+    (KAFKA_PYTHON, re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client|cluster)\b")),
+    (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|ClientKafka")),
+    (SARAMA, re.compile(r"\[?[Ss]arama\]?|SARAMA|\bkafka server: |consumergroup/session/")),
+    (FRANZ_GO, re.compile(r"\bkgo\b|franz")),
+    (KAFKA_GO, re.compile(r"segmentio|\bkafka-go\b")),
+    (RUBY, re.compile(r"\bKafka::|ruby-kafka|racecar")),
+)  # fmt: skip
+_VALUE = r"[\"']?\s?[:=]\s?[\"']?(?P<v>[^\s\"',;})\]]{1,300})"
+_FIELDS = {
+    "group": re.compile(r"\b(?:groupId|group_id|group\.id|group)" + _VALUE),
+    "client": re.compile(r"\b(?:clientId|client_id|client\.id)" + _VALUE),
+    "member": re.compile(r"\b(?:memberId|member_id)" + _VALUE),
+    "instance": re.compile(r"\b(?:groupInstanceId|instance_id|group\.instance\.id)" + _VALUE),
+}
+_NONE = {"null", "None", "nil", "undefined", "<nil>", "Optional.empty"}
+
+
+def names(line: str) -> Names:
+    """What the line tells about its writer."""
+    prefix = _JAVA_PREFIX.search(line)
+    if prefix is not None:
+        found = Names(
+            JAVA,
+            group=_name(prefix["group"]),
+            client=_name(prefix["client"]),
+            instance=_name(prefix["instance"]),
+        )
+    else:
+        library = next((name for name, mark in _MARKS if mark.search(line)), "")
+        handle = _HANDLE.search(line)
+        found = Names(library, client=handle["client"] if handle else "")
+        if handle and not library:
+            found = evolve(found, library=LIBRDKAFKA)
+    more = {
+        key: _name(hit["v"])
+        for key, pattern in _FIELDS.items()
+        if not getattr(found, key) and (hit := pattern.search(line)) is not None
+    }
+    return evolve(found, **more) if more else found
+
+
+def _name(text: str | None) -> str:
+    return "" if text is None or text in _NONE else text
