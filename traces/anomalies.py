@@ -8,22 +8,26 @@ themselves.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from statistics import median
 
+from groupcheck.traces.deaths import Died, died_together
+from groupcheck.traces.lives import Lives, one_after_the_other
 from groupcheck.traces.moments import Round, elapsed
 from groupcheck.traces.report import Anomaly
 from groupcheck.traces.timeline import Member, Timeline, client_of
 from groupcheck.traces.timestamps import show_time
 
 STORM_ROUNDS, STORM_MS = 10, 600_000
-BURST_LEAST = 3
 SLOW_MS = 10_000
+LOOP_ROUNDS, LOOP_GAP_MS = 5, 10_000
 SHORT_LIVES, SHORT_LIFE_MS = 3, 10_000
+SHORT_LOG_MS = 60_000
+PILE_LEAST = 10
 BOUNCE_IDS, BOUNCE_GONE = 4, 3
 HOUR_MS = 3_600_000
-SHOWN = 20
+SHOWN, FEW = 20, 3
 
 
 def find_anomalies(timeline: Timeline) -> Iterator[Anomaly]:
@@ -32,14 +36,15 @@ def find_anomalies(timeline: Timeline) -> Iterator[Anomaly]:
     yield from _blocked(timeline)
     yield from _missed_the_window(timeline)
     yield from _ghosts(timeline)
+    yield from _piled_up(timeline)
     yield from _never_joined(timeline)
     yield from _bounces(timeline)
     yield from _short_lives(timeline)
     yield from _unassigned(timeline)
 
 
-def _names(ids: list[str] | tuple[str, ...]) -> str:
-    return ", ".join(ids[:SHOWN]) + (f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else "")
+def _names(ids: list[str] | tuple[str, ...], shown: int = SHOWN) -> str:
+    return ", ".join(ids[:shown]) + (f" and {len(ids) - shown} more" if len(ids) > shown else "")
 
 
 def plural(n: int, what: str) -> str:
@@ -70,9 +75,14 @@ def period(starts: list[int]) -> int | None:
 
 
 def _storm(timeline: Timeline) -> Iterator[Anomaly]:
+    lives = one_after_the_other(timeline)
+    if lives is not None:
+        yield _of_lives(lives)
+        return
     starts = sorted(timeline.starts)
     most, when = busiest(starts, STORM_MS)
     if most < STORM_ROUNDS:
+        yield from _loop(timeline)
         return
     causes = sorted(timeline.causes.items(), key=lambda c: (-c[1], c[0]))
     in_an_hour, _ = busiest(starts, HOUR_MS)
@@ -94,6 +104,73 @@ def _storm(timeline: Timeline) -> Iterator[Anomaly]:
         (r.started.line for r in timeline.rounds if r.started and r.started.time == when), 0
     )
     yield Anomaly("rebalance_storm", line, text, tuple(evidence))
+
+
+def _of_lives(lives: Lives) -> Anomaly:
+    each = "" if lives.life_ms is None else f", each for {seconds(lives.life_ms)} (median)"
+    begun = f"{plural(lives.count, 'consumer')} came one after the other{each}"
+    often = [] if lives.period_ms is None else [f"one every {seconds(lives.period_ms)} (median)"]
+    evidence = [
+        f"client: {lives.client}",
+        f"{lives.left} left, {lives.expired} expired",
+        *often,
+    ]
+    if lives.closed:
+        return Anomaly(
+            "one_consumer_a_message",
+            lives.first.line,
+            f"{begun}, and was closed: one consumer a message, or one a run",
+            tuple(evidence),
+        )
+    if lives.silent_ms is not None:
+        ended = (
+            f"each expired {seconds(lives.silent_ms)} after its generation: no heartbeat came,"
+            " or it was never closed"
+        )
+    else:
+        ended = "never closed: each stayed in the group until its session ended"
+    return Anomaly("never_closed", lives.first.line, f"{begun}; {ended}", tuple(evidence))
+
+
+def _loop(timeline: Timeline) -> Iterator[Anomaly]:
+    """One client that causes one round after the other, although its log is too short for a
+    storm.
+    """
+    caused: dict[str, list[Round]] = {}
+    for r in timeline.rounds:
+        if r.causers and r.started is not None and r.started.time is not None:
+            caused.setdefault(client_of(r.causers[0]), []).append(r)
+    for client, rounds in sorted(caused.items(), key=lambda c: (-len(c[1]), c[0])):
+        # The first round of each id that lives beside others of its client is no repetition.
+        again = rounds[_most_at_once(timeline, client) :]
+        starts = [r.started.time for r in rounds if r.started and r.started.time is not None]
+        gap = period(starts[-len(again) - 1 :])
+        if len(again) < LOOP_ROUNDS or gap is None or gap > LOOP_GAP_MS:
+            continue
+        why = Counter(r.cause.value for r in rounds)
+        yield Anomaly(
+            "rebalance_storm",
+            rounds[0].started.line if rounds[0].started else 0,
+            f"{plural(len(rounds), 'rebalance')} in {seconds(starts[-1] - starts[0])}, all caused"
+            f" by {client}: one every {seconds(gap)} (median)",
+            ("causes: " + ", ".join(f"{name} {n}" for name, n in why.most_common()),),
+        )
+        return
+
+
+def _most_at_once(timeline: Timeline, client: str) -> int:
+    """How many ids of a client were members at a time, at most."""
+    steps = []
+    for m in timeline.members.values():
+        if client_of(m.id) == client and m.first_seen is not None:
+            steps.append((m.first_seen.line, 1))
+            if m.ended is not None:
+                steps.append((m.ended.line, -1))
+    most = now = 0
+    for _, step in sorted(steps):
+        now += step
+        most = max(most, now)
+    return most
 
 
 def unstable_share(timeline: Timeline) -> float | None:
@@ -118,20 +195,19 @@ def _blocked(timeline: Timeline) -> Iterator[Anomaly]:
         if r.waited_for.startswith("gone")
         and r.started is not None
         and (ms := _join_ms(r)) is not None
-        and ms >= SLOW_MS
     ]
-    if not waits:
+    if not any(ms >= SLOW_MS for ms, _ in waits):
         return
     total = sum(ms for ms, _ in waits)
     slowest, round = max(waits, key=lambda w: w[0])
-    who = sorted({id for _, r in waits for id in r.held_up_by})
+    who = list(dict.fromkeys([*round.held_up_by, *(id for _, r in waits for id in r.held_up_by)]))
     assert round.started is not None
     yield Anomaly(
         "blocked_by_departed_member",
         round.started.line,
         f"{plural(len(waits), 'rebalance')} waited {seconds(total)} in all for members that were"
         f" gone without leaving, at most {seconds(slowest)}",
-        (f"expired: {_names(who)}",),
+        (f"expired: {_names(who, FEW)}",),
     )
 
 
@@ -165,37 +241,81 @@ def _missed_the_window(timeline: Timeline) -> Iterator[Anomaly]:
 
 
 def _ghosts(timeline: Timeline) -> Iterator[Anomaly]:
-    """Members that expired together: their timers were armed together when a generation began, and
-    no sign of life came from them since.
-    """
-    bursts = [b for b in timeline.bursts if b.count >= BURST_LEAST]
-    if not bursts:
-        return
-    ids = [id for b in bursts for id in b.members]
-    known = [timeline.members[id] for id in ids if id in timeline.members]
-    seen = [m for m in known if m.joined is not None]
-    unused = [m for m in seen if not m.used and not m.led]
-    before = len(ids) - len(seen)
-    clients = Counter(client_of(id) for id in ids)
-    count = sum(b.count for b in bursts)
-    largest = max(bursts, key=lambda b: b.count)
-    text = (
-        f"{count} members expired in bulk ({plural(len(bursts), 'time')}, at most {largest.count}"
-        " together): ghosts, ids that nobody used after joining"
-    )
+    """Members that expired together: ghosts, and members that died at one time."""
+    deaths = died_together(timeline)
+    ghosts = [d for d in deaths if d.ghosts]
+    if ghosts:
+        yield _of_ghosts(timeline, ghosts)
+    died = [d for d in deaths if not d.ghosts]
+    if died:
+        yield _of_dead(died)
+
+
+def _of_ghosts(timeline: Timeline, ghosts: list[Died]) -> Anomaly:
+    count, largest = sum(d.count for d in ghosts), max(ghosts, key=lambda d: d.count)
+    assert largest.session_ms is not None
     evidence = [
-        f"{len(unused)} of them joined in this log and never led, rejoined visibly or left",
-        f"{before} of them had joined before the log begins",
-        f"clients: {_names([f'{c} ({n})' for c, n in clients.most_common()])}",
+        f"clients: {_clients(id for d in ghosts for id in d.members)}",
         f"largest generation: {timeline.largest} members",
         f"at line {largest.first.line} to {largest.last.line}",
     ]
-    crowded = max(timeline.rounds, key=lambda r: len(r.joined), default=None)
-    if crowded is not None and len(crowded.joined) >= BURST_LEAST:
-        evidence.append(
-            f"{len(crowded.joined)} ids joined in one round (to generation {crowded.to_generation})"
+    if largest.after_ms is not None:
+        evidence.insert(
+            0,
+            f"each expired {seconds(largest.after_ms)} after its only generation or its join: a"
+            " whole session without a heartbeat",
         )
-    yield Anomaly("ghost_members", bursts[0].first.line, text, tuple(evidence))
+    return Anomaly(
+        "ghost_members",
+        ghosts[0].first.line,
+        f"{count} members expired in bulk ({plural(len(ghosts), 'time')}, at most {largest.count}"
+        " together): ghosts, ids that nobody used after joining",
+        tuple(evidence),
+    )
+
+
+def _of_dead(died: list[Died]) -> Anomaly:
+    largest = max(died, key=lambda d: d.count)
+    after = largest.after_ms
+    lived = f" {seconds(after)} after the last generation: killed or cut off" if after else ""
+    text = (
+        f"{largest.count} members died together,{lived}"
+        if lived
+        else (f"{largest.count} members died together; the log does not show their last generation")
+    )
+    if len(died) > 1:
+        text += f" ({plural(len(died), 'time')} in all, {sum(d.count for d in died)} members)"
+    evidence = [f"clients: {_clients(id for d in died for id in d.members)}"]
+    evidence += [
+        f"line {d.first.line}: {d.count} members"
+        + (f", {seconds(d.after_ms)} after the last generation" if d.after_ms else "")
+        + f": {_names(d.members, FEW)}"
+        for d in died[:SHOWN]
+    ]
+    return Anomaly("died_together", largest.first.line, text, tuple(evidence))
+
+
+def _clients(ids: Iterable[str]) -> str:
+    return _names([f"{c} ({n})" for c, n in Counter(map(client_of, ids)).most_common()])
+
+
+def _piled_up(timeline: Timeline) -> Iterator[Anomaly]:
+    """Ids of one client that pile up in one join phase, each made for a JoinGroup without an id."""
+    crowded = max(timeline.rounds, key=lambda r: len(r.joined), default=None)
+    if crowded is None or len(crowded.joined) < PILE_LEAST:
+        return
+    client, n = Counter(map(client_of, crowded.joined)).most_common(1)[0]
+    ms = _join_ms(crowded)
+    if n < PILE_LEAST or ms is None or ms < SLOW_MS or not crowded.handed_at_once:
+        return
+    yield Anomaly(
+        "ids_pile_up",
+        crowded.started.line if crowded.started else 0,
+        f"{n} ids of {client} joined in one round of {seconds(ms)} (to generation"
+        f" {crowded.to_generation}), made without the second step of a join: who repeats its"
+        " JoinGroup gets another id each time",
+        (f"largest generation: {timeline.largest} members",),
+    )
 
 
 def _never_joined(timeline: Timeline) -> Iterator[Anomaly]:
@@ -211,7 +331,11 @@ def _never_joined(timeline: Timeline) -> Iterator[Anomaly]:
 
 
 def _bounces(timeline: Timeline) -> Iterator[Anomaly]:
-    """Clients that come back under new ids again and again."""
+    """Clients that come back under new ids again and again, unless their consumers come one after
+    the other, which is another finding.
+    """
+    if one_after_the_other(timeline) is not None:
+        return
     lives: dict[str, list[Member]] = {}
     for m in timeline.members.values():
         if m.joined is not None or m.handed_out is not None:
@@ -240,6 +364,9 @@ def _bounces(timeline: Timeline) -> Iterator[Anomaly]:
 
 
 def _short_lives(timeline: Timeline) -> Iterator[Anomaly]:
+    """Says nothing about a log shorter than a minute, in which every life is short."""
+    if (elapsed(timeline.first, timeline.last) or 0) < SHORT_LOG_MS:
+        return
     lives = [
         (ms, m)
         for m in timeline.members.values()

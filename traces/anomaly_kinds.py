@@ -5,6 +5,9 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupcheck.traces import anomalies as found
+from groupcheck.traces.deaths import DEAD_LEAST, GHOSTS_LEAST
+from groupcheck.traces.lives import LIVES_LEAST
+from groupcheck.traces.moments import TOGETHER_MS
 
 MINUTE_MS, SECOND_MS = 60_000, 1000
 
@@ -28,13 +31,26 @@ KINDS = (
         "rebalance_storm",
         "The group rebalances again and again.",
         BOTH,
-        f"{found.STORM_ROUNDS} rebalances within {found.STORM_MS // MINUTE_MS} minutes",
+        f"{found.STORM_ROUNDS} rebalances within {found.STORM_MS // MINUTE_MS} minutes, or"
+        f" {found.LOOP_ROUNDS} that repeat one client's",
+    ),
+    Kind(
+        "one_consumer_a_message",
+        "Consumers come one after the other, alone, and each is closed soon.",
+        BOTH,
+        f"{LIVES_LEAST} consumers",
+    ),
+    Kind(
+        "never_closed",
+        "Consumers come one after the other, alone, and none is closed: each expires.",
+        BOTH,
+        f"{LIVES_LEAST} consumers",
     ),
     Kind(
         "blocked_by_departed_member",
         "A rebalance waited for a member that was gone without leaving, until its session expired.",
         BOTH,
-        f"a join phase of {found.SLOW_MS // SECOND_MS} seconds",
+        f"one such join phase of {found.SLOW_MS // SECOND_MS} seconds",
     ),
     Kind(
         "join_window_missed",
@@ -43,9 +59,21 @@ KINDS = (
     ),
     Kind(
         "ghost_members",
-        "Members expired together: nobody used their ids after they had joined.",
+        "Members expired together, one session after they had joined: nobody used their ids.",
         BOTH,
-        f"{found.BURST_LEAST} members that expire together",
+        f"{GHOSTS_LEAST} members that expire together",
+    ),
+    Kind(
+        "died_together",
+        "Members expired together that had been alive: killed, or cut off from the broker.",
+        BOTH,
+        f"{DEAD_LEAST} members within {TOGETHER_MS // SECOND_MS} seconds of each other",
+    ),
+    Kind(
+        "ids_pile_up",
+        "Ids of one client pile up in one join phase: it repeats its JoinGroup without an id.",
+        BOTH,
+        f"{found.PILE_LEAST} ids in a join phase of {found.SLOW_MS // SECOND_MS} seconds",
     ),
     Kind("ids_never_used", "A member id was handed out, and nobody joined with it.", BOTH),
     Kind(
@@ -58,7 +86,8 @@ KINDS = (
         "short_lived_members",
         "Members left or expired soon after they had joined.",
         BOTH,
-        f"{found.SHORT_LIVES} members gone within {found.SHORT_LIFE_MS // SECOND_MS} seconds",
+        f"{found.SHORT_LIVES} members gone within {found.SHORT_LIFE_MS // SECOND_MS} seconds, in a"
+        " log of a minute",
     ),
     Kind(
         "generation_without_assignment",

@@ -17,7 +17,12 @@ from groupcheck.traces.events import (
 
 AT_ONCE_MS = 50
 """Lines this close together are one step of the coordinator, as far as a log can tell."""
+TOGETHER_MS = 3000
+"""Members that expire this close together ended together: they last sent heartbeats at most one
+interval apart (heartbeat.interval.ms, 3 s by default).
+"""
 MOST_CANDIDATES = 5
+NOT_SHOWN = "not shown"
 
 
 @define
@@ -58,6 +63,8 @@ class Round:
     size: int | None = None
     leader: str | None = None
     joined: list[str] = Factory(list)
+    # Ids of `joined` that were made for their JoinGroup (no second step of the join).
+    handed_at_once: int = 0
     left: list[str] = Factory(list)
     expired: list[str] = Factory(list)
     not_rejoined: list[str] = Factory(list)
@@ -76,12 +83,11 @@ class Round:
 
 @define
 class Burst:
-    """Members that expired together: their timers were armed at one moment, and no sign of life
-    came from them after it.
-    """
+    """Members that expired together."""
 
     first: Moment
     last: Moment
+    # The first of them; `count` says how many there are.
     members: list[str]
     count: int = 0
 
@@ -89,9 +95,11 @@ class Burst:
 def hold_up(round: Round, burst: Burst | None, awaited: tuple[str, ...]) -> None:
     """Notes for whom the round waited: who joined last, or who never came, as far as the lines
     since the round's beginning tell. `burst`: the last members that expired; `awaited`: the members
-    that had not visibly joined.
+    that had not visibly joined. A member that is gone because the round began did not hold it up.
     """
     last = round.last
+    if isinstance(last, MemberLeft | MemberExpired) and last.member in round.causers:
+        last = None
     if last is not None and (elapsed(moment(last), round.joined_at) or 0) > AT_ONCE_MS:
         last = None
     round.held_up_by, round.waited_for = _held_up(round, last, burst, awaited)
@@ -105,8 +113,9 @@ def _held_up(
         case _ if round.not_rejoined:
             return tuple(round.not_rejoined), "did not rejoin until the rebalance timeout"
         case MemberExpired():
-            together = burst is not None and burst.last.line == last.line
-            gone = tuple(burst.members) if burst is not None and together else (last.member,)
+            together = set(burst.members) if burst and burst.last.line == last.line else set()
+            since = [id for id in round.expired if id in together and id not in round.causers]
+            gone = tuple(since) or (last.member,)
             how = "never joined" if last.pending else "gone"
             return gone, f"{how}, until the session timeout"
         case MemberLeft():
@@ -119,4 +128,4 @@ def _held_up(
         return (), "the initial delay"
     if 0 < len(awaited) <= MOST_CANDIDATES:
         return awaited, "joined last" if len(awaited) == 1 else "one of them joined last"
-    return (), "not shown (the JoinGroup of a member that the group knew)"
+    return (), f"{NOT_SHOWN} (the JoinGroup of a member that the group knew)"

@@ -35,8 +35,18 @@ from groupcheck.traces.events import (
     RebalanceStarted,
     Stabilized,
     StaticReplaced,
+    Timeouts,
 )
-from groupcheck.traces.moments import Burst, Moment, Round, elapsed, hold_up, moment
+from groupcheck.traces.moments import (
+    NOT_SHOWN,
+    TOGETHER_MS,
+    Burst,
+    Moment,
+    Round,
+    elapsed,
+    hold_up,
+    moment,
+)
 
 ROUNDS_KEPT = 20_000
 MEMBERS_KEPT = 50_000
@@ -63,11 +73,17 @@ class Member:
     # How it went: left, expired, not_rejoined, not_synced, never_joined or replaced; empty while it
     # is there, as far as the log goes.
     gone: str = ""
-    # It led a generation or visibly joined again.
+    # It led a generation, visibly joined again, or was in a second generation.
     used: bool = False
+    # How many generations began while it was there, and when its session began to count for the
+    # last time: a generation began, or it joined; set when it is gone.
+    generations: int = 0
+    armed: Moment | None = None
     # How many generations it led, and how many rebalances it caused.
     led: int = 0
     caused: int = 0
+    # How many generations had begun when a line first named it.
+    since: int = 0
     # The reason that its client gave for leaving.
     client_reason: str | None = None
 
@@ -102,9 +118,15 @@ class Timeline:
     epochs: list[tuple[int, Moment, str]] = Factory(list)
     # The members that have not visibly joined the round; set before the line that ends it.
     still_awaited: tuple[str, ...] = ()
+    # session.timeout.ms of clients, as far as lines tell.
+    sessions: dict[str, int] = Factory(dict)
+    # The last sign of life of a member, in ms since 1970 (request logs only).
+    signs: dict[str, int] = Factory(dict)
     _unstable_since: Moment | None = None
     _preparing_since: Moment | None = None
     _burst: Burst | None = None
+    _begun: int = 0
+    _last_begun: Moment | None = None
     _empty: bool = False
     _story: EpochStory = Factory(EpochStory)
 
@@ -120,7 +142,7 @@ class Timeline:
         if self.first is None:
             self.first = moment(event)
         self.last = moment(event)
-        if not (isinstance(event, MemberExpired) and not event.pending):
+        if event.time is None and not isinstance(event, MemberExpired):
             self._burst = None
         if isinstance(event, IdHandedOut | MemberAdded) and event.phase is not None:
             self._empty = event.phase == Phase.EMPTY
@@ -136,8 +158,19 @@ class Timeline:
         if known is None:
             if len(self.members) >= MEMBERS_KEPT:
                 self.shrink(MEMBERS_KEPT // 2)
-            known = self.members[id] = Member(id, first_seen=moment(event))
+            known = self.members[id] = Member(id, first_seen=moment(event), since=self._begun)
         return known
+
+    def timeouts(self, id: str, timeouts: Timeouts) -> None:
+        """Notes what a member asked for; all members of a client ask for the same."""
+        client = client_of(id)
+        if client in self.sessions or len(self.sessions) < NAMES_KEPT:
+            self.sessions[client] = timeouts.session
+
+    def sign(self, id: str, time: int) -> None:
+        """Notes a sign of life."""
+        if id in self.signs or len(self.signs) < MEMBERS_KEPT:
+            self.signs[id] = time
 
     def shrink(self, limit: int) -> None:
         """Keeps at most `limit` rounds and members: members that are gone are dropped first, and
@@ -175,6 +208,10 @@ class Timeline:
     def _gone(self, id: str, event: Event, how: str) -> Member:
         member = self.member(id, event)
         member.ended, member.gone = moment(event), how
+        member.generations = self._begun - member.since
+        member.armed = self._last_begun if member.generations else member.joined
+        if member.generations + (member.joined is None) > 1:
+            member.used = True
         return member
 
     def interrupted(self, event: Event) -> None:
@@ -236,6 +273,7 @@ class Timeline:
             member.used = True
 
     def _stabilized(self, event: Stabilized) -> None:
+        self._begun, self._last_begun = self._begun + 1, moment(event)
         self._joined_by_all(event, event.members, "stabilized", self.still_awaited)
         self.largest = max(self.largest, event.members or 0)
 
@@ -269,6 +307,8 @@ class Timeline:
             return
         round.assigned, round.outcome, round.leader = moment(event), "assigned", event.leader
         round.size = round.size if round.size is not None else event.members
+        if round.size == 1 and event.leader is not None and round.waited_for.startswith(NOT_SHOWN):
+            round.held_up_by, round.waited_for = (event.leader,), "joined last"
         self.counts["assigned"] += 1
         self._settled(event)
 
@@ -285,6 +325,7 @@ class Timeline:
         running = self._last_round("open")
         if running is not None:
             _note(running.joined, event.member)
+            running.handed_at_once += event.fresh and event.instance is None
 
     def _replaced(self, event: StaticReplaced) -> None:
         self._gone(event.old, event, "replaced").instance = event.instance
@@ -299,6 +340,8 @@ class Timeline:
             self._gone(event.member, event, "never_joined" if event.pending else "left")
             self.counts["pending_left" if event.pending else "left"] += 1
         member.client_reason = event.client_reason
+        if event.timeouts is not None:
+            self.timeouts(event.member, event.timeouts)
         member.instance = member.instance or event.instance
         if self.open is not None and event.member not in self.open.left:
             _note(self.open.left, event.member)
@@ -310,7 +353,7 @@ class Timeline:
             _note(self.open.expired, event.member)
         if event.pending:
             return
-        if self._burst is None or (elapsed(self._burst.last, moment(event)) or 0) > 1000:
+        if self._burst is None or (elapsed(self._burst.last, moment(event)) or 0) > TOGETHER_MS:
             self._burst = Burst(moment(event), moment(event), [])
             if len(self.bursts) < ROUNDS_KEPT:
                 self.bursts.append(self._burst)
@@ -333,6 +376,8 @@ class Timeline:
     def _member_loaded(self, event: MemberLoaded) -> None:
         if event.generation is None:
             self.member(event.member, event).instance = event.instance
+        if event.timeouts is not None:
+            self.timeouts(event.member, event.timeouts)
 
     def _moved(self, event: GroupLoaded | GroupUnloaded) -> None:
         self.counts["loaded" if isinstance(event, GroupLoaded) else "unloaded"] += 1

@@ -79,16 +79,26 @@ def test_kafka_go_members_that_miss_the_join_window_are_the_cause_of_a_storm() -
     assert 0.45 < t.preparing_ms / 384_772 < 0.52
 
 
-def test_ghost_members_are_ids_that_expire_in_bulk() -> None:
+def test_ghosts_expire_one_session_after_their_only_generation_and_others_died_together() -> None:
     g = group("easycab-232-ghost-members.log.gz", "my-group")
     assert g.timeline.largest == 232
-    text = anomaly(g, "ghost_members")
-    assert text.startswith("239 members expired in bulk")
-    assert (
-        "228 of them joined in this log and never led" in text
-        and "230 ids joined in one round" in text
-    )
-    assert "waited 136.2 s" in anomaly(g, "blocked_by_departed_member")
+    # 232 members are in generation 74; 34 of them expire 10.0 s after it. The other 198 are in
+    # generation 75, so they were alive, and expire 16.9 s later.
+    ghosts = anomaly(g, "ghost_members")
+    assert ghosts.startswith("32 members expired in bulk (1 time, at most 32 together)")
+    assert "each expired 10.0 s after its only generation" in ghosts
+    died = anomaly(g, "died_together")
+    assert died.startswith("198 members died together, 16.9 s after the last generation: killed")
+    assert "line 259: 2 members, 10.0 s after the last generation" in died
+    assert "230 ids of kafka-python-2.0.0 joined in one round" in anomaly(g, "ids_pile_up")
+    assert "3 rebalances waited 138.7 s" in anomaly(g, "blocked_by_departed_member")
+    assert sum(r.waited_for.startswith("gone") for r in g.timeline.rounds) == 3
+
+
+def test_members_that_lived_longer_than_a_session_are_no_ghosts() -> None:
+    g = group("easycab-144-rebalances-per-hour.log.gz", "my-group")
+    assert "ghost_members" not in {a.kind for a in g.anomalies}
+    assert "5 members died together, 52.1 s after the last" in anomaly(g, "died_together")
 
 
 def test_churn_is_ranked_by_cause() -> None:
@@ -162,7 +172,10 @@ def test_a_consumer_that_is_closed_right_after_its_first_assignment_costs_two_ge
         t.counts["left"],
         t.counts.get("expired", 0),
     ) == (102, 166, 32, 32, 0)
-    assert "short_lived_members" in {a.kind for a in g.anomalies}
+    kinds = {a.kind for a in g.anomalies}
+    assert "short_lived_members" in kinds and "rebalance_storm" not in kinds
+    said = anomaly(g, "one_consumer_a_message")
+    assert "32 consumers came one after the other, each for 3.2 s (median), and was closed" in said
     delays = [
         r for r in t.rounds if r.waited_for == "the initial delay" and r.outcome == "assigned"
     ]

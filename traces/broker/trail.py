@@ -11,6 +11,7 @@ from attrs import Factory, define, evolve
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.traces.anomalies import find_anomalies
+from groupcheck.traces.broker.belief import Belief
 from groupcheck.traces.broker.follow import Follower, Refusal
 from groupcheck.traces.broker.gaps import SENTENCES
 from groupcheck.traces.broker.log import Broker
@@ -137,7 +138,7 @@ class Trail:
         self._look_back(event)
         self.follower.group.printing = broker.printing
         if isinstance(event, Stabilized):
-            self.timeline.still_awaited = self.follower.group.belief.not_parked() or ()
+            self.timeline.still_awaited = _awaited(self.follower.group.belief, event)
         refusal = self.follower.observe(event, broker.kinds)
         for kind, said in self.follower.group.notes:
             self.note(kind, event.line, said)
@@ -283,6 +284,15 @@ class Trail:
         if not self.steps:
             return UNKNOWN, "no line shows a step of this group's rebalances"
         return HOLDS, "every line is explained"
+
+
+def _awaited(belief: Belief, event: Stabilized) -> tuple[str, ...]:
+    """The members of the generation that have not visibly joined its round: everybody known who has
+    not, if nobody is unknown or the generation has just as many members as are known.
+    """
+    if len(belief.inside) == event.members:
+        return tuple(id for id, parked in belief.inside.items() if not parked)
+    return belief.not_parked() or ()
 
 
 def _filtered(lost: tuple[str, ...], kinds: Set[str]) -> bool:

@@ -13,10 +13,14 @@ from collections.abc import Callable, Iterator
 from attrs import Factory, define
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
-from groupcheck.model.protocol.codes import COORDINATOR_NOT_AVAILABLE
+from groupcheck.model.protocol.codes import (
+    COORDINATOR_NOT_AVAILABLE,
+    NONE,
+    REBALANCE_IN_PROGRESS,
+)
 from groupcheck.traces import formats
 from groupcheck.traces.anomalies import find_anomalies, plural, seconds
-from groupcheck.traces.events import Stabilized
+from groupcheck.traces.events import Stabilized, Timeouts
 from groupcheck.traces.exchanges import EpochExchange, Exchange, JoinExchange
 from groupcheck.traces.facts import RequestFacts
 from groupcheck.traces.moments import Moment
@@ -77,6 +81,7 @@ class RequestTrail:
         self.facts.observe(e)
         self.owners.observe(e)
         self._kind(e)
+        self._sign(e)
         if e.code in AWAY:
             self.away_count += 1
             self.away = [*self.away[:1], e]
@@ -84,6 +89,13 @@ class RequestTrail:
                 self.moved_away = min(self.moved_away, e.given)
         if isinstance(e, Judged) and "static" not in self.protocols:
             self.follower.observe(e)
+
+    def _sign(self, e: Exchange) -> None:
+        """Notes that somebody uses the id, and its session timeout."""
+        if isinstance(e, JoinExchange):
+            self.timeline.timeouts(e.told or e.member, Timeouts(e.session_ms, e.rebalance_ms))
+        elif e.member and e.code in (NONE, REBALANCE_IN_PROGRESS):
+            self.timeline.sign(e.member, round(e.began))
 
     def _kind(self, e: Exchange) -> None:
         """Notes the group's protocol, if it is not the classic eager one."""
