@@ -25,7 +25,7 @@ from attrs import Factory, frozen
 
 from groupcheck.traces.template import CONSTRAINED, Template, compile_template
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")
+WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")
 _FIELD = re.compile(r"\{\w+(?::\w+)?\}")
 KINDS_FILE = "kinds.toml"
 
@@ -65,12 +65,16 @@ class Sentences:
 
     by_word: Mapping[str, tuple[Sentence, ...]]
 
+    def words_in(self, line: str) -> set[str]:
+        """The words of `line` under which sentences are filed."""
+        return {*WORD.findall(line)} & self.by_word.keys()
+
     def in_line(self, line: str, library: str = "") -> list[Hit]:
         """The sentences that `line` holds, in order, without overlaps. Blanks in `line` are single.
         Sentences of other libraries than `library` are left out, if it is known.
         """
         hits = []
-        for word in {*_WORD.findall(line)} & self.by_word.keys():
+        for word in self.words_in(line):
             for sentence in self.by_word[word]:
                 if library and sentence.libraries and library not in sentence.libraries:
                     continue
@@ -143,10 +147,10 @@ def filed(sentences: Iterable[Sentence]) -> Sentences:
 def _words(text: str) -> set[str]:
     """The words of the fixed text that no field touches: a field may continue a word."""
     out = set()
-    for hit in _WORD.finditer(text):
+    for hit in WORD.finditer(text):
         if text[hit.start() - 1 : hit.start()] != "}" and text[hit.end() : hit.end() + 1] != "{":
             out.add(hit[0])
-    fields = {word for field in _FIELD.findall(text) for word in _WORD.findall(field)}
+    fields = {word for field in _FIELD.findall(text) for word in WORD.findall(field)}
     return out - fields - {*CONSTRAINED}
 
 
