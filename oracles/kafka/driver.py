@@ -149,6 +149,45 @@ class Driver:
         """
         return self._ask(json.dumps(told, separators=(",", ":")).encode() + b"\n")
 
+    def converse(
+        self, speakers: Iterable[Generator[Mapping[str, Any], Any, T]]
+    ) -> list[T]:
+        """Conversations side by side, so that the JVM works on one while Python goes on with
+        another. A speaker yields what is to be told, is sent the answer, and returns its result;
+        what it tells goes to the whole group `at` its place. Raises `Broken`; after that, what was
+        built up step by step is gone.
+        """
+        assert not self._flight, ELSEWHERE
+        self._talking = None
+        all = list(speakers)
+        results: dict[int, T] = {}
+        flight: deque[int] = deque()
+        self._flight = flight
+
+        def speak(number: int, answer: Any) -> None:
+            try:
+                told = all[number].send(answer) | {"at": number}
+            except StopIteration as end:
+                results[number] = end.value
+            else:
+                self._running().send(json.dumps(told, separators=(",", ":")).encode() + b"\n")
+                flight.append(number)
+
+        try:
+            for number in range(len(all)):
+                speak(number, None)
+            while flight:
+                answer = json.loads(self._running().receive())
+                speak(flight.popleft(), answer)
+        except Broken:
+            self._restart()
+            raise
+        finally:
+            if flight:
+                flight.clear()
+                self._abandon()
+        return [results[number] for number in range(len(all))]
+
     def _restart(self) -> None:
         self._jvm = None
         self.restarts += 1

@@ -20,13 +20,14 @@ from groupcheck.model.protocol.classic import (
 )
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.conformance import SCHEMA
+from groupcheck.oracles.conform.whole.fitting import Fitting
 from groupcheck.oracles.conform.whole.model import Following, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES
 from groupcheck.oracles.conform.whole.schedule import (
+    Asking,
     Parted,
     Seen,
     Setup,
-    Walk,
     draw,
     shortened,
 )
@@ -38,6 +39,7 @@ MEMBERS, PARTITIONS = 3, 2
 SCHEDULES, STEPS = 300, 100
 MAX_DIFFERENCES = 20
 SEEDS = 1 << 16
+TOGETHER = 8  # schedules that are carried out side by side
 REAL = "ConsumerCoordinator and GroupCoordinatorService of Apache Kafka, in one JVM"
 
 # Outcomes that no schedule here can show -> why.
@@ -185,30 +187,30 @@ def conform_whole(
     is no JDK.
     """
     count = MEMBERS if members is None else members
+    last = SCHEDULES if schedules is None else schedules
     spec = _spec(variant, mutation)
     own = driver or Driver(known(kafka))
     began = time.perf_counter()
-
-    def ask(told: list[dict[str, Any]]) -> Any:
-        return own.ask({"toWhole": {"do": told}})
-
     seen, causes, stopped = Seen(), dict[Any, Parted](), ""
     try:
         models = {
-            auto: Following(spec, scope_of(count, PARTITIONS, auto)) for auto in (True, False)
+            auto: Fitting(Following(spec, scope_of(count, PARTITIONS, auto)))
+            for auto in (True, False)
         }
-        for k in range(SCHEDULES if schedules is None else schedules):
-            dice = random.Random(f"{seed}/{k}")
-            setup = Setup(count, PARTITIONS, dice.random() < 0.7, dice.randrange(SEEDS))
-            model = models[setup.autocommit]
-            parted = draw(Walk(ask, model, setup), steps, dice, seen)
-            if parted and parted.cause not in causes:
-                short = shortened(ask, model, parted)
-                causes[parted.cause] = causes[short.cause] = short
+        for first in range(0, last, TOGETHER):
+            some = range(first, min(first + TOGETHER, last))
+            drawn = own.converse(_drawn(models, count, steps, f"{seed}/{k}") for k in some)
+            for mine, parted in drawn:
+                seen.add(mine)
+                if parted and parted.cause not in causes:
+                    short = _shortened(own, models[parted.setup.autocommit], parted)
+                    causes[parted.cause] = causes[short.cause] = short
+                if len({id(p) for p in causes.values()}) >= max_differences:
+                    stopped = f"stopped after {max_differences} differences"
+                    break
             if progress:
                 progress(seen)
-            if len({id(p) for p in causes.values()}) >= max_differences:
-                stopped = f"stopped after {max_differences} differences"
+            if stopped:
                 break
     finally:
         if driver is None:
@@ -228,6 +230,20 @@ def conform_whole(
         stopped=stopped,
         seconds=time.perf_counter() - began,
     )
+
+
+def _drawn(
+    models: Mapping[bool, Fitting], members: int, steps: int, seed: str
+) -> Asking[tuple[Seen, Parted | None]]:
+    """A schedule with all that is drawn from a seed."""
+    dice = random.Random(seed)
+    setup = Setup(members, PARTITIONS, dice.random() < 0.7, dice.randrange(SEEDS))
+    return draw(models[setup.autocommit], setup, steps, dice)
+
+
+def _shortened(driver: Driver, fitting: Fitting, parted: Parted) -> Parted:
+    (short,) = driver.converse([shortened(fitting, parted)])
+    return short
 
 
 def _spec(variant: str, mutation: str | None) -> Callable[[Scope], Spec]:

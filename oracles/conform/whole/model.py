@@ -13,19 +13,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
-
-from attrs import frozen
+from typing import Any, NamedTuple
 
 from groupcheck.model.engine import Spec, but
-from groupcheck.model.engine.step import State
 from groupcheck.model.protocol.classic.client import Member, send_heartbeat
 from groupcheck.model.protocol.classic.scope import Scope
-from groupcheck.model.protocol.driven import Driven
 from groupcheck.model.protocol.faults import Budget
+from groupcheck.oracles.conform.whole.tables import Begun, Numbers, Tables
 
 MANY = 100  # faults; more than a schedule has
 LAST = 1000  # generation and record; no schedule comes that far
+KEPT = 100_000  # steps of the model that are remembered
 
 
 def scope_of(members: int, partitions: int, autocommit: bool) -> Scope:
@@ -42,8 +40,7 @@ def scope_of(members: int, partitions: int, autocommit: bool) -> Scope:
     )
 
 
-@frozen
-class Chance:
+class Chance(NamedTuple):
     """One rule of the model that the step may have been."""
 
     rule: str
@@ -53,21 +50,21 @@ class Chance:
     label: str = ""
 
 
-Names = tuple[tuple[tuple[int, int], str], ...]
+Id = tuple[int, int]  # (process, id)
+Names = tuple[tuple[Id, str], ...]
 
 
-@frozen
-class Guess:
+class Guess(NamedTuple):
     """A state in which the model may be, and what the real group calls its ids."""
 
-    state: State
+    state: Numbers
     # ((process, id), the driver's name of it), sorted.
     names: Names = ()
     # The rules that fired in the last step, with their outcomes.
     rules: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[State, Names]:
+    def key(self) -> tuple[Numbers, Names]:
         return self.state, self.names
 
 
@@ -75,21 +72,28 @@ class Following:
     """The model at a scope, following a real group."""
 
     def __init__(self, spec: Callable[[Scope], Spec], scope: Scope) -> None:
-        built = spec(scope)
         self.scope = scope
-        self._model = Driven(built, {rule.name for rule in built.rules}, member="")
-        self.places = {place: k for k, place in enumerate(self._model.see.places)}
+        self._tables = Tables(spec(scope))
+        self.places = self._tables.places
         self._clients = [self.places["client", i] for i in range(scope.members)]
         self._seats = [self.places["seats", i] for i in range(scope.members)]
         self._budget = self.places["budget", None]
+        self._full = self._tables.number(self._budget, Budget(any=MANY))
+        # Number of a client -> that of the same client, whose position counts as not committed.
+        self._dirty: dict[int, int] = {}
+        # What a rule leads to, with all that follows in the same step.
+        self._steps: dict[tuple[Chance, Numbers], list[Begun]] = {}
+        # Seats of one process before and after a step -> ids made, and those known before.
+        self._ids: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
 
     def start(self) -> Guess:
         """The group before anybody has joined."""
-        return Guess(self._model.start())
+        return Guess(self._tables.start())
 
     def slot(self, guess: Guess, name: str, index: int | None = None) -> Any:
         """The value of a slot."""
-        return guess.state[self.places[name, index]]
+        place = self.places[name, index]
+        return self._tables.value(place, guess.state[place])
 
     def after(
         self, guess: Guess, chances: Iterable[tuple[Chance, ...]], real_names: frozenset[str]
@@ -98,51 +102,73 @@ class Following:
         the ids that the real coordinator knows now.
         """
         for chance in chances:
-            for rules, state in self._taken(guess.state, chance):
+            taken: list[Begun] = [((), guess.state)]
+            for one in chance:
+                taken = [
+                    ((*rules, *more), end)
+                    for rules, state in taken
+                    for more, end in self._step(one, state)
+                ]
+            for rules, state in taken:
                 for names in self._named(guess, state, real_names):
-                    yield Guess(self._put_right(state), names, rules)
+                    yield Guess(state, names, rules)
 
-    def _taken(
-        self, state: State, chance: tuple[Chance, ...]
-    ) -> Iterator[tuple[tuple[str, ...], State]]:
-        if not chance:
-            yield (), state
-            return
-        first, *rest = chance
-        if first.rule == send_heartbeat.name and state[self._clients[first.index]].rejoin:
-            yield from self._beats_again(state, first.index)
-            return
-        for (name,), begun in self._model.fired(state, first.rule, first.index):
-            if first.label and name != f"{first.rule}:{first.label}":
-                continue
-            for chain, settled in self._model.settle(begun):
-                for more, end in self._taken(self._put_right(settled), tuple(rest)):
-                    yield (name, *chain, *more), end
+    def _step(self, chance: Chance, state: Numbers) -> list[Begun]:
+        """All that a rule may lead to, put right."""
+        found = self._steps.get((chance, state))
+        if found is None:
+            if len(self._steps) >= KEPT:
+                self._steps.clear()
+            taken = self._taken(chance, state)
+            found = [(rules, self._put_right(end)) for rules, end in taken]
+            self._steps[chance, state] = found
+        return found
 
-    def _beats_again(self, state: State, index: int) -> Iterator[tuple[tuple[str, ...], State]]:
+    def _taken(self, chance: Chance, state: Numbers) -> list[Begun]:
+        if chance.rule == send_heartbeat.name:
+            at = self._clients[chance.index]
+            client = self._tables.value(at, state[at])
+            if client.rejoin:
+                return self._beats_again(chance, state, at)
+        wanted = f"{chance.rule}:{chance.label}"
+        return [
+            ((name, *chain), end)
+            for name, begun in self._tables.rows(chance.rule, chance.index).after(state)
+            if not chance.label or name == wanted
+            for chain, end in self._tables.settled(begun)
+        ]
+
+    def _beats_again(self, chance: Chance, state: Numbers, at: int) -> list[Begun]:
         """A member that was told to rejoin goes on with its heartbeats, which the model leaves out:
         they change nothing, unless the answer resets the member.
         """
-        at = self._clients[index]
-        untold = (*state[:at], but(state[at], rejoin=False), *state[at + 1 :])
-        for rules, end in self._taken(untold, (Chance(send_heartbeat.name, index),)):
-            told = end[at].state == Member.STABLE
-            yield rules, (*end[:at], but(end[at], rejoin=told), *end[at + 1 :])
+        found = []
+        for rules, end in self._step(chance, self._but(state, at, rejoin=False)):
+            told = self._tables.value(at, end[at]).state == Member.STABLE
+            found.append((rules, self._but(end, at, rejoin=told)))
+        return found
 
-    def _named(self, before: Guess, state: State, real: frozenset[str]) -> Iterator[Names]:
+    def _but(self, state: Numbers, at: int, **changes: Any) -> Numbers:
+        """The state with some fields of the value at a place changed."""
+        value = but(self._tables.value(at, state[at]), **changes)
+        return (*state[:at], self._tables.number(at, value), *state[at + 1 :])
+
+    def _named(self, before: Guess, state: Numbers, real: frozenset[str]) -> Iterator[Names]:
         """The names after a step: an id that the model has made is one that the real coordinator
         has made, whichever it is if both made several. Nothing if they did not make equally many.
         """
-        fresh: list[tuple[int, int]] = []
-        known: list[tuple[int, int]] = []
+        new = sorted(real.difference([name for _, name in before.names]))
+        fresh: list[Id] = []
+        known: list[Id] = []
         for i, at in enumerate(self._seats):
-            was, now = before.state[at], state[at]
-            if was is not now:
-                old = {id for id, _ in was} | {id for id, _, _ in was.durable}
-                for id, _ in now:
-                    (known if id in old else fresh).append((i, id))
-        new = sorted(real - {name for _, name in before.names})
+            if before.state[at] != state[at] or new:
+                made, others = self._made(at, before.state[at], state[at])
+                fresh += [(i, id) for id in made]
+                known += [(i, id) for id in others]
         if len(fresh) > len(new):
+            return
+        if not new:
+            yield before.names
             return
         # The model may have given a number again that became free in the same step.
         for given_again in itertools.combinations(known, len(new) - len(fresh)):
@@ -150,12 +176,25 @@ class Following:
                 named = zip((*fresh, *given_again), order)
                 yield tuple(sorted((dict(before.names) | dict(named)).items()))
 
-    def _put_right(self, state: State) -> State:
+    def _made(self, at: int, before: int, after: int) -> tuple[list[int], list[int]]:
+        """The ids of a process after a step: those that it made, and those that were known."""
+        found = self._ids.get((before, after))
+        if found is None:
+            was, now = self._tables.value(at, before), self._tables.value(at, after)
+            old = {id for id, _ in was} | {id for id, _, _ in was.durable}
+            ids = [id for id, _ in now]
+            found = [id for id in ids if id not in old], [id for id in ids if id in old]
+            self._ids[before, after] = found
+        return found
+
+    def _put_right(self, state: Numbers) -> Numbers:
         changed = list(state)
-        changed[self._budget] = Budget(any=MANY)
+        changed[self._budget] = self._full
         for at in self._clients:
-            client = state[at]
-            dirty = client.position >= 0
-            if client.dirty != dirty:
-                changed[at] = but(client, dirty=dirty)
+            number = self._dirty.get(state[at])
+            if number is None:
+                client = self._tables.value(at, state[at])
+                right = but(client, dirty=client.position >= 0)
+                number = self._dirty[state[at]] = self._tables.number(at, right)
+            changed[at] = number
         return tuple(changed)

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.oracles.conform.whole.fitting import Look, share
-from groupcheck.oracles.conform.whole.turns import WATCHED
+from groupcheck.oracles.conform.whole.look import Look
 
 PROMISES = {
     "one owner": "Two members of the same generation never own the same partition.",
@@ -19,33 +18,27 @@ PROMISES = {
 }
 
 
-def position(member: Look) -> int:
-    """The next record of the watched partition; -1 if the member has none."""
-    return int(member["positions"].get("t", {}).get(str(WATCHED), -1))
-
-
 def broken(before: Look, now: Look, processed: int) -> Iterator[tuple[str, str]]:
     """Promises that are broken now, each with what is wrong. `processed`: how many records of the
     watched partition some member has processed.
     """
     owners: dict[tuple[int, int], int] = {}
-    for i, member in enumerate(now["members"]):
-        if member["state"] != "STABLE":
+    for i, member in enumerate(now.members):
+        if member.state != "STABLE":
             continue
-        owned = share(member["owned"])
-        for p in (p for p in range(owned.bit_length()) if owned >> p & 1):
-            other = owners.setdefault((member["generation"], p), i)
+        for p in (p for p in range(member.owned.bit_length()) if member.owned >> p & 1):
+            other = owners.setdefault((member.generation, p), i)
             if other != i:
                 yield "one owner", f"members {other} and {i} own partition {p}"
-    if now["committed"] > processed:
+    if now.committed > processed:
         yield (
             "committed was processed",
-            f"{now['committed']} is committed, {processed} records were processed",
+            f"{now.committed} is committed, {processed} records were processed",
         )
-    for i, (was, member) in enumerate(zip(before["members"], now["members"])):
-        accepted = member["committing"] == "done" != was["committing"]
-        if accepted and 0 <= position(member) != now["committed"]:
+    for i, (was, member) in enumerate(zip(before.members, now.members)):
+        accepted = member.committing == "done" != was.committing
+        if accepted and 0 <= member.position != now.committed:
             yield (
                 "accepted is committed",
-                f"member {i} stands at {position(member)}, {now['committed']} is committed",
+                f"member {i} stands at {member.position}, {now.committed} is committed",
             )

@@ -7,20 +7,23 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, TypeVar
 
 import attrs
 from attrs import define, field, frozen
 
-from groupcheck.oracles.conform.whole.fitting import Look, misfits
+from groupcheck.oracles.conform.whole.fitting import Fitting
+from groupcheck.oracles.conform.whole.look import Json, Look, look
 from groupcheck.oracles.conform.whole.model import Following, Guess
-from groupcheck.oracles.conform.whole.promises import broken, position
-from groupcheck.oracles.conform.whole.turns import Turn, chances, commands, possible
+from groupcheck.oracles.conform.whole.promises import broken
+from groupcheck.oracles.conform.whole.turns import Possible, Turn, chances, commands
 
 MOST_GUESSES = 4000
 FAULTS = (0.05, 0.2, 1.0)  # weights of faults, of which each schedule has one
-Ask = Callable[[list[dict[str, Any]]], Look]
+T = TypeVar("T")
+# What the driver is told next; is sent its answer.
+Asking = Generator[Json, Json, T]
 
 
 @frozen
@@ -66,27 +69,25 @@ class Seen:
     rules: Counter[str] = field(factory=Counter)
     kinds: Counter[str] = field(factory=Counter)
 
+    def add(self, other: Seen) -> None:
+        """Counts what another schedule has executed."""
+        self.steps += other.steps
+        self.differing += other.differing
+        self.schedules += other.schedules
+        self.rules.update(other.rules)
+        self.kinds.update(other.kinds)
+
 
 class Refused(Exception):
     """The driver cannot carry out a step."""
 
 
-def names_of(look: Look) -> frozenset[str]:
-    """The ids that the real coordinator knows."""
-    group = look["group"]
-    members = [m["member"] for m in group.get("members", ())]
-    return frozenset([*members, *group.get("pendingJoin", ())])
-
-
 class Walk:
     """One schedule as it goes on, in both."""
 
-    def __init__(self, ask: Ask, model: Following, setup: Setup) -> None:
-        self._ask, self._model, self.setup = ask, model, setup
-        start: dict[str, Any] = {"op": "reset", "members": setup.members, "seed": setup.seed}
-        start |= {"partitions": setup.partitions, "autoCommit": setup.autocommit}
-        self.look = self._told([start])
-        self.guesses: list[Guess] = [model.start()]
+    def __init__(self, fitting: Fitting, setup: Setup) -> None:
+        self._fitting, self._model, self.setup = fitting, fitting.model, setup
+        self.guesses: list[Guess] = [self._model.start()]
         self.turns: list[Turn] = []
         # What each step was: of the first state that fits.
         self.rules: list[tuple[str, ...]] = []
@@ -94,88 +95,99 @@ class Walk:
         self.fired: set[str] = set()
         self._processed = 0
 
-    def _told(self, told: list[dict[str, Any]]) -> Look:
-        look = self._ask(told)
-        if "failed" in look:
-            raise RuntimeError(look["failed"])
-        if "refused" in look:
-            raise Refused(look["refused"])
-        for member in look["members"]:
-            member["auto"] = self.setup.autocommit
-        return look
+    def begin(self) -> Asking[None]:
+        """Makes a fresh group."""
+        start: dict[str, Any] = {"op": "reset", "members": self.setup.members}
+        start |= {"seed": self.setup.seed, "partitions": self.setup.partitions}
+        yield from self._tell([start | {"autoCommit": self.setup.autocommit}])
 
-    def possible(self, faults: float = 1) -> list[tuple[float, Turn]]:
-        """What can happen now, with its weight; `faults`: that of faults beside the rest."""
-        return list(possible(self.look, faults))
+    def _tell(self, commands: list[dict[str, Any]]) -> Asking[None]:
+        answer = yield {"toWhole": {"do": commands}}
+        if "failed" in answer:
+            raise RuntimeError(answer["failed"])
+        if "refused" in answer:
+            raise Refused(answer["refused"])
+        self.look: Look = look(answer, self.setup.autocommit)
 
-    def take(self, turn: Turn) -> Parted | None:
+    def take(self, turn: Turn) -> Asking[Parted | None]:
         """The step happens. `Parted` if no state of the model fits any more."""
         before = self.look
         self.turns.append(turn)
-        self.look = self._told(commands(turn, before))
-        allowed, names = chances(turn, before), names_of(self.look)
+        yield from self._tell(commands(turn, before))
+        wrong = self._follow(turn, before)
+        if wrong:
+            return Parted(self.setup, tuple(self.turns), wrong, rules=tuple(self.rules))
+        return self._broken(turn, before)
+
+    def _follow(self, turn: Turn, before: Look) -> tuple[str, ...]:
+        """Keeps the states of the model that fit. If none does: what differs from the nearest."""
+        allowed, names = chances(turn, before), self.look.names
+        numbers = self._fitting.numbered(self.look)
         fitting: dict[Any, Guess] = {}
         nearest: tuple[str, ...] | None = None
         self.fired = set()
         for guess in self.guesses:
             for after in self._model.after(guess, allowed, names):
-                wrong = tuple(misfits(self._model, after, self.look))
+                wrong = self._fitting.misfits(after, self.look, numbers)
                 if not wrong:
                     fitting.setdefault(after.key, after)
                     self.fired.update(after.rules)
                 elif nearest is None or len(wrong) < len(nearest):
                     nearest = wrong
         if not fitting:
-            what = nearest or ("the model does not allow this step",)
-            return Parted(self.setup, tuple(self.turns), what, rules=tuple(self.rules))
+            return nearest or ("the model does not allow this step",)
         self.guesses = list(fitting.values())
         self.rules.append(self.guesses[0].rules)
         assert len(self.guesses) <= MOST_GUESSES, "too many states of the model fit"
-        return self._broken(turn, before)
+        return ()
 
     def _broken(self, turn: Turn, before: Look) -> Parted | None:
         """The first promise that the real group has broken in this step."""
         for one in (turn, turn.meanwhile):
             if one and one.kind == "process":
-                offset = position(self.look["members"][one.member])
+                offset = self.look.members[one.member].position
                 self._processed = max(self._processed, offset)
         for promise, what in broken(before, self.look, self._processed):
             return Parted(self.setup, tuple(self.turns), (what,), promise, tuple(self.rules))
         return None
 
 
-def draw(walk: Walk, steps: int, dice: random.Random, seen: Seen) -> Parted | None:
+def draw(
+    fitting: Fitting, setup: Setup, steps: int, dice: random.Random
+) -> Asking[tuple[Seen, Parted | None]]:
     """A schedule of that many steps, drawn as it goes. Some have many faults and some few, because
     members process and commit only if nothing disturbs them for some steps.
     """
-    seen.schedules += 1
+    walk, seen = Walk(fitting, setup), Seen(schedules=1)
+    yield from walk.begin()
     faults = dice.choice(FAULTS)
     for _ in range(steps):
-        weighted = walk.possible(faults)
-        (turn,) = dice.choices([t for _, t in weighted], [w for w, _ in weighted])
-        parted = walk.take(turn)
+        turn = Possible(walk.look, faults).drawn(dice)
+        parted = yield from walk.take(turn)
         if parted:
             seen.differing += 1
-            return parted
+            return seen, parted
         seen.steps += 1
         seen.kinds[turn.kind] += 1
         seen.kinds["something meanwhile"] += turn.meanwhile is not None
         seen.rules.update(walk.fired)
-    return None
+    return seen, None
 
 
-def again(ask: Ask, model: Following, setup: Setup, turns: Sequence[Turn]) -> Parted | None:
+def again(fitting: Fitting, setup: Setup, turns: Sequence[Turn]) -> Asking[Parted | None]:
     """Carries out given steps; those that cannot happen are left out."""
-    walk = Walk(ask, model, setup)
+    walk = Walk(fitting, setup)
+    yield from walk.begin()
     for turn in turns:
-        if turn not in [t for _, t in walk.possible()]:
+        if turn not in Possible(walk.look):
             continue
-        if parted := walk.take(turn):
+        parted = yield from walk.take(turn)
+        if parted:
             return parted
     return None
 
 
-def shortened(ask: Ask, model: Following, parted: Parted) -> Parted:
+def shortened(fitting: Fitting, parted: Parted) -> Asking[Parted]:
     """A schedule in which the two disagree, too, and from which no step can be left out, nor
     anything that happens while a request is on its way.
     """
@@ -183,7 +195,7 @@ def shortened(ask: Ask, model: Following, parted: Parted) -> Parted:
     while size:
         before = best
         for turns in _shorter(best.turns, size):
-            found = again(ask, model, best.setup, turns)
+            found = yield from again(fitting, best.setup, turns)
             if found and _effort(found.turns) < _effort(best.turns):
                 best = found
                 break

@@ -7,7 +7,9 @@ member polls, the coordinator reads what it sent, and all members read their ans
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import attrs
@@ -15,12 +17,12 @@ from attrs import field, frozen
 
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, client_faults, failover, offsets, timers
-from groupcheck.oracles.conform.whole.fitting import Look, share, sync_waits
+from groupcheck.oracles.conform.whole.fitting import sync_waits
+from groupcheck.oracles.conform.whole.look import WATCHED, Look, MemberLook, SeatLook
 from groupcheck.oracles.conform.whole.model import Chance
 
 # A rule of the model, or one of its outcomes.
 May = Rule | tuple[Rule, str]
-WATCHED = 0  # the partition whose offsets the model follows
 
 
 @frozen
@@ -53,83 +55,80 @@ class Kind:
     # How often it is drawn, beside the others.
     weight: float
     # May it happen now?
-    when: Callable[[Look], bool]
+    when: Callable[[MemberLook], bool]
     # Commands of the driver; `i` is added to each but `settle`.
     commands: tuple[str, ...]
     # The sequences of rules that it may be; an empty one is nothing.
     chances: tuple[tuple[May, ...], ...]
     # More fields of the commands, from the member's look.
-    fields: Callable[[Look], Mapping[str, Any]] = field(default=lambda member: {})
+    fields: Callable[[MemberLook], Mapping[str, Any]] = field(default=lambda member: {})
 
 
-def running(m: Look) -> bool:
-    return not m["failed"] and not m["closing"]
+def running(m: MemberLook) -> bool:
+    return not m.failed and not m.closing
 
 
-def idle(m: Look) -> bool:
+def idle(m: MemberLook) -> bool:
     """None of its requests waits at the coordinator or on the connection."""
-    return running(m) and m["outstanding"] is None and not m["unread"] and not m["unsent"]
+    return running(m) and m.outstanding is None and not m.unread and not m.unsent
 
 
-def unread(m: Look) -> bool:
+def unread(m: MemberLook) -> bool:
     """Could the coordinator read a request, other than the SyncGroup after a JoinGroup?"""
-    return bool(m["unread"]) and m["outstanding"] is None and not sync_waits(m)
+    return bool(m.unread) and m.outstanding is None and not sync_waits(m)
 
 
-def wants_to_join(m: Look) -> bool:
-    return idle(m) and m["rejoin"] and not (m["state"] == "STABLE" and m["joining"])
+def wants_to_join(m: MemberLook) -> bool:
+    return idle(m) and m.rejoin and not (m.state == "STABLE" and m.joining)
 
 
-def is_due(m: Look) -> bool:
+def is_due(m: MemberLook) -> bool:
     """Would a poll join, or run onJoinComplete?"""
-    return wants_to_join(m) or (idle(m) and m["state"] == "STABLE" and m["joining"])
+    return wants_to_join(m) or (idle(m) and m.state == "STABLE" and m.joining)
 
 
-def commits_first(m: Look) -> bool:
+def commits_first(m: MemberLook) -> bool:
     """Will it commit before it joins?"""
-    fresh = m["state"] == "STABLE" and m["prepare"] and m["committing"] in ("none", "retriable")
-    given_up = m["timers"].get("joinPrepare") == 0
-    return wants_to_join(m) and fresh and not given_up and has_position(m)
+    fresh = m.state == "STABLE" and m.prepare and m.committing in ("none", "retriable")
+    return wants_to_join(m) and m.auto and fresh and not m.prepare_over and has_position(m)
 
 
-def has_position(m: Look) -> bool:
-    return str(WATCHED) in m["positions"].get("t", {})
+def has_position(m: MemberLook) -> bool:
+    return m.position >= 0
 
 
-def can_commit(m: Look) -> bool:
-    stable = m["state"] == "STABLE" and m["prepare"] and m["committing"] == "none"
-    return idle(m) and stable and not m["joining"] and has_position(m)
+def can_commit(m: MemberLook) -> bool:
+    stable = m.state == "STABLE" and m.prepare and m.committing == "none"
+    return idle(m) and stable and not m.joining and has_position(m)
 
 
-def can_fetch(m: Look) -> bool:
-    owned = share(m["owned"]) >> WATCHED & 1
-    return bool(idle(m) and owned and not has_position(m) and m["committing"] == "none")
+def can_fetch(m: MemberLook) -> bool:
+    owned = bool(m.owned >> WATCHED & 1)
+    return idle(m) and owned and not has_position(m) and m.committing == "none"
 
 
-def beats(m: Look) -> bool:
-    return idle(m) and m["heart"] == "on" and m["timers"].get("poll", 1) > 0
+def beats(m: MemberLook) -> bool:
+    return idle(m) and m.heart == "on" and not m.poll_over
 
 
-def may_leave(m: Look) -> bool:
+def may_leave(m: MemberLook) -> bool:
     """Would it send LeaveGroup?"""
-    joined = m["state"] != "UNJOINED" and m["member"] != ""
-    return running(m) and joined and m["coordinator"] and not m["unsent"] and not m["unread"]
+    joined = m.state != "UNJOINED" and m.id != ""
+    return running(m) and joined and m.coordinator and not m.unsent and not m.unread
 
 
-def closes(m: Look) -> bool:
-    settled = not has_position(m) or m["committing"] == "none"
-    return may_leave(m) and settled and (m["outstanding"] is not None or idle(m))
+def closes(m: MemberLook) -> bool:
+    settled = not has_position(m) or m.committing == "none"
+    return may_leave(m) and settled and (m.outstanding is not None or idle(m))
 
 
-def times_out(m: Look) -> bool:
-    active = m["state"] in ("COMPLETING_REBALANCE", "STABLE")
-    return may_leave(m) and m["heart"] == "on" and active and not sync_waits(m)
+def times_out(m: MemberLook) -> bool:
+    active = m.state in ("COMPLETING_REBALANCE", "STABLE")
+    return may_leave(m) and m.heart == "on" and active and not sync_waits(m)
 
 
-def started(m: Look) -> bool:
-    return bool(
-        m["failed"] or m["closing"] or m["member"] or m["owned"] or m["state"] != "UNJOINED"
-    )
+def started(m: MemberLook) -> bool:
+    return bool(m.failed or m.closing or m.id or m.owned or m.state != "UNJOINED")
 
 
 JOINS = (client.send_join,)
@@ -151,10 +150,10 @@ KINDS: dict[str, Kind] = {
     "fetch": Kind(6, can_fetch, ("fetch", "settle"), ((offsets.fetch_offset,),)),
     "process": Kind(
         2,
-        lambda m: running(m) and has_position(m) and m["committing"] == "none",
+        lambda m: running(m) and has_position(m) and m.committing == "none",
         ("position",),
         ((offsets.process_record,),),
-        lambda m: {"offset": m["positions"]["t"][str(WATCHED)] + 1},
+        lambda m: {"offset": m.position + 1},
     ),
     "commit": Kind(1.5, can_commit, ("commit", *READ), ((client.send_commit,),)),
     "read": Kind(
@@ -164,12 +163,12 @@ KINDS: dict[str, Kind] = {
         ((timers.read_next,),),
     ),
     "late": Kind(
-        0.4, lambda m: m["late"] is not None, ("late", "settle"), ((timers.late_request,),)
+        0.4, lambda m: m.late is not None, ("late", "settle"), ((timers.late_request,),)
     ),
     "crash": Kind(0.2, started, ("kill", "settle"), ((client_faults.crash,),)),
     "disconnect": Kind(
         0.4,
-        lambda m: running(m) and m["outstanding"] is not None,
+        lambda m: running(m) and m.outstanding is not None,
         ("cut", "settle"),
         ((client_faults.disconnect,), (client.request_timeout,)),
     ),
@@ -196,25 +195,25 @@ KINDS: dict[str, Kind] = {
     ),
     "lose commit": Kind(
         4,
-        lambda m: commits_first(m) and m["auto"],
+        commits_first,
         ("poll", "cut", "wait", "settle"),
         (((client_faults.lose_request, "commit"),),),
     ),
     "delay": Kind(
         0.6,
-        lambda m: wants_to_join(m) and m["late"] is None,
+        lambda m: wants_to_join(m) and m.late is None,
         ("poll", "delay", "settle"),
         ((client_faults.delay_request,), COMPLETES, NOTHING),
     ),
     "delay sync": Kind(
         0.4,
-        lambda m: running(m) and sync_waits(m) and m["late"] is None,
+        lambda m: running(m) and sync_waits(m) and m.late is None,
         ("network", "delay", "settle"),
         ((client_faults.delay_request,),),
     ),
     "delay commit": Kind(
         1.5,
-        lambda m: can_commit(m) and m["late"] is None,
+        lambda m: can_commit(m) and m.late is None,
         ("commit", "delay", "settle"),
         ((client_faults.delay_request,),),
     ),
@@ -251,7 +250,7 @@ def commands(turn: Turn, look: Look) -> list[dict[str, Any]]:
         return [{"op": "replicate", "on": True}, {"op": "settle"}]
     if turn.kind == "fail_over":
         return [{"op": "failOver", "keep": turn.key}, {"op": "settle"}]
-    kind, member = KINDS[turn.kind], look["members"][turn.member]
+    kind, member = KINDS[turn.kind], look.members[turn.member]
     more = {"i": turn.member, "partition": WATCHED, **kind.fields(member)}
     told = [{"op": op} if op == "settle" else {"op": op, **more} for op in kind.commands]
     return told[:1] + (commands(turn.meanwhile, look) if turn.meanwhile else []) + told[1:]
@@ -261,16 +260,21 @@ def chances(turn: Turn, look: Look) -> Chances:
     """What the step may be in the model; an empty sequence: nothing. The rebalance timer of a group
     that is left without members fires at once.
     """
+    return _all_chances(turn, len(look.members), look.group.new_member_added)
+
+
+@lru_cache(maxsize=1 << 12)
+def _all_chances(turn: Turn, members: int, new_member_added: bool) -> Chances:
     nobody = Chance(timers.rebalance_timeout.name, label="nobody")
-    found = _chances(turn, look)
+    found = _chances(turn, members, new_member_added)
     found = (*found, *((*chance, nobody) for chance in found))
     if turn.meanwhile is None:
         return found
-    other = chances(turn.meanwhile, look)
+    other = _all_chances(turn.meanwhile, members, new_member_added)
     return tuple(order for a in found for b in other for order in (a + b, b + a))
 
 
-def _chances(turn: Turn, look: Look) -> Chances:
+def _chances(turn: Turn, members: int, new_member_added: bool) -> Chances:
     if turn.kind == "replicate":
         return ((Chance(timers.append_committed.name),),)
     if turn.kind == "fail_over":
@@ -281,7 +285,7 @@ def _chances(turn: Turn, look: Look) -> Chances:
         )
     if turn.key == "join-g":
         # The initial delay may be extended for a member of an earlier round (FINDINGS).
-        left_over: Chances = ((),) if look["group"]["newMemberAdded"] else ()
+        left_over: Chances = ((),) if new_member_added else ()
         return (
             (Chance(timers.initial_delay.name),),
             (Chance(timers.rebalance_timeout.name),),
@@ -291,9 +295,8 @@ def _chances(turn: Turn, look: Look) -> Chances:
         return ((Chance(timers.sync_timeout.name),),)
     if turn.key.startswith("append-"):
         return ((Chance(timers.append_failed.name),),)
-    everybody = range(len(look["members"]))
     rules = (timers.session_timeout, timers.new_member_timeout)
-    return tuple((Chance(rule.name, i),) for rule in rules for i in everybody)
+    return tuple((Chance(rule.name, i),) for rule in rules for i in range(members))
 
 
 def _chance(may: May, member: int) -> Chance:
@@ -301,17 +304,30 @@ def _chance(may: May, member: int) -> Chance:
     return Chance(rule.name, member, label)
 
 
-def possible(look: Look, faults: float = 1) -> Iterator[tuple[float, Turn]]:
-    """What can happen now, with its weight. `faults`: how heavy faults are beside the rest."""
-    found = [
-        (weight * (1 if turn.kind in CALM or turn.key == "join-g" else faults), turn)
-        for weight, turn in _possible(look)
-    ]
-    yield from found
-    for weight, turn in found:
-        for other, inner in found if turn.kind in SENDS else ():
-            if _may_be_meanwhile(turn, inner):
-                yield MEANWHILE * weight * other, attrs.evolve(turn, meanwhile=inner)
+class Possible:
+    """What can happen now, each with its weight."""
+
+    def __init__(self, look: Look, faults: float = 1) -> None:
+        """`faults`: how heavy faults are beside the rest."""
+        found = [
+            (weight * (1 if turn.kind in CALM or turn.key == "join-g" else faults), turn)
+            for weight, turn in _possible(look)
+        ]
+        self._turns: list[tuple[Turn, Turn | None]] = [(turn, None) for _, turn in found]
+        self.weights = [weight for weight, _ in found]
+        for weight, turn in found:
+            for other, inner in found if turn.kind in SENDS else ():
+                if _may_be_meanwhile(turn, inner):
+                    self._turns.append((turn, inner))
+                    self.weights.append(MEANWHILE * weight * other)
+
+    def __contains__(self, turn: Turn) -> bool:
+        return (attrs.evolve(turn, meanwhile=None), turn.meanwhile) in self._turns
+
+    def drawn(self, dice: random.Random) -> Turn:
+        """One of them at random."""
+        ((turn, inner),) = dice.choices(self._turns, self.weights)
+        return attrs.evolve(turn, meanwhile=inner) if inner else turn
 
 
 def _may_be_meanwhile(turn: Turn, inner: Turn) -> bool:
@@ -330,39 +346,47 @@ CALM = ("poll", "sync", "beat", "fetch", "process", "commit", "read", "replicate
 
 
 def _possible(look: Look) -> Iterator[tuple[float, Turn]]:
-    group = look["group"]
-    appends = appends_of(look)
-    for i, member in enumerate(look["members"]):
-        for name, kind in KINDS.items():
-            if kind.when(member) and not (appends and _is_owed(name, member)):
-                yield kind.weight, Turn(name, i)
-    members = {m["member"]: m for m in group.get("members", ())}
-    for key in group["timers"]:
+    group = look.group
+    for i, member in enumerate(look.members):
+        for name in _kinds(member, bool(look.appends)):
+            yield KINDS[name].weight, Turn(name, i)
+    members = dict(group.members)
+    for key in group.timers:
         if key == "join-g":
-            joined = not group["pendingJoin"] and all(m["awaitingJoin"] for m in members.values())
+            joined = not group.pending_join and all(m.awaiting_join for m in members.values())
             yield 4 if joined else 0.7, Turn("fire", key=key)
         elif key == "sync-g":
             yield 0.3, Turn("fire", key=key)
-        elif key.startswith("heartbeat-g-") and _fires(members.get(key[len("heartbeat-g-") :])):
+        elif _fires(members.get(key[len("heartbeat-g-") :])):
             yield 0.2, Turn("fire", key=key)
-    if appends:
+    if look.appends:
         yield 6, Turn("replicate")
-        yield 0.6, Turn("fire", key=appends[0])
-    if group["kind"] == "classic":
+        yield 0.6, Turn("fire", key=look.appends[0])
+    if group.exists:
         yield 0.2, Turn("fail_over", key="committed")
-        if appends:
+        if look.appends:
             yield 0.4, Turn("fail_over", key="all")
 
 
-def _is_owed(kind: str, member: Look) -> bool:
+@lru_cache(maxsize=1 << 14)
+def _kinds(member: MemberLook, appending: bool) -> tuple[str, ...]:
+    """The kinds of steps that a member can take."""
+    return tuple(
+        name
+        for name, kind in KINDS.items()
+        if kind.when(member) and not (appending and _is_owed(name, member))
+    )
+
+
+def _is_owed(kind: str, member: MemberLook) -> bool:
     """Would an answer wait for an append that was begun before? Such steps are not drawn: the rows
     of the coordinator have them.
     """
     waits = ("LeaveGroup", "OffsetCommit", "Heartbeat")
     if kind == "read":
-        return member["unread"][0]["api"] in waits
+        return member.unread[0] in waits
     if kind == "late":
-        return member["late"] in waits
+        return member.late in waits
     return kind in OWED
 
 
@@ -375,15 +399,9 @@ OWED = (
 )
 
 
-def _fires(member: Look | None) -> bool:
+def _fires(member: SeatLook | None) -> bool:
     """Does a session timer remove somebody? A parked request keeps a member that is not new."""
     if member is None:
         return True
-    parked = member["awaitingJoin"] or member["awaitingSync"]
-    return bool(not parked or (member["new"] and member["awaitingJoin"]))
-
-
-def appends_of(look: Look) -> Sequence[str]:
-    """The appends in flight, the leader's plan first."""
-    found = [key for key in look["group"]["timers"] if key.startswith("append-")]
-    return sorted(found, key=lambda key: float(key.removeprefix("append-")))
+    parked = member.awaiting_join or member.awaiting_sync
+    return not parked or (member.new and member.awaiting_join)

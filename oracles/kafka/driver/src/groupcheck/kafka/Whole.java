@@ -16,6 +16,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 
 /**
@@ -38,6 +39,7 @@ final class Whole {
     private final Memory memory = new Memory(world, new Answers());
     private final List<Process> processes = new ArrayList<>();
     private ObjectNode options;
+    private SplittableRandom random = SeededRandom.current();
     private long steps;
 
     /** A member's process, with the late request of an earlier connection. */
@@ -60,6 +62,7 @@ final class Whole {
      * stack trace.
      */
     ObjectNode run(JsonNode step) {
+        SeededRandom.use(random);
         try {
             world.clock.startCommand(++steps);
             for (JsonNode command : step.path("do")) carryOut(command);
@@ -70,6 +73,8 @@ final class Whole {
             StringWriter trace = new StringWriter();
             t.printStackTrace(new PrintWriter(trace));
             return Json.MAKE.objectNode().put("failed", trace.toString());
+        } finally {
+            random = SeededRandom.current();
         }
     }
 
