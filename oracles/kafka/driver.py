@@ -149,9 +149,7 @@ class Driver:
         """
         return self._ask(json.dumps(told, separators=(",", ":")).encode() + b"\n")
 
-    def converse(
-        self, speakers: Iterable[Generator[Mapping[str, Any], Any, T]]
-    ) -> list[T]:
+    def converse(self, speakers: Iterable[Generator[Mapping[str, Any], Any, T]]) -> list[T]:
         """Conversations side by side, so that the JVM works on one while Python goes on with
         another. A speaker yields what is to be told, is sent the answer, and returns its result;
         what it tells goes to the whole group `at` its place. Raises `Broken`; after that, what was
@@ -159,24 +157,29 @@ class Driver:
         """
         assert not self._flight, ELSEWHERE
         self._talking = None
-        all = list(speakers)
+        talks = list(speakers)
         results: dict[int, T] = {}
         flight: deque[int] = deque()
         self._flight = flight
+        lines: list[bytes] = []
 
         def speak(number: int, answer: Any) -> None:
             try:
-                told = all[number].send(answer) | {"at": number}
+                told = {**talks[number].send(answer), "at": number}
             except StopIteration as end:
                 results[number] = end.value
             else:
-                self._running().send(json.dumps(told, separators=(",", ":")).encode() + b"\n")
+                lines.append(json.dumps(told, separators=(",", ":")).encode() + b"\n")
                 flight.append(number)
 
         try:
-            for number in range(len(all)):
+            for number in range(len(talks)):
                 speak(number, None)
             while flight:
+                # Writing costs more than the rest of a short answer, so several lines go at once.
+                if len(lines) > len(talks) // 3 or not self._running().answered:
+                    self._running().send(b"".join(lines))
+                    lines.clear()
                 answer = json.loads(self._running().receive())
                 speak(flight.popleft(), answer)
         except Broken:
@@ -186,7 +189,7 @@ class Driver:
             if flight:
                 flight.clear()
                 self._abandon()
-        return [results[number] for number in range(len(all))]
+        return [results[number] for number in range(len(talks))]
 
     def _restart(self) -> None:
         self._jvm = None

@@ -60,6 +60,11 @@ class Jvm:
         self._unsent += line
         self._write()
 
+    @property
+    def answered(self) -> bool:
+        """Has an answer been read that `receive` would give without waiting?"""
+        return bool(self._lines)
+
     def receive(self) -> bytes:
         """The next line of the answer; raises `Broken`."""
         until = time.monotonic() + self._silence_s

@@ -39,7 +39,7 @@ MEMBERS, PARTITIONS = 3, 2
 SCHEDULES, STEPS = 300, 100
 MAX_DIFFERENCES = 20
 SEEDS = 1 << 16
-TOGETHER = 8  # schedules that are carried out side by side
+TOGETHER = 16  # schedules that are carried out side by side
 REAL = "ConsumerCoordinator and GroupCoordinatorService of Apache Kafka, in one JVM"
 
 # Outcomes that no schedule here can show -> why.

@@ -28,7 +28,7 @@ class SeatLook(NamedTuple):
 class GroupLook(NamedTuple):
     """The coordinator's memory of the group."""
 
-    # Is there a group?
+    # Is there a group? False: the rest is as in an Empty one.
     exists: bool
     state: str
     generation: int
@@ -115,7 +115,7 @@ def look(told: Json, auto: bool) -> Look:
 def _group(told: Json) -> GroupLook:
     timers = tuple(sorted(key for key in told["timers"] if key.startswith(OF_THE_GROUP)))
     if told["kind"] != "classic":
-        return GroupLook(False, "", 0, None, False, frozenset(), frozenset(), (), timers)
+        return GroupLook(False, "Empty", 0, None, False, frozenset(), frozenset(), (), timers)
     return GroupLook(
         exists=True,
         state=told["state"],

@@ -15,6 +15,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from attrs import frozen
+
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.protocol.classic.client import Member, send_heartbeat
 from groupcheck.model.protocol.classic.scope import Scope
@@ -44,22 +46,46 @@ class Chance(NamedTuple):
     """One rule of the model that the step may have been."""
 
     rule: str
-    # The index that it concerns; 0 for a rule of the group.
-    index: int = 0
+    # The process that it concerns; 0 for a rule of the group.
+    of: int = 0
     # The outcome's label, if only one of them comes into question.
     label: str = ""
 
 
+@frozen
+class Plan:
+    """Sequences of rules, of which a step was one, with their common beginnings only once."""
+
+    # (the number of the beginning, the rule that follows it); the first one has the number 1, and 0
+    # is the empty beginning.
+    steps: tuple[tuple[int, Chance], ...]
+    # The numbers of the whole sequences, in their order.
+    ends: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sequences: Iterable[tuple[Chance, ...]]) -> Plan:
+        numbers: dict[tuple[Chance, ...], int] = {(): 0}
+        steps, ends = [], []
+        for chances in sequences:
+            for k, chance in enumerate(chances, 1):
+                if chances[:k] not in numbers:
+                    steps.append((numbers[chances[: k - 1]], chance))
+                    numbers[chances[:k]] = len(steps)
+            ends.append(numbers[chances])
+        return cls(tuple(steps), tuple(ends))
+
+
+# What the real group calls the ids of one process, and of each process: (id, name), sorted.
+NamesOfOne = tuple[tuple[int, str], ...]
+Names = tuple[NamesOfOne, ...]
 Id = tuple[int, int]  # (process, id)
-Names = tuple[tuple[Id, str], ...]
 
 
 class Guess(NamedTuple):
     """A state in which the model may be, and what the real group calls its ids."""
 
     state: Numbers
-    # ((process, id), the driver's name of it), sorted.
-    names: Names = ()
+    names: Names
     # The rules that fired in the last step, with their outcomes.
     rules: tuple[str, ...] = ()
 
@@ -88,28 +114,32 @@ class Following:
 
     def start(self) -> Guess:
         """The group before anybody has joined."""
-        return Guess(self._tables.start())
+        return Guess(self._tables.start(), ((),) * self.scope.members)
 
     def slot(self, guess: Guess, name: str, index: int | None = None) -> Any:
         """The value of a slot."""
         place = self.places[name, index]
         return self._tables.value(place, guess.state[place])
 
-    def after(
-        self, guess: Guess, chances: Iterable[tuple[Chance, ...]], real_names: frozenset[str]
-    ) -> Iterator[Guess]:
-        """Where the model may be after one of the chances, each a sequence of rules. `real_names`:
-        the ids that the real coordinator knows now.
+    def value(self, place: int, number: int) -> Any:
+        """The value with a number at a place."""
+        return self._tables.value(place, number)
+
+    def after(self, guess: Guess, plan: Plan, real_names: frozenset[str]) -> Iterator[Guess]:
+        """Where the model may be after one of the chances of a plan. `real_names`: the ids that the
+        real coordinator knows now.
         """
-        for chance in chances:
-            taken: list[Begun] = [((), guess.state)]
-            for one in chance:
-                taken = [
+        taken: list[list[Begun]] = [[((), guess.state)]]
+        for before, chance in plan.steps:
+            taken.append(
+                [
                     ((*rules, *more), end)
-                    for rules, state in taken
-                    for more, end in self._step(one, state)
+                    for rules, state in taken[before]
+                    for more, end in self._step(chance, state)
                 ]
-            for rules, state in taken:
+            )
+        for k in plan.ends:
+            for rules, state in taken[k]:
                 for names in self._named(guess, state, real_names):
                     yield Guess(state, names, rules)
 
@@ -126,14 +156,14 @@ class Following:
 
     def _taken(self, chance: Chance, state: Numbers) -> list[Begun]:
         if chance.rule == send_heartbeat.name:
-            at = self._clients[chance.index]
+            at = self._clients[chance.of]
             client = self._tables.value(at, state[at])
             if client.rejoin:
                 return self._beats_again(chance, state, at)
         wanted = f"{chance.rule}:{chance.label}"
         return [
             ((name, *chain), end)
-            for name, begun in self._tables.rows(chance.rule, chance.index).after(state)
+            for name, begun in self._tables.rows(chance.rule, chance.of).after(state)
             if not chance.label or name == wanted
             for chain, end in self._tables.settled(begun)
         ]
@@ -157,7 +187,7 @@ class Following:
         """The names after a step: an id that the model has made is one that the real coordinator
         has made, whichever it is if both made several. Nothing if they did not make equally many.
         """
-        new = sorted(real.difference([name for _, name in before.names]))
+        new = sorted(real.difference([name for mine in before.names for _, name in mine]))
         fresh: list[Id] = []
         known: list[Id] = []
         for i, at in enumerate(self._seats):
@@ -173,8 +203,10 @@ class Following:
         # The model may have given a number again that became free in the same step.
         for given_again in itertools.combinations(known, len(new) - len(fresh)):
             for order in itertools.permutations(new):
-                named = zip((*fresh, *given_again), order)
-                yield tuple(sorted((dict(before.names) | dict(named)).items()))
+                names = [dict(mine) for mine in before.names]
+                for (i, id), name in zip((*fresh, *given_again), order):
+                    names[i][id] = name
+                yield tuple(tuple(sorted(mine.items())) for mine in names)
 
     def _made(self, at: int, before: int, after: int) -> tuple[list[int], list[int]]:
         """The ids of a process after a step: those that it made, and those that were known."""

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import attrs
 from attrs import define, field, frozen
 
-from groupcheck.oracles.conform.whole.fitting import Fitting
+from groupcheck.oracles.conform.whole.fitting import Fitting, form_of
 from groupcheck.oracles.conform.whole.look import Json, Look, look
-from groupcheck.oracles.conform.whole.model import Following, Guess
+from groupcheck.oracles.conform.whole.model import Guess
 from groupcheck.oracles.conform.whole.promises import broken
-from groupcheck.oracles.conform.whole.turns import Possible, Turn, chances, commands
+from groupcheck.oracles.conform.whole.turns import Possible, Turn, commands, plan
 
 MOST_GUESSES = 4000
 FAULTS = (0.05, 0.2, 1.0)  # weights of faults, of which each schedule has one
@@ -121,21 +121,17 @@ class Walk:
 
     def _follow(self, turn: Turn, before: Look) -> tuple[str, ...]:
         """Keeps the states of the model that fit. If none does: what differs from the nearest."""
-        allowed, names = chances(turn, before), self.look.names
-        numbers = self._fitting.numbered(self.look)
+        may, names, real = plan(turn, before), self.look.names, form_of(self.look)
+        found = [after for guess in self.guesses for after in self._model.after(guess, may, names)]
         fitting: dict[Any, Guess] = {}
-        nearest: tuple[str, ...] | None = None
         self.fired = set()
-        for guess in self.guesses:
-            for after in self._model.after(guess, allowed, names):
-                wrong = self._fitting.misfits(after, self.look, numbers)
-                if not wrong:
-                    fitting.setdefault(after.key, after)
-                    self.fired.update(after.rules)
-                elif nearest is None or len(wrong) < len(nearest):
-                    nearest = wrong
+        for after in found:
+            if self._fitting.fits(after, real):
+                fitting.setdefault(after.key, after)
+                self.fired.update(after.rules)
         if not fitting:
-            return nearest or ("the model does not allow this step",)
+            wrong = [self._fitting.misfits(after, real) for after in found]
+            return min(wrong, key=len, default=("the model does not allow this step",))
         self.guesses = list(fitting.values())
         self.rules.append(self.guesses[0].rules)
         assert len(self.guesses) <= MOST_GUESSES, "too many states of the model fit"

@@ -19,7 +19,7 @@ from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, client_faults, failover, offsets, timers
 from groupcheck.oracles.conform.whole.fitting import sync_waits
 from groupcheck.oracles.conform.whole.look import WATCHED, Look, MemberLook, SeatLook
-from groupcheck.oracles.conform.whole.model import Chance
+from groupcheck.oracles.conform.whole.model import Chance, Plan
 
 # A rule of the model, or one of its outcomes.
 May = Rule | tuple[Rule, str]
@@ -162,9 +162,7 @@ KINDS: dict[str, Kind] = {
         READ,
         ((timers.read_next,),),
     ),
-    "late": Kind(
-        0.4, lambda m: m.late is not None, ("late", "settle"), ((timers.late_request,),)
-    ),
+    "late": Kind(0.4, lambda m: m.late is not None, ("late", "settle"), ((timers.late_request,),)),
     "crash": Kind(0.2, started, ("kill", "settle"), ((client_faults.crash,),)),
     "disconnect": Kind(
         0.4,
@@ -256,15 +254,20 @@ def commands(turn: Turn, look: Look) -> list[dict[str, Any]]:
     return told[:1] + (commands(turn.meanwhile, look) if turn.meanwhile else []) + told[1:]
 
 
-def chances(turn: Turn, look: Look) -> Chances:
-    """What the step may be in the model; an empty sequence: nothing. The rebalance timer of a group
-    that is left without members fires at once.
-    """
-    return _all_chances(turn, len(look.members), look.group.new_member_added)
+def plan(turn: Turn, look: Look) -> Plan:
+    """What the step may be in the model."""
+    return _plan(turn, len(look.members), look.group.new_member_added)
 
 
 @lru_cache(maxsize=1 << 12)
+def _plan(turn: Turn, members: int, new_member_added: bool) -> Plan:
+    return Plan.of(_all_chances(turn, members, new_member_added))
+
+
 def _all_chances(turn: Turn, members: int, new_member_added: bool) -> Chances:
+    """Sequences of rules; an empty one is nothing. The rebalance timer of a group that is left
+    without members fires at once.
+    """
     nobody = Chance(timers.rebalance_timeout.name, label="nobody")
     found = _chances(turn, members, new_member_added)
     found = (*found, *((*chance, nobody) for chance in found))

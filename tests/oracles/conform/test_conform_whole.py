@@ -6,19 +6,25 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable
-from typing import Any
+import random
+from collections.abc import Callable, Generator, Mapping
+from typing import Any, TypeVar
 
+import attrs
 import pytest
 
+from groupcheck.model.engine.step import State
+from groupcheck.model.protocol.driven import Driven
 from groupcheck.model.variants.classic import VARIANT
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.whole import command, conformance
 from groupcheck.oracles.conform.whole.conformance import WholeConformance, conform_whole
-from groupcheck.oracles.conform.whole.fitting import Look, misfits
-from groupcheck.oracles.conform.whole.model import Following, scope_of
+from groupcheck.oracles.conform.whole.fitting import Fitting, form_of
+from groupcheck.oracles.conform.whole.look import look as read
+from groupcheck.oracles.conform.whole.model import Chance, Following, Plan, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES, broken
-from groupcheck.oracles.conform.whole.schedule import Refused, Setup, Walk, _effort, again
+from groupcheck.oracles.conform.whole.schedule import Refused, Setup, Walk, _effort, again, draw
+from groupcheck.oracles.conform.whole.tables import Numbers, Tables
 from groupcheck.oracles.conform.whole.turns import KINDS, Turn
 from groupcheck.oracles.kafka.driver import Driver, shared
 
@@ -31,21 +37,36 @@ STABLE = (
 )
 
 
-def asking(driver: Driver) -> Callable[[list[dict[str, Any]]], Look]:
-    return lambda told: driver.ask({"toWhole": {"do": told}})
+T = TypeVar("T")
+
+
+def done(driver: Driver, asking: Generator[Mapping[str, Any], Any, T]) -> T:
+    """What comes of one conversation."""
+    (result,) = driver.converse([asking])
+    return result
 
 
 @pytest.fixture(scope="module")
-def model() -> Following:
-    return Following(VARIANT.spec, scope_of(2, 2, True))
+def model() -> Fitting:
+    return fitting(VARIANT.spec)
 
 
-def walked(driver: Driver, model: Following, *turns: Turn) -> Walk:
+def fitting(spec: Any, autocommit: bool = True) -> Fitting:
+    return Fitting(Following(spec, scope_of(2, 2, autocommit)))
+
+
+def walked(driver: Driver, model: Fitting, *turns: Turn) -> Walk:
     """The walk after these steps, all of which agree."""
-    walk = Walk(asking(driver), model, TWO)
+    walk = Walk(model, TWO)
+    done(driver, walk.begin())
     for turn in turns:
-        assert walk.take(turn) is None, turn
+        assert done(driver, walk.take(turn)) is None, turn
     return walk
+
+
+def shown(driver: Driver) -> Any:
+    """What the real group shows now, as the driver tells it."""
+    return driver.ask({"toWhole": {"do": []}})
 
 
 def small(driver: Driver, **options: Any) -> WholeConformance:
@@ -77,6 +98,15 @@ def test_equal_seeds_give_equal_documents_and_others_do_not(coordinator: Driver)
     assert told(1) == told(1) != told(2)
 
 
+def test_schedules_side_by_side_are_what_each_is_alone(coordinator: Driver, model: Fitting):
+    def drawn(seed: int) -> Any:
+        return draw(model, attrs.evolve(TWO, seed=seed), 20, random.Random(seed))
+
+    together = coordinator.converse(drawn(seed) for seed in range(5))
+    assert together == [done(coordinator, drawn(seed)) for seed in range(5)]
+    assert len({str(seen) for seen, _ in together}) == 5
+
+
 @pytest.mark.parametrize(
     "mutation", ["id_without_timer", "share_never_sent", "keeps_partitions_on_rejoin"]
 )
@@ -87,11 +117,11 @@ def test_a_wrong_model_differs_in_a_schedule_that_shows_it_again(
     assert (result.verdict, result.exit_code) == ("differs", 1)
     first = result.differences[0]
     spec = conformance._spec("classic", mutation)
-    wrong = Following(spec, scope_of(2, 2, first.setup.autocommit))
-    assert again(asking(coordinator), wrong, first.setup, first.turns) == first
+    wrong = fitting(spec, first.setup.autocommit)
+    assert done(coordinator, again(wrong, first.setup, first.turns)) == first
     for k in range(len(first.turns) - 1):
         shorter = (*first.turns[:k], *first.turns[k + 1 :])
-        found = again(asking(coordinator), wrong, first.setup, shorter)
+        found = done(coordinator, again(wrong, first.setup, shorter))
         assert found is None or _effort(found.turns) >= _effort(first.turns)
 
 
@@ -147,36 +177,34 @@ LIES: dict[str, Callable[[Any], object]] = {
 }
 
 
-def test_nothing_that_the_real_group_shows_is_left_uncompared(
-    coordinator: Driver, model: Following
-):
-    walk = walked(coordinator, model, *STABLE)
-    guess, look = walk.guesses[0], walk.look
-    assert (look["group"]["state"], look["group"]["generation"]) == ("Stable", 1)
-    assert list(misfits(model, guess, look)) == []
+def test_nothing_that_the_real_group_shows_is_left_uncompared(coordinator: Driver, model: Fitting):
+    (guess,) = walked(coordinator, model, *STABLE).guesses
+    told = shown(coordinator)
+    assert (told["group"]["state"], told["group"]["generation"]) == ("Stable", 1)
+    form = form_of(read(told, True))
+    assert model.fits(guess, form) and model.misfits(guess, form) == ()
     for what, lie in LIES.items():
-        other = copy.deepcopy(look)
+        other = copy.deepcopy(told)
         lie(other)
-        assert list(misfits(model, guess, other)), what
+        form = form_of(read(other, True))
+        assert not model.fits(guess, form) and model.misfits(guess, form), what
 
 
 def test_a_commit_is_followed_from_the_member_to_the_log(coordinator: Driver, model: Following):
     walk = walked(coordinator, model, *STABLE)
-    (owner,) = [i for i, m in enumerate(walk.look["members"]) if 0 in m["owned"].get("t", ())]
+    (owner,) = [i for i, m in enumerate(walk.look.members) if m.owned & 1]
     for kind in ("fetch", "process", "commit"):
-        assert walk.take(Turn(kind, owner)) is None
-    assert walk.look["committed"] == 1
+        assert done(coordinator, walk.take(Turn(kind, owner))) is None
+    assert walk.look.committed == 1
 
 
 def test_promises_are_broken_by_what_breaks_them(coordinator: Driver, model: Following):
     look = walked(coordinator, model, *STABLE).look
     assert list(broken(look, look, 0)) == []
-    both = copy.deepcopy(look)
-    for member in both["members"]:
-        member["owned"] = {"t": [0]}
-    ahead = look | {"committed": 2}
-    lost = copy.deepcopy(look)
-    lost["members"][0].update(committing="done", positions={"t": {"0": 5}})
+    first, second = look.members
+    both = look._replace(members=(first._replace(owned=1), second._replace(owned=1)))
+    ahead = look._replace(committed=2)
+    lost = look._replace(members=(first._replace(committing="done", position=5), second))
     told = [
         [promise for promise, _ in broken(*given)]
         for given in ((look, both, 0), (look, ahead, 1), (look, lost, 9))
@@ -184,32 +212,30 @@ def test_promises_are_broken_by_what_breaks_them(coordinator: Driver, model: Fol
     assert told == [[name] for name in PROMISES]
 
 
-def test_two_members_that_join_meanwhile_get_ids_in_any_order(
-    coordinator: Driver, model: Following
-):
+def test_two_members_that_join_meanwhile_get_ids_in_any_order(coordinator: Driver, model: Fitting):
     walk = walked(coordinator, model, Turn("poll", 0, meanwhile=Turn("poll", 1)))
     assert walk.guesses[0].rules.count("join_group:id_required") == 2
-    assert {m["member"] for m in walk.look["members"]} == {"m1", "m2"}
+    assert {m.id for m in walk.look.members} == {"m1", "m2"}
 
 
 def test_a_number_that_became_free_in_the_same_step_is_given_again(
-    coordinator: Driver, model: Following
+    coordinator: Driver, model: Fitting
 ):
     removed = Turn("fire", key="heartbeat-g-m1")
     steps = (Turn("poll", 0), Turn("crash", 0), Turn("poll", 0, meanwhile=removed))
     walk = walked(coordinator, model, *steps)
-    assert walk.look["members"][0]["member"] == "m2"
+    assert walk.look.members[0].id == "m2"
 
 
 def test_a_member_told_to_rejoin_goes_on_with_its_heartbeats(coordinator: Driver, model: Following):
     alone = (Turn("poll", 0), Turn("poll", 0), Turn("fire", key="join-g"), Turn("sync", 0))
     stable = (*alone, Turn("replicate"), Turn("poll", 0))
     walk = walked(coordinator, model, *stable, Turn("poll", 1), Turn("poll", 1), Turn("beat", 0))
-    assert walk.look["members"][0]["rejoin"]
-    assert walk.take(Turn("beat", 0)) is None and walk.look["members"][0]["rejoin"]
-    assert walk.take(Turn("fire", key="heartbeat-g-m1")) is None  # it is removed
-    assert walk.take(Turn("beat", 0)) is None
-    assert walk.look["members"][0]["state"] == "UNJOINED"
+    assert walk.look.members[0].rejoin
+    assert done(coordinator, walk.take(Turn("beat", 0))) is None and walk.look.members[0].rejoin
+    assert done(coordinator, walk.take(Turn("fire", key="heartbeat-g-m1"))) is None  # it is removed
+    assert done(coordinator, walk.take(Turn("beat", 0))) is None
+    assert walk.look.members[0].state == "UNJOINED"
 
 
 def test_what_cannot_happen_is_refused(coordinator: Driver, model: Following):
@@ -232,3 +258,38 @@ def test_the_command_prints_figures_and_refuses_what_concerns_rows(
     assert "timers is {heartbeat-g-m1}" in capsys.readouterr().out.replace("\n", " ")
     assert cli.run([*arguments, "--generations", "1"]) == 2
     assert "--generations" in capsys.readouterr().err
+
+
+def test_a_plan_has_common_beginnings_once_and_keeps_the_order_of_its_sequences():
+    a, b = Chance("a"), Chance("b")
+    plan = Plan.of([(a,), (), (a, b), (b,), (a, b, a)])
+    assert plan.steps == ((0, a), (1, b), (0, b), (2, a))
+    assert plan.ends == (1, 0, 2, 3, 4)
+
+
+def test_tables_give_what_the_rules_give():
+    spec = VARIANT.spec(scope_of(2, 2, True))
+    driven = Driven(spec, {rule.name for rule in spec.rules}, member="")
+    tables = Tables(spec)
+
+    def valued(state: Numbers) -> State:
+        return tuple(tables.value(k, number) for k, number in enumerate(state))
+
+    reached = [tables.start()]
+    assert valued(reached[0]) == driven.start()
+    for _ in range(4):
+        following = []
+        for state in reached:
+            for rule, me, _ in tables.see.ordinary:
+                begun = tables.rows(rule.name, me).after(state)
+                assert [((name,), valued(after)) for name, after in begun] == [
+                    *driven.fired(valued(state), rule.name, me)
+                ]
+                for _, after in begun:
+                    settled = tables.settled(after)
+                    following += [end for _, end in settled]
+                    assert [(chain, valued(end)) for chain, end in settled] == [
+                        *driven.settle(valued(after))
+                    ]
+        reached = sorted(set(following))[:60]
+    assert len(reached) == 60

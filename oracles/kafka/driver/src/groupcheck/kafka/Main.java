@@ -16,8 +16,8 @@ import java.util.Map;
 
 /**
  * One JSON value a line in, one a line out: a command or a list of commands to the coordinator,
- * {"toMember": the same to a member}, {"toWhole": a step of a whole group, "at": the group's number}, or {"assign":
- * [problem, ...]}. Ends when its input does.
+ * {"toMember": the same to a member}, {"toWhole": a step of a whole group, "at": its number}, or
+ * {"assign": [problem, ...]}. Ends when its input does.
  */
 public final class Main {
     private Main() { }
@@ -43,7 +43,10 @@ public final class Main {
     }
 
     private static JsonNode answer(
-            Commands commands, MemberCommands members, Map<Integer, Whole> groups, JsonNode asked) {
+            Commands commands,
+            MemberCommands members,
+            Map<Integer, Whole> groups,
+            JsonNode asked) {
         if (asked.isArray()) return commands.runAll(asked);
         if (asked.has("toMember")) {
             JsonNode told = asked.get("toMember");
