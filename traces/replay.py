@@ -1,19 +1,20 @@
 """Replays logs: each group's lines are followed through the model, its timeline is filled, and its
 verdict is given.
 
-Each file is replayed by itself, as it is: a rotated file begins in the middle, and the report says
-what that leaves open. A group is followed once for each coordinator that names it.
+Each log is replayed by itself, as it is: it may begin in the middle, and the report says what that
+leaves open. Every parser reads the lines of its kind, so that a log may mix those of brokers and
+clients. A group is followed once for each coordinator that names it.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 
-from attrs import Factory, define
+from attrs import Factory, define, frozen
 
 from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.traces import formats
+from groupcheck.traces.broker import log as broker_log
 from groupcheck.traces.broker.log import Broker, BrokerLog
 from groupcheck.traces.broker.trail import Room, Trail
 from groupcheck.traces.events import (
@@ -27,8 +28,9 @@ from groupcheck.traces.events import (
     StaticReplaced,
 )
 from groupcheck.traces.exchanges import Exchange
-from groupcheck.traces.reading import ALTERED, TraceError, beginning, open_log
+from groupcheck.traces.reading import ALTERED, Notes, Source, TraceError, source_of
 from groupcheck.traces.report import Anomaly, FileReport, file_report
+from groupcheck.traces.requests import log as request_log
 from groupcheck.traces.requests.log import RequestLog
 from groupcheck.traces.requests.replay import replay_requests
 
@@ -135,41 +137,89 @@ class Replay:
         return (t for t in self.trails.values() if t.broker == broker)
 
 
+@frozen
+class Asked:
+    """What a replay is asked for."""
+
+    # Only this group.
+    group: str | None = None
+    # The format of the log, if it is not to be detected.
+    format: str | None = None
+    # Is told everything that is read, whatever group it concerns.
+    seen: Seen | None = None
+
+
+@frozen
+class Parser:
+    """What reads the lines of one kind of program."""
+
+    # Values of `--format` that choose it.
+    formats: tuple[str, ...]
+    # It is asked if one of these stands anywhere in a log.
+    needles: tuple[bytes, ...]
+    # Reads a log from its beginning to its end; None if no line was of its kind after all.
+    replay: Callable[[Source, Asked], FileReport | None]
+
+
+def replay_log(source: Source, asked: Asked = Asked()) -> tuple[FileReport, ...]:
+    """Replays one log: a report for each kind of lines that it has, or a single one that says that
+    it has none.
+
+    Raises `TraceError` if a file cannot be read as text, or the format is unknown.
+    """
+    known = (*formats.REPLAYED, *formats.NAMED)
+    if asked.format is not None and asked.format not in known:
+        raise TraceError(
+            f"no format {asked.format!r}",
+            where="--format",
+            do="choose one of " + ", ".join(known),
+        )
+    chosen = [p for p in PARSERS if asked.format is None or asked.format in p.formats]
+    reports = (p.replay(source, asked) for p in chosen if source.holds(p.needles))
+    found = tuple(r for r in reports if r is not None)
+    return found or (_not_replayed(source, asked.format),)
+
+
 def replay_file(
     path: str, *, format: str | None = None, group: str | None = None, seen: Seen | None = None
 ) -> FileReport:
-    """Replays one file. `format`: one of `formats.REPLAYED`, or a known one that is not replayed
-    yet; None: it is detected. `group`: only this one. `seen` is told everything that is read,
-    whatever group it concerns.
-
-    Raises `TraceError` if the file cannot be read as text, or the format is unknown.
+    """Replays one file. If it has lines of several kinds, the report is about the kind that most
+    lines are of. For the arguments and errors see `replay_log`.
     """
-    if format is not None and format not in formats.REPLAYED and format not in formats.NAMED:
-        raise TraceError(
-            f"no format {format!r}",
-            where="--format",
-            do="choose one of " + ", ".join((*formats.REPLAYED, *formats.NAMED)),
-        )
-    if format in formats.NAMED:
-        log = BrokerLog(path)
-        deque(log.events(), maxlen=0)
-        return _not_replayed(path, format, log.notes.lines)
-    stream = open_log(path)
-    if format == formats.REQUEST_LOG or (
-        format is None and formats.sniff(beginning(stream)) == formats.REQUEST_LOG
-    ):
-        return replay_requests(RequestLog(path, stream), group, seen)
-    log = BrokerLog(path, stream)
-    replay = Replay(log, group, seen)
+    reports = replay_log(source_of(path), Asked(group, format, seen))
+    return max(reports, key=lambda r: r.understood)
+
+
+def _replay_broker(source: Source, asked: Asked) -> FileReport | None:
+    log = BrokerLog(source)
+    replay = Replay(log, asked.group, asked.seen)
     replay.run()
     if log.format is None and not log.strange:
-        return _not_replayed(path, formats.sniff(log.notes.head), log.notes.lines)
-    return _report(
-        replay, format if format in (formats.BROKER_JAVA, formats.BROKER_SCALA) else None
-    )
+        return None
+    forced = asked.format in (formats.BROKER_JAVA, formats.BROKER_SCALA)
+    return _report(replay, asked.format if forced else None)
 
 
-def _not_replayed(path: str, name: str, lines: int) -> FileReport:
+def _replay_requests(source: Source, asked: Asked) -> FileReport | None:
+    return replay_requests(RequestLog(source), asked.group, asked.seen)
+
+
+PARSERS = (
+    Parser(
+        ("broker", formats.BROKER_SCALA, formats.BROKER_JAVA), broker_log.NEEDLES, _replay_broker
+    ),
+    Parser((formats.REQUEST_LOG,), request_log.NEEDLES, _replay_requests),
+)
+"""Each makes its own pass over a log and leaves the lines of the others alone."""
+
+CLAIMED = (b"[GroupCoordinator ", b"[GroupMetadataManager ", *request_log.NEEDLES)
+"""What a line of a broker has, so that no other parser takes it for its own."""
+
+
+def _not_replayed(source: Source, format: str | None) -> FileReport:
+    notes = Notes()
+    seen = formats.sniff(source, notes)
+    name = format if format in formats.NAMED else seen
     if name in formats.NAMED:
         reason = (
             f"this is {name} evidence ({formats.NAMED[name].rstrip('.').lower()}), which is not"
@@ -180,7 +230,18 @@ def _not_replayed(path: str, name: str, lines: int) -> FileReport:
             "the log has no line of a group coordinator; give the broker's server.log (loggers"
             " kafka.coordinator.group or org.apache.kafka.coordinator)"
         )
-    return FileReport(path, name, UNKNOWN, reason, lines, 0, lines, 0)
+    return FileReport(
+        source.name,
+        name,
+        UNKNOWN,
+        reason,
+        notes.lines,
+        0,
+        notes.lines,
+        0,
+        notes=(*source.remarks, *filter(None, (notes.torn, notes.beyond))),
+        files=tuple(notes.parts),
+    )
 
 
 def _report(replay: Replay, forced: str | None) -> FileReport:

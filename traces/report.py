@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from attrs import Factory, frozen
 
+from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.traces.facts import RequestFacts
 from groupcheck.traces.owners import Owners
-from groupcheck.traces.reading import Log
+from groupcheck.traces.reading import Log, Part
 from groupcheck.traces.repeated import left_out_note
 from groupcheck.traces.timeline import Timeline
 
@@ -97,6 +98,8 @@ class FileReport:
     notes: tuple[str, ...] = ()
     groups: tuple[GroupReport, ...] = ()
     anomalies: tuple[Anomaly, ...] = Factory(tuple)
+    # The files of the log, in order of time.
+    files: tuple[Part, ...] = ()
 
 
 def file_report(
@@ -117,6 +120,7 @@ def file_report(
     notes = log.notes
     verdict, reason = _verdict(log, groups, too_many) if groups else (UNKNOWN, nothing)
     told = {
+        **dict.fromkeys(log.source.remarks, True),
         notes.torn: bool(notes.torn),
         notes.beyond: bool(notes.beyond),
         left_out_note(repeated): repeated,
@@ -142,7 +146,14 @@ def file_report(
         notes=tuple(text for text, so in told.items() if so),
         groups=groups,
         anomalies=(*anomalies, *([backwards] if log.backwards else ())),
+        files=tuple(notes.parts),
     )
+
+
+def unreadable(path: str, why: UserError) -> FileReport:
+    """The report of a file that could not be read, among others that could."""
+    reason = why.what + (f" ({why.do})" if why.do else "")
+    return FileReport(path, "unreadable", UNKNOWN, reason, 0, 0, 0, 0)
 
 
 def _verdict(log: Log, groups: Sequence[GroupReport], too_many: int) -> tuple[Kind, str]:

@@ -12,6 +12,8 @@ _NAMES = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTHS = {name: i for i, name in enumerate(_NAMES, 1)} | {f"{i:02}": i for i in range(1, 13)}
 _DAY = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
+FIRST_DATED = (date(1980, 1, 1).toordinal() - _EPOCH) * _DAY
+"""Times before this one are of lines that do not print a whole date."""
 
 # ISO 8601 and its relatives: 2024-10-25 17:25:16,582 · 2024-10-25T17:25:16.582+02:00 · 2024/10/25
 # 17:25:16.582

@@ -35,7 +35,7 @@ def rows_of(report: FileReport) -> Iterator[tuple[str, Row]]:
         yield from _of_group(g, report)
     yield (
         "files",
-        {name: value for name, value in document.items() if name != "anomalies"}
+        {name: value for name, value in document.items() if name not in ("anomalies", "files")}
         | {"groups": len(report.groups)},
     )
 

@@ -21,18 +21,21 @@ from groupcheck.traces.timestamps import show_time
 SCHEMA = "groupcheck.replay/1"
 
 
-def replay_document(reports: Sequence[FileReport]) -> dict[str, Any]:
+def replay_document(reports: Sequence[FileReport], notes: Sequence[str] = ()) -> dict[str, Any]:
     """All that `groupcheck replay --json` prints: sums over all files, each file, and every group
-    of every file.
+    of every file. `notes`: what was passed over.
     """
-    return {**_head(reports), "groups": [group_document(g, r) for r in reports for g in r.groups]}
+    return {
+        **_head(reports, notes),
+        "groups": [group_document(g, r) for r in reports for g in r.groups],
+    }
 
 
-def replay_text(reports: Sequence[FileReport]) -> Iterator[str]:
+def replay_text(reports: Sequence[FileReport], notes: Sequence[str] = ()) -> Iterator[str]:
     """The document as text, group by group: a log may name thousands, and each may have thousands
     of rebalances.
     """
-    head = as_json({**_head(reports), "groups": []}, indent=2)
+    head = as_json({**_head(reports, notes), "groups": []}, indent=2)
     assert head.endswith("[]\n}")
     yield head.removesuffix("]\n}")
     between = "\n"
@@ -43,7 +46,7 @@ def replay_text(reports: Sequence[FileReport]) -> Iterator[str]:
     yield ("]" if between == "\n" else "\n  ]") + "\n}\n"
 
 
-def _head(reports: Sequence[FileReport]) -> dict[str, Any]:
+def _head(reports: Sequence[FileReport], notes: Sequence[str]) -> dict[str, Any]:
     formats = sorted({r.format for r in reports})
     verdict, reason = worst_of(reports)
     return {
@@ -55,6 +58,7 @@ def _head(reports: Sequence[FileReport]) -> dict[str, Any]:
         "lines_understood": sum(r.understood for r in reports),
         "lines_of_others": sum(r.foreign for r in reports),
         "lines_not_understood": sum(r.strange for r in reports),
+        "notes": list(notes),
         **_facts([g for r in reports for g in r.groups]),
         "files": [file_document(r) for r in reports],
     }
@@ -73,6 +77,15 @@ def file_document(r: FileReport) -> dict[str, Any]:
         "not_understood": [{"line": line, "text": text} for line, text in r.samples],
         "versions": list(r.versions),
         "notes": list(r.notes),
+        "files": [
+            {
+                "path": part.path,
+                "first_line": part.first_line,
+                "lines": part.lines,
+                "left_out": part.left_out,
+            }
+            for part in r.files
+        ],
         "anomalies": [anomaly_document(a) for a in r.anomalies],
     }
 

@@ -1,7 +1,7 @@
 """`groupcheck replay`: reads logs, shows what happened, and writes the page.
 
-Exit codes: 0 every group holds, 1 some line cannot be explained, 3 unknown; a file that cannot be
-read is a `UserError` (2).
+Exit codes: 0 every group holds, 1 some line cannot be explained, 3 unknown. A file that cannot be
+read is reported and makes the answer unknown; if none can be read, that is a `UserError` (2).
 """
 
 from __future__ import annotations
@@ -16,12 +16,19 @@ from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.oracles.replay.document import replay_document, replay_text
 from groupcheck.oracles.show.files import written
 from groupcheck.traces.anomalies import plural
-from groupcheck.traces.replay import replay_file
-from groupcheck.traces.report import FileReport, worst_of
+from groupcheck.traces.formats import UNKNOWN_FORMAT
+from groupcheck.traces.reading.finding import found
+from groupcheck.traces.replay import Asked, replay_log
+from groupcheck.traces.report import FileReport, unreadable, worst_of
 
 
 class Replayed(list[FileReport]):
-    """The reports of all files, in order. Prints as text; a notebook shows it as a page."""
+    """The reports of all logs, in order. Prints as text; a notebook shows it as a page."""
+
+    def __init__(self, reports: Iterable[FileReport], notes: Sequence[str] = ()) -> None:
+        super().__init__(reports)
+        # What was passed over in folders and archives.
+        self.notes = tuple(notes)
 
     @property
     def verdict(self) -> str:
@@ -35,7 +42,7 @@ class Replayed(list[FileReport]):
 
     def document(self) -> dict[str, Any]:
         """The answer as plain JSON, schema groupcheck.replay/1."""
-        return replay_document(self)
+        return replay_document(self, self.notes)
 
     def html(self) -> str:
         """A complete page with the life of every group."""
@@ -66,10 +73,20 @@ def replay(
     format: str | None = None,
     group: str | None = None,
 ) -> Replayed:
-    """Reads each file by itself. Raises `UserError` for a file that is no log."""
+    """Replays the logs that files, folders, archives and `-` (standard input) hold; the rotated
+    files of one process are one log. Raises `UserError` if there is none that can be read.
+    """
     if isinstance(paths, str | Path) or not isinstance(paths, Iterable):
         raise UserError(f"{paths!r} is not a list of files", do='as in ["broker.log"]')
-    return Replayed(replay_file(str(path), format=format, group=group) for path in paths)
+    there = found([str(path) for path in paths])
+    asked = Asked(group, format)
+    reports = [r for source in there.sources for r in replay_log(source, asked)]
+    said = [r for r in reports if not (r.format == UNKNOWN_FORMAT and r.path in there.unnamed)]
+    silent = len(reports) - len(said)
+    notes = list(there.notes)
+    if said and silent:
+        notes.append(f"{plural(silent, 'file')} without a line about a group passed over")
+    return Replayed([*(said or reports), *(unreadable(*one) for one in there.refused)], notes)
 
 
 def run(
@@ -84,10 +101,15 @@ def run(
     if html is not None:
         written(html, reports.html())
     if as_json:
-        sys.stdout.writelines(replay_text(reports))
+        sys.stdout.writelines(replay_text(reports, reports.notes))
         return reports.exit_code
+    from rich.text import Text
+
+    from groupcheck.oracles.printable import printable
     from groupcheck.oracles.replay.text import replay_view
     from groupcheck.oracles.show.text import show
 
     show(replay_view(reports))
+    for note in reports.notes:
+        show(Text(printable(note), "dim"))
     return reports.exit_code

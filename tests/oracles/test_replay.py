@@ -132,7 +132,6 @@ def test_one_group_alone(capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "words"),
     [
         (["no-such-file.log"], "no-such-file.log"),
-        ([str(DATA)], "directory"),
         ([str(SCALE), "--format", "runes"], "no format 'runes'"),
         ([str(SCALE), "--html", "/no/such/place.html"], "--html"),
     ],

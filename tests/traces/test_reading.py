@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupcheck.model.engine import UserError
-from groupcheck.traces import reading
 from groupcheck.traces import replay as replay_module
-from groupcheck.traces.reading import ALTERED, LINE_CAP, Notes, open_log, read_lines
+from groupcheck.traces.reading import ALTERED, LINE_CAP, Notes, unpacking
+from groupcheck.traces.reading.lines import read_lines
+from groupcheck.traces.reading.unpacking import open_log
 from groupcheck.traces.replay import replay_file
 
 DATA = Path(__file__).parent.parent / "data"
@@ -81,7 +82,7 @@ def test_an_empty_gzip_is_empty(tmp_path: Path) -> None:
 def test_a_gzip_bomb_is_read_no_further_than_a_log_would_unpack(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "MOST_UNPACKED", 1 << 20)
+    monkeypatch.setattr(unpacking, "MOST_UNPACKED", 1 << 20)
     path = tmp_path / "f.gz"
     path.write_bytes(gzip.compress((LINE + "x" * (64 << 20)).encode()))
     report = replay_file(str(path))

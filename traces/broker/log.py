@@ -8,7 +8,6 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import BinaryIO
 
 from attrs import Factory, define, frozen
 
@@ -19,10 +18,10 @@ from groupcheck.traces.broker.worlds import Printing
 from groupcheck.traces.envelope import coordinator_sentence
 from groupcheck.traces.events import Event, MemberAdded, Noted
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
-from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log, read_lines
+from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log
 from groupcheck.traces.repeated import Line, Once
 
-_NEEDLES = (
+NEEDLES = (
     b"[GroupCoordinator ",
     b"[GroupMetadataManager ",
     b"[Group Metadata Manager on",
@@ -116,17 +115,16 @@ class BrokerLog(Log):
     once: Once[_Read] = Factory(Once)
 
     def events(self) -> Iterator[tuple[Event, str]]:
-        """Every event with the sentence that it was read from. Raises `TraceError` if the file
+        """Every event with the sentence that it was read from. Raises `TraceError` if a file
         cannot be read.
         """
-        with self.opened() as stream:
-            for read in self.once.of(self._understood(stream)):
-                self._tally(read.row, read.event, read.java)
-                yield read.event, read.text
+        for read in self.once.of(self._understood()):
+            self._tally(read.row, read.event, read.java)
+            yield read.event, read.text
 
-    def _understood(self, stream: BinaryIO) -> Iterator[Line[_Read]]:
+    def _understood(self) -> Iterator[Line[_Read]]:
         broker: int | None = None
-        for number, line in read_lines(stream, self.notes, _NEEDLES):
+        for number, line in self.lines(NEEDLES):
             sentence = coordinator_sentence(line)
             if sentence is None:
                 continue

@@ -15,10 +15,11 @@ from heapq import heappop, heappush
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.exchanges import Exchange, JoinExchange
-from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log, read_lines
+from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log
 from groupcheck.traces.repeated import WINDOW
 from groupcheck.traces.requests.line import MARK, NotUnderstood, exchanges
 
+NEEDLES = (MARK.encode(),)
 LEAST_HELD_MS = 900_000.0
 MOST_HELD_MS = 1_800_000.0
 MOST_HELD = 50_000
@@ -45,16 +46,15 @@ class RequestLog(Log):
     _hold_ms: float = LEAST_HELD_MS
 
     def exchanges(self) -> Iterator[Exchange]:
-        """Every exchange of a group API. Raises `TraceError` if the file cannot be read."""
-        with self.opened() as stream:
-            for number, line in read_lines(stream, self.notes, (MARK.encode(),)):
-                self._take(number, line)
-                while self._held and (
-                    self._held[0][0] < self._latest - self._hold_ms
-                    or len(self._held) > MOST_HELD
-                    or self._chars > MOST_HELD_CHARS
-                ):
-                    yield self._next()
+        """Every exchange of a group API. Raises `TraceError` if a file cannot be read."""
+        for number, line in self.lines(NEEDLES):
+            self._take(number, line)
+            while self._held and (
+                self._held[0][0] < self._latest - self._hold_ms
+                or len(self._held) > MOST_HELD
+                or self._chars > MOST_HELD_CHARS
+            ):
+                yield self._next()
         while self._held:
             yield self._next()
 

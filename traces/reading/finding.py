@@ -1,0 +1,138 @@
+"""From the arguments of the command line to logs: `-`, files, folders and archives are listed, what
+cannot be read is said, and the rotated files of one process are joined.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from attrs import Factory, define
+
+from groupcheck.traces.reading.archives import MOST_MEMBERS, hidden, kind_of, members
+from groupcheck.traces.reading.lines import NoText, TraceError
+from groupcheck.traces.reading.rotation import joined
+from groupcheck.traces.reading.source import Piece, Shelf, Source, piece_of
+
+STDIN = "-"
+DEEPEST = 2
+"""An archive may hold archives; those that they hold are not read."""
+
+
+@define
+class Found:
+    """What is to be read, and what is not."""
+
+    # The logs in the order of the arguments, rotated files joined.
+    sources: list[Source] = Factory(list)
+    # (file, why) of those that cannot be read.
+    refused: list[tuple[str, TraceError]] = Factory(list)
+    # What was passed over in folders and archives, in words.
+    notes: list[str] = Factory(list)
+    # Names of the sources that stand in a folder or an archive.
+    unnamed: set[str] = Factory(set)
+
+
+@define
+class _Search:
+    stdin: BinaryIO
+    shelf: Shelf = Factory(Shelf)
+    pieces: list[Piece] = Factory(list)
+    found: Found = Factory(Found)
+    # Why files of a folder or an archive were passed over, and how many.
+    passed: Counter[str] = Factory(Counter)
+    inside: set[str] = Factory(set)
+    seen: set[Path] = Factory(set)
+
+    def argument(self, path: str) -> None:
+        if path == STDIN:
+            self.file(self.shelf.keep(STDIN, self.stdin), depth=0, named=True)
+        elif Path(path).is_dir():
+            for file in _files(Path(path), self.passed):
+                if len(self.inside) >= MOST_MEMBERS:
+                    raise TraceError(
+                        f"holds more than {MOST_MEMBERS:,} logs",
+                        where=path,
+                        do="replay it with --spark, or give fewer files",
+                    )
+                self.path(str(file), named=False)
+        else:
+            self.path(path, named=True)
+
+    def path(self, path: str, named: bool) -> None:
+        place = Path(path).resolve() if "\0" not in path else Path()
+        if place in self.seen:
+            return
+        self.seen.add(place)
+        try:
+            self.file(piece_of(path, self.shelf), depth=0, named=named)
+        except TraceError as e:
+            self.refuse(path, e, named)
+
+    def file(self, piece: Piece, depth: int, named: bool) -> None:
+        """A file, and if it is an archive, its members."""
+        try:
+            kind = kind_of(piece)
+            if kind and depth >= DEEPEST:
+                do = "unpack the outer ones first"
+                raise TraceError(f"is a {kind} archive in an archive in an archive", do=do)
+            if not kind:
+                piece.opened().close()
+        except TraceError as e:
+            self.refuse(piece.name, e, named)
+            return
+        if not kind:
+            self.pieces.append(piece)
+            if not named:
+                self.inside.add(piece.name)
+            return
+        for member in members(piece, kind, self.shelf):
+            if isinstance(member, TraceError):
+                self.refuse(piece.name, member, named=False)
+            else:
+                self.file(member, depth + 1, named=False)
+
+    def refuse(self, name: str, why: TraceError, named: bool) -> None:
+        if isinstance(why, NoText) and not named:
+            self.passed[why.what.removeprefix("is ").partition(",")[0]] += 1
+        else:
+            self.found.refused.append((why.where or name, why))
+
+
+def _files(folder: Path, passed: Counter[str]) -> Iterator[Path]:
+    """The files of a folder and of those in it, in order of their names. Links to folders are not
+    followed.
+    """
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not hidden(name))
+        for name in sorted(files):
+            if hidden(name):
+                passed["hidden"] += 1
+            elif Path(place, name).is_file():
+                yield Path(place, name)
+            else:
+                passed["not a file"] += 1
+
+
+def found(paths: Sequence[str], stdin: BinaryIO | None = None) -> Found:
+    """The logs that `paths` name. Raises `TraceError` if none of them can be read."""
+    search = _Search(stdin if stdin is not None else sys.stdin.buffer)
+    for path in paths:
+        search.argument(path)
+    there = search.found
+    if not search.pieces:
+        if there.refused:
+            raise there.refused[0][1]
+        raise TraceError("no file to read", where=", ".join(paths), do="give a log")
+    there.sources = joined(search.pieces)
+    there.unnamed = {
+        s.name for s in there.sources if all(p.name in search.inside for p in s.pieces)
+    }
+    if search.passed:
+        counts = ", ".join(f"{n:,} {why}" for why, n in sorted(search.passed.items()))
+        there.notes.append(f"files passed over: {counts}")
+    return there

@@ -1,0 +1,129 @@
+"""A log of one process: a file, or the rotated files that it wrote one after the other."""
+
+from __future__ import annotations
+
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from attrs import field, frozen
+
+from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Notes, Part, TraceError, read_lines
+from groupcheck.traces.reading.unpacking import open_file, open_log
+
+MOST_KEPT = 4 << 30
+
+
+@frozen
+class Piece:
+    """One file of a log. It can be opened again and again."""
+
+    # As reports show it.
+    name: str
+    # Where its bytes are.
+    path: str
+    # How many lines at its beginning are left out, because the file before it ends with them.
+    left_out: int = 0
+    # The temporary folder of `path`, which is deleted with the last piece that holds it.
+    held: object = field(default=None, eq=False, repr=False)
+
+    def opened(self) -> BinaryIO:
+        """Its text, unpacked. Raises `TraceError` if it cannot be read as text."""
+        return open_log(self.path, self.name)
+
+
+def place_of(parts: Sequence[Part], line: int) -> tuple[str, int]:
+    """The file that has a line of a log, and the line's number there."""
+    part = max(
+        (p for p in parts if p.first_line <= line), key=lambda p: p.first_line, default=parts[0]
+    )
+    return part.path, line - part.first_line + 1 + part.left_out
+
+
+@frozen
+class Source:
+    """The log of one process, to be read as often as it is needed."""
+
+    name: str
+    # In order of time.
+    pieces: tuple[Piece, ...]
+    # What was noticed when the pieces were joined.
+    remarks: tuple[str, ...] = ()
+
+    def lines(
+        self, notes: Notes, needles: tuple[bytes, ...] = (), without: tuple[bytes, ...] = ()
+    ) -> Iterator[tuple[int, str]]:
+        """(number, text without its line end) of every line that contains one of `needles`, or of
+        all lines if there are none, unless it contains one of `without`.
+
+        Lines are numbered through all pieces, from 1 on, and `notes` counts all of them. Raises
+        `TraceError` if a piece cannot be opened; damage is noted.
+        """
+        for piece in self.pieces:
+            first = notes.lines + 1
+            with piece.opened() as stream:
+                _skip(stream, piece.left_out, notes)
+                yield from read_lines(stream, notes, needles, without)
+            notes.parts.append(Part(piece.name, first, notes.lines - first + 1, piece.left_out))
+
+    def holds(self, needles: tuple[bytes, ...]) -> bool:
+        """Does one of `needles` stand anywhere in the text?"""
+        return any(True for _ in self.lines(Notes(), needles))
+
+
+def _skip(stream: BinaryIO, lines: int, notes: Notes) -> None:
+    try:
+        for _ in range(lines):
+            stream.readline()
+    except DAMAGE as e:
+        notes.ends(e)
+
+
+class Shelf:
+    """A temporary folder for what cannot be read twice from where it is: standard input, pipes and
+    members of archives. It holds a bounded amount, and is deleted when nothing refers to it.
+    """
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="groupcheck-")
+        self._count = 0
+        self.left = min(MOST_KEPT, shutil.disk_usage(self._folder.name).free // 2)
+
+    def keep(self, name: str, stream: BinaryIO) -> Piece:
+        """Copies a stream. Raises `TraceError` if it is too large, or damaged at its beginning."""
+        self._count += 1
+        path = Path(self._folder.name, str(self._count))
+        try:
+            with path.open("wb") as out:
+                while block := stream.read(BLOCK):
+                    self.left -= len(block)
+                    if self.left < 0:
+                        raise TraceError(
+                            "is too large to be kept in the temporary folder",
+                            where=name,
+                            do="unpack it, and give the files",
+                        )
+                    out.write(block)
+        except OSError as e:
+            raise TraceError(f"cannot be read: {e.strerror or e}", where=name) from None
+        return Piece(name, str(path), held=self._folder)
+
+
+def source_of(path: str) -> Source:
+    """The log that is one file, or what a pipe gives. Raises `TraceError` if it cannot be read."""
+    return Source(path, (piece_of(path),))
+
+
+def piece_of(path: str, shelf: Shelf | None = None) -> Piece:
+    """A file by its path; what a pipe gives is copied first. Raises `TraceError`."""
+    try:
+        regular = stat.S_ISREG(Path(path).stat().st_mode)
+    except (OSError, ValueError):
+        regular = True  # opening it says what is wrong
+    if regular:
+        return Piece(path, path)
+    with open_file(path, path) as stream:
+        return (shelf or Shelf()).keep(path, stream)

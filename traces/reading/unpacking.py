@@ -1,0 +1,276 @@
+"""Opens a file as a stream of text, whether it is packed (gzip, bzip2, xz, zstd) or not. A file
+that is not text is refused with a reason.
+
+A damaged file is read as far as it unpacks. A few bytes after a whole gzip member are not damage,
+unless they may be the rest of another member.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import io
+import lzma
+import math
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import zstandard
+
+from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Beyond, NoText, TraceError
+from groupcheck.traces.shipped import located
+
+_GZIP = b"\x1f\x8b"
+_GZIP_BITS = 31
+_SHORTEST_GZIP = 20
+SNIFF = 8192
+MOST_UNPACKED, MOST_RATIO = 4 << 30, 200
+"""A file that unpacks to more than `MOST_UNPACKED` bytes and to more than `MOST_RATIO` times its
+size is not a log: the rest of it is not read.
+"""
+_XZ_MEMORY = 256 << 20
+_ZSTD_WINDOW = 128 << 20
+_ZSTD_BITE = 256
+"""How many packed bytes zstd gets at once: it gives all that they unpack to, at most 128 KiB for
+each four of them.
+"""
+_CAPTURE = "packet captures are not replayed yet; give the coordinator's log"
+_NO_TEXT = {
+    b"\xd4\xc3\xb2\xa1": ("a packet capture", _CAPTURE),
+    b"\xa1\xb2\xc3\xd4": ("a packet capture", _CAPTURE),
+    b"\n\r\r\n": ("a packet capture", _CAPTURE),
+    b"7z\xbc\xaf\x27\x1c": ("a 7z archive", "unpack it first (zip and tar are read as they are)"),
+    b"Rar!": ("a rar archive", "unpack it first (zip and tar are read as they are)"),
+}
+
+
+def open_file(path: str, name: str) -> io.BufferedReader:
+    """Opens `path` as it is; errors call it `name`. Raises `TraceError` if that is not possible."""
+    try:
+        file = located(path)
+        if file.is_dir():
+            raise TraceError("is a directory", where=name, do="give log files")
+        return file.open("rb")
+    except OSError as e:
+        raise TraceError(f"cannot be read: {e.strerror or e}", where=name) from None
+    except ValueError as e:
+        raise TraceError(f"is not a file name: {e}", where=repr(name)) from None
+
+
+def open_log(path: str, name: str | None = None) -> io.BufferedReader:
+    """Opens the text of `path`, unpacked. Raises `TraceError` if that is not possible."""
+    name = path if name is None else name
+    stream = unpacked(open_file(path, name))
+    try:
+        refuse_binary(stream, name)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
+
+
+def unpacked(raw: io.BufferedReader) -> io.BufferedReader:
+    """What an opened file holds: its own bytes, or what they unpack to."""
+    head = raw.peek(SNIFF)  # nothing is taken back: a pipe cannot seek
+    for magic, pieces in _KINDS.items():
+        if head.startswith(magic):
+            return io.BufferedReader(_Unpacked(raw, pieces(raw)), BLOCK)
+    return raw
+
+
+class _Unpacked(io.RawIOBase):
+    """A packed file's content. Reading raises an error where the file is damaged, or has unpacked
+    to more than any log has, and again at every further attempt.
+    """
+
+    def __init__(self, raw: io.BufferedReader, pieces: Iterator[bytes]) -> None:
+        told = os.fstat(raw.fileno())
+        self._raw, self._pieces, self._piece = raw, pieces, b""
+        self._failure: Exception | None = None
+        self._left = (
+            max(MOST_UNPACKED, MOST_RATIO * told.st_size)
+            if stat.S_ISREG(told.st_mode)
+            else math.inf
+        )
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = 0
+        with memoryview(buffer) as room:
+            while found < len(room) and (self._piece or self._next()):
+                some = self._piece[: len(room) - found]
+                room[found : found + len(some)] = some
+                self._piece = self._piece[len(some) :]
+                found += len(some)
+        if not found and self._failure is not None:
+            raise self._failure
+        return found
+
+    def _next(self) -> bool:
+        if self._failure is None:
+            try:
+                self._piece = next(filter(None, self._pieces), b"")
+            except DAMAGE as e:
+                self._failure = e
+            self._left -= len(self._piece)
+            if self._left < 0:
+                self._piece = self._piece[: int(self._left)]
+                self._failure = OSError("it unpacks to far more than any log")
+        return bool(self._piece)
+
+    def close(self) -> None:
+        super().close()
+        self._raw.close()
+
+
+def _gzip(raw: io.BufferedReader) -> Iterator[bytes]:
+    """The content of a gzip file in pieces. Raises an error at damage, after all that unpacks
+    before it.
+    """
+    packed = raw.read1(BLOCK)
+    while packed:
+        member = zlib.decompressobj(_GZIP_BITS)
+        while not member.eof:
+            before = member.copy()
+            try:
+                piece = member.decompress(packed, BLOCK)
+            except zlib.error as e:
+                yield _until_damage(before, packed)
+                raise zlib.error(
+                    f"its gzip data is corrupt ({str(e).rpartition(': ')[2]})"
+                ) from None
+            packed = member.unconsumed_tail
+            if piece:
+                yield piece
+            elif not member.eof:
+                packed = raw.read1(BLOCK)
+                if not packed:
+                    raise EOFError("its gzip data is cut off")
+        packed = _padded(raw, member.unused_data)
+        if 0 < len(packed) < _SHORTEST_GZIP and packed[: len(_GZIP)] != _GZIP:
+            raise Beyond(f"{len(packed)} bytes after the end of the gzip data are left out")
+
+
+def _until_damage(member: Any, packed: bytes) -> bytes:
+    """What unpacks before the damage in `packed`; zlib drops it if it meets the damage in the same
+    call.
+    """
+    pieces = []
+    try:
+        for k in range(len(packed)):
+            pieces.append(member.decompress(packed[k : k + 1]))
+    except zlib.error:
+        pass
+    return b"".join(pieces)
+
+
+def _padded(raw: io.BufferedReader, packed: bytes) -> bytes:
+    """What follows a member without the padding: enough bytes for the shortest member, if there are
+    as many.
+    """
+    while len(packed := packed.lstrip(b"\0")) < _SHORTEST_GZIP and (more := raw.read1(BLOCK)):
+        packed += more
+    return packed
+
+
+class _Zstd:
+    """A frame of zstd data, with the interface that bz2 and lzma have."""
+
+    def __init__(self) -> None:
+        self._frame = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
+        self._packed, self._at = b"", 0
+
+    def decompress(self, packed: bytes, room: int) -> bytes:
+        if packed:
+            self._packed, self._at = packed, 0
+        bite = self._packed[self._at : self._at + _ZSTD_BITE]
+        self._at += len(bite)
+        return self._frame.decompress(bite) if bite else b""
+
+    @property
+    def eof(self) -> bool:
+        return self._frame.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return self._at == len(self._packed)
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._frame.unused_data + self._packed[self._at :]
+
+
+def _members(
+    raw: io.BufferedReader, name: str, magic: bytes, member: Callable[[], Any], padding: bytes
+) -> Iterator[bytes]:
+    """The content of a file of members (bzip2 streams, xz streams, zstd frames) in pieces. Raises
+    an error at damage.
+    """
+    packed = raw.read1(BLOCK)
+    while packed:
+        one = member()
+        while not one.eof:
+            try:
+                piece = one.decompress(packed, BLOCK)
+            except (OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, MemoryError) as e:
+                raise zlib.error(f"its {name} data is corrupt ({e})") from None
+            packed = b""
+            if piece:
+                yield piece
+            if not one.eof and one.needs_input:
+                packed = raw.read1(BLOCK)
+                if not packed:
+                    raise EOFError(f"its {name} data is cut off")
+        packed = one.unused_data.lstrip(padding)
+        while len(packed) < len(magic) and (more := raw.read1(BLOCK)):
+            packed = (packed + more).lstrip(padding)
+        if packed and not packed.startswith(magic):
+            raise Beyond(f"the bytes after the end of the {name} data are left out")
+
+
+def _bz2(raw: io.BufferedReader) -> Iterator[bytes]:
+    return _members(raw, "bzip2", b"BZh", bz2.BZ2Decompressor, b"\0")
+
+
+def _xz(raw: io.BufferedReader) -> Iterator[bytes]:
+    def stream() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(memlimit=_XZ_MEMORY)
+
+    return _members(raw, "xz", b"\xfd7zXZ\0", stream, b"\0")
+
+
+def _zstd(raw: io.BufferedReader) -> Iterator[bytes]:
+    return _members(raw, "zstd", b"\x28\xb5\x2f\xfd", _Zstd, b"")
+
+
+_KINDS: dict[bytes, Callable[[io.BufferedReader], Iterator[bytes]]] = {
+    _GZIP: _gzip,
+    b"BZh": _bz2,
+    b"\xfd7zXZ\0": _xz,
+    b"\x28\xb5\x2f\xfd": _zstd,
+}
+
+
+def refuse_binary(stream: io.BufferedReader, name: str) -> None:
+    """Raises `TraceError` if an opened file begins with what is no text."""
+    try:
+        head = stream.peek(SNIFF)[:SNIFF]
+    except DAMAGE as e:
+        raise TraceError(f"is damaged: {e}", where=name) from None
+    if not head:
+        raise NoText("is empty", where=name)
+    for magic, (what, do) in _NO_TEXT.items():
+        if head.startswith(magic):
+            raise TraceError(f"is {what}", where=name, do=do)
+    if any(head.startswith(magic) for magic in _KINDS) and stream.raw.__class__ is _Unpacked:
+        raise TraceError("is packed twice", where=name, do="unpack it first")
+    if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        return
+    strange = sum(1 for byte in head if byte < 9 or 13 < byte < 27 or 27 < byte < 32)
+    if strange > len(head) // 10:
+        raise NoText("is binary, not a text log", where=name)
