@@ -19,10 +19,11 @@ DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "sca
     short_help="Explain a broker's log: why each rebalance began, and who held it up.",
     epilog=examples(
         "groupcheck replay sample:ghost-members",
-        "groupcheck replay server.log --group orders --html timeline.html",
+        "groupcheck replay server.log* --group orders --html timeline.html",
+        "groupcheck replay - < incident.zip",
     ),
 )
-@click.argument("files", nargs=-1, required=True, type=PATH, metavar="PATH...")
+@click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE|DIR|-...")
 @click.option(
     "--format",
     "format",
@@ -51,9 +52,11 @@ DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "sca
 )
 def replay(files: Sequence[Path], spark: str | None, out: str | None, **options: Any) -> int:
     """Explain the log of a group coordinator, or a broker's request log: why each rebalance began,
-    who held it up, and which promise was broken. PATH is a file, or sample:NAME (`list samples`).
+    who held it up, and which promise was broken. FILE is a log, plain or packed, an archive of
+    logs, or sample:NAME (`list samples`); DIR is a folder of them, and - is standard input. Rotated
+    files of one process are read as one log.
 
-    With --spark and --out, PATH can be a folder with thousands of logs, and the answer is a set of
+    With --spark and --out, the folders can hold thousands of logs, and the answer is a set of
     Parquet tables.
     """
     from groupcheck.oracles.commands import replay, replay_archive

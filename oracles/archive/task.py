@@ -20,9 +20,9 @@ from groupcheck.oracles.archive.place import Place
 from groupcheck.oracles.archive.rows import Row, rows_of
 from groupcheck.traces.events import Event
 from groupcheck.traces.exchanges import Exchange
-from groupcheck.traces.reading import TraceError
-from groupcheck.traces.replay import replay_file
-from groupcheck.traces.report import FileReport
+from groupcheck.traces.reading import TraceError, source_of
+from groupcheck.traces.replay import Asked, replay_log
+from groupcheck.traces.report import FileReport, worst_of
 
 REASON_CHARS = 500
 # New objects until Python looks for cycles. A replay makes hardly any cycles, and looking for them
@@ -104,10 +104,10 @@ def failed_pack(uri: str, pack: Pack, why: str) -> Done:
 
 def _replayed(source: Source, part: str, out: PartWriter, error: str | None) -> Known:
     """One file's rows."""
-    report = None
+    reports: tuple[FileReport, ...] = ()
     if error is None:
         try:
-            report = _report(source, out)
+            reports = _reports(source, out)
         except TraceError as refused:
             error = str(refused).removeprefix(f"{source.path}: ")
         except (_Spoilt, OSError) as storage:
@@ -117,7 +117,7 @@ def _replayed(source: Source, part: str, out: PartWriter, error: str | None) -> 
                 source.path,
                 f"a bug in groupcheck itself: {type(mistake).__name__}: {mistake}"[:REASON_CHARS],
             ) from None
-    if report is None:
+    if not reports:
         out.add(
             "files",
             _of_file(source) | {"verdict": UNKNOWN, "reason": error, "error": error, "groups": 0},
@@ -125,24 +125,30 @@ def _replayed(source: Source, part: str, out: PartWriter, error: str | None) -> 
         return Known(
             source.size, source.modified_ns, __version__, part, UNKNOWN, error or "", error
         )
-    for table, row in rows_of(report):
-        out.add(table, (row | _of_file(source)) if table == "files" else row)
-    counts = Counter(g.verdict for g in report.groups)
+    verdict, reason = worst_of(reports)
+    whole = max(reports, key=lambda r: r.understood)
+    counts = Counter(g.verdict for r in reports for g in r.groups)
+    for table, row in (found for r in reports for found in rows_of(r)):
+        if table != "files":
+            out.add(table, row)
+        elif row["format"] == whole.format:  # the kind that most lines are of tells about the file
+            judged = {"verdict": verdict, "reason": reason, "groups": counts.total()}
+            out.add(table, row | judged | _of_file(source))
     groups = (counts[HOLDS], counts[VIOLATED], counts[UNKNOWN])
     return Known(
         source.size,
         source.modified_ns,
         __version__,
         part,
-        report.verdict,
-        report.reason[:REASON_CHARS],
+        verdict,
+        reason[:REASON_CHARS],
         None,
-        report.lines,
+        whole.lines,
         groups,
     )
 
 
-def _report(source: Source, out: PartWriter) -> FileReport:
+def _reports(source: Source, out: PartWriter) -> tuple[FileReport, ...]:
     try:
         if not stat.S_ISREG(Path(source.path).stat().st_mode):
             raise TraceError("is not a file, but a pipe, socket or device", where=source.path)
@@ -152,7 +158,7 @@ def _report(source: Source, out: PartWriter) -> FileReport:
     def seen(event: Event | Exchange, text: str) -> None:
         out.add("events", event_row(event, text, source.path))
 
-    return replay_file(source.path, seen=seen)
+    return replay_log(source_of(source.path), Asked(seen=seen))
 
 
 def _of_file(source: Source) -> Row:

@@ -1,4 +1,4 @@
-"""Whatever people give to `replay` becomes logs: standard input, folders, archives, packed files."""
+"""What people give to `replay` becomes logs: folders, archives, packed files, standard input."""
 
 from __future__ import annotations
 

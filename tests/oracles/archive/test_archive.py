@@ -27,6 +27,8 @@ from groupcheck.oracles.archive.place import HIDDEN, Place
 from groupcheck.oracles.archive.tables import TABLES, schema
 from groupcheck.oracles.archive.task import Done, Pack, Source
 from groupcheck.oracles.spark.job import JobError
+from groupcheck.traces import reading
+from groupcheck.traces.replay import Asked
 
 ROOT = Path(__file__).parents[3]
 LINE = (
@@ -237,20 +239,30 @@ def test_progress_says_how_far_a_run_is() -> None:
     assert progress_line(Progress(), 0) == "0 new or changed logs  0 MiB  0 of 0 tasks"
 
 
+def test_a_log_with_lines_of_two_kinds_has_one_row_and_the_groups_of_both(tmp_path: Path) -> None:
+    lines = log(tmp_path / "one", "other", 3).read_bytes()
+    requests = gzip.decompress((ROOT / "tests/data/requests" / "live-zombie.log.gz").read_bytes())
+    (tmp_path / "both.log").write_bytes(lines + requests + lines)
+    run(tmp_path / "a", tmp_path / "both.log")
+    (row,) = table(tmp_path / "a", "files")
+    assert (row["format"], row["groups"]) == ("request-log", 2)
+    assert {r["group"] for r in table(tmp_path / "a", "verdicts")} == {"g1", "other"}
+
+
 def test_a_mistake_in_the_middle_of_a_replay_spoils_only_its_own_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for k in range(4):
         log(tmp_path / f"{k}.log", f"g{k}", 3)
-    sound = task.replay_file
+    sound = task.replay_log
 
-    def broken(path: str, *, seen: object) -> object:
-        report = sound(path, seen=seen)
-        if path.endswith("2.log"):
+    def broken(source: reading.Source, asked: Asked) -> object:
+        reports = sound(source, asked)
+        if source.name.endswith("2.log"):
             raise ZeroDivisionError("what nobody thought of")
-        return report
+        return reports
 
-    monkeypatch.setattr(task, "replay_file", broken)
+    monkeypatch.setattr(task, "replay_log", broken)
     run(tmp_path / "a", *tmp_path.glob("*.log"))
     assert [row["group"] for row in table(tmp_path / "a", "verdicts")] == ["g0", "g1", "g3"]
     assert {row["group"] for row in table(tmp_path / "a", "events")} == {"g0", "g1", "g3"}
