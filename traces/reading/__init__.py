@@ -6,13 +6,14 @@
 """
 
 from groupcheck.traces.reading.lines import ALTERED, JITTER_MS, LINE_CAP, Notes, Part, TraceError
-from groupcheck.traces.reading.log import SAMPLE_CHARS, Log
+from groupcheck.traces.reading.log import SAMPLE_CHARS, SAMPLES, Log
 from groupcheck.traces.reading.source import Piece, Source, place_of, source_of
 
 __all__ = [
     "ALTERED",
     "JITTER_MS",
     "LINE_CAP",
+    "SAMPLES",
     "SAMPLE_CHARS",
     "Log",
     "Notes",
