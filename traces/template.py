@@ -22,11 +22,14 @@ from attrs import frozen
 Fields = dict[str, Any]
 Converter = Callable[[str], Any]
 
+_PARTITION = r"[\w.\-]{1,249}-\d{1,9}"
 CONSTRAINED: Mapping[str, str] = {
     "int": r"-?\d{1,18}",
     "state": r"(?:Empty|PreparingRebalance|CompletingRebalance|AwaitingSync|Stable|Dead)",
     "word": r"[A-Za-z_]+",
     "number": r"-?\d{1,18}(?:\.\d{1,9})?",
+    # "t-0, t-1" or "[t-0, t-1]", may be empty
+    "partitions": rf"(?:\[)?(?:{_PARTITION}(?:, ?{_PARTITION})*)?\]?",
     "token": r"[^\s,;()\[\]{}\"']{1,300}",
 }
 _FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}")

@@ -41,7 +41,14 @@ def test_every_kind_has_a_meaning() -> None:
 
 def test_every_sentence_is_found_in_its_own_text() -> None:
     """What fills the fields is arbitrary; another sentence may say the same kind of thing."""
-    examples = {"int": "7", "number": "1.5", "word": "Stable", "token": "abc", "state": "Stable"}
+    examples = {
+        "int": "7",
+        "number": "1.5",
+        "word": "Stable",
+        "token": "abc",
+        "state": "Stable",
+        "partitions": "t-0, t-1",
+    }
     for sentence in shipped():
         text = sentence.template.text
         for name, kind in sentence.template.kinds.items():

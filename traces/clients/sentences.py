@@ -23,7 +23,7 @@ from typing import Any
 
 from attrs import Factory, frozen
 
-from groupcheck.traces.template import CONSTRAINED, Template, compile_template
+from groupcheck.traces.template import Template, compile_template
 
 WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")
 _FIELD = re.compile(r"\{\w+(?::\w+)?\}")
@@ -85,7 +85,7 @@ class Sentences:
         hits.sort(key=lambda hit: -hit.sentence.weight)
         kept: list[Hit] = []
         for hit in hits:
-            if all(hit.end <= k.begin or _fixed_end(k) <= hit.begin for k in kept):
+            if all(_fixed_end(hit) <= k.begin or _fixed_end(k) <= hit.begin for k in kept):
                 kept.append(hit)
         return sorted(kept, key=lambda hit: hit.begin)
 
@@ -145,13 +145,16 @@ def filed(sentences: Iterable[Sentence]) -> Sentences:
 
 
 def _words(text: str) -> set[str]:
-    """The words of the fixed text that no field touches: a field may continue a word."""
-    out = set()
-    for hit in WORD.finditer(text):
-        if text[hit.start() - 1 : hit.start()] != "}" and text[hit.end() : hit.end() + 1] != "{":
-            out.add(hit[0])
-    fields = {word for field in _FIELD.findall(text) for word in WORD.findall(field)}
-    return out - fields - {*CONSTRAINED}
+    """The words of the fixed text that no field touches: a field may continue a word, and a line
+    may have more letters in front of the first one.
+    """
+    plain = _FIELD.sub("\0", text)
+    hits = [
+        hit
+        for hit in WORD.finditer(plain)
+        if "\0" not in plain[max(0, hit.start() - 1) : hit.end() + 1]
+    ]
+    return {hit[0] for hit in hits if hit.start() > 0} or {hit[0] for hit in hits}
 
 
 @cache
