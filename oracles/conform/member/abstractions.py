@@ -10,7 +10,7 @@ from attrs import frozen
 
 from groupcheck.model.protocol.classic.client import Prepare
 from groupcheck.model.protocol.messages import NO_ID, Heartbeat, OffsetCommit
-from groupcheck.oracles.conform.member.parts import Does, Failed, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.parts import Does, During, Failed, Input, Memory, Outcome
 
 
 @frozen
@@ -25,6 +25,10 @@ class Abstraction:
 
 def _polls(given: Input) -> bool:
     return given.does == Does.POLL
+
+
+def _idly(given: Input) -> bool:
+    return given.during == During.NOTHING
 
 
 ABSTRACTIONS = (
@@ -84,7 +88,24 @@ ABSTRACTIONS = (
         "A member that was reset while its JoinGroup or SyncGroup is in flight runs onJoinPrepare"
         " in the next poll. In the group's model it does so once that request is answered; it owns"
         " nothing then.",
-        lambda m, given, o: _polls(given) and not o.rules and o.gave_up is not None,
+        lambda m, given, o: (
+            _polls(given)
+            and given.during == During.NOTHING
+            and not o.rules
+            and o.gave_up is not None
+        ),
+    ),
+    Abstraction(
+        "unsubscribes",
+        "The application unsubscribes and subscribes again. In the group's model it closes, and"
+        " another member starts.",
+        lambda m, given, o: given.does == Does.UNSUBSCRIBE,
+    ),
+    Abstraction(
+        "works in callbacks",
+        "A rebalance callback throws, commits or takes long. In the group's model callbacks do"
+        " nothing.",
+        lambda m, given, o: not _idly(given),
     ),
 )
 

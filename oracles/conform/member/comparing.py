@@ -8,7 +8,6 @@ from typing import Any
 from groupcheck.model.protocol.classic.client import Member, Prepare, beats
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.messages import (
-    NO_GENERATION,
     NO_ID,
     Heartbeat,
     JoinGroup,
@@ -20,7 +19,16 @@ from groupcheck.model.protocol.messages import (
 from groupcheck.oracles.conform.member.details import fields, reason, timers
 from groupcheck.oracles.conform.member.exceptions import FENCED, commit_callbacks, thrown
 from groupcheck.oracles.conform.member.moves import TOPIC, Seen, Standing, name_of
-from groupcheck.oracles.conform.member.parts import Does, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.parts import (
+    Does,
+    During,
+    Failed,
+    Input,
+    Memory,
+    Outcome,
+    callbacks,
+    commits_in_callback,
+)
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.kafka.client import Call, Look, Sent
@@ -72,9 +80,17 @@ def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
     yield "gives records to the application", gives, rows.may_process(m)
     yield "in flight", _requests(look.sent), [s.request for s in m.flight]
     yield "unsent", look.unsent, ("SyncGroup",) if c.prepare == Prepare.SYNC else ()
+    waits = look.committing if look.committing in ("sent", "retriable") else "none"
+    yield "commit before JoinGroup", waits, _committing(m)
     yield "is fenced", any(e.thrown == FENCED for e in look.ended), m.fenced
     if beats(c) or c.prepare == Prepare.SYNC:
         yield "heartbeat thread", look.heart, "on"
+
+
+def _committing(m: Memory) -> str:
+    if m.committing_first:
+        return "sent"
+    return "retriable" if m.failed == Failed.COMMIT else "none"
 
 
 def _sent(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:
@@ -83,7 +99,7 @@ def _sent(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterato
     for _, look, _ in seen.steps:
         new |= {s.n: s for s in look.sent if s.n not in known}
     yield "sends", _requests([new[n] for n in sorted(new)]), list(outcome.sent)
-    yield from fields(outcome, [new[n] for n in sorted(new)], seen)
+    yield from fields(given, outcome, [new[n] for n in sorted(new)], seen)
     asks = any(s.api == "OffsetFetch" for s in new.values())
     yield "asks for committed offsets", asks, given.does == Does.FETCH and bool(outcome.rules)
 
@@ -93,27 +109,15 @@ def _application(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> 
     told = [
         (c.call, _mask(c.partitions)) for c in calls if c.call in ("revoked", "lost", "assigned")
     ]
-    yield "callbacks", told, list(_callbacks(before, outcome))
+    yield "callbacks", told, callbacks(before, outcome)
     commits = [offset for c in calls for offset in _committed(c)]
     yield "committed", commits, list(_commits(before, given))
 
 
-def _callbacks(before: Memory, outcome: Outcome) -> Iterator[tuple[str, int]]:
-    c = before.client
-    if outcome.installed:
-        yield "assigned", c.granted
-    if outcome.gave_up is None:
-        return
-    owned = c.granted if outcome.installed else c.owned
-    generation, id = outcome.gave_up
-    closing = outcome.after is None
-    rebalances = closing and c.state in (Member.PREPARING, Member.COMPLETING)
-    lost = generation == NO_GENERATION or id == NO_ID or rebalances
-    if owned or not (lost or closing):
-        yield "lost" if lost else "revoked", owned
-
-
 def _commits(before: Memory, given: Input) -> Iterator[int]:
+    asked = given.during == During.COMMITS and given.does in (Does.POLL, Does.UNSUBSCRIBE)
+    if asked and given.code == NONE and commits_in_callback(before, given.does):
+        yield before.client.position
     if given.does is None and given.code == NONE:
         request = before.flight[0].request
         if isinstance(request, OffsetCommit):

@@ -15,7 +15,9 @@ from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
+from groupcheck.oracles.conform.member.application import ApplicationRows
 from groupcheck.oracles.conform.member.moves import Seen
+from groupcheck.oracles.conform.member.parts import During
 from groupcheck.oracles.conform.member.promises import PROMISES, Finding
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.shown import input_shown, memory_shown, transcript
@@ -173,8 +175,10 @@ class MemberConformance:
 
 def kind_of(d: Difference) -> str:
     """`SyncGroup` for an answer to a SyncGroup, else what happens."""
-    if d.row.given.does is not None:
-        return d.row.given.does.value
+    given = d.row.given
+    if given.does is not None:
+        during = given.during != During.NOTHING
+        return given.does.value + (f", callbacks: {given.during.value}" if during else "")
     return type(d.row.before.flight[0].request).__name__
 
 
@@ -270,10 +274,10 @@ def rows_of(
     if not scope.records:
         raise UserError("records is 0: the member's rows need one", where="--set")
     ways = [scope.autocommit] if "autocommit" in settings else [True, False]
-    found = []
+    found: list[Rows] = []
     for autocommit in ways:
         here = attrs.evolve(scope, autocommit=autocommit)
-        found.append(Rows(here, _mutated(about, here, chosen.mutation)))
+        found.append(ApplicationRows(here, _mutated(about, here, chosen.mutation)))
     return found
 
 

@@ -29,7 +29,17 @@ from groupcheck.model.protocol.messages import (
 from groupcheck.oracles.conform.member import moves
 from groupcheck.oracles.conform.member.exceptions import failure
 from groupcheck.oracles.conform.member.moves import Seen, Standing
-from groupcheck.oracles.conform.member.parts import LOST, Does, Failed, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.parts import (
+    BACKS_OFF,
+    LOST,
+    Does,
+    During,
+    Failed,
+    Input,
+    Memory,
+    Outcome,
+    callbacks,
+)
 from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.kafka.client import Sent
 
@@ -41,6 +51,7 @@ APIS = {
     OffsetCommit: "OFFSET_COMMIT",
 }
 CLOSED = "the consumer is being closed"
+UNSUBSCRIBED = "the consumer unsubscribed from all topics"
 LATE = "consumer poll timeout has expired."
 VOID = "rebalance failed since the generation/state was modified by heartbeat thread"
 
@@ -48,7 +59,7 @@ VOID = "rebalance failed since the generation/state was modified by heartbeat th
 # -- fields
 
 
-def fields(outcome: Outcome, new: list[Sent], seen: Seen) -> Iterator[Told]:
+def fields(given: Input, outcome: Outcome, new: list[Sent], seen: Seen) -> Iterator[Told]:
     """The fields of the requests other than ids, generations and offsets."""
     for sent in new:
         d: Mapping[str, Any] = sent.data
@@ -87,10 +98,11 @@ def fields(outcome: Outcome, new: list[Sent], seen: Seen) -> Iterator[Told]:
                 ),
             )
         elif sent.api == "LeaveGroup":
-            closing = outcome.after is None
-            why = (
-                "the consumer is being closed" if closing else "consumer poll timeout has expired."
-            )
+            why = LATE
+            if outcome.after is None:
+                why = CLOSED
+            elif given.does == Does.UNSUBSCRIBE and given.during != During.LASTS:
+                why = UNSUBSCRIBED
             yield "LeaveGroup's reason", d["members"][0].get("reason"), why
 
 
@@ -109,8 +121,10 @@ def reason(
 
 def _reason(m: Memory, given: Input, outcome: Outcome, was: str, standing: Standing) -> str | None:
     after = outcome.after
-    if after is None:
-        return None
+    if after is None or outcome.reason is not None:
+        return outcome.reason
+    if outcome.raised:
+        return was
     if given.does in (Does.NO_POLL, Does.BREAK_LEAVING):
         return "consumer pro-actively leaving the group"
     if given.does in (Does.POLL, Does.BREAK_POLL, Does.NO_ANSWER):
@@ -152,14 +166,19 @@ def timers(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterat
         return
     was, now = seen.before, seen.steps[-1][1]
     passed = now.now - was.now
-    yield "milliseconds passed", passed, _passed(before, given)
+    yield "milliseconds passed", passed, _passed(before, given, outcome)
     after = outcome.after
     if was.heart == now.heart == "on":
         wanted = {name: max(0, ms - passed) for name, ms in was.timers.items()}
-        wanted |= _set_anew(before, given, outcome)
+        anew = _set_anew(before, given, outcome)
+        wanted |= {
+            name: max(0, ms - _in_callbacks(before, given, outcome)) for name, ms in anew.items()
+        }
+        if given.during == During.OUTLASTS and not after.known and _beating(before):
+            wanted["heartbeat"] = moves.BACKOFF_MS
         for name in ("session", "heartbeat", "poll"):
             yield f"timer {name}", now.timers.get(name), wanted[name]
-    waits = after.paused and after.client.owned > 0
+    waits = after.paused
     left = now.timers.get("joinPrepare")
     yield "timer joinPrepare runs", left is not None, waits
     started = waits and not before.paused
@@ -169,7 +188,19 @@ def timers(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterat
         yield "timer joinPrepare", left, max(0, was.timers["joinPrepare"] - passed)
 
 
-def _passed(m: Memory, given: Input) -> int:
+def _passed(m: Memory, given: Input, outcome: Outcome) -> int:
+    return _by_itself(given) + _in_callbacks(m, given, outcome)
+
+
+def _in_callbacks(m: Memory, given: Input, outcome: Outcome) -> int:
+    """The time that the rebalance callbacks take."""
+    each = {During.LASTS: moves.POLL_MS, During.OUTLASTS: moves.SESSION_MS}.get(given.during, 0)
+    if given.during == During.COMMITS and given.code in BACKS_OFF:
+        each = moves.BACKOFF_MS
+    return each * len(callbacks(m, outcome))
+
+
+def _by_itself(given: Input) -> int:
     times = {
         Does.BEAT: moves.HEARTBEAT_MS,
         Does.SILENCE: moves.SESSION_MS,
@@ -178,6 +209,10 @@ def _passed(m: Memory, given: Input) -> int:
         Does.NO_ANSWER: moves.POLL_MS,
     }
     return times.get(given.does, 0) if given.does is not None else 0
+
+
+def _beating(m: Memory) -> bool:
+    return m.waits_for(Heartbeat)
 
 
 def _set_anew(m: Memory, given: Input, outcome: Outcome) -> dict[str, int]:
@@ -190,7 +225,7 @@ def _set_anew(m: Memory, given: Input, outcome: Outcome) -> dict[str, int]:
         polls = False  # every poll throws first of all
     if polls:
         found["poll"] = moves.POLL_MS
-    if given.does == Does.POLL and not m.known:
+    if given.does == Does.POLL and not m.known and not m.fenced:
         found["session"] = moves.SESSION_MS
     if any(isinstance(r, Heartbeat) for r in outcome.sent):
         found["heartbeat"] = moves.HEARTBEAT_MS

@@ -13,7 +13,15 @@ from groupcheck.model.protocol.classic.client import Member
 from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, NONE
 from groupcheck.model.protocol.messages import LeaveGroup, OffsetCommit
 from groupcheck.oracles.conform.member.moves import Seen, Standing
-from groupcheck.oracles.conform.member.parts import LOST, Does, Failed, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.parts import (
+    LOST,
+    Does,
+    During,
+    Failed,
+    Input,
+    Memory,
+    Outcome,
+)
 from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.kafka.client_commands import Answer, Disconnect
 
@@ -81,6 +89,8 @@ def thrown(before: Memory, outcome: Outcome, seen: Seen, standing: Standing) -> 
 
 
 def _thrown(before: Memory, outcome: Outcome, standing: Standing) -> Iterator[tuple[str, int]]:
+    if outcome.raised:
+        yield UNEXPECTED, UNEXPECTED_CODE
     if outcome.thrown != NONE:
         # Only 82 is thrown for a heartbeat or a commit.
         joins = before.failed == Failed.JOIN and not before.fenced
@@ -97,16 +107,32 @@ def commit_callbacks(before: Memory, given: Input, outcome: Outcome, seen: Seen)
     """
     was, now = seen.before.ended, seen.steps[-1][1].ended
     told = [c.thrown for _, look, _ in seen.steps for c in look.calls if c.call == "commitCallback"]
-    commits = given.does in (Does.COMMIT, Does.BREAK_COMMIT)
-    polls = given.does in (Does.POLL, Does.BREAK_POLL, Does.NO_ANSWER)
-    run = commits or (polls and not before.fenced)
     if given.does != Does.CLOSE:
-        due = [e.thrown for e in was if e.asked] if run else []
-        yield "commit callbacks", told, due
+        due = [e.thrown for e in was if e.asked] if _run(before, given, outcome) else []
+        lost = given.does == Does.UNSUBSCRIBE and given.during == During.OUTLASTS
+        # Commits that are lost in a callback, if the application made them.
+        more = told[len(due) :] if lost and before.waits_for(OffsetCommit) else []
+        yield "commit callbacks", told, [*due, *(PASSES for _ in more)]
+    commits = given.does in (Does.COMMIT, Does.BREAK_COMMIT)
     if given.does in (None, Does.BREAK, Does.SILENCE) or commits:
         kept = [] if commits else [e.thrown for e in was]
         wanted = [*kept, *_ended(before, given, outcome)]
         yield "commits that have ended", [e.thrown for e in now], wanted
+
+
+def _run(m: Memory, given: Input, outcome: Outcome) -> bool:
+    """Does this row run the callbacks of commits that have ended?"""
+    if m.fenced:
+        return False
+    if given.does == Does.UNSUBSCRIBE:
+        return given.during == During.COMMITS or not outcome.raised
+    return given.does in (
+        Does.POLL,
+        Does.BREAK_POLL,
+        Does.NO_ANSWER,
+        Does.COMMIT,
+        Does.BREAK_COMMIT,
+    )
 
 
 def _ended(m: Memory, given: Input, outcome: Outcome) -> Iterator[str]:

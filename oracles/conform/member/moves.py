@@ -17,21 +17,41 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
-from groupcheck.oracles.conform.member.parts import LOST, Does, Input, Memory, Outcome
-from groupcheck.oracles.kafka.client import Look, Thrown, coordinator_found, joined, synced
+from groupcheck.oracles.conform.member.parts import (
+    LOST,
+    Does,
+    During,
+    Input,
+    Memory,
+    Outcome,
+    callbacks,
+    commits_in_callback,
+)
+from groupcheck.oracles.kafka.client import (
+    Look,
+    Thrown,
+    committed,
+    coordinator_found,
+    joined,
+    synced,
+)
 from groupcheck.oracles.kafka.client_commands import (
     Advance,
     Answer,
     Beat,
+    Callback,
     Close,
     Command,
     CommitAsync,
+    CommitSync,
     Disconnect,
     FetchOffsets,
     Network,
     Poll,
     Position,
     Reset,
+    Subscribe,
+    Unsubscribe,
     encoded,
 )
 from groupcheck.oracles.kafka.reading import read
@@ -48,6 +68,7 @@ API = {
     OffsetCommit: "OffsetCommit",
 }
 FOUND, POLL, NETWORK, BEAT = coordinator_found(), Poll(), Network(), Beat()
+UNSUBSCRIBE = Unsubscribe()
 BROKEN = (Disconnect(node="coordinator"), NETWORK)
 
 
@@ -76,14 +97,36 @@ def move(m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:
         request = m.flight[0].request
         lost = given.code in LOST
         return (_answer(request, given), *((NETWORK, NETWORK) if lost else (NETWORK,)))
-    return _commands(m, given, outcome)
+    did = _commands(m, given, outcome)
+    if given.during == During.NOTHING:
+        return did
+    named = dict.fromkeys(name for name, _ in callbacks(m, outcome))
+    begins = tuple(_callback(name, m, given) for name in named)
+    return (*begins, *did, *(Callback(on=name) for name in named))
+
+
+def _callback(name: str, m: Memory, given: Input) -> Callback:
+    """What the application does in the callback of this name; the heartbeat thread goes on
+    meanwhile.
+    """
+    if given.during == During.THROWS:
+        return Callback(on=name, throws=True)
+    if given.during == During.LASTS:
+        return Callback(on=name, during=(Advance(ms=POLL_MS), BEAT, NETWORK))
+    if given.during == During.OUTLASTS:
+        return Callback(on=name, during=(Advance(ms=SESSION_MS), BEAT, NETWORK, NETWORK))
+    answered = given.does != Does.CLOSE and commits_in_callback(m, given.does)
+    if name == "assigned" or not answered:
+        return Callback(on=name, during=(CommitSync(),))
+    commit = CommitSync(ms=BACKOFF_MS, waits=(committed(given.code),))
+    return Callback(on=name, during=(commit,))
 
 
 def _commands(m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:
     syncs = m.client.prepare == Prepare.SYNC
     match given.does:
         case Does.POLL:
-            return (POLL,) if m.known else (POLL, FOUND, POLL)
+            return (POLL,) if m.known or m.fenced else (POLL, FOUND, POLL)
         case Does.SEND:
             return (NETWORK,)
         case Does.BEAT:
@@ -111,6 +154,9 @@ def _commands(m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:
         case Does.NO_ANSWER:
             waits = (Advance(ms=POLL_MS), POLL)
             return waits if m.committing_first else (POLL, *waits)
+        case Does.UNSUBSCRIBE:
+            # What throws leaves the subscription as it is.
+            return (UNSUBSCRIBE,) if outcome.raised else (UNSUBSCRIBE, POLL, Subscribe())
         case _:
             return (Close(),)
 

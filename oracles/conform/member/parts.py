@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
-from groupcheck.model.protocol.classic.client import Client
+from groupcheck.model.protocol.classic.client import Client, Member
 from groupcheck.model.protocol.codes import (
     COORDINATOR_LOAD_IN_PROGRESS,
     COORDINATOR_NOT_AVAILABLE,
@@ -44,6 +44,17 @@ class Does(StrEnum):
     NO_POLL = "the application does not poll in time"
     NO_ANSWER = "the commit before JoinGroup is not answered in time"
     CLOSE = "the application closes the member"
+    UNSUBSCRIBE = "the application unsubscribes, polls, and subscribes again"
+
+
+class During(StrEnum):
+    """What the application does in each rebalance callback that is called."""
+
+    NOTHING = "they do nothing"
+    THROWS = "they throw"
+    COMMITS = "they commit and wait for the answer"
+    LASTS = "they last longer than max.poll.interval.ms"
+    OUTLASTS = "they last longer than the session timeout"
 
 
 @frozen
@@ -52,7 +63,9 @@ class Input:
 
     # What happens; None if the oldest request in flight is answered.
     does: Does | None = None
-    # The error code of the answer.
+    # What the application does in its rebalance callbacks.
+    during: During = During.NOTHING
+    # The error code of the answer; of the answer to a commit in a callback, if there is one.
     code: int = NONE
     # The id and generation of an answer to JoinGroup, and whether it makes the member the leader.
     id: int = NO_ID
@@ -135,3 +148,31 @@ class Outcome:
     gave_up: tuple[int, int] | None = None
     # Has it taken over its share?
     installed: bool = False
+    # Does the exception of a callback go through to the application?
+    raised: bool = False
+    # Has the application unsubscribed?
+    leaves: bool = False
+    # The reason that its next JoinGroup will give, where the input and the memory do not tell.
+    reason: str | None = None
+
+
+def callbacks(before: Memory, outcome: Outcome) -> list[tuple[str, int]]:
+    """The rebalance callbacks that are called, each with its partitions as a bit mask."""
+    c = before.client
+    found = [("assigned", c.granted & ~c.owned)] if outcome.installed else []
+    if outcome.gave_up is not None:
+        owned = c.granted if outcome.installed else c.owned
+        generation, id = outcome.gave_up
+        closing = outcome.leaves or outcome.after is None
+        rebalances = closing and c.state in (Member.PREPARING, Member.COMPLETING)
+        lost = generation == NO_GENERATION or id == NO_ID or rebalances
+        if owned or not (lost or closing):
+            found.append(("lost" if lost else "revoked", owned))
+    return found
+
+
+def commits_in_callback(m: Memory, does: Does | None) -> bool:
+    """Does a commitSync in a callback send OffsetCommit?"""
+    c = m.client
+    known = m.known or does == Does.POLL
+    return bool(known and not m.fenced and c.state == Member.STABLE and c.position >= 0)

@@ -192,13 +192,14 @@ class Rows:
                 yield from self._closed(m)
 
     def _polled(self, m: Memory) -> Iterator[Outcome]:
+        if m.fenced:
+            yield Outcome((), m, thrown=m.client.failed)
+            return
         m = but(m, known=True)
         c = m.client
         # onJoinPrepare runs before the poll thread looks at a request that is in flight or failed.
         late = c.prepare == Prepare.NEEDED and (m.joining or m.failed == Failed.JOIN)
-        if m.fenced:
-            yield Outcome((), m, thrown=c.failed)
-        elif c.failed and m.failed == Failed.NOTHING:  # a heartbeat's error
+        if c.failed and m.failed != Failed.JOIN:  # a heartbeat's error
             yield Outcome((), but(m, client=but(c, failed=NONE)), thrown=c.failed)
         elif m.overdue and (m.committing_first or m.failed == Failed.COMMIT):
             yield from self._forsaken(m)
@@ -421,11 +422,17 @@ class Rows:
         if does == Does.BREAK_POLL:
             failed = Failed.COMMIT if isinstance(request, OffsetCommit) else Failed.JOIN
             late = NO_ID
-        paused = m.paused or failed == Failed.COMMIT
+        joins = isinstance(request, JoinGroup)
         after = but(
-            m, client=_clean(client), known=False, failed=failed, paused=paused, late_id=late
+            m,
+            client=_clean(client),
+            known=False,
+            failed=failed,
+            paused=failed == Failed.COMMIT or (m.paused and not joins),
+            overdue=m.overdue and not joins,
+            late_id=late,
         )
-        prepared = c.prepare == Prepare.DONE or not isinstance(request, JoinGroup)
+        prepared = c.prepare == Prepare.DONE or not joins
         gave_up = None if prepared else (c.generation, c.id)
         return Outcome((name,), after, (request,), gave_up=gave_up)
 

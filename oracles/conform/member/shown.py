@@ -10,7 +10,7 @@ from groupcheck.model.protocol.classic.client import NOTHING, Client
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.messages import NO_ID, JoinGroup, SyncGroup
 from groupcheck.oracles.conform.member.moves import name_of
-from groupcheck.oracles.conform.member.parts import Failed, Input, Memory
+from groupcheck.oracles.conform.member.parts import During, Failed, Input, Memory
 from groupcheck.oracles.conform.member.tour import Difference
 from groupcheck.oracles.kafka.client import Look, Thrown
 from groupcheck.oracles.kafka.client_commands import Command, as_json
@@ -22,6 +22,9 @@ FIELDS = attrs.fields(Client)
 
 def input_shown(m: Memory, given: Input) -> str:
     """`JoinGroup is answered 0: generation 1, id c-0`."""
+    if given.during != During.NOTHING:
+        answer = f", answered {given.code}" if given.during == During.COMMITS else ""
+        return f"{given.does}; its callbacks: {given.during}{answer}"
     if given.does is not None:
         return given.does.value + (f": {given.offset}" if given.offset else "")
     request = m.flight[0].request

@@ -1,0 +1,292 @@
+"""The member's rows in which the application does more than poll: it unsubscribes, and its
+rebalance callbacks throw, commit or take long.
+
+The group's model has no rule for these. What the member does follows from what it remembers, by
+the rules below, which name the method of Kafka's client that they are taken from. Where a callback
+waits, what happens meanwhile is an outcome of the model's own rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from groupcheck.model.engine import but
+from groupcheck.model.protocol.classic.client import (
+    NOTHING,
+    Client,
+    Member,
+    Prepare,
+    beats,
+    commit_answer,
+    give_up,
+    join_complete,
+    joining,
+    prepared,
+    reset,
+)
+from groupcheck.model.protocol.codes import ILLEGAL_GENERATION, NONE, UNKNOWN_MEMBER_ID, name_of
+from groupcheck.model.protocol.messages import (
+    NO_ID,
+    Answer,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Request,
+)
+from groupcheck.oracles.conform.member.parts import (
+    CODES,
+    LOST,
+    Does,
+    During,
+    Failed,
+    Input,
+    Memory,
+    Outcome,
+    Sent,
+    callbacks,
+    commits_in_callback,
+)
+from groupcheck.oracles.conform.member.rows import Rows
+
+LEAVES = "consumer pro-actively leaving the group"
+UNREACHED = "rebalance failed due to CoordinatorNotAvailableException"
+REBALANCES = "offset commit failed since group is already rebalancing"
+# In a callback, a commit that loses the coordinator is a callback that outlasts the session.
+ANSWERS = (NONE, *(code for code in CODES if code not in LOST))
+
+
+class ApplicationRows(Rows):
+    """All rows of the member: those of the group's model, and the application's."""
+
+    def inputs(self, m: Memory) -> Iterator[Input]:
+        """Everything that may happen next, in a fixed order."""
+        for given in super().inputs(m):
+            if not self._left_out(m, given):
+                yield given
+        yield Input(Does.UNSUBSCRIBE)
+        for does in (Does.POLL, Does.CLOSE, Does.UNSUBSCRIBE):
+            if any(callbacks(m, o) for o in self.outcomes(m, Input(does))):
+                for during in (During.THROWS, During.LASTS, During.OUTLASTS):
+                    yield Input(does, during=during)
+                yield from self._commits(m, does)
+
+    def _left_out(self, m: Memory, given: Input) -> bool:
+        """What Kafka's member can do in memories that the group's model does not have: it reads and
+        commits while its share is installed only in part; it runs onJoinPrepare once more after its
+        JoinGroup was answered.
+        """
+        if interrupted(m) and given.does in (Does.FETCH, Does.PROCESS, Does.COMMIT):
+            return True
+        again = m.client.state == Member.PREPARING and m.client.prepare == Prepare.NEEDED
+        joined = given.does is None and isinstance(m.flight[0].request, JoinGroup)
+        return again and joined and given.code == NONE
+
+    def _commits(self, m: Memory, does: Does) -> Iterator[Input]:
+        """commitSync in a callback. A commit that is under way already would be answered first."""
+        others = [r for o in self.outcomes(m, Input(does)) for r in o.sent]
+        if does == Does.CLOSE or not commits_in_callback(m, does):
+            yield Input(does, during=During.COMMITS)
+        elif not m.waits_for(OffsetCommit) and not any(isinstance(r, OffsetCommit) for r in others):
+            for code in ANSWERS:
+                yield Input(does, during=During.COMMITS, code=code)
+
+    def outcomes(self, m: Memory, given: Input) -> tuple[Outcome, ...]:
+        """What the member does; empty where the input cannot happen."""
+        if given.does == Does.UNSUBSCRIBE:
+            return tuple(self._unsubscribes(m, given))
+        if given.during == During.NOTHING:
+            return super().outcomes(m, given)
+        plain = super().outcomes(m, Input(given.does))
+        if given.does == Does.CLOSE:
+            found = self._closes(m, given, plain)
+        elif any(o.installed for o in plain):
+            found = self._installs(but(m, known=True), given)
+        else:
+            first = tuple(r for o in plain for r in o.sent if isinstance(r, OffsetCommit))
+            here = but(m, known=True, flight=(*m.flight, *map(Sent, first)))
+            told = () if given.during == During.OUTLASTS else first  # lost with the connection
+            found = [attrs.evolve(o, sent=(*told, *o.sent)) for o in self._prepares(here, given)]
+        return tuple(attrs.evolve(o, rules=()) for o in found or plain)
+
+    def _answered(self, m: Memory, given: Input) -> Iterator[Outcome]:
+        """A member that has left while its JoinGroup is in flight ignores 25. In the group's model
+        no member has forgotten its id then, unless the coordinator has given it one.
+        """
+        request = m.flight[0].request
+        left = isinstance(request, JoinGroup) and request.id != m.client.id
+        if left and given.code == UNKNOWN_MEMBER_ID:
+            yield Outcome(("join_answer:ignored",), but(m, flight=m.flight[1:]))
+        else:
+            yield from super()._answered(m, given)
+
+    # -- onJoinComplete: onPartitionsAssigned
+
+    def _installs(self, m: Memory, given: Input) -> list[Outcome]:
+        """A callback that throws leaves the result of JoinGroup and SyncGroup in place: the next
+        poll runs onJoinComplete again. One that takes longer than the poll interval comes back to a
+        member that has left. Nothing that was just assigned has a position to commit.
+        """
+        c = m.client
+        told = but(m, client=but(c, owned=c.granted, position=-1))
+        if given.during == During.THROWS:
+            return [Outcome((), told, raised=True, installed=True)]
+        if given.during == During.LASTS:
+            return [attrs.evolve(o, installed=True) for o in self._joins_anew(told)]
+        if given.during == During.OUTLASTS:
+            (done,) = self._plain(m, join_complete)
+            return [attrs.evolve(o, installed=True) for o in self._cut(done)]
+        return []
+
+    def _joins_anew(self, m: Memory) -> Iterator[Outcome]:
+        """The heartbeat thread leaves during a callback (handlePollTimeoutExpiry); once it is over,
+        the member joins as a new one.
+        """
+        for left in self._left(m, unheard=False):
+            assert left.after is not None
+            for then in self._send_join(left.after):
+                yield attrs.evolve(then, sent=(*left.sent, *then.sent), reason=LEAVES)
+
+    # -- onJoinPrepare: onPartitionsRevoked, onPartitionsLost
+
+    def _prepares(self, m: Memory, given: Input) -> list[Outcome]:
+        """The partitions are given up whether the callback throws or not; JoinGroup is sent in the
+        next poll if it throws.
+        """
+        c = m.client
+        waited = but(m, failed=Failed.NOTHING) if m.failed == Failed.COMMIT else m
+        waited = _without_commit(waited)
+        gave_up = (c.generation, c.id)
+        if given.during == During.THROWS or self._throws(m, given):
+            return [_raised(waited, prepared(c))]
+        if given.during == During.COMMITS and commits_in_callback(m, Does.POLL):
+            return [_raised(waited, *told) for told in self._refused(m, Prepare.DONE, given.code)]
+        if given.during == During.LASTS and beats(c):
+            found = []
+            for o in self._joins_anew(waited):
+                assert o.after is not None
+                # resetStateAndRejoin asks for another onJoinPrepare.
+                client = but(o.after.client, prepare=Prepare.NEEDED)
+                found.append(attrs.evolve(o, after=but(o.after, client=client), gave_up=gave_up))
+            return found
+        if given.during == During.OUTLASTS and beats(c):
+            after = but(waited, client=joining(c)[0])
+            return list(self._cut(Outcome((), after, gave_up=gave_up, reason=UNREACHED)))
+        return []
+
+    # -- onLeavePrepare: onPartitionsRevoked, onPartitionsLost
+
+    def _unsubscribes(self, m: Memory, given: Input) -> Iterator[Outcome]:
+        """KafkaConsumer.unsubscribe. A callback that throws ends it before LeaveGroup is sent. The
+        application polls once without a subscription, and subscribes again.
+        """
+        c = m.client
+        gave_up = (c.generation, c.id)
+        if given.during == During.THROWS or self._throws(m, given):
+            yield attrs.evolve(_raised(m, give_up(c)), leaves=True)
+            return
+        if given.during == During.COMMITS and commits_in_callback(m, Does.UNSUBSCRIBE):
+            refused = list(self._refused(m, c.prepare, given.code))
+            yield from (attrs.evolve(_raised(m, *told), leaves=True) for told in refused)
+            if refused:
+                return
+        thread = m.known and beats(c)
+        if given.during in (During.LASTS, During.OUTLASTS):
+            m = but(m, overdue=m.paused)
+        if given.during == During.LASTS and thread:
+            (left,) = self._left(m, unheard=False)
+            assert left.after is not None
+            yield from self._left_behind(left.after, left.sent, gave_up)
+        elif given.during == During.OUTLASTS and thread:
+            for cut in self._cut(Outcome((), m)):
+                assert cut.after is not None
+                yield from self._left_behind(cut.after, (), gave_up)
+        elif m.known and c.state != Member.UNJOINED and c.id != NO_ID:
+            for first in self._flushed(m):
+                assert first.after is not None
+                leave = LeaveGroup(c.id)
+                here = but(first.after, flight=(*first.after.flight, Sent(leave)))
+                yield from self._left_behind(here, (*first.sent, leave), gave_up)
+        else:
+            yield from self._left_behind(m, (), gave_up)
+
+    def _left_behind(
+        self, m: Memory, sent: tuple[Request, ...], gave_up: tuple[int, int]
+    ) -> Iterator[Outcome]:
+        """resetGenerationOnLeaveGroup, and no subscription for one poll."""
+        after = but(m, client=give_up(reset(m.client, True)), late_id=NO_ID)
+        thrown = m.client.failed if m.fenced else NONE
+        yield Outcome((), after, sent, thrown, gave_up, leaves=True, reason=LEAVES)
+
+    def _closes(self, m: Memory, given: Input, plain: tuple[Outcome, ...]) -> list[Outcome]:
+        """KafkaConsumer.close ends its heartbeat thread first, so that time changes nothing. A
+        callback that throws ends it before LeaveGroup is sent.
+        """
+        commits = given.during == During.COMMITS and commits_in_callback(m, Does.CLOSE)
+        throws = given.during == During.THROWS or self._throws(m, given)
+        found = []
+        for o in plain if commits or throws else ():
+            others = tuple(r for r in o.sent if not isinstance(r, LeaveGroup))
+            leave = tuple(r for r in o.sent if isinstance(r, LeaveGroup))
+            if throws:
+                found.append(attrs.evolve(o, sent=others, raised=True))
+            else:
+                found.append(attrs.evolve(o, sent=(*others, _commit(m.client), *leave)))
+        return found
+
+    # -- commits in a callback
+
+    def _throws(self, m: Memory, given: Input) -> bool:
+        """Does commitSync throw in the callback without asking the coordinator? Outside a
+        generation (generationIfStable), or after 82 (invokeCompletedOffsetCommitCallbacks).
+        """
+        if given.during != During.COMMITS:
+            return False
+        outside = m.client.position >= 0 and m.known and m.client.state != Member.STABLE
+        return m.fenced or outside
+
+    def _refused(
+        self, m: Memory, prepare: Prepare, code: int
+    ) -> Iterator[tuple[Client, str | None]]:
+        """The member whose commitSync throws because of an answer, and the reason that it joins
+        again for then; nothing if it does not throw.
+        """
+        there = but(m, client=but(m.client, prepare=prepare))
+        answer = Answer(_commit(m.client), code)
+        for name, now in self._fire(commit_answer, there, answer=answer):
+            label = name.partition(":")[2]
+            if label in ("done", "retry"):
+                continue
+            # Nobody remembers the error of a commit that was waited for.
+            client = but(now["client"], failed=m.client.failed)
+            reason = None
+            if label == "rebalancing":
+                reason = REBALANCES
+            elif code in (ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID):
+                reason = (
+                    f"encountered {name_of(code).partition(' ')[2]} from OFFSET_COMMIT response"
+                )
+            yield give_up(client), reason
+
+
+def interrupted(m: Memory) -> bool:
+    """Has onPartitionsAssigned thrown? The member owns its share, and is not done with it."""
+    return bool(m.client.granted != NOTHING and m.client.owned)
+
+
+def _commit(c: Client) -> OffsetCommit:
+    return OffsetCommit(c.id, c.generation, c.position)
+
+
+def _without_commit(m: Memory) -> Memory:
+    """onJoinPrepare no longer waits for its commit."""
+    flight = tuple(but(s, awaited=False) for s in m.flight)
+    return but(m, flight=flight, paused=False, overdue=False)
+
+
+def _raised(m: Memory, client: Client, reason: str | None = None) -> Outcome:
+    """The exception of a callback goes through to the application."""
+    c = m.client
+    after = but(m, client=but(client, dirty=False))
+    return Outcome((), after, raised=True, gave_up=(c.generation, c.id), reason=reason)
