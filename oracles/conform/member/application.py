@@ -73,9 +73,10 @@ class ApplicationRows(Rows):
                 yield from self._commits(m, does)
 
     def _left_out(self, m: Memory, given: Input) -> bool:
-        """What Kafka's member can do in memories that the group's model does not have: it reads and
-        commits while its share is installed only in part; it runs onJoinPrepare once more after its
-        JoinGroup was answered.
+        """What Kafka's member can do in memories that the group's model does not have. It reads and
+        commits while its share is installed only in part. After a callback in which it has left, it
+        runs onJoinPrepare a second time although its JoinGroup is answered; but a coordinator
+        answers that JoinGroup, which has no id, with 79 first.
         """
         if interrupted(m) and given.does in (Does.FETCH, Does.PROCESS, Does.COMMIT):
             return True

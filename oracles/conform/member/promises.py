@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from groupcheck.model.protocol.classic.client import NOTHING
 from groupcheck.oracles.conform.member.moves import Seen
-from groupcheck.oracles.conform.member.parts import Does, Input, Memory
+from groupcheck.oracles.conform.member.parts import Does, During, Input, Memory
 from groupcheck.oracles.kafka.client import Look, Sent
 
 PROMISES = {
@@ -17,8 +18,15 @@ PROMISES = {
     "gives_up_first": "A member owns nothing when it sends JoinGroup (eager protocol).",
     "joins_once": "No two of a member's JoinGroup and SyncGroup are in flight at once.",
     "owns_what_it_reads": "A member has positions only in partitions that it owns.",
-    "leaves": "A member that closes, has an id and knows its coordinator sends LeaveGroup.",
+    "leaves": (
+        "A member that closes or unsubscribes sends LeaveGroup if it has an id and knows its"
+        " coordinator."
+    ),
     "goes_on": "An error is thrown once: an application that polls again goes on.",
+    # ConsumerRebalanceListener: "throwing an exception from a callback does not affect the
+    # assignment in any way", "no further retries will be attempted".
+    "keeps_its_share": "A member owns its share until it joins again or leaves.",
+    "told_once": "onPartitionsAssigned is called once for a rebalance, even if it throws.",
 }
 
 
@@ -45,11 +53,17 @@ def broken(before: Memory, given: Input, seen: Seen) -> Iterator[Finding]:
         if not {(t, p) for t, p, _ in look.positions} <= look.owned:
             yield Finding("owns_what_it_reads", look.state)
         last = look
-    if given.does == Does.CLOSE:
-        yield from _closed(seen)
     thrown = [t for _, _, t in seen.steps if t is not None]
     if given.does == Does.POLL and before.fenced and thrown:
         yield Finding("goes_on", f"{thrown[-1].type} in {seen.before.state}")
+    if given.does == Does.CLOSE or (given.does == Does.UNSUBSCRIBE and not thrown):
+        yield from _left(given, seen)
+    stays = last.state == "STABLE" and not last.rejoin and given.does != Does.CLOSE
+    if stays and not seen.before.owned <= last.owned:
+        yield Finding("keeps_its_share", "a callback throws" if thrown else str(given.does))
+    again = any(c.call == "assigned" for _, look, _ in seen.steps for c in look.calls)
+    if again and before.client.owned and before.client.granted != NOTHING:
+        yield Finding("told_once", "it has thrown")
 
 
 def _sent(before: Look, look: Look, new: list[Sent]) -> Iterator[Finding]:
@@ -65,8 +79,10 @@ def _sent(before: Look, look: Look, new: list[Sent]) -> Iterator[Finding]:
                         yield Finding("commits_processed", look.state)
 
 
-def _closed(seen: Seen) -> Iterator[Finding]:
+def _left(given: Input, seen: Seen) -> Iterator[Finding]:
     before = seen.before
     leaves = any(s.api == "LeaveGroup" for _, look, _ in seen.steps for s in look.sent)
-    if before.member and before.coordinator and not leaves:
-        yield Finding("leaves", before.state)
+    known = before.coordinator and given.during != During.OUTLASTS
+    if before.member and known and not leaves:
+        throws = ", and a callback throws" if any(t for _, _, t in seen.steps) else ""
+        yield Finding("leaves", f"{before.state}{throws}")
