@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
-from groupcheck.model.protocol.classic.group import Core, Phase, Seat
+from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform.whole.look import GroupLook, Look, MemberLook, SeatLook
+from groupcheck.oracles.conform.whole.look import GroupLook, Look, MemberLook, RecordLook, SeatLook
 from groupcheck.oracles.conform.whole.model import Following, Guess, NamesOfOne
 
 STATES = {
@@ -90,6 +90,9 @@ class Form(NamedTuple):
     members: tuple[MemberForm, ...]
     links: tuple[LinkForm, ...]
     committed: int
+    # The records that a fail-over may load: of the model one, of the real group one for each
+    # fail-over that could happen now.
+    logged: tuple[RecordLook | None, ...]
 
 
 SeatForms = tuple[tuple[str, SeatForm], ...]
@@ -111,6 +114,7 @@ class Fitting:
         self._seats: dict[tuple[int, bool, bool, NamesOfOne], SeatForms] = {}
         self._clients: dict[tuple[int, NamesOfOne], MemberForm] = {}
         self._links: dict[int, LinkForm] = {}
+        self._records: dict[Any, RecordLook | None] = {}
 
     def fits(self, guess: Guess, real: Form) -> bool:
         """Does a state of the model agree with what the real group shows?"""
@@ -128,8 +132,34 @@ class Fitting:
                 seats += 1
                 if real.seats.get(name) != form:
                     return False
-        committed: int = self.model.slot(guess, "offsets").committed
-        return seats == len(real.seats) and committed == real.committed
+        if seats != len(real.seats) or self._committed(guess) != real.committed:
+            return False
+        return self._logged(guess) in real.logged
+
+    def _committed(self, guess: Guess) -> int:
+        return self.model.slot(guess, "offsets").committed  # type: ignore[no-any-return]
+
+    def _logged(self, guess: Guess) -> RecordLook | None:
+        """The record that a fail-over would load."""
+        numbers = (
+            guess.state[self._core],
+            *[guess.state[of_seats] for _, of_seats, *_ in self._each],
+        )
+        key = numbers, guess.names
+        if key not in self._records:
+            self._records[key] = self._record(guess)
+        return self._records[key]
+
+    def _record(self, guess: Guess) -> RecordLook | None:
+        generation, _, _ = self.model.slot(guess, "core").durable
+        members, leader = set[tuple[str, int, int]](), None
+        for i, named in enumerate(guess.names):
+            seats: Seats = self.model.slot(guess, "seats", i)
+            names = dict(named)
+            members |= {(names[id], share, claimed) for id, share, claimed in seats.durable}
+            if seats.durable_leader is not None:
+                leader = names[seats.durable_leader]
+        return RecordLook(generation, leader, frozenset(members)) if generation else None
 
     def misfits(self, guess: Guess, real: Form) -> tuple[str, ...]:
         """Everything that differs, in words."""
@@ -152,7 +182,8 @@ class Fitting:
             seats,
             tuple(self._client(state[at], guess.names[i]) for i, _, at, _ in self._each),
             tuple(self._link(state[at]) for _, _, _, at in self._each),
-            self.model.slot(guess, "offsets").committed,
+            self._committed(guess),
+            (self._logged(guess),),
         )
 
     def _group(self, number: int) -> GroupForm:
@@ -255,6 +286,7 @@ def form_of(look: Look) -> Form:
         tuple([_real_member(member) for member in look.members]),
         tuple([_real_link(member) for member in look.members]),
         max(0, look.committed),
+        look.logged,
     )
 
 
@@ -392,6 +424,8 @@ def _pairs(model: Form, real: Form) -> Pairs:
         for what, expected, seen in (*link, *_fields(OF_MEMBER, member, real.members[i])):
             yield f"member {i}: {what}", expected, seen
     yield "committed offset", model.committed, real.committed
+    if model.logged[0] not in real.logged:
+        yield "record that a fail-over loads", _record(model), _record(real)
 
 
 def _fields(names: Mapping[str, str], mine: Any, their: Any, of: str = "") -> Pairs:
@@ -406,6 +440,10 @@ def _timers(form: Form) -> set[str]:
     group = {"join-g": form.group.join_timer, "sync-g": form.group.sync_timer}
     own = {f"heartbeat-g-{name}" for name, seat in form.seats.items() if seat.armed}
     return own | {key for key, armed in group.items() if armed}
+
+
+def _record(form: Form) -> set[str]:
+    return {str(record and tuple(record)) for record in form.logged}
 
 
 def _text(value: Any) -> str:

@@ -79,6 +79,15 @@ class MemberLook(NamedTuple):
     auto: bool
 
 
+class RecordLook(NamedTuple):
+    """A group record of the log."""
+
+    generation: int
+    leader: str | None
+    # (id, share, claimed) of each member.
+    members: frozenset[tuple[str, int, int]]
+
+
 class Look(NamedTuple):
     """A whole group."""
 
@@ -86,6 +95,9 @@ class Look(NamedTuple):
     members: tuple[MemberLook, ...]
     # The committed offset of the watched partition; -1 if there is none.
     committed: int
+    # The record that a fail-over would load with what is committed; if more is in the log, also the
+    # one that it would load with all of it.
+    logged: tuple[RecordLook | None, ...]
     # The appends in flight, oldest first, by the keys of their timers.
     appends: tuple[str, ...]
 
@@ -108,6 +120,7 @@ def look(told: Json, auto: bool) -> Look:
         _group(told["group"]),
         tuple([_member(member, auto) for member in told["members"]]),
         told["committed"],
+        tuple([_record(record) for record in told["logged"]]),
         tuple(sorted(appends, key=lambda key: float(key.removeprefix("append-")))),
     )
 
@@ -137,6 +150,14 @@ def _seat(told: Json) -> SeatLook:
         share=share(told["assigned"]),
         claimed=told["protocols"][0]["ownedGeneration"],
     )
+
+
+def _record(told: Json | None) -> RecordLook | None:
+    """None also for the record of a group that has just been made: it is like no group."""
+    if told is None or not told["generation"]:
+        return None
+    members = [(m["member"], share(m["assigned"]), m["ownedGeneration"]) for m in told["members"]]
+    return RecordLook(told["generation"], told["leader"], frozenset(members))
 
 
 def _member(told: Json, auto: bool) -> MemberLook:

@@ -7,12 +7,18 @@ import org.apache.kafka.common.protocol.ApiMessage;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.group.generated.GroupMetadataValue;
 
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
 /**
  * The log, decoded. A group's metadata are spelt out; every other record is Kafka's own JSON of its
  * key and value, with names for ids.
  */
 final class Records {
     private final World world;
+    private final Map<OffsetsLog.Entry, Optional<ObjectNode>> groups = new IdentityHashMap<>();
 
     Records(World world) {
         this.world = world;
@@ -38,6 +44,38 @@ final class Records {
             }
         }
         return records;
+    }
+
+    /**
+     * The group's record that a fail-over would load if it kept what lies below an offset; null if
+     * there is none.
+     */
+    ObjectNode lastOfGroup(long below) {
+        List<OffsetsLog.Batch> batches = world.log.batches();
+        for (int k = batches.size() - 1; k >= 0; k--) {
+            if (batches.get(k).end() > below) continue;
+            for (OffsetsLog.Entry entry : batches.get(k).entries()) {
+                ObjectNode found = groups.computeIfAbsent(entry, this::groupIn).orElse(null);
+                if (found != null) return found;
+            }
+        }
+        return null;
+    }
+
+    private Optional<ObjectNode> groupIn(OffsetsLog.Entry entry) {
+        CoordinatorRecord record = entry.decoded();
+        if (record.value() == null
+                || !(record.value().message() instanceof GroupMetadataValue value)) {
+            return Optional.empty();
+        }
+        ObjectNode shown = Json.MAKE.objectNode();
+        group(shown, value);
+        return Optional.of(shown);
+    }
+
+    /** Forgets what was decoded for `lastOfGroup`. */
+    void clear() {
+        groups.clear();
     }
 
     private void record(ObjectNode into, long producer, CoordinatorRecord record) throws Exception {

@@ -37,6 +37,7 @@ final class Whole {
     private final World world = new World();
     // Requests have no numbers here.
     private final Memory memory = new Memory(world, new Answers());
+    private final Records records = new Records(world);
     private final List<Process> processes = new ArrayList<>();
     private ObjectNode options;
     private SplittableRandom random = SeededRandom.current();
@@ -137,6 +138,7 @@ final class Whole {
         setup.set("config", Json.MAKE.objectNode()
                 .put("group.max.session.timeout.ms", "2000000000"));
         world.reset(setup);
+        records.clear();
         options = (ObjectNode) Json.MAPPER.readTree(OPTIONS);
         options.put("autoCommit", command.path("autoCommit").asBoolean(true)).set("topics", topics);
         processes.clear();
@@ -322,6 +324,11 @@ final class Whole {
         ObjectNode look = Json.MAKE.objectNode();
         look.set("group", memory.of(world.leader(), "g"));
         look.put("committed", committed());
+        ArrayNode logged = look.putArray("logged");
+        logged.add(records.lastOfGroup(world.log.highWatermark()));
+        if (world.log.highWatermark() < world.log.end()) {
+            logged.add(records.lastOfGroup(world.log.end()));
+        }
         ArrayNode members = look.putArray("members");
         for (Process of : processes) {
             ObjectNode json = members.addObject();
