@@ -17,7 +17,7 @@ from groupcheck.oracles.conform.whole.fitting import Fitting, form_of
 from groupcheck.oracles.conform.whole.look import Json, Look, look
 from groupcheck.oracles.conform.whole.model import Guess
 from groupcheck.oracles.conform.whole.promises import broken
-from groupcheck.oracles.conform.whole.turns import Possible, Turn, commands, plan
+from groupcheck.oracles.conform.whole.turns import Turn, commands, plan, possible
 
 MOST_GUESSES = 4000
 FAULTS = (0.05, 0.2, 1.0)  # weights of faults, of which each schedule has one
@@ -158,7 +158,7 @@ def draw(
     yield from walk.begin()
     faults = dice.choice(FAULTS)
     for _ in range(steps):
-        turn = Possible(walk.look, faults).drawn(dice)
+        turn = possible(walk.look, faults).drawn(dice)
         parted = yield from walk.take(turn)
         if parted:
             seen.differing += 1
@@ -175,7 +175,7 @@ def again(fitting: Fitting, setup: Setup, turns: Sequence[Turn]) -> Asking[Parte
     walk = Walk(fitting, setup)
     yield from walk.begin()
     for turn in turns:
-        if turn not in Possible(walk.look):
+        if turn not in possible(walk.look):
             continue
         parted = yield from walk.take(turn)
         if parted:

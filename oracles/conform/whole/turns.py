@@ -8,8 +8,9 @@ member polls, the coordinator reads what it sent, and all members read their ans
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
 import attrs
@@ -18,7 +19,7 @@ from attrs import field, frozen
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, client_faults, failover, offsets, timers
 from groupcheck.oracles.conform.whole.fitting import sync_waits
-from groupcheck.oracles.conform.whole.look import WATCHED, Look, MemberLook, SeatLook
+from groupcheck.oracles.conform.whole.look import WATCHED, GroupLook, Look, MemberLook, SeatLook
 from groupcheck.oracles.conform.whole.model import Chance, Plan
 
 # A rule of the model, or one of its outcomes.
@@ -310,27 +311,30 @@ def _chance(may: May, member: int) -> Chance:
 class Possible:
     """What can happen now, each with its weight."""
 
-    def __init__(self, look: Look, faults: float = 1) -> None:
-        """`faults`: how heavy faults are beside the rest."""
-        found = [
-            (weight * (1 if turn.kind in CALM or turn.key == "join-g" else faults), turn)
-            for weight, turn in _possible(look)
-        ]
+    def __init__(self, found: Sequence[tuple[float, Turn]]) -> None:
+        """`found`: without what happens meanwhile."""
         self._turns: list[tuple[Turn, Turn | None]] = [(turn, None) for _, turn in found]
-        self.weights = [weight for weight, _ in found]
+        weights = [weight for weight, _ in found]
         for weight, turn in found:
             for other, inner in found if turn.kind in SENDS else ():
                 if _may_be_meanwhile(turn, inner):
                     self._turns.append((turn, inner))
-                    self.weights.append(MEANWHILE * weight * other)
+                    weights.append(MEANWHILE * weight * other)
+        self._sums = list(accumulate(weights))
 
     def __contains__(self, turn: Turn) -> bool:
         return (attrs.evolve(turn, meanwhile=None), turn.meanwhile) in self._turns
 
     def drawn(self, dice: random.Random) -> Turn:
         """One of them at random."""
-        ((turn, inner),) = dice.choices(self._turns, self.weights)
+        ((turn, inner),) = dice.choices(self._turns, cum_weights=self._sums)
         return attrs.evolve(turn, meanwhile=inner) if inner else turn
+
+
+def possible(look: Look, faults: float = 1) -> Possible:
+    """What can happen now. `faults`: how heavy faults are beside the rest."""
+    kinds = tuple([_kinds(member, bool(look.appends)) for member in look.members])
+    return _possible(kinds, _of_the_group(look.group, look.appends), faults)
 
 
 def _may_be_meanwhile(turn: Turn, inner: Turn) -> bool:
@@ -348,11 +352,27 @@ MEANWHILE = 0.02
 CALM = ("poll", "sync", "beat", "fetch", "process", "commit", "read", "replicate", "late")
 
 
-def _possible(look: Look) -> Iterator[tuple[float, Turn]]:
-    group = look.group
-    for i, member in enumerate(look.members):
-        for name in _kinds(member, bool(look.appends)):
-            yield KINDS[name].weight, Turn(name, i)
+@lru_cache(maxsize=1 << 12)
+def _possible(
+    kinds: tuple[tuple[str, ...], ...], of_the_group: tuple[tuple[float, Turn], ...], faults: float
+) -> Possible:
+    """What can happen, if these are the kinds of steps that each member can take."""
+    members = [(KINDS[name].weight, Turn(name, i)) for i, mine in enumerate(kinds) for name in mine]
+    return Possible(
+        [
+            (weight * (1 if turn.kind in CALM or turn.key == "join-g" else faults), turn)
+            for weight, turn in (*members, *of_the_group)
+        ]
+    )
+
+
+@lru_cache(maxsize=1 << 12)
+def _of_the_group(group: GroupLook, appends: tuple[str, ...]) -> tuple[tuple[float, Turn], ...]:
+    """What the coordinator can do by itself, and what can happen to it."""
+    return tuple(_by_itself(group, appends))
+
+
+def _by_itself(group: GroupLook, appends: tuple[str, ...]) -> Iterator[tuple[float, Turn]]:
     members = dict(group.members)
     for key in group.timers:
         if key == "join-g":
@@ -362,12 +382,12 @@ def _possible(look: Look) -> Iterator[tuple[float, Turn]]:
             yield 0.3, Turn("fire", key=key)
         elif _fires(members.get(key[len("heartbeat-g-") :])):
             yield 0.2, Turn("fire", key=key)
-    if look.appends:
+    if appends:
         yield 6, Turn("replicate")
-        yield 0.6, Turn("fire", key=look.appends[0])
+        yield 0.6, Turn("fire", key=appends[0])
     if group.exists:
         yield 0.2, Turn("fail_over", key="committed")
-        if look.appends:
+        if appends:
             yield 0.4, Turn("fail_over", key="all")
 
 

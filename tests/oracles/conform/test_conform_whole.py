@@ -159,6 +159,9 @@ LIES: dict[str, Callable[[Any], object]] = {
     "a timer more": lambda look: look["group"]["timers"].update({"sync-g": 1}),
     "a timer less": lambda look: look["group"]["timers"].pop("heartbeat-g-m1"),
     "committed": lambda look: look.update(committed=3),
+    "record": lambda look: look["logged"][0].update(generation=0),
+    "record's leader": lambda look: look["logged"][0].update(leader=None),
+    "record's shares": lambda look: look["logged"][0]["members"][0].update(assigned={"t": []}),
     "member closing": lambda look: look["members"][0].update(closing=True),
     "member failed": lambda look: look["members"][0].update(failed="x"),
     "member state": lambda look: look["members"][0].update(state="UNJOINED"),
@@ -196,6 +199,15 @@ def test_a_commit_is_followed_from_the_member_to_the_log(coordinator: Driver, mo
     for kind in ("fetch", "process", "commit"):
         assert done(coordinator, walk.take(Turn(kind, owner))) is None
     assert walk.look.committed == 1
+
+
+def test_a_plan_in_flight_is_lost_or_kept_by_a_fail_over(coordinator: Driver, model: Fitting):
+    alone = (Turn("poll", 0), Turn("poll", 0), Turn("fire", key="join-g"), Turn("sync", 0))
+    walk = walked(coordinator, model, *alone)
+    assert [record and record.generation for record in walk.look.logged] == [None, 1]
+    assert len(walk.guesses) == 2  # the plan would be lost, or it would be loaded
+    assert done(coordinator, walk.take(Turn("fail_over", key="all"))) is None
+    assert (walk.look.group.state, len(walk.guesses)) == ("Stable", 1)
 
 
 def test_promises_are_broken_by_what_breaks_them(coordinator: Driver, model: Following):
