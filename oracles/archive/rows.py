@@ -17,10 +17,13 @@ _TIMES = ("started", "joined", "ended", "first_seen", "id_handed_out")
 
 
 def when(text: str | None) -> datetime | None:
-    """A document's time as a column's: a time of day alone is one of 1970-01-01."""
+    """A document's time as a column's: a time of day alone is one of 1970-01-01, a day without a
+    year one of 1972.
+    """
     if text is None or text == "-":
         return None
-    return datetime.fromisoformat(text if len(text) > len("17:25:16.582") else f"1970-01-01 {text}")
+    before = {len("17:25:16.582"): "1970-01-01 ", len("10-25 17:25:16.582"): "1972-"}
+    return datetime.fromisoformat(before.get(len(text), "") + text)
 
 
 def rows_of(report: FileReport) -> Iterator[tuple[str, Row]]:

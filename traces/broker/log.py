@@ -135,9 +135,10 @@ class BrokerLog(Log):
                 continue
             broker = sentence.broker if sentence.broker is not None else broker
             row, fields = found
-            event = build(row, fields, {"line": number, "time": sentence.time, "broker": broker})
+            time = self.clock.settled(sentence.time)
+            event = build(row, fields, {"line": number, "time": time, "broker": broker})
             self.understood += 1
-            said = (sentence.text, sentence.time, sentence.broker, sentence.partition)
+            said = (sentence.text, time, sentence.broker, sentence.partition)
             yield Line(
                 _Read(row, event, sentence.text, sentence.java),
                 said,

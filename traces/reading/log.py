@@ -8,6 +8,7 @@ from attrs import Factory, define, field
 
 from groupcheck.traces.reading.lines import Notes
 from groupcheck.traces.reading.source import Source, source_of
+from groupcheck.traces.timestamps import Clock
 
 SAMPLES, SAMPLE_CHARS = 20, 500
 
@@ -29,6 +30,7 @@ class Log:
     strange: int = 0
     # (number, text) of the first strange lines.
     samples: list[tuple[int, str]] = Factory(list)
+    clock: Clock = Factory(Clock)
     # How often timestamps ran backwards, and the first line where they did.
     backwards: int = 0
     first_backwards: int = 0
