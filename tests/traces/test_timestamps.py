@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -150,9 +149,3 @@ def test_a_log_without_years_shows_none_and_measures_over_new_year(tmp_path: Pat
     ((rebalance,),) = [g["rebalances"] for g in together.document()["groups"]]
     assert (rebalance["started"], rebalance["join_ms"]) == ("12-31 23:59:58.500", 3000)
     assert "1970" not in together.html() and "197" not in str(together.document())
-
-
-def test_the_time_of_a_random_line_does_not_take_long() -> None:
-    draw = random.Random(1)
-    for _ in range(200):
-        parse_time("".join(draw.choice("0123456789:-/ .TZ%|[]") for _ in range(300)))
