@@ -17,9 +17,11 @@ from groupcheck.traces.causes.knowledge import (
     Knowledge,
     Severity,
     Sign,
+    Ticket,
 )
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import trouble
+from groupcheck.traces.timestamps import show_time
 
 Health = Literal["calm", "troubled", "broken", "unknown"]
 QUOTED = 6
@@ -32,10 +34,13 @@ class Found:
 
     cause: Cause
     confidence: Confidence
-    # One sentence about this group.
+    # One sentence about this group. That of a possible cause says that it is only possible.
     text: str
     # What to do about it here.
     action: str
+    # The line or setting that would decide, if the cause is only possible; else empty.
+    decide: str
+    tickets: tuple[Ticket, ...]
     # Setting -> its value as the log tells it; only those that it tells.
     present: Mapping[str, str]
     # The statements that show it, in order; at most `QUOTED` of each kind.
@@ -53,11 +58,13 @@ class Diagnosis:
 
     group: str
     health: Health
-    # The causes, the most telling first.
+    # The causes that are certain or likely, the most telling first.
     causes: tuple[Found, ...]
+    # Causes that are possible, each with what would decide.
+    candidates: tuple[Found, ...]
     # What is only a consequence of these causes.
     consequences: tuple[Found, ...]
-    # Statements that tell of trouble whose cause cannot be told, and what would decide it.
+    # What would tell the cause of trouble that is not explained.
     hints: tuple[str, ...]
 
 
@@ -66,20 +73,30 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     found = [f for c in knowledge.causes.values() if (f := _found(c, evidence)) is not None]
     found.sort(key=_rank)
     kinds = {f.cause.kind for f in found}
-    explained = {
-        kind for f in found for kind in f.cause.explains if kind in kinds and kind != f.cause.kind
-    }
-    causes = tuple(f for f in found if f.cause.kind not in explained)
-    told = {s.kind for f in found for s in f.evidence}
-    open_questions = [
-        trouble()[kind] for kind in evidence.tallies if kind in trouble() and kind not in told
-    ]
+    explained: set[str] = set()
+    for f in found:
+        if f.cause.kind not in explained and f.confidence != "possible":
+            explained |= {*f.cause.explains} & kinds - {f.cause.kind}
+    shown = [f for f in found if f.cause.kind not in explained]
+    causes = tuple(f for f in shown if f.confidence != "possible")
+    settled = {kind for f in causes for kind in f.cause.accounts_for}
+    settled |= {s.kind for f in causes for s in f.evidence}
+    candidates = tuple(
+        f
+        for f in shown
+        if f.confidence == "possible" and not {s.kind for s in f.evidence} <= settled
+    )
+    told = settled | {s.kind for f in found for s in f.evidence}
+    questions = [kind for kind in evidence.tallies if kind in trouble() and kind not in told]
+    hints = [f"{f.cause.title}: {f.decide}" for f in candidates if f.decide]
+    hints += [trouble()[kind] for kind in questions if trouble()[kind]]
     return Diagnosis(
         evidence.group,
-        _health(causes, bool(open_questions)),
+        _health(causes, candidates, bool(questions)),
         causes,
-        tuple(f for f in found if f.cause.kind in explained),
-        tuple(dict.fromkeys(hint for hint in open_questions if hint)),
+        candidates,
+        tuple(f for f in found if f.cause.kind in explained and f.confidence != "possible"),
+        tuple(dict.fromkeys(hints)),
     )
 
 
@@ -92,61 +109,103 @@ def _rank(found: Found) -> tuple[int, int, str]:
     )
 
 
-def _health(causes: Sequence[Found], open_questions: bool) -> Health:
+def _health(causes: Sequence[Found], candidates: Sequence[Found], questions: bool) -> Health:
+    """The worst that is known. A candidate shows that there is trouble, not how much."""
     worst: Severity = max((f.cause.severity for f in causes), key=SEVERITIES.index, default="calm")
-    return "unknown" if worst == "calm" and open_questions else worst
+    if worst != "calm":
+        return worst
+    if any(f.cause.severity != "calm" for f in candidates):
+        return "troubled"
+    return "unknown" if questions else "calm"
 
 
 def _found(cause: Cause, evidence: GroupEvidence) -> Found | None:
     """The cause with its evidence, by the sign that is most sure."""
-    best: tuple[Confidence, list[Said]] | None = None
     for sign in sorted(cause.signs, key=lambda s: CONFIDENCES.index(s.confidence)):
         shown = _shown(sign, evidence)
-        if shown and best is None:
-            best = sign.confidence, shown
-    if best is None:
-        return None
-    confidence, shown = best
-    shown = sorted(shown, key=lambda s: s.line)
+        if shown:
+            return _told(cause, sign, sorted(shown, key=lambda s: s.line), evidence)
+    return None
+
+
+def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEvidence) -> Found:
     who = _writers(shown)
     times = [s.time for s in shown if s.time is not None]
+    since, until = min(times, default=None), max(times, default=None)
     fields: dict[str, Any] = {}
     for said in shown:
         fields = {**said.fields, **fields}
     values = {
         **fields,
-        "who": _named(who) or "a member",
+        "who": _named(who) or "A member",
         "names": who,
         "group": evidence.group,
-        "library": evidence.libraries.most_common(1)[0][0],
+        "library": next((name for name, _ in evidence.libraries.most_common(1)), ""),
         "n": len(shown),
-    }
+        "since": "" if since is None else show_time(since),
+        "until": "" if until is None else show_time(until),
+        "facts": {kind: {"n": t.count, "who": t.first[0].who, **t.first[0].fields}
+                  for kind, t in evidence.tallies.items()},
+    }  # fmt: skip
+    decide = _written(sign.decide, values)
+    text = _written(sign.text or cause.text, values)
+    if sign.confidence == "possible" and not sign.text:
+        text = f"This may be: {cause.title}. {decide and f'To decide, look for {decide}.'}".strip()
     quoted: list[Said] = []
     for kind in dict.fromkeys(s.kind for s in shown):
         quoted += [s for s in shown if s.kind == kind][:QUOTED]
+    quoted = list({s.line: s for s in quoted}.values())
     return Found(
         cause,
-        confidence,
-        _written(cause.text, values),
-        _written(cause.action, values),
-        {k[len("setting_") :].replace("__", "."): str(v) for k, v in fields.items()
-         if k.startswith("setting_")},
+        sign.confidence,
+        text,
+        _written(sign.action or cause.action, values),
+        decide,
+        (*sign.tickets, *cause.tickets),
+        _settings(fields),
         tuple(sorted(quoted, key=lambda s: s.line)),
         tuple(who),
-        min(times, default=None),
-        max(times, default=None),
-    )  # fmt: skip
+        since,
+        until,
+    )
+
+
+def _settings(fields: Mapping[str, Any]) -> dict[str, str]:
+    """`setting_session__timeout__ms` names session.timeout.ms."""
+    mark = "setting_"
+    return {
+        name[len(mark) :].replace("__", "."): str(value)
+        for name, value in fields.items()
+        if name.startswith(mark)
+    }
 
 
 def _shown(sign: Sign, evidence: GroupEvidence) -> list[Said]:
     """The statements that meet the sign; empty if it is not met."""
     if sign.library and not any(name in evidence.libraries for name in sign.library):
         return []
-    for who in evidence.writers() if sign.same_member else (None,):
-        met = [evidence.matching(need, who) for need in sign.needs]
-        if all(met) and not any(evidence.matching(need, who) for need in sign.without):
-            return [said for some in met for said in some]
-    return []
+    if sign.same_member:
+        return _shown_of_one(sign, evidence)
+    met = [evidence.matching(need) for need in sign.needs]
+    if not all(met) or any(evidence.matching(need) for need in sign.without):
+        return []
+    return _once(said for some in met for said in some)
+
+
+def _shown_of_one(sign: Sign, evidence: GroupEvidence) -> list[Said]:
+    """Those of all members each of which meets the sign alone."""
+    met = [evidence.by_writer(need) for need in sign.needs]
+    against = [evidence.by_writer(need) for need in sign.without]
+    members = [
+        who
+        for who in met[0]
+        if all(who in some for some in met) and not any(who in some for some in against)
+    ]
+    return _once(said for who in members for some in met for said in some[who])
+
+
+def _once(shown: Iterable[Said]) -> list[Said]:
+    return list({id(said): said for said in shown}.values())
 
 
 def _writers(shown: Iterable[Said]) -> list[str]:

@@ -10,7 +10,7 @@ the name of a shipped one replaces it.
     text = "{{ who }} did not call poll() for longer than max.poll.interval.ms and left the group."
     action = "Look for ..."
     settings = { "max.poll.interval.ms" = "above the longest handling of one batch" }
-    explains = ["commit_refused"]
+    accounts_for = ["commit_refused"]
     confuse = { session_expired = "there, the coordinator removes the member; here it leaves" }
     source = "AbstractCoordinator.java, KIP-62"
 
@@ -36,6 +36,7 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.clients.sentences import kinds
+from groupcheck.traces.timestamps import show_span
 
 Severity = Literal["calm", "troubled", "broken"]
 Confidence = Literal["certain", "likely", "possible"]
@@ -48,13 +49,25 @@ class Need:
     """Statements of one kind."""
 
     kind: str
-    # Field -> the values that it may have, as text; a text that ends with * stands for all that
-    # begin like it.
+    # Field -> the values that it may have, as text. `a*` stands for all that begin like it, `*a*`
+    # for all that hold it, `<10` and `>=10` for numbers, `-` for a field that the line does not have.
     where: Mapping[str, tuple[str, ...]] = Factory(dict)
     # So many statements at least.
     at_least: int = 1
     # Of so many different members at least.
     members: int = 1
+
+
+@frozen
+class Ticket:
+    """A report of a fault."""
+
+    # Such as KAFKA-7610 or "librdkafka #4109".
+    id: str
+    # The versions that have the fault; empty if not known.
+    affects: str = ""
+    # The first version without it; empty if there is none, or it is not known.
+    fixed: str = ""
 
 
 @frozen
@@ -68,6 +81,12 @@ class Sign:
     library: tuple[str, ...] = ()
     # Every need must be met by statements of one and the same member.
     same_member: bool = False
+    # The line or setting that would decide, where the sign leaves the cause open.
+    decide: str = ""
+    # Instead of the cause's own: what this sign tells more precisely.
+    text: str = ""
+    action: str = ""
+    tickets: tuple[Ticket, ...] = ()
 
 
 @frozen
@@ -88,10 +107,11 @@ class Cause:
     signs: tuple[Sign, ...]
     # Setting -> the value that it should have, or what decides it.
     settings: Mapping[str, str] = Factory(dict)
-    # Issues that report it, such as KAFKA-7610.
-    tickets: tuple[str, ...] = ()
+    tickets: tuple[Ticket, ...] = ()
     # Causes that are only consequences where this one is found.
     explains: tuple[str, ...] = ()
+    # Kinds of statements that follow from it, and need no other explanation where it is found.
+    accounts_for: tuple[str, ...] = ()
     # Another cause -> how to tell them apart.
     confuse: Mapping[str, str] = Factory(dict)
     # Why: for readers who want to understand it.
@@ -112,6 +132,7 @@ class Knowledge:
 
 
 TEMPLATES = SandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, autoescape=False)
+TEMPLATES.filters["span"] = show_span
 
 _converter = Converter(forbid_extra_keys=True)
 
@@ -168,7 +189,14 @@ def _checked(cause: Cause, where: str) -> None:
                 where=where,
                 do="`groupcheck list statements` shows what lines can say",
             )
-    for template in (cause.text, cause.action):
+    for kind in cause.accounts_for:
+        if kind not in known:
+            raise UserError(
+                f"the cause {cause.kind!r} accounts for {kind!r}, which no sentence says",
+                where=where,
+            )
+    texts = [t for sign in cause.signs for t in (sign.text, sign.action)]
+    for template in (cause.text, cause.action, *texts):
         try:
             TEMPLATES.from_string(template)
         except TemplateError as e:

@@ -22,6 +22,7 @@ class Names:
     instance: str = ""
 
 
+BROKER = "broker"
 JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA = "java", "librdkafka", "kafka-python", "aiokafka"
 SARAMA, FRANZ_GO, KAFKA_GO, KAFKAJS, RUBY = "sarama", "franz-go", "kafka-go", "kafkajs", "ruby"
 
@@ -32,6 +33,11 @@ _JAVA_PREFIX = re.compile(
 )
 _HANDLE = re.compile(r"(?P<client>[^\s|\[\]:]{1,200}#(?:consumer|producer)-\d{1,9})\b")
 _MARKS = (
+    (
+        BROKER,
+        re.compile(r"\[GroupCoordinator (?:id=)?\d|\[GroupMetadataManager|\[Group Metadata Manager"
+                   r"|kafka\.coordinator\.group\b"),
+    ),
     (JAVA, re.compile(r"org\.apache\.kafka\.|\bo\.a\.k\.|stream-thread \[|WorkerSinkTask\{")),
     (
         LIBRDKAFKA,

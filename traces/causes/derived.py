@@ -1,0 +1,339 @@
+"""Facts that follow from several statements about a group: who came back and when, what happened to
+several members at once, what repeats with the period of a setting.
+
+Each function reads the statements that were kept and yields new ones, of the kinds that
+sentences/kinds.toml lists under "what follows from several lines". Such a statement quotes the line
+on which it rests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
+from typing import Any
+
+from attrs import evolve
+
+from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.clients.said import Said
+
+TOGETHER_MS = 2_000
+"""Clients of one process that fail within so many ms share the cause."""
+GONE_MS = 60_000
+"""A member that is silent for so long after its poll time-out has not come back, as far as the log
+goes."""
+CLOSE = 0.1
+"""Two durations are equal if they differ by less than this part."""
+KNOWN_PERIODS = {
+    10_000: "session.timeout.ms before Kafka 3.0, or request.timeout.ms of some clients",
+    30_000: "request.timeout.ms, or session.timeout.ms of librdkafka before 1.6",
+    40_000: "request_timeout_ms of older kafka-python",
+    45_000: "session.timeout.ms",
+    60_000: "rebalance.timeout.ms of Connect and sarama",
+    300_000: "max.poll.interval.ms, or metadata.max.age.ms",
+    600_000: "connections.max.idle.ms of the broker",
+}
+# What a member says from a thread that runs on while its poll loop stands still.
+_BACKGROUND = {
+    "poll_expired", "worker_poll_expired", "left", "generation_reset", "rejoin_requested",
+    "rebalancing", "heartbeat", "heartbeat_failed", "coordinator_query", "coordinator_found",
+    "coordinator_lost", "disconnected", "handler_slow", "handler_retries", "started", "closed",
+    "member_unknown", "session_timed_out",
+}  # fmt: skip
+_ROUND_ENDS = ("joined", "synced", "assigned")
+
+
+def derived(group: GroupEvidence) -> list[Said]:
+    """All facts that follow from the statements about the group."""
+    return [said for find in _FACTS for said in find(group)]
+
+
+def _by_writer(group: GroupEvidence, *kinds: str) -> dict[str, list[Said]]:
+    out: dict[str, list[Said]] = {}
+    for said in group.all(*kinds):
+        out.setdefault(group.writer(said), []).append(said)
+    return out
+
+
+def _ms(earlier: Said, later: Said) -> int | None:
+    if earlier.time is None or later.time is None:
+        return None
+    return later.time - earlier.time
+
+
+def _new(said: Said, kind: str, **fields: Any) -> Said:
+    return evolve(
+        said, kind=kind, fields={**{k: v for k, v in fields.items() if v is not None}}
+    )
+
+
+def known_period(ms: float) -> str:
+    """The setting whose usual value is as long; empty if there is none."""
+    near = [at for at in KNOWN_PERIODS if abs(ms - at) <= CLOSE * at / 2]
+    return KNOWN_PERIODS[near[0]] if near else ""
+
+
+def poll_returns(group: GroupEvidence) -> Iterator[Said]:
+    """Whether members whose poll timed out came back."""
+    if "poll_expired" not in group.tallies:
+        return
+    everything = group.all()
+    times = [s.time for s in everything if s.time is not None]
+    for some in _by_writer(group).values():
+        for at, said in enumerate(some):
+            if said.kind != "poll_expired":
+                continue
+            later = next((s for s in some[at + 1 :] if s.kind not in _BACKGROUND), None)
+            limit = said.fields.get("limit")
+            if later is not None:
+                yield _new(later, "poll_returned", after=_ms(said, later), limit=limit)
+            elif said.time is not None and max(times) - said.time >= GONE_MS:
+                silent = max(times) - said.time
+                yield _new(said, "poll_never_returned", silent=silent, limit=limit)
+
+
+def together(group: GroupEvidence) -> Iterator[Said]:
+    """Several clients of one process that failed alike within two seconds."""
+    for kind in ("session_timed_out", "poll_expired", "disconnected", "member_unknown"):
+        timed = [s for s in group.all(kind) if s.time is not None and s.who]
+        timed.sort(key=lambda s: (s.process, s.time or 0))
+        best: list[Said] = []
+        window: list[Said] = []
+        for said in timed:
+            window = [
+                s
+                for s in window
+                if s.process == said.process and (said.time or 0) - (s.time or 0) <= TOGETHER_MS
+            ]
+            window.append(said)
+            if len({s.who for s in window}) > len({s.who for s in best}):
+                best = list(window)
+        members = len({s.who for s in best})
+        if members >= 2:
+            brokers = {s.fields.get("coordinator") for s in best} - {None}
+            yield from (
+                _new(s, "together", of=kind, members=members, coordinators=len(brokers))
+                for s in best
+            )
+
+
+def callbacks(group: GroupEvidence) -> Iterator[Said]:
+    """Members that began to revoke and did not join, although their heartbeats learnt of the
+    rebalance again and again.
+    """
+    if "revoked" not in group.tallies:
+        return
+    for some in _by_writer(group).values():
+        begun: Said | None = None
+        heard: list[Said] = []
+        for said in some:
+            if said.kind == "revoked" and said.fields.get("step") != "marked":
+                begun, heard = said, []
+            elif begun is None:
+                continue
+            elif said.kind in ("rebalancing", "rejoin_requested"):
+                heard += [said] if _ms(begun, said) is None or _ms(begun, said) else []
+            elif said.kind in (*_ROUND_ENDS, "joining", "lost", "id_given", "started", "closed"):
+                if len(heard) >= 3 and (held := _ms(begun, said) or 0) >= 10_000:
+                    yield _new(heard[-1], "callback_slow", held=held, heard=len(heard))
+                begun = None
+        if begun is not None and len(heard) >= 2:
+            yield _new(heard[-1], "callback_held", held=_ms(begun, heard[-1]), heard=len(heard))
+
+
+def cycles(group: GroupEvidence) -> Iterator[Said]:
+    """Something that the same member says with an even period."""
+    for kind in ("poll_expired", "session_timed_out", "member_unknown", "request_timed_out",
+                 "instance_fenced", "subscription_changed", "disconnected"):  # fmt: skip
+        for some in _by_writer(group, kind).values():
+            gaps = [g for a, b in pairwise(some) if (g := _ms(a, b)) is not None and g > 1_000]
+            if len(gaps) < 2:
+                continue
+            middle = sorted(gaps)[len(gaps) // 2]
+            if all(abs(gap - middle) <= CLOSE * middle for gap in gaps):
+                near = known_period(middle)
+                yield _new(
+                    some[0], "cycle", of=kind, period=middle, repeats=len(some), setting=near or None
+                )
+
+
+def cut_waits(group: GroupEvidence) -> Iterator[Said]:
+    """Requests whose connection ended before the answer came, and how long that took."""
+    for some in _by_writer(
+        group, "request_sent", "request_answered", "disconnected", "request_timed_out"
+    ).values():
+        sent: Said | None = None
+        for said in some:
+            if said.kind == "request_sent":
+                sent = said if "Join" in str(said.fields.get("api", "")) else sent
+            elif said.kind == "request_answered":
+                sent = None if "Join" in str(said.fields.get("api", "")) else sent
+            elif sent is not None and (after := _ms(sent, said)) is not None and after >= 5_000:
+                yield _new(
+                    said,
+                    "waiting_cut",
+                    api="JoinGroup",
+                    after=after,
+                    idle=_idle_limit(after),
+                )
+                sent = None
+
+
+def _idle_limit(ms: int) -> str | None:
+    if abs(ms - 600_000) <= 15_000:
+        return "connections.max.idle.ms of the broker (600000)"
+    return "the idle limit of a proxy or firewall" if 230_000 <= ms <= 360_000 else None
+
+
+def twins(group: GroupEvidence) -> Iterator[Said]:
+    """Instance ids that are refused or fenced for so long, or by so many, that a restart does not
+    explain it.
+    """
+    by_instance: dict[str, list[Said]] = {}
+    for said in group.all("instance_fenced", "instance_in_use"):
+        by_instance.setdefault(said.instance, []).append(said)
+    for some in by_instance.values():
+        span = _ms(some[0], some[-1])
+        clients = {s.client or s.member for s in some} - {""}
+        if len(some) >= 3 and span is not None and span > 90_000:
+            yield _new(some[-1], "twins_stay", span=span, repeats=len(some), clients=len(clients))
+
+
+def equal_pairs(group: GroupEvidence) -> Iterator[Said]:
+    """The same two offsets of Connect's config topic, told again and again."""
+    often: dict[tuple[Any, ...], list[Said]] = {}
+    for said in group.all("config_behind"):
+        pair = tuple(v for v in said.fields.values() if isinstance(v, int))
+        often.setdefault((group.writer(said), *pair), []).append(said)
+    for some in often.values():
+        if len(some) >= 2:
+            yield _new(some[-1], "config_stays_behind", repeats=len(some), **some[0].fields)
+
+
+def commits_in_rounds(group: GroupEvidence) -> Iterator[Said]:
+    """Commits that were refused after the member had heard of a rebalance and before it had joined,
+    although it had not lost its membership.
+    """
+    for some in _by_writer(group).values():
+        in_round = False
+        for said in some:
+            if said.kind in ("rebalancing", "revoked", "rejoin_requested", "joining"):
+                in_round = "leaving the group" not in str(said.fields.get("reason", ""))
+            elif said.kind in ("poll_expired", "session_timed_out", "member_unknown", "lost",
+                               "left", "generation_reset", *_ROUND_ENDS):  # fmt: skip
+                in_round = False
+            elif said.kind in ("commit_refused", "commit_failed") and in_round:
+                yield _new(said, "commit_in_round", **said.fields)
+
+
+def heartbeat_gaps(group: GroupEvidence) -> Iterator[Said]:
+    """A silence between heartbeats that is far longer than usual, and ends with a refusal."""
+    for some in _by_writer(group, "heartbeat", "member_unknown", "heartbeat_failed").values():
+        usual = [g for a, b in pairwise(some)
+                 if a.kind == b.kind == "heartbeat" and (g := _ms(a, b)) is not None]  # fmt: skip
+        if not usual:
+            continue
+        middle = sorted(usual)[len(usual) // 2]
+        for a, b in pairwise(some):
+            gap = _ms(a, b)
+            if gap is None or a.kind != "heartbeat" or b.kind == "heartbeat":
+                continue
+            if gap >= 6_000 and gap > 3 * middle:
+                yield _new(b, "heartbeat_gap", gap=gap, usual=middle)
+
+
+def join_loops(group: GroupEvidence) -> Iterator[Said]:
+    """Members that join ten times a minute or more often."""
+    for some in _by_writer(group, "joining").values():
+        span = _ms(some[0], some[-1])
+        if len(some) >= 5 and span is not None and span <= 6_000 * (len(some) - 1):
+            rate = round(60_000 * (len(some) - 1) / max(span, 1))
+            yield _new(some[-1], "join_loop", per_minute=min(rate, 60_000), repeats=len(some))
+
+
+def offsets_missing_again(group: GroupEvidence) -> Iterator[Said]:
+    """Partitions that have no committed offset although they were read before."""
+    often: dict[str, list[Said]] = {}
+    for said in group.all("offset_missing"):
+        partition = str(said.fields.get("partition") or said.fields.get("partitions") or "")
+        if partition:
+            often.setdefault(partition, []).append(said)
+    for partition, some in often.items():
+        assigned = {s.line for s in group.all("joined", "assigned")}
+        between = any(some[0].line < line < some[-1].line for line in assigned)
+        if len(some) >= 2 and between:
+            yield _new(
+                some[-1], "offset_missing_again", partition=partition, repeats=len(some)
+            )
+
+
+def expiries(group: GroupEvidence) -> Iterator[Said]:
+    """What followed the expiry of a member, as the coordinator tells it."""
+    some = group.all("broker_expired", "broker_joined", "broker_empty", "broker_dead")
+    for at, said in enumerate(some):
+        if said.kind != "broker_expired":
+            continue
+        later = some[at + 1 :]
+        back = next((s for s in later if s.kind == "broker_joined"), None)
+        if back is not None:
+            yield _new(back, "joined_after_expiry", after=_ms(said, back))
+        elif any(s.kind == "broker_empty" for s in later) and (
+            any(s.kind == "broker_dead" for s in later)
+            or any(said.group.startswith(p) for p in ("console-consumer-", "console-share-"))
+        ):
+            yield _new(said, "gone_for_good")
+
+
+def settings_clash(group: GroupEvidence) -> Iterator[Said]:
+    """A session timeout that leaves no room for three heartbeats."""
+    for some in _by_writer(group).values():
+        told: dict[str, tuple[float, Said]] = {}
+        for said in some:
+            for name in ("session__timeout__ms", "heartbeat__interval__ms"):
+                value = said.fields.get(f"setting_{name}")
+                if isinstance(value, int | float):
+                    told[name] = float(value), said
+        if len(told) == 2:
+            (session, said), (heartbeat, _) = told.values()
+            if told["session__timeout__ms"][0] < 3 * told["heartbeat__interval__ms"][0]:
+                session, heartbeat = (
+                    told["session__timeout__ms"][0],
+                    told["heartbeat__interval__ms"][0],
+                )
+                yield _new(
+                    said,
+                    "settings_clash",
+                    setting_session__timeout__ms=round(session),
+                    setting_heartbeat__interval__ms=round(heartbeat),
+                )
+
+
+def searches(group: GroupEvidence) -> Iterator[Said]:
+    """Members that ask for the coordinator again and again and are never told one."""
+    for some in _by_writer(
+        group, "coordinator_query", "coordinator_found", "coordinator_unavailable", "joined"
+    ).values():
+        if any(s.kind in ("coordinator_found", "joined") for s in some):
+            continue
+        if len(some) >= 5:
+            yield _new(
+                some[-1], "search_without_end", repeats=len(some), span=_ms(some[0], some[-1])
+            )
+
+
+_FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
+    poll_returns,
+    together,
+    callbacks,
+    cycles,
+    cut_waits,
+    twins,
+    equal_pairs,
+    commits_in_rounds,
+    heartbeat_gaps,
+    join_loops,
+    offsets_missing_again,
+    expiries,
+    settings_clash,
+    searches,
+)

@@ -1,0 +1,118 @@
+"""What is said about one group, kept in bounded memory, and which statements meet a need."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, deque
+from collections.abc import Iterator
+
+from attrs import Factory, define
+
+from groupcheck.traces.causes.knowledge import Need
+from groupcheck.traces.clients.said import Said
+
+KEPT = 500
+"""Of each kind: so many of the first and of the last statements are kept."""
+MOST_WRITERS = 10_000
+_BOUND = re.compile(r"(?P<sign><=?|>=?)(?P<limit>-?\d+(?:\.\d+)?)\Z")
+
+
+@define
+class Tally:
+    """The statements of one kind about one group."""
+
+    count: int = 0
+    first: list[Said] = Factory(list)
+    last: deque[Said] = Factory(lambda: deque(maxlen=KEPT))
+    # Who wrote them, and how often.
+    writers: Counter[str] = Factory(Counter)
+
+    def add(self, said: Said) -> None:
+        self.count += 1
+        (self.first if len(self.first) < KEPT else self.last).append(said)
+        if said.who and (said.who in self.writers or len(self.writers) < MOST_WRITERS):
+            self.writers[said.who] += 1
+
+    def kept(self) -> Iterator[Said]:
+        """Those that were kept, in order."""
+        yield from self.first
+        yield from self.last
+
+
+@define
+class GroupEvidence:
+    """What is said about one group."""
+
+    # Its name; empty for statements that name no group.
+    group: str
+    tallies: dict[str, Tally] = Factory(dict)
+    libraries: Counter[str] = Factory(Counter)
+
+    def add(self, said: Said) -> None:
+        self.tallies.setdefault(said.kind, Tally()).add(said)
+        if said.library:
+            self.libraries[said.library] += 1
+
+    def all(self, *some: str) -> list[Said]:
+        """The statements of these kinds that were kept, in order; all kinds if none is given."""
+        tallies = [t for kind, t in self.tallies.items() if not some or kind in some]
+        return sorted((s for t in tallies for s in t.kept()), key=lambda s: s.line)
+
+    def matching(self, need: Need) -> list[Said]:
+        """The statements that meet the need, in order. Empty if there are fewer than it asks for."""
+        found = self._fitting(need)
+        enough = len(found) >= need.at_least and len({s.who for s in found}) >= need.members
+        return found if enough else []
+
+    def by_writer(self, need: Need) -> dict[str, list[Said]]:
+        """The statements that meet the need, of each writer that made enough of them."""
+        out: dict[str, list[Said]] = {}
+        for said in self._fitting(need):
+            out.setdefault(self.writer(said), []).append(said)
+        return {who: some for who, some in out.items() if len(some) >= need.at_least}
+
+    def writer(self, said: Said) -> str:
+        """Who said it. A line without a name belongs to the only writer that has one."""
+        if said.who:
+            return said.who
+        named = self.writers()
+        return named[0] if len(named) == 1 else ""
+
+    def writers(self) -> list[str]:
+        """Everyone who wrote something about the group and has a name."""
+        return sorted({who for tally in self.tallies.values() for who in tally.writers})
+
+    def _fitting(self, need: Need) -> list[Said]:
+        tally = self.tallies.get(need.kind)
+        return [s for s in tally.kept() if _fit(s, need)] if tally else []
+
+
+def _fit(said: Said, need: Need) -> bool:
+    return all(_fits(said.fields.get(k), values) for k, values in need.where.items())
+
+
+def _fits(value: object, wanted: tuple[str, ...]) -> bool:
+    return any(_fits_one(value, text) for text in wanted)
+
+
+def _fits_one(value: object, wanted: str) -> bool:
+    """`wanted` is a text, a beginning (`a*`), a part (`*a*`), a bound (`<10`, `>=10`) or `-` for a
+    field that is absent.
+    """
+    if value is None or wanted == "-":
+        return value is None and wanted == "-"
+    bound = _BOUND.match(wanted)
+    if bound is not None:
+        if not isinstance(value, int | float):
+            return False
+        limit = float(bound["limit"])
+        return {
+            "<": value < limit,
+            "<=": value <= limit,
+            ">": value > limit,
+            ">=": value >= limit,
+        }[bound["sign"]]
+    text = str(value)
+    if wanted.startswith("*") and wanted.endswith("*"):
+        return wanted[1:-1] in text
+    return text.startswith(wanted[:-1]) if wanted.endswith("*") else text == wanted
