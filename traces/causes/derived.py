@@ -62,9 +62,7 @@ def _ms(earlier: Said, later: Said) -> int | None:
 
 
 def _new(said: Said, kind: str, **fields: Any) -> Said:
-    return evolve(
-        said, kind=kind, fields={**{k: v for k, v in fields.items() if v is not None}}
-    )
+    return evolve(said, kind=kind, fields={**{k: v for k, v in fields.items() if v is not None}})
 
 
 def known_period(ms: float) -> str:
@@ -153,7 +151,12 @@ def cycles(group: GroupEvidence) -> Iterator[Said]:
             if all(abs(gap - middle) <= CLOSE * middle for gap in gaps):
                 near = known_period(middle)
                 yield _new(
-                    some[0], "cycle", of=kind, period=middle, repeats=len(some), setting=near or None
+                    some[0],
+                    "cycle",
+                    of=kind,
+                    period=middle,
+                    repeats=len(some),
+                    setting=near or None,
                 )
 
 
@@ -262,9 +265,7 @@ def offsets_missing_again(group: GroupEvidence) -> Iterator[Said]:
         assigned = {s.line for s in group.all("joined", "assigned")}
         between = any(some[0].line < line < some[-1].line for line in assigned)
         if len(some) >= 2 and between:
-            yield _new(
-                some[-1], "offset_missing_again", partition=partition, repeats=len(some)
-            )
+            yield _new(some[-1], "offset_missing_again", partition=partition, repeats=len(some))
 
 
 def expiries(group: GroupEvidence) -> Iterator[Said]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from attrs import frozen
 
-from groupcheck.traces.causes.evidence import GroupEvidence
+from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import (
     CONFIDENCES,
     SEVERITIES,
@@ -33,6 +33,8 @@ class Found:
     """A cause that the evidence shows."""
 
     cause: Cause
+    # How it shows here.
+    sign: Sign
     confidence: Confidence
     # One sentence about this group. That of a possible cause says that it is only possible.
     text: str
@@ -84,7 +86,8 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
     candidates = tuple(
         f
         for f in shown
-        if f.confidence == "possible" and not {s.kind for s in f.evidence} <= settled
+        if f.confidence == "possible"
+        and (f.sign.beside or not {s.kind for s in f.evidence} <= settled)
     )
     told = settled | {s.kind for f in found for s in f.evidence}
     questions = [kind for kind in evidence.tallies if kind in trouble() and kind not in told]
@@ -114,9 +117,13 @@ def _health(causes: Sequence[Found], candidates: Sequence[Found], questions: boo
     worst: Severity = max((f.cause.severity for f in causes), key=SEVERITIES.index, default="calm")
     if worst != "calm":
         return worst
-    if any(f.cause.severity != "calm" for f in candidates):
+    if any(f.cause.severity != "calm" and _troubling(f) for f in candidates):
         return "troubled"
     return "unknown" if questions else "calm"
+
+
+def _troubling(found: Found) -> bool:
+    return any(said.kind in trouble() for said in found.evidence)
 
 
 def _found(cause: Cause, evidence: GroupEvidence) -> Found | None:
@@ -157,6 +164,7 @@ def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEviden
     quoted = list({s.line: s for s in quoted}.values())
     return Found(
         cause,
+        sign,
         sign.confidence,
         text,
         _written(sign.action or cause.action, values),

@@ -59,7 +59,7 @@ class GroupEvidence:
         return sorted((s for t in tallies for s in t.kept()), key=lambda s: s.line)
 
     def matching(self, need: Need) -> list[Said]:
-        """The statements that meet the need, in order. Empty if there are fewer than it asks for."""
+        """The statements that meet the need, in order; none if there are fewer than it asks."""
         found = self._fitting(need)
         enough = len(found) >= need.at_least and len({s.who for s in found}) >= need.members
         return found if enough else []
@@ -92,7 +92,11 @@ def _fit(said: Said, need: Need) -> bool:
 
 
 def _fits(value: object, wanted: tuple[str, ...]) -> bool:
-    return any(_fits_one(value, text) for text in wanted)
+    refused = [text[1:] for text in wanted if text.startswith("!")]
+    if any(_fits_one(value, text) for text in refused):
+        return False
+    some = [text for text in wanted if not text.startswith("!")]
+    return not some or any(_fits_one(value, text) for text in some)
 
 
 def _fits_one(value: object, wanted: str) -> bool:

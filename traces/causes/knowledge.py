@@ -50,7 +50,8 @@ class Need:
 
     kind: str
     # Field -> the values that it may have, as text. `a*` stands for all that begin like it, `*a*`
-    # for all that hold it, `<10` and `>=10` for numbers, `-` for a field that the line does not have.
+    # for all that hold it, `<10` and `>=10` for numbers, `-` for a field that the line lacks, `!a`
+    # for everything but `a`.
     where: Mapping[str, tuple[str, ...]] = Factory(dict)
     # So many statements at least.
     at_least: int = 1
@@ -81,6 +82,8 @@ class Sign:
     library: tuple[str, ...] = ()
     # Every need must be met by statements of one and the same member.
     same_member: bool = False
+    # A possible cause is shown also if other causes already explain its statements.
+    beside: bool = False
     # The line or setting that would decide, where the sign leaves the cause open.
     decide: str = ""
     # Instead of the cause's own: what this sign tells more precisely.
@@ -99,8 +102,9 @@ class Cause:
     severity: Severity
     # A few words.
     title: str
-    # One sentence, a Jinja template: `who`, `group`, `n`, `since`, `until`, `library`, and the
-    # fields of the statements that show the cause.
+    # One sentence, a Jinja template: `who`, `group`, `n` (statements), `since`, `until`, `library`,
+    # the fields of the statements that show the cause, and `facts.KIND`: `n` and the fields of the
+    # first statement of any other kind. `{{ limit | span }}` writes milliseconds as a duration.
     text: str
     # What to look at or to change; a Jinja template, too.
     action: str
