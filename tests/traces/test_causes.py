@@ -48,8 +48,10 @@ def test_a_cause_names_who_and_quotes_the_lines() -> None:
 
 def test_trouble_without_a_cause_says_what_to_look_for() -> None:
     found = diagnosed(LOST)
-    assert (found.health, found.causes) == ("unknown", ())
-    assert "before this line" in found.hints[0]
+    assert (found.health, found.causes) == ("troubled", ())
+    assert {f.cause.kind for f in found.candidates} == {"poll_timeout", "session_expired_client"}
+    assert all("To decide, look for" in f.text for f in found.candidates)
+    assert any("poll timeout has expired" in hint for hint in found.hints)
 
 
 def test_a_file_of_a_user_adds_causes(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ on which it rests.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -40,6 +41,8 @@ _BACKGROUND = {
     "coordinator_lost", "disconnected", "handler_slow", "handler_retries", "started", "closed",
     "member_unknown", "session_timed_out",
 }  # fmt: skip
+# A broker prints settings whose names end alike, such as group.max.session.timeout.ms.
+_OWN_SETTING = re.compile(r"(?<![.\w])(?:session\.timeout|heartbeat\.interval)\.ms")
 _ROUND_ENDS = ("joined", "synced", "assigned")
 
 
@@ -287,26 +290,17 @@ def expiries(group: GroupEvidence) -> Iterator[Said]:
 
 def settings_clash(group: GroupEvidence) -> Iterator[Said]:
     """A session timeout that leaves no room for three heartbeats."""
+    session, heartbeat = "setting_session__timeout__ms", "setting_heartbeat__interval__ms"
     for some in _by_writer(group).values():
-        told: dict[str, tuple[float, Said]] = {}
+        told: dict[str, float] = {}
         for said in some:
-            for name in ("session__timeout__ms", "heartbeat__interval__ms"):
-                value = said.fields.get(f"setting_{name}")
-                if isinstance(value, int | float):
-                    told[name] = float(value), said
-        if len(told) == 2:
-            (session, said), (heartbeat, _) = told.values()
-            if told["session__timeout__ms"][0] < 3 * told["heartbeat__interval__ms"][0]:
-                session, heartbeat = (
-                    told["session__timeout__ms"][0],
-                    told["heartbeat__interval__ms"][0],
-                )
-                yield _new(
-                    said,
-                    "settings_clash",
-                    setting_session__timeout__ms=round(session),
-                    setting_heartbeat__interval__ms=round(heartbeat),
-                )
+            for name in (session, heartbeat):
+                value = said.fields.get(name)
+                if isinstance(value, int | float) and _OWN_SETTING.search(said.text):
+                    told[name] = value
+            if len(told) == 2 and told[session] < 3 * told[heartbeat]:
+                yield _new(said, "settings_clash", **told)
+                break
 
 
 def searches(group: GroupEvidence) -> Iterator[Said]:
@@ -320,6 +314,13 @@ def searches(group: GroupEvidence) -> Iterator[Said]:
             yield _new(
                 some[-1], "search_without_end", repeats=len(some), span=_ms(some[0], some[-1])
             )
+
+
+def nameless_groups(group: GroupEvidence) -> Iterator[Said]:
+    """A refusal whose line ends where the group's name should stand."""
+    for said in group.all("not_authorized"):
+        if said.text.rstrip(" \"'`*").endswith("access group:"):
+            yield _new(said, "acl_name_empty")
 
 
 _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
@@ -337,4 +338,5 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
     expiries,
     settings_clash,
     searches,
+    nameless_groups,
 )

@@ -11,7 +11,7 @@ from attrs import Factory, define, evolve
 from groupcheck.traces.clients.frames import plain, process_of
 from groupcheck.traces.clients.said import TEXT_CHARS, Said
 from groupcheck.traces.clients.sentences import WORD, Sentences, all_sentences
-from groupcheck.traces.clients.who import names
+from groupcheck.traces.clients.who import names, shown_name
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
 from groupcheck.traces.timestamps import parse_time
 
@@ -73,7 +73,8 @@ class ClientLog:
         self.understood += 1
         time, process = self._time_of(text), process_of(line)
         for hit in hits:
-            mine = evolve(about, **{k: str(v) for k, v in hit.fields.items() if k in NAMES and v})
+            told = {k: shown_name(str(v)) for k, v in hit.fields.items() if k in NAMES}
+            mine = evolve(about, **{k: v for k, v in told.items() if v})
             yield Said(
                 kind=hit.sentence.kind,
                 line=number,

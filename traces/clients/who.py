@@ -86,5 +86,14 @@ def names(line: str) -> Names:
     return evolve(found, **more) if more else found
 
 
+_OPTIONAL = re.compile(r"Optional\[(.{1,300})\]\Z")
+
+
 def _name(text: str | None) -> str:
-    return "" if text is None or text in _NONE else text
+    return "" if text is None else shown_name(text)
+
+
+def shown_name(text: str) -> str:
+    """The name without what Java puts around it; empty for the words that mean none."""
+    wrapped = _OPTIONAL.match(text)
+    return wrapped[1] if wrapped else "" if text in _NONE else text

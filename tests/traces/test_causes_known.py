@@ -1,0 +1,132 @@
+"""Every known cause is found in a log that shows it, and in no log of another cause."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import Undefined
+
+from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
+from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.causes.knowledge import CONFIDENCES, TEMPLATES, needs_of, shipped_knowledge
+from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.sentences import kinds, shipped
+
+FOLDER = Path(__file__).parent.parent / "data/causes"
+CASES: list[dict[str, Any]] = [
+    {**case, "file": file.stem}
+    for file in sorted(FOLDER.glob("*.toml"))
+    for case in tomllib.loads(file.read_text(encoding="utf-8"))["case"]
+]
+CAUSES = shipped_knowledge().causes
+# Whose sentences are still being collected.
+AWAITED = {
+    "admin_on_live_group", "client_request_timeout", "client_stall", "cooperative_misuse",
+    "handler_ignores_rebalance", "idle_connection_cut", "idle_no_poll", "network_cut",
+    "poll_timeout_old_broker", "streams_followup", "wrong_setting", "setting_refused",
+    "assign_misused", "poll_limit_unsupported", "zk_session_expired",
+}  # fmt: skip
+
+
+def diagnosed(log: str) -> list[Diagnosis]:
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements(enumerate(log.strip().split("\n"), 1)))
+    return [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
+
+
+def named(case: dict[str, Any]) -> str:
+    return f"{case['file']}-{'+'.join(case['causes'] or case['possible'])}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_a_log_shows_exactly_its_causes(case: dict[str, Any]) -> None:
+    found = diagnosed(case["log"])
+    causes = [f for d in found for f in d.causes]
+    candidates = {f.cause.kind for d in found for f in d.candidates}
+    assert [f.cause.kind for f in causes] == case["causes"]
+    assert {*case.get("possible", [])} <= candidates
+    for words in case.get("says", []):
+        assert any(words in f.text for f in causes), [f.text for f in causes]
+
+
+def test_every_cause_has_a_log_that_shows_it() -> None:
+    shown = {kind for case in CASES for kind in (*case["causes"], *case.get("possible", []))}
+    assert {*CAUSES} - shown <= AWAITED
+
+
+def test_what_a_cause_must_not_be_confused_with_is_known_and_told() -> None:
+    for cause in CAUSES.values():
+        assert {*cause.confuse} <= {*CAUSES}, cause.kind
+        assert {*cause.explains} <= {*CAUSES}, cause.kind
+        assert cause.confuse and cause.source, cause.kind
+        assert cause.kind not in cause.explains, cause.kind
+
+
+def test_no_two_causes_explain_each_other_away() -> None:
+    for cause in CAUSES.values():
+        for other in cause.explains:
+            assert cause.kind not in CAUSES[other].explains, (cause.kind, other)
+
+
+def test_every_need_is_met_by_some_sentence_or_derived_fact() -> None:
+    derived = {*list(kinds())[list(kinds()).index("poll_returned") :]}
+    said = {sentence.kind for sentence in shipped()} | derived
+    asked = {need.kind for cause in CAUSES.values() for need in needs_of(cause.signs)}
+    assert asked - said <= AWAITED
+
+
+def test_a_possible_cause_says_what_would_decide() -> None:
+    for cause in CAUSES.values():
+        for sign in cause.signs:
+            assert (sign.confidence == "possible") == bool(sign.decide), cause.kind
+            if sign.confidence == "possible" and sign.text:
+                assert sign.text.startswith(("If ", "This may be")), cause.kind
+
+
+class Hole(Undefined):
+    """A field that the statements do not have: it may be asked for, but not printed."""
+
+    def __str__(self) -> str:
+        raise AssertionError(f"a text has a hole: {self._undefined_name}")
+
+
+@pytest.mark.parametrize("kind", CAUSES)
+def test_no_text_has_holes(kind: str) -> None:
+    """With only those fields that the sign asks for."""
+    strict = TEMPLATES.overlay(undefined=Hole)
+    cause = CAUSES[kind]
+    for sign in cause.signs:
+        fields: dict[str, Any] = {}
+        for need in sign.needs:
+            fields |= {k: sample(v[0]) for k, v in need.where.items() if v[0] not in "-"}
+            fields |= dict.fromkeys(ALWAYS.get(need.kind, ()), 1000)
+        values = {"who": "c-1", "names": ["c-1"], "group": "", "library": "", "n": 1,
+                  "since": "", "until": "", "facts": {}, **fields}  # fmt: skip
+        for text in (sign.text or cause.text, sign.action or cause.action, sign.decide):
+            shown = strict.from_string(text).render(values)
+            assert "  ." not in shown and " ," not in shown, shown
+
+
+# What a derived fact always tells.
+ALWAYS = {
+    "heartbeat_gap": ("gap",),
+    "callback_slow": ("held",),
+    "settings_clash": ("setting_session__timeout__ms", "setting_heartbeat__interval__ms"),
+    "twins_stay": ("repeats", "span"),
+    "offset_missing_again": ("partition",),
+    "together": ("members",),
+    "delayed_rebalance": ("delay",),
+}
+
+
+def sample(wanted: str) -> Any:
+    if wanted[0] in "<>":
+        return int(wanted.lstrip("<>="))
+    return wanted.strip("*!")
+
+
+def test_confidence_and_severity_are_words_that_are_known() -> None:
+    assert {s.confidence for c in CAUSES.values() for s in c.signs} == {*CONFIDENCES}
