@@ -21,8 +21,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 
+from groupcheck.traces.clients.errors import errors, numbered
 from groupcheck.traces.template import Template, compile_template
 
 WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")
@@ -40,8 +41,10 @@ class Sentence:
     template: Template
     # The versions of the library that print it, as text; empty if not known.
     versions: str = ""
-    # Fields that it means without printing them.
+    # Fields that it means without printing them; their text may show others: "{limit}".
     means: Mapping[str, Any] = Factory(dict)
+    # The error that the text names; empty if it is a whole sentence.
+    error: str = ""
 
     @property
     def weight(self) -> int:
@@ -82,12 +85,33 @@ class Sentences:
                 if located is not None:
                     begin, end, texts = located
                     hits.append(Hit(sentence, begin, end, _values(sentence, texts)))
+        hits += [Hit(error_sentence(name), a, b, {"error": name}) for a, b, name in numbered(line)]
         hits.sort(key=lambda hit: -hit.sentence.weight)
         kept: list[Hit] = []
         for hit in hits:
-            if all(_fixed_end(hit) <= k.begin or _fixed_end(k) <= hit.begin for k in kept):
+            if not hit.sentence.error and all(
+                _fixed_end(hit) <= k.begin or _fixed_end(k) <= hit.begin for k in kept
+            ):
                 kept.append(hit)
+        named = [hit for hit in hits if hit.sentence.error]
+        if named:
+            kept = [_with_name(hit, named, line) for hit in kept]
+            for hit in named:
+                if hit.sentence.kind and all(hit.sentence.kind != k.sentence.kind for k in kept):
+                    kept.append(hit)
         return sorted(kept, key=lambda hit: hit.begin)
+
+
+def _with_name(hit: Hit, named: Iterable[Hit], line: str) -> Hit:
+    """The hit, with the protocol's name of the error in its field `error`, whatever the library
+    prints there.
+    """
+    printed = str(hit.fields.get("error", ""))
+    for error in named:
+        inside = hit.begin <= error.begin and error.end <= hit.end
+        if inside and line[error.begin : error.end] in printed:
+            return evolve(hit, fields={**hit.fields, "error": error.sentence.error})
+    return hit
 
 
 def _fixed_end(hit: Hit) -> int:
@@ -108,7 +132,8 @@ def _values(sentence: Sentence, texts: Mapping[str, str]) -> dict[str, Any]:
         else text
         for name, text in texts.items()
     }
-    return {**sentence.means, **found}
+    means = {k: v.format(**found) if isinstance(v, str) else v for k, v in sentence.means.items()}
+    return {**means, **found}
 
 
 def read_table(text: str, file: str) -> list[Sentence]:
@@ -159,8 +184,24 @@ def _words(text: str) -> set[str]:
 
 @cache
 def all_sentences() -> Sentences:
-    """Those that ship with the package."""
-    return filed(shipped())
+    """Those that ship with the package, and all texts of errors."""
+    return filed([*shipped(), *texts_of_errors()])
+
+
+def texts_of_errors() -> list[Sentence]:
+    """What libraries print for each of Kafka's errors."""
+    return [
+        evolve(error_sentence(name), template=compile_template(text, whole=False))
+        for name, error in errors().items()
+        for text in dict.fromkeys(error.printed(name))
+    ]
+
+
+@cache
+def error_sentence(name: str) -> Sentence:
+    """What a line says that holds the error of this name."""
+    kind = errors()[name].kind
+    return Sentence(kind, (), compile_template(name, whole=False), "", {"error": name}, name)
 
 
 def shipped() -> list[Sentence]:

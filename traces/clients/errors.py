@@ -1,0 +1,70 @@
+"""Kafka's errors as every library prints them: by name, by number, by class or in words.
+
+The table is `errors.toml`. An error means the same kind of statement in the log of any library.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+
+from attrs import Factory, frozen
+
+
+@frozen(kw_only=True)
+class KnownError:
+    """One error."""
+
+    # As the protocol numbers it; negative if librdkafka raises it by itself.
+    number: int
+    # What a line that holds it says; empty if the error alone says nothing about a group.
+    kind: str = ""
+    # Older names.
+    aliases: tuple[str, ...] = ()
+    # Names of exceptions and constants without Err, Error and Exception.
+    classes: tuple[str, ...] = ()
+    # How libraries put it in words.
+    texts: tuple[str, ...] = Factory(tuple)
+
+    def printed(self, name: str) -> Iterator[str]:
+        """Every way to print this error, whose name is `name`."""
+        for each in (name, *self.aliases):
+            if each.startswith("_"):
+                # A name such as _STATE ends other names; (state) is a symbol of Ruby.
+                symbol = each.lower().strip("_")
+                yield from (f"code={each}", f"ERR_{each}", f"KafkaError.{each}", f"({symbol})")
+            else:
+                yield from (each, each.lower())  # Erlang and Ruby write it small
+        for each in self.classes:
+            for spelt in sorted({each, each.replace("Id", "ID")}):
+                yield from (spelt, f"Err{spelt}", f"{spelt}Error", f"{spelt}Exception")
+        yield from self.texts
+
+
+_NUMBERED = re.compile(
+    r"(?:\[Error |\bval=|\b[Ee]rror[ _]?[Cc]ode\"?\s?[=: ]\s?)(?P<number>-?[1-9]\d{0,2})\b"
+)
+
+
+def numbered(line: str) -> Iterator[tuple[int, int, str]]:
+    """Where the line shows an error by its number, as (begin, end, name)."""
+    if "rror" in line or "val=" in line:
+        for hit in _NUMBERED.finditer(line):
+            name = names_by_number().get(int(hit["number"]))
+            if name is not None:
+                yield hit.start(), hit.end(), name
+
+
+@cache
+def errors() -> Mapping[str, KnownError]:
+    """Every known error by its name in the protocol."""
+    text = (files("groupcheck.traces.clients") / "errors.toml").read_text("utf-8")
+    return {name: KnownError(**about) for name, about in tomllib.loads(text).items()}
+
+
+@cache
+def names_by_number() -> Mapping[int, str]:
+    return {error.number: name for name, error in errors().items()}
