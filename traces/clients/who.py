@@ -31,7 +31,7 @@ _JAVA_PREFIX = re.compile(
     r"(?:instanceId=(?P<instance>[^,\]]{1,300}), )?clientId=(?P<client>[^,\]]{0,300})"
     r"(?:, (?:groupId=(?P<group>[^\]]{0,300})|transactionalId=[^\]]{0,300}))?\]"
 )
-_HANDLE = re.compile(r"(?P<client>[^\s|\[\]:]{1,200}#(?:consumer|producer)-\d{1,9})\b")
+_HANDLE = re.compile(r"(?P<client>[^\s|\[\]:'\"(]{1,200}#(?:consumer|producer)-\d{1,9})\b")
 _MARKS = (
     (
         BROKER,
@@ -41,8 +41,10 @@ _MARKS = (
     (JAVA, re.compile(r"org\.apache\.kafka\.|\bo\.a\.k\.|stream-thread \[|WorkerSinkTask\{")),
     (
         LIBRDKAFKA,
-        re.compile(r"%[0-7]\|\d{9,}|RDKAFKA-\d-|\brdkafka#|librdkafka|\[thrd:|Confluent\.Kafka"
-                   r"|KafkaError\{|_MAX_POLL_EXCEEDED|confluent_kafka"),
+        re.compile(r"%[0-7]\|\d{9,}|RDKAFKA-\d-|rdkafka|\[thrd:|Confluent\.Kafka|KafkaError\{"
+                   r"|\bERR__|confluent[-_]kafka|\bLocal: [A-Z]|\bBroker: (?:Unknown|Group"
+                   r"|Specified|Static|Coordinator|Not coord|The member|The group"
+                   r"|Inconsistent|Consumer group|Topic auth|Invalid|Offset out|API version)"),
     ),
     (AIOKAFKA, re.compile(r"\baiokafka\b")),
     (KAFKA_PYTHON, re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client|cluster)\b")),
@@ -52,12 +54,20 @@ _MARKS = (
     (KAFKA_GO, re.compile(r"segmentio|\bkafka-go\b")),
     (RUBY, re.compile(r"\bKafka::|ruby-kafka|racecar")),
 )  # fmt: skip
-_VALUE = r"[\"']?\s?[:=]\s?[\"']?(?P<v>[^\s\"',;})\]]{1,300})"
+_VALUE = r"[\"']?\s?[:=]\s?[\"']?([^\s\"',;})\]]{1,300})"
 _FIELDS = {
-    "group": re.compile(r"\b(?:groupId|group_id|group\.id|group)" + _VALUE),
-    "client": re.compile(r"\b(?:clientId|client_id|client\.id)" + _VALUE),
-    "member": re.compile(r"\b(?:memberId|member_id)" + _VALUE),
-    "instance": re.compile(r"\b(?:groupInstanceId|instance_id|group\.instance\.id)" + _VALUE),
+    "group": re.compile(
+        rf"\b(?:groupId|group_id|group\.id|group){_VALUE}"
+        r"|\b[Gg]roup(?: id)? \"([^\"]{1,300})\""  # librdkafka
+        r"|\bfor group (?!(?:coordinator|leader|management|member|metadata|rebalance|and|but|in|is"
+        r"|to|with)\b)['\"]?([^\s'\",;:)]{1,300})"  # Python
+    ),
+    "client": re.compile(rf"\b(?:clientId|client_id|client\.id){_VALUE}"),
+    "member": re.compile(
+        rf"\b(?:memberId|member_id){_VALUE}|my MemberId ([^\s,]{{1,300}})"
+        r"|\bmember id \"([^\"(]{1,300})\"(?! ->)"
+    ),
+    "instance": re.compile(rf"\b(?:groupInstanceId|instance_id|group\.instance\.id){_VALUE}"),
 }
 _NONE = {"null", "None", "nil", "undefined", "<nil>", "Optional.empty"}
 
@@ -79,7 +89,7 @@ def names(line: str) -> Names:
         if handle and not library:
             found = evolve(found, library=LIBRDKAFKA)
     more = {
-        key: _name(hit["v"])
+        key: _name(hit[hit.lastindex or 0]).rstrip(".")
         for key, pattern in _FIELDS.items()
         if not getattr(found, key) and (hit := pattern.search(line)) is not None
     }

@@ -1,0 +1,216 @@
+"""What clients outside the JVM print is understood: by sentence, by error, and by who owned what.
+
+The recordings in tests/data/clients are runs of confluent-kafka 2.16.1 (librdkafka 2.16.0) and of
+kafka-python 3.0.12 against Kafka 4.3.0; owned.json holds what each program saw in its callbacks.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from groupcheck.traces.clients.errors import errors
+from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.partitions import Holdings, partitions_of
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.sentences import kinds
+
+RECORDED = Path(__file__).parent.parent / "data" / "clients"
+OWNED = json.loads((RECORDED / "owned.json").read_text())
+CALLBACK_MS = 150
+"""A program learns of its partitions so much later than its library at most."""
+
+
+def said(*lines: str) -> list[Said]:
+    return list(ClientLog().statements(enumerate(lines, 1)))
+
+
+def recording(name: str) -> list[str]:
+    return gzip.decompress((RECORDED / f"{name}.log.gz").read_bytes()).decode().splitlines()
+
+
+def kinds_of(some: Iterable[Said]) -> list[str]:
+    return [each.kind for each in some]
+
+
+ERRORS = {
+    "KafkaError{code=UNKNOWN_MEMBER_ID,val=25,str='x'}": ("member_unknown", "UNKNOWN_MEMBER_ID"),
+    "Broker: Unknown member": ("member_unknown", "UNKNOWN_MEMBER_ID"),
+    "kafka server: The provided member is not known in the current generation": (
+        "member_unknown", "UNKNOWN_MEMBER_ID"),
+    "[25] Unknown Member ID: the member id is not in the current generation": (
+        "member_unknown", "UNKNOWN_MEMBER_ID"),
+    "UNKNOWN_MEMBER_ID: The coordinator is not aware of this member.": (
+        "member_unknown", "UNKNOWN_MEMBER_ID"),
+    "kafka.errors.UnknownMemberIdError: [Error 25]": ("member_unknown", "UNKNOWN_MEMBER_ID"),
+    "re-joining group, reason:{error,unknown_member_id}": ("member_unknown", "UNKNOWN_MEMBER_ID"),
+    "JoinGroupResponse_v0(error_code=26, generation_id=-1)": (
+        "session_refused", "INVALID_SESSION_TIMEOUT"),
+    "Kafka::InconsistentGroupProtocol": ("protocol_mismatch", "INCONSISTENT_GROUP_PROTOCOL"),
+    "RebalanceInProgressError": ("rebalancing", "REBALANCE_IN_PROGRESS"),
+    "sync failed with RebalanceInProgress": ("rebalancing", "REBALANCE_IN_PROGRESS"),
+    "[22] Illegal Generation: the generation id provided in the request": (
+        "generation_old", "ILLEGAL_GENERATION"),
+    "Broker: The member epoch is stale": ("generation_old", "STALE_MEMBER_EPOCH"),
+    "GROUP_COORDINATOR_NOT_AVAILABLE": ("coordinator_unavailable", "COORDINATOR_NOT_AVAILABLE"),
+    "Broker: Group coordinator not available": (
+        "coordinator_unavailable", "COORDINATOR_NOT_AVAILABLE"),
+    "NotCoordinatorForGroup": ("not_coordinator", "NOT_COORDINATOR"),
+    "Broker: Coordinator load in progress": (
+        "coordinator_loading", "COORDINATOR_LOAD_IN_PROGRESS"),
+    "kafka server: The client is not authorized to access this group": (
+        "not_authorized", "GROUP_AUTHORIZATION_FAILED"),
+    "Topic authorization failed": ("not_authorized", "TOPIC_AUTHORIZATION_FAILED"),
+    "Broker: Consumer group has reached maximum size": ("group_full", "GROUP_MAX_SIZE_REACHED"),
+    "Static consumer fenced by other consumer with same group.instance.id": (
+        "instance_fenced", "FENCED_INSTANCE_ID"),
+    "errorCode=110": ("member_fenced", "FENCED_MEMBER_EPOCH"),
+    "error code 111": ("instance_in_use", "UNRELEASED_INSTANCE_ID"),
+    "UNSUPPORTED_ASSIGNOR": ("assignor_refused", "UNSUPPORTED_ASSIGNOR"),
+    "Broker: The group id does not exist": ("group_id_missing", "GROUP_ID_NOT_FOUND"),
+    "MemberIdRequiredError": ("id_given", "MEMBER_ID_REQUIRED"),
+    "ERR__MAX_POLL_EXCEEDED": ("poll_expired", "_MAX_POLL_EXCEEDED"),
+    "ErrorCode.Local_MaxPollExceeded": ("poll_expired", "_MAX_POLL_EXCEEDED"),
+    "Message consumption error: PollExceeded (Local: Maximum application poll interval": (
+        "poll_expired", "_MAX_POLL_EXCEEDED"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ERRORS)
+def test_an_error_means_the_same_in_every_library(text: str) -> None:
+    kind, error = ERRORS[text]
+    found = said(f"2024-03-01 10:00:00 ERROR app - coordinator: {text}")
+    assert [(s.kind, s.fields["error"]) for s in found] == [(kind, error)]
+
+
+def test_numbers_of_errors_are_those_of_the_protocol() -> None:
+    numbers = [error.number for error in errors().values()]
+    assert len({*numbers}) == len(numbers)
+    assert {errors()[n].number for n in ("ILLEGAL_GENERATION", "FENCED_INSTANCE_ID")} == {22, 82}
+    assert {e.kind for e in errors().values() if e.kind} <= {*kinds()}
+
+
+def test_a_number_that_is_no_error_says_nothing() -> None:
+    assert said("group: JoinGroupResponse_v0(error_code=0, generation_id=25)") == []
+
+
+def test_a_refused_request_has_the_name_of_its_error_whatever_the_library_prints() -> None:
+    line = (
+        '%7|1646316162.104|HEARTBEAT|a#consumer-1| [thrd:main]: Group "g" heartbeat error response'
+        " in state up (join-state steady, 3 partition(s) assigned): Broker: Unknown member"
+    )
+    failed, unknown = said(line)
+    assert (failed.kind, failed.fields["error"]) == ("heartbeat_failed", "UNKNOWN_MEMBER_ID")
+    assert unknown.kind == "member_unknown"
+    assert {(s.group, s.client, s.time) for s in (failed, unknown)} == {
+        ("g", "a#consumer-1", 1646316162104)
+    }
+
+
+MAXPOLL = (
+    "Application maximum poll interval (300000ms) exceeded by 88ms (adjust max.poll.interval.ms for"
+    " long-running message processing): leaving group"
+)
+LAYOUTS = {
+    "stderr": "%4|1662554232.243|MAXPOLL|web#consumer-2| [thrd:main]: {}",
+    "before 1.0": "%4|1662554232.243|MAXPOLL|web#consumer-2| {}",
+    "C examples": "1662554232.243 RDKAFKA-4-MAXPOLL: web#consumer-2: [thrd:main]: {}",
+    "syslog": "Sep  7 12:37:12 host app[7]: MAXPOLL: web#consumer-2: [thrd:main]: {}",
+    ".NET": "4|2022-09-07 12:37:12.243|web#consumer-2|MAXPOLL| [thrd:main]: {}",
+    "Serilog": "[12:37:12 WRN] Handle: web#consumer-2\tLevel: Warning\tMessage:[thrd:main]: {}",
+    "Node": "{{ severity: 4, fac: 'MAXPOLL', name: 'web#consumer-2', message: '[thrd:main]: {}' }}",
+    "JSON": '{{"level":"warn","msg":"web#consumer-2 [thrd:main]: {}"}}',
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
+def test_librdkafka_is_understood_in_the_layouts_of_its_wrappers(layout: str) -> None:
+    (found,) = said(layout.format(MAXPOLL))
+    assert (found.kind, found.library) == ("poll_expired", "librdkafka")
+    assert found.client == "web#consumer-2"
+    assert found.fields["limit"] == 300_000
+    assert found.fields["setting_max__poll__interval__ms"] == "300000"
+
+
+SAYS = {
+    'Group "g": application *assign() call failed: Changes to the': ["assign_misused"],
+    "Consumer group session timed out (in join-state steady) after 45010 ms without a successful"
+    " response from the group coordinator (broker 3, last error was Success): revoking": [
+        "session_timed_out"],
+    'Group "g": synchronization failed: Broker: Group rebalance in progress: rejoining': [
+        "rebalancing"],
+    "Offset commit (manual) failed for 1/1 partition(s) in join-state wait-unassign-call: Broker:"
+    " Unknown member: t[0]@5(Broker: Unknown member)": ["commit_refused", "member_unknown"],
+    "JoinGroup failed: Broker: Inconsistent group protocol": ["join_failed", "protocol_mismatch"],
+    "ConsumerGroupHeartbeat fatal error: Broker: API version not supported": [
+        "kip848_refused", "version_refused"],
+    "GroupCoordinator/1: Received JoinGroupResponse (v5, 108 bytes, CorrId 5, rtt 566725.56ms)": [
+        "request_answered"],
+    "Broker does not support KIP-62 (requires Apache Kafka >= v0.10.1.0): consumer configuration"
+    " `max.poll.interval.ms` (300000) is effectively limited by `session.timeout.ms` (10000)": [
+        "poll_limit_unsupported"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SAYS)
+def test_librdkafka_says(text: str) -> None:
+    assert kinds_of(said(f"%4|1662554232.243|X|a#consumer-1| [thrd:main]: {text}")) == SAYS[text]
+
+
+def test_times_waits_and_settings_are_fields() -> None:
+    (wait,) = said(
+        "[thrd:b]: Received JoinGroupResponse (v5, 108 bytes, CorrId 5, rtt 566725.56ms)"
+    )
+    assert (wait.fields["api"], wait.fields["rtt"]) == ("JoinGroup", 566725.56)
+    (old,) = said(
+        "[thrd:main]: consumer configuration: Broker does not support KIP-62 (requires Apache Kafka"
+        " >= v0.10.1.0): consumer configuration `max.poll.interval.ms` (300000) is effectively"
+        " limited by `session.timeout.ms` (10000) with this broker version"
+    )
+    assert old.fields["setting_session__timeout__ms"] == 10_000
+
+
+PARTITIONS = {
+    "{TopicPartition(topic='t', partition=0), TopicPartition(topic=u'u', partition=12)}": "t-0 u-12",
+    "t [3]": "t-3",
+    "map[a:[0 1] b:[2]]": "a-0 a-1 b-2",
+    "a[0 1], b[2]": "a-0 a-1 b-2",
+    '{"a":[0,1],"b":[2]}': "a-0 a-1 b-2",
+    "[('a', [0, 1]), ('b', [2])]": "a-0 a-1 b-2",
+    "{'a': {0, 1}}": "a-0 a-1",
+    "a(6GbKXXqqQcaa4OCzKQ2Yng)[0], a(6GbKXXqqQcaa4OCzKQ2Yng)[1]": "a-0 a-1",
+    "[my-topic-0, my-topic-11]": "my-topic-0 my-topic-11",
+    "set()": "",
+}
+
+
+@pytest.mark.parametrize("text", PARTITIONS)
+def test_partitions_are_read_in_every_notation(text: str) -> None:
+    assert partitions_of(text) == PARTITIONS[text].split()
+
+
+@pytest.mark.parametrize("name", [n for n in OWNED if OWNED[n]["library"] == "confluent-kafka"])
+def test_who_owned_what_follows_from_the_log(name: str) -> None:
+    """The library gives lost partitions up before the program hears of it."""
+    holdings = Holdings()
+    statements = said(*recording(name))
+    for each in statements:
+        holdings.add(each)
+    found = sorted((s.partition, s.since, s.until, s.how) for s in holdings.settled(None))
+    owned = sorted(map(tuple, OWNED[name]["owned"]))
+    assert [span[0] for span in found] == [span[0] for span in owned]
+    for (partition, since, until, how), (_, began, ended, why) in zip(found, owned, strict=True):
+        assert since is not None and abs(since - began) < CALLBACK_MS, partition
+        if why == "revoked":
+            assert until is not None and how == "revoked" and abs(until - ended) < CALLBACK_MS
+        elif why == "lost":
+            assert until is not None and how == "lost" and until <= ended
+        else:
+            assert how == "end of log", (partition, why)
+    ids = {s.member for s in statements} - {""}
+    assert {*OWNED[name]["member_ids"]} <= ids
+    assert {s.group for s in statements} <= {"", OWNED[name]["group"]}
