@@ -175,7 +175,7 @@ def test_times_waits_and_settings_are_fields() -> None:
 
 
 PARTITIONS = {
-    "{TopicPartition(topic='t', partition=0), TopicPartition(topic=u'u', partition=12)}": "t-0 u-12",
+    "{TopicPartition(topic='t', partition=0), TopicPartition(topic=u'u', partition=2)}": "t-0 u-2",
     "t [3]": "t-3",
     "map[a:[0 1] b:[2]]": "a-0 a-1 b-2",
     "a[0 1], b[2]": "a-0 a-1 b-2",
