@@ -141,7 +141,7 @@ def conform(live: bool, whole: bool, schedules: int | None, side: str, **options
     options["settings"] = dict(options["settings"])
     if options["parquet"] and (live or options["diff"] or options["variant"] == "assignors"):
         raise UserError(
-            "only the comparison with a variant's coordinator writes a table",
+            "only the comparison of a variant with Kafka writes a table",
             where="--parquet",
             do="leave it out",
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -9,6 +11,11 @@ from rich.padding import Padding
 from rich.text import Text
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.conform.member.cases import (
+    member_suite,
+    member_table,
+    member_versions_suite,
+)
 from groupcheck.oracles.conform.member.conformance import (
     MemberConformance,
     conform_member,
@@ -16,8 +23,14 @@ from groupcheck.oracles.conform.member.conformance import (
     finding_shown,
 )
 from groupcheck.oracles.conform.member.tour import Counts
+from groupcheck.oracles.conform.member.versions_differ import (
+    MemberVersions,
+    member_versions_differ,
+)
 from groupcheck.oracles.kafka.versions import known
 from groupcheck.oracles.show.meter import reports
+from groupcheck.oracles.show.parquet import CONFORMANCE, write_table
+from groupcheck.oracles.show.suite import tell, wanted
 from groupcheck.oracles.show.terminal import answer
 from groupcheck.oracles.show.text import facts_table
 
@@ -27,9 +40,6 @@ COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow
 OTHER_SIDE = (
     "members",
     "faults",
-    "diff",
-    "parquet",
-    "junit",
     "coverage",
     "assignors",
     "live",
@@ -37,9 +47,19 @@ OTHER_SIDE = (
     "schedules",
 )
 KNOWN = ("generations", "mutation", "settings", "max_rows", "max_differences", "findings")
+COMPARED = ("generations", "mutation", "settings", "max_rows")  # what --diff heeds
 
 
-def run(variant: str, *, kafka: str, as_json: bool, **options: Any) -> int:
+def run(
+    variant: str,
+    *,
+    kafka: str,
+    as_json: bool,
+    diff: tuple[str, str] | None = None,
+    parquet: Path | None = None,
+    junit: Path | None = None,
+    **options: Any,
+) -> int:
     """Executes the rows, prints what became of them, and gives the exit code: 0 all agree, 1 some
     differ, 3 not everything was executed.
     """
@@ -52,10 +72,40 @@ def run(variant: str, *, kafka: str, as_json: bool, **options: Any) -> int:
                 do="leave it out",
             )
     given = {name: options[name] for name in KNOWN if options.get(name) is not None}
+    if diff:
+        return _compare(variant, diff, as_json, junit, given)
     with reports(progress_line) as progress:
-        result = conform_member(variant, kafka=known(kafka), progress=progress, **given)
+        lists = parquet is not None or wanted(junit)
+        result = conform_member(
+            variant, kafka=known(kafka), progress=progress, lists=lists, **given
+        )
+    if parquet:
+        write_table(member_table(result), CONFORMANCE, parquet)
     answer(result.document, lambda: view(result), as_json)
+    tell(lambda: member_suite(result), junit)
     return result.exit_code
+
+
+def _compare(
+    variant: str,
+    versions: tuple[str, str],
+    as_json: bool,
+    junit: Path | None,
+    given: Mapping[str, Any],
+) -> int:
+    for name in given.keys() - COMPARED:
+        if given[name]:
+            raise UserError(
+                "concerns the comparison with the model, not of two versions",
+                where=f"--{name.replace('_', '-')}",
+                do="leave it out",
+            )
+    heeded = {name: given[name] for name in COMPARED if name in given}
+    with reports(progress_line) as progress:
+        changes = member_versions_differ(variant, *versions, progress=progress, **heeded)
+    answer(changes.document, lambda: changes_view(changes), as_json)
+    tell(lambda: member_versions_suite(changes), junit)
+    return changes.exit_code
 
 
 def progress_line(c: Counts, seconds: float) -> str:
@@ -88,6 +138,28 @@ def view(result: MemberConformance) -> RenderableType:
         *([Text(f"\n{more:,} more rows differ (--json lists them)")] if more > 0 else []),
         *(_findings(result) if result.asks else []),
     )
+
+
+def changes_view(result: MemberVersions) -> RenderableType:
+    """What changed between two versions, each change with its shortest schedule on both."""
+    old, new = result.versions
+    rows, executed = result.counts
+    n = len(result.changes)
+    said = f"{n} change{'' if n == 1 else 's'}" if result.changes else "no difference"
+    title = f"{said}  the member of {result.variant}, Java clients of Kafka {old} and {new}"
+    out = [
+        Text(f"{title}  {result.reason}".rstrip(), "bold"),
+        Text(
+            f"  {executed:,} of {rows:,} rows executed on both in {result.seconds:.1f} s,"
+            f" {result.changed:,} differ"
+        ),
+    ]
+    for change in result.changes:
+        told = change.shown(result.versions)
+        out.append(Text(f"\n{told['after']}: {', '.join(told['differs'])}", "bold red"))
+        for version, lines in told["transcripts"].items():
+            out += [Text(f"   Kafka {version}", "bold"), *(Text(f"   {line}") for line in lines)]
+    return Group(*out)
 
 
 def _findings(result: MemberConformance) -> list[Text]:

@@ -62,6 +62,11 @@ class MemberConformance:
         return [d for tour in self.tours for d in tour.differences]
 
     @property
+    def listed(self) -> list[tuple[Row, bool | None]]:
+        """Every row, if asked for, and whether it agrees; None if it was not executed."""
+        return [row for tour in self.tours for row in tour.listed]
+
+    @property
     def excused(self) -> Counter[str]:
         """Abstraction -> rows that meet it."""
         return sum((tour.excused for tour in self.tours), Counter())
@@ -158,7 +163,7 @@ class MemberConformance:
         """(what happened, what differs) -> the number of such rows, and the first of them."""
         found: dict[tuple[str, tuple[str, ...]], tuple[int, Difference]] = {}
         for d in self.differences:
-            key = (kind_of(d), tuple(what.partition(":")[0] for what in d.what))
+            key = (kind_of(d.row), tuple(what.partition(":")[0] for what in d.what))
             rows, first = found.get(key, (0, d))
             found[key] = (rows + 1, first)
         return found
@@ -173,13 +178,13 @@ class MemberConformance:
         return {"scope": self._scope(), **figures, "real_memories": c.memories}
 
 
-def kind_of(d: Difference) -> str:
+def kind_of(row: Row) -> str:
     """`SyncGroup` for an answer to a SyncGroup, else what happens."""
-    given = d.row.given
+    given = row.given
     if given.does is not None:
         during = given.during != During.NOTHING
         return given.does.value + (f", callbacks: {given.during.value}" if during else "")
-    return type(d.row.before.flight[0].request).__name__
+    return type(row.before.flight[0].request).__name__
 
 
 def finding_shown(finding: Finding, row: Row, seen: Seen) -> dict[str, Any]:
@@ -213,12 +218,14 @@ def conform_member(
     max_rows: int | None = None,
     max_differences: int = MAX_DIFFERENCES,
     findings: bool = False,
+    lists: bool = False,
     driver: Driver | None = None,
     progress: Callable[[Counts], None] | None = None,
 ) -> MemberConformance:
     """Executes every row of the variant's member on the Java client of that Kafka version.
 
-    `findings`: the promises of the real member are checked after each row. `settings`:
+    `findings`: the promises of the real member are checked after each row. `lists`: the result
+    lists its rows. `settings`:
     `partitions`, `records` or `autocommit` of the scope, as text. Raises `UserError` for a name
     that does not exist, and where there is no JDK.
     """
@@ -229,7 +236,7 @@ def conform_member(
     try:
         for rows in found:
             left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
-            tours.append(Tour(rows, own, left, max_differences, progress, findings))
+            tours.append(Tour(rows, own, left, max_differences, progress, findings, lists))
             tours[-1].run()
             if tours[-1].reason:
                 break

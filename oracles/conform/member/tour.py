@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from attrs import define, field, frozen
 
@@ -74,6 +74,8 @@ class Tour:
     progress: Callable[[Counts], None] | None = None
     # Check the promises of the real member.
     asks: bool = False
+    # Fill `listed`?
+    lists: bool = False
     counts: Counts = field(factory=Counts)
     # Why the tour ended early; else empty.
     reason: str = ""
@@ -83,6 +85,8 @@ class Tour:
     # Abstraction -> rows that meet it.
     excused: Counter[str] = field(factory=Counter)
     differences: list[Difference] = field(factory=list)
+    # Every row, and whether it agrees; None if it was not executed.
+    listed: list[tuple[Row, bool | None]] = field(factory=list)
     # A promise that is broken, and the shortest schedule that shows it.
     findings: dict[Finding, tuple[Row, Seen]] = field(factory=dict)
 
@@ -102,15 +106,17 @@ class Tour:
         self.counts.rows += len(todo)
         if self.max_rows is not None and self.counts.rows > self.max_rows:
             self.reason = f"there are more than {self.max_rows:,} rows"
+            self._list(todo, None)
             return
-        results = self.driver.run_all(row.probe for row in todo)
-        for row, seen in zip(todo, results, strict=True):
+        for done, (row, seen) in enumerate(self._execute(todo), 1):
             self.counts.executed += 1
             self.counts.commands += len(row.probe.commands)
             if self.progress and self.counts.executed % 500 == 0:
                 self.counts.memories = len(self.memories)
                 self.progress(self.counts)
-            if self._agrees(row, seen):
+            agrees = self._agrees(row, seen)
+            self._list([row], agrees)
+            if agrees:
                 assert row.outcome is not None
                 after = row.outcome.after
                 if after is not None and after not in self.memories:
@@ -118,7 +124,16 @@ class Tour:
                     yield after
             elif self.counts.differing == self.max_differences:
                 self.reason = f"stopped after {self.max_differences} differences"
+                self._list(todo[done:], None)
                 return
+
+    def _list(self, rows: Sequence[Row], agrees: bool | None) -> None:
+        if self.lists:
+            self.listed += [(row, agrees) for row in rows]
+
+    def _execute(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Seen | Lost]]:
+        results = self.driver.run_all(row.probe for row in rows)
+        yield from zip(rows, results, strict=True)
 
     def _rows_of(self, memory: Memory) -> Iterator[Row]:
         standing = self.memories[memory]

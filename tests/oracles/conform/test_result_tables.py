@@ -72,12 +72,33 @@ def test_the_rows_of_a_comparison_add_up_to_its_counts_and_answer_the_documented
     assert told["differences"][0]["input"] in names["answer"].index
 
 
+def test_the_members_rows_are_a_table_and_test_cases_too(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    files = ["--parquet", str(tmp_path / "rows"), "--junit", str(tmp_path / "cases")]
+    scope = "classic --side member --generations 1 --mutation keeps_partitions_when_lost"
+    small = "--set partitions=1 --set autocommit=no --max-differences 3"
+    code, told = answered(capsys, "conform", *scope.split(), *small.split(), *files)
+    table = pandas.read_parquet(tmp_path / "rows")
+    assert code == 1 and list(table.columns) == list(parquet.CONFORMANCE)
+    assert (len(table), table.executed.sum(), table.agrees.eq(True).sum()) == (
+        told["rows"],
+        told["executed"],
+        told["agreeing"],
+    )
+    differing = set(table[table.agrees.eq(False)].input)
+    assert differing == {d["input"] for d in told["differences"]}
+    cases = (tmp_path / "cases").read_text("utf-8")
+    assert "the application closes the member" in cases and "rows differ" in cases
+    assert "rows were not executed: stopped after 3 differences" in cases
+
+
 @pytest.mark.parametrize("more", [["--live"], ["--diff", "4.0.0", "4.3.0"]])
 def test_a_table_of_what_has_no_rows_is_refused(
     more: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert cli.run(["conform", "classic", *more, "--parquet", str(tmp_path / "x")]) == 2
-    assert "--parquet: only the comparison with a variant's coordinator" in capsys.readouterr().err
+    assert "--parquet: only the comparison of a variant with Kafka" in capsys.readouterr().err
 
 
 def test_a_table_that_cannot_be_written_is_refused_before_the_work(

@@ -1,0 +1,206 @@
+"""What changed between two versions of Kafka's Java client: executes the rows of the member on both
+and compares everything that was seen of each.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from typing import Any
+
+from attrs import define, field, fields, frozen
+
+from groupcheck.oracles.conform.conformance import DIFF_SCHEMA
+from groupcheck.oracles.conform.member.conformance import kind_of, rows_of
+from groupcheck.oracles.conform.member.moves import Probe, Seen
+from groupcheck.oracles.conform.member.shown import transcript
+from groupcheck.oracles.conform.member.tour import Counts, Difference, Row, Tour
+from groupcheck.oracles.conform.shown import scope_shown
+from groupcheck.oracles.kafka.client import Look, Sent, Thrown
+from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.kafka.schedule import Lost
+from groupcheck.oracles.kafka.versions import known
+from groupcheck.oracles.printable import printable
+
+TOGETHER = 256  # rows that each version executes in turn
+KEPT = 20
+MESSAGE = "message of an exception"
+Result = Seen | Lost
+
+
+@frozen
+class Change:
+    """A row in which two versions do different things."""
+
+    row: Row
+    # What differs, by name.
+    what: tuple[str, ...]
+    old: Result
+    new: Result
+
+    def shown(self, versions: tuple[str, str]) -> dict[str, Any]:
+        """The change as plain JSON."""
+        told = {
+            version: [*transcript(Difference(self.row, (), seen)), *self._messages(seen)]
+            for version, seen in zip(versions, (self.old, self.new))
+        }
+        return {"after": kind_of(self.row), "differs": list(self.what), "transcripts": told}
+
+    def _messages(self, seen: Result) -> list[str]:
+        if MESSAGE not in self.what or isinstance(seen, Lost):
+            return []
+        return [f"{t.type} says: {printable(t.message)}" for _, _, t in seen.steps if t is not None]
+
+
+@define
+class Changes:
+    """What changed, over all tours of a run."""
+
+    # How many rows differ.
+    rows: int = 0
+    # The first row for each kind of change: what happens, and what differs then.
+    kinds: dict[tuple[str, tuple[str, ...]], Change] = field(factory=dict)
+
+
+class VersionTour(Tour):
+    """A tour led by the newer version; every row goes to the older one, too."""
+
+    def beside(self, older: Driver, found: Changes) -> VersionTour:
+        """Sets the other version, and where to note what changed."""
+        self._older, self._found = older, found
+        return self
+
+    def _execute(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Result]]:
+        waiting = iter(rows)
+        while some := list(islice(waiting, TOGETHER)):
+            probes: list[Probe] = [row.probe for row in some]
+            new, old = (list(d.run_all(probes)) for d in (self.driver, self._older))
+            for row, before, after in zip(some, old, new, strict=True):
+                self._compare(row, before, after)
+            yield from zip(some, new)
+
+    def _compare(self, row: Row, old: Result, new: Result) -> None:
+        what = tuple(dict.fromkeys(difference(old, new)))
+        if not what:
+            return
+        self._found.rows += 1
+        kinds, kind = self._found.kinds, (kind_of(row), what)
+        if kind not in kinds and len(kinds) < KEPT:
+            kinds[kind] = Change(row, what, old, new)
+
+
+def difference(old: Result, new: Result) -> Iterator[str]:
+    """The names of what differs between two executions of one row."""
+    if isinstance(old, Lost) or isinstance(new, Lost):
+        if not (isinstance(old, Lost) and isinstance(new, Lost)):
+            yield "one version cannot carry it out"
+        return
+    yield from (f"before: {name}" for name in _names(old.before, new.before))
+    for (_, a, thrown), (_, b, other) in zip(old.steps, new.steps, strict=True):
+        yield from _names(a, b)
+        if _kind(thrown) != _kind(other):
+            yield "exception"
+        elif thrown != other:
+            yield MESSAGE
+
+
+def _kind(thrown: Thrown | None) -> tuple[str, int] | None:
+    return None if thrown is None else (thrown.type, thrown.error)
+
+
+def _names(a: Look, b: Look) -> Iterator[str]:
+    for f in fields(Look):
+        if getattr(a, f.name) != getattr(b, f.name):
+            yield from _sent(a.sent, b.sent) if f.name == "sent" else [f.name.replace("_", " ")]
+
+
+def _sent(a: tuple[Sent, ...], b: tuple[Sent, ...]) -> Iterator[str]:
+    if [s.api for s in a] != [s.api for s in b]:
+        yield "requests in flight"
+        return
+    for one, other in zip(a, b):
+        for f in fields(Sent):
+            if getattr(one, f.name) != getattr(other, f.name):
+                name = {"v": "version", "data": "fields", "n": "number"}.get(f.name, f.name)
+                yield f"{one.api}: {name}"
+
+
+@frozen
+class MemberVersions:
+    """What changed between two versions, `old` and `new`."""
+
+    variant: str
+    versions: tuple[str, str]
+    tours: tuple[Tour, ...]
+    # Rows in which they differ.
+    changed: int
+    changes: tuple[Change, ...]
+    seconds: float
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Rows, and how many of them were executed on both."""
+        every = [tour.counts for tour in self.tours]
+        return sum(c.rows for c in every), sum(c.executed for c in every)
+
+    @property
+    def reason(self) -> str:
+        """Why not every row was executed; else empty."""
+        return next((tour.reason for tour in self.tours if tour.reason), "")
+
+    @property
+    def exit_code(self) -> int:
+        """0 where nothing changed, 1 where something did, 3 where not every row was executed."""
+        return 1 if self.changes else 3 if self.reason else 0
+
+    def document(self) -> dict[str, Any]:
+        """All that `--diff --json` prints."""
+        rows, executed = self.counts
+        scope = self.tours[0].rows.scope
+        return {
+            "schema": DIFF_SCHEMA,
+            "side": "member",
+            "variant": self.variant,
+            "scope": scope_shown(scope, tuple(fault for fault, _ in scope.faults)),
+            "versions": list(self.versions),
+            "reason": self.reason,
+            "rows": rows,
+            "executed": executed,
+            "schedules": executed,
+            "schedules_that_differ": self.changed,
+            "changes": [change.shown(self.versions) for change in self.changes],
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def member_versions_differ(
+    variant: str,
+    old: str,
+    new: str,
+    *,
+    generations: int | None = None,
+    mutation: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    max_rows: int | None = None,
+    progress: Callable[[Counts], None] | None = None,
+) -> MemberVersions:
+    """Executes the rows of the variant's member on two versions of the client and lists what
+    differs. Options as for `conform_member`.
+    """
+    began = time.perf_counter()
+    found, tours = Changes(), list[Tour]()
+    with ExitStack() as stack:
+        older, newer = (stack.enter_context(Driver(known(version))) for version in (old, new))
+        for rows in rows_of(variant, generations, mutation, settings or {}):
+            left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
+            # What the model says does not matter here, but the tour goes on where it agrees.
+            tour = VersionTour(rows, newer, left, 0, progress).beside(older, found)
+            tour.run()
+            tours.append(tour)
+            if tour.reason:
+                break
+    changes = tuple(found.kinds.values())
+    seconds = time.perf_counter() - began
+    return MemberVersions(variant, (old, new), tuple(tours), found.rows, changes, seconds)
