@@ -327,6 +327,7 @@ class VersionDiff:
         c = self.tour.counts
         return {
             "schema": DIFF_SCHEMA,
+            "side": "coordinator",
             "variant": self.tour.variant,
             "scope": scope_shown(self.tour.scope, self.tour.faults),
             "versions": list(self.versions),
