@@ -12,6 +12,7 @@ from groupcheck.traces.facts import RequestFacts
 from groupcheck.traces.owners import Owners
 from groupcheck.traces.reading import Log, Part
 from groupcheck.traces.repeated import left_out_note
+from groupcheck.traces.stays import Stays
 from groupcheck.traces.timeline import Timeline
 
 RANK = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
@@ -52,6 +53,8 @@ class Requests:
     facts: RequestFacts
     # Which member believed that it owned what.
     owners: Owners
+    # What each member did and held when.
+    stays: Stays
     # How many answers were judged.
     judged: int
 

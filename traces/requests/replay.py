@@ -39,6 +39,7 @@ from groupcheck.traces.requests.log import RequestLog
 from groupcheck.traces.requests.story import Entry
 from groupcheck.traces.requests.words import Refused, exchange_text, why_not
 from groupcheck.traces.requests.worlds import AWAY, Judged
+from groupcheck.traces.stays import Stays
 from groupcheck.traces.timeline import Timeline
 
 GROUPS_KEPT = 2000
@@ -58,6 +59,7 @@ class RequestTrail:
     facts: RequestFacts = Factory(lambda self: RequestFacts(self.group), takes_self=True)
     owners: Owners = Factory(lambda self: Owners(self.group), takes_self=True)
     timeline: Timeline = Factory(Timeline)
+    stays: Stays = Factory(Stays)
     # The first answers that no world gives, how many there are, and when the first were given.
     unexplained: list[Unexplained] = Factory(list)
     refused: int = 0
@@ -80,6 +82,7 @@ class RequestTrail:
         self.timeline.last = Moment(e.line, max(e.answered, (known and known.time) or 0))
         self.facts.observe(e)
         self.owners.observe(e)
+        self.stays.observe(e)
         self._kind(e)
         self._sign(e)
         if e.code in AWAY:
@@ -157,7 +160,8 @@ class RequestTrail:
             *find_anomalies(self.timeline),
         )
         unexplained = tuple(self.unexplained) if followed else ()
-        requests = Requests(self.facts, self.owners, self.follower.judged if followed else 0)
+        judged = self.follower.judged if followed else 0
+        requests = Requests(self.facts, self.owners, self.stays, judged)
         return GroupReport(
             group=self.group,
             coordinator=None,
