@@ -19,8 +19,8 @@ from groupcheck.traces.timestamps import from_number, parse_time
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _LOGGER = re.compile(
     r"[ \t]*\((?:"
-    r"kafka\.coordinator\.[\w.$]{1,200}"
-    r"|org\.apache\.kafka\.[\w.$]{1,200}"
+    r"kafka\.coordinator\.[\w.$]{1,200}(?::\d{1,6})?"
+    r"|org\.apache\.kafka\.[\w.$]{1,200}(?::\d{1,6})?"
     r"|Group\w{1,60}"
     r"|\w?(?:\.\w){1,8}\.\w{1,60}"
     r")\)"

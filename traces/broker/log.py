@@ -14,15 +14,17 @@ from attrs import Factory, define, frozen
 from groupcheck.traces.broker.grammar import FIRST, LAST, Row, Version, build
 from groupcheck.traces.broker.grammar_java import JAVA
 from groupcheck.traces.broker.grammar_scala import SCALA
+from groupcheck.traces.broker.pasted import BEGINNINGS, readings
 from groupcheck.traces.broker.worlds import Printing
-from groupcheck.traces.envelope import coordinator_sentence
+from groupcheck.traces.envelope import Sentence
 from groupcheck.traces.events import Event, MemberAdded, Noted
 from groupcheck.traces.formats import BROKER_JAVA, BROKER_SCALA
 from groupcheck.traces.reading import JITTER_MS, SAMPLE_CHARS, Log
 from groupcheck.traces.repeated import Line, Once
 
+MARK = "[GroupCoordinator "
 NEEDLES = (
-    b"[GroupCoordinator ",
+    MARK.encode(),
     b"[GroupMetadataManager ",
     b"[Group Metadata Manager on",
     b"MemberMetadata(",
@@ -30,6 +32,10 @@ NEEDLES = (
     b"given member.id",
     b"Static member ",
     b"Request memberId=",
+    b"is now empty",
+    b"has failed, removing",
+    b"[Group ",
+    *(beginning.encode() for beginning in BEGINNINGS),
 )
 
 
@@ -104,6 +110,19 @@ class _Read:
     java: bool
 
 
+def _reading(line: str) -> tuple[Sentence | None, tuple[Row, dict[str, str]] | None]:
+    """(sentence, row of the grammar with the sentence's fields) by the first reading of a line that
+    some version prints; else the line as it is, and None.
+    """
+    first: Sentence | None = None
+    for sentence in readings(line):
+        found = (JAVA if sentence.java else SCALA).find(sentence.text)
+        if found is not None:
+            return sentence, found
+        first = first or sentence
+    return first, None
+
+
 @define
 class BrokerLog(Log):
     """A coordinator's log as a stream of events."""
@@ -125,16 +144,16 @@ class BrokerLog(Log):
     def _understood(self) -> Iterator[Line[_Read]]:
         broker: int | None = None
         for number, line in self.lines(NEEDLES):
-            sentence = coordinator_sentence(line)
-            if sentence is None:
-                continue
-            found = (JAVA if sentence.java else SCALA).find(sentence.text)
+            sentence, found = _reading(line)
             if found is None:
-                if sentence.broker is not None:
+                if sentence is not None and sentence.broker is not None:
                     self.note_strange(number, sentence.text[:SAMPLE_CHARS])
+                elif MARK in line:
+                    self.note_strange(number, line[line.index(MARK) :][:SAMPLE_CHARS])
                 continue
-            broker = sentence.broker if sentence.broker is not None else broker
+            assert sentence is not None
             row, fields = found
+            broker = sentence.broker if sentence.broker is not None else broker
             time = self.clock.settled(sentence.time)
             event = build(row, fields, {"line": number, "time": time, "broker": broker})
             self.understood += 1
