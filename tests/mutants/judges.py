@@ -21,6 +21,7 @@ KILLED, SURVIVED, UNKNOWN, NONE = "killed", "survived", "unknown", "-"
 SAME_ROWS, SAME_BEHAVIOUR = "the same rows", "the same answers to every sequence of inputs"
 ANOTHER_SIZE = "another number of states"
 MOST_ROWS, MOST_STATES = 120_000, 200_000
+SCHEDULES = 100  # of real members on a real coordinator
 ONE: dict[str, Any] = {"members": 1, "generations": 1}
 TWO: dict[str, Any] = {"members": 2, "generations": 1}
 CAPPED = {**TWO, "faults": {}, "settings": {"max_size": "1"}}
@@ -209,9 +210,25 @@ def member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     return {"verdict": KILLED, "by": f"{first.row.given}: {'; '.join(first.what)}"[:300]}
 
 
+def whole(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
+    """Executes schedules of real members on the real coordinator, and follows them. So few
+    schedules do not show every outcome, so only a difference counts.
+    """
+    from groupcheck.oracles.conform.whole.conformance import conform_whole
+
+    found = conform_whole(
+        "classic", kafka=driver.version, driver=driver, schedules=SCHEDULES, max_differences=1
+    )
+    if not found.differences:
+        return {"verdict": SURVIVED, "by": ""}
+    (first, *_) = found.differences
+    return {"verdict": KILLED, "by": f"{'; '.join(first.what)}"[:300]}
+
+
 JUDGES: Mapping[str, Callable[..., Told]] = {
     "conform": conform,
     "member": member,
+    "whole": whole,
     "check": check,
     "tests": tests,
     "walks": walks,

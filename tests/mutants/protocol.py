@@ -2,14 +2,15 @@
 shows which judge notices it.
 
 protocol.py [--side coordinator|member|link] [--match TEXT] [--written] [--sample N --seed S]
-            [--judges conform,member,check,tests,walks] [--small] [--results FILE] [--json]
+            [--judges conform,member,whole,check,tests,walks] [--small] [--results FILE] [--json]
 
-`conform` must notice every mistake of the coordinator, `conform --side member` every mistake of the
-member, and one of the two every mistake of the link (the connection between them). A mistake that
-they do not notice is an equivalent within the scopes if its rows are those of the original, or give
-the same answers to every sequence of inputs, and neither a promise nor a test breaks. Any other
-must stand in `equivalent_in_protocol.toml`, with the reason. Exits with 1 if one does not, or if an
-entry fits no mistake.
+`conform` must notice every mistake of the coordinator, `conform --side member` or `conform --whole`
+every mistake of the member, and one of the three every mistake of the link (the connection between
+them). `whole` is asked about what the others did not notice. A mistake that they do not notice is
+an equivalent within the scopes if its rows are those of the original, or give the same answers to
+every sequence of inputs, and neither a promise nor a test breaks. Any other must stand in
+`equivalent_in_protocol.toml`, with the reason. Exits with 1 if one does not, or if an entry fits no
+mistake.
 
 Results are kept: a mistake that was noticed is not tried again until its file changes; one that was
 not noticed is also tried again when the judge changes.
@@ -43,14 +44,19 @@ from rich.table import Table
 from targets import ROOT
 from trial import tracked
 
-WALKS = "walks"
-JUDGES = ("conform", "member", "check", "tests")  # by default
+WALKS, WHOLE = "walks", "whole"
+JUDGES = ("conform", "member", WHOLE, "check", "tests")  # by default
 ROWS, ROWS_OF_MEMBER = "rows", "rows of the member"
 TABLES = {"conform": ROWS, "member": ROWS_OF_MEMBER}
-REAL = {COORDINATOR: ("conform",), MEMBER: ("member",), LINK: ("conform", "member")}
+REAL = {
+    COORDINATOR: ("conform",),
+    MEMBER: ("member", WHOLE),
+    LINK: ("conform", "member", WHOLE),
+}
 READ = {  # what a judge's verdict depends on, beside the mistake
     "conform": ("model/protocol", "oracles/conform", "oracles/kafka", "tests/mutants/judges.py"),
     "member": ("model/protocol", "oracles/conform", "oracles/kafka", "tests/mutants/judges.py"),
+    WHOLE: ("model/protocol", "oracles/conform", "oracles/kafka", "tests/mutants/judges.py"),
     "check": ("model", "invariants", "tests/mutants/judges.py"),
     "tests": ("model", "tests/model"),
     WALKS: ("model/protocol", "oracles/conform", "oracles/kafka", "tests/oracles/conform"),
@@ -93,7 +99,7 @@ class Tried:
         """Why it is an equivalent within the scopes; empty if that is not known. A mistake that
         breaks a promise or a test is no equivalent, whatever the rows say.
         """
-        tables = [self.told.get(TABLES[judge]) for judge in self.real]
+        tables = [self.told.get(TABLES[judge]) for judge in self.real if judge in TABLES]
         if not tables or not all(t and t["verdict"] == SURVIVED for t in tables):
             return ""
         check, tests = self.told["check"], self.told["tests"]
@@ -262,11 +268,13 @@ class Hearings:
     def tried(self, mistake: Mistake) -> Tried:
         """What becomes of the mistake."""
         asked = [j for j in self._judges if j not in REAL[LINK] or j in REAL[mistake.side]]
-        told = {judge: self._ask(mistake, judge) for judge in asked}
+        told = {judge: self._ask(mistake, judge) for judge in asked if judge != WHOLE}
+        if WHOLE in asked and Tried(mistake, told).survives:
+            told[WHOLE] = self._ask(mistake, WHOLE)
         one = Tried(mistake, told)
         if not one.survives:
             return one
-        more = [*(TABLES[judge] for judge in one.real), "check", "tests"]
+        more = [*(TABLES[judge] for judge in one.real if judge in TABLES), "check", "tests"]
         return Tried(mistake, told | {j: told.get(j) or self._ask(mistake, j) for j in more})
 
 

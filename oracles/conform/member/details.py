@@ -125,7 +125,7 @@ def _reason(m: Memory, given: Input, outcome: Outcome, was: str, standing: Stand
         return outcome.reason
     if outcome.raised:
         return was
-    if given.does in (Does.NO_POLL, Does.BREAK_LEAVING):
+    if any(isinstance(r, LeaveGroup) for r in outcome.sent):
         return "consumer pro-actively leaving the group"
     if given.does in (Does.POLL, Does.BREAK_POLL, Does.NO_ANSWER):
         return _noticed(m, was, standing)

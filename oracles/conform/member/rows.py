@@ -99,11 +99,11 @@ class Rows:
             yield Input(Does.SEND)
         if not m.waits_for(Heartbeat):
             yield Input(Does.BEAT)
-        if members.beats(c) or c.prepare == Prepare.SYNC:
-            yield Input(Does.NO_POLL)
-            yield Input(Does.BREAK_LEAVING)
-        if members.beats(c):
+        yield Input(Does.NO_POLL)
+        if c.prepare != Prepare.SYNC:
             yield Input(Does.SILENCE)
+        if members.beats(c) or c.prepare == Prepare.SYNC:
+            yield Input(Does.BREAK_LEAVING)
         if not m.waits_for(OffsetCommit):
             yield Input(Does.COMMIT)
         if m.failed == Failed.NOTHING and not m.flight:
@@ -181,7 +181,8 @@ class Rows:
             case Does.BREAK_POLL | Does.BREAK_COMMIT:
                 yield from self._broken_under(m, given.does)
             case Does.SILENCE:
-                yield from self._cut(Outcome((), _late(m)))
+                silent = Outcome((), _late(m))
+                yield from self._cut(silent) if members.beats(m.client) else (silent,)
             case Does.NO_POLL:
                 yield from self._left(m, unheard=False)
             case Does.BREAK_LEAVING:
@@ -317,7 +318,10 @@ class Rows:
         for first in self._flushed(m):
             assert first.after is not None
             here = _late(first.after)
-            for name, now in self._fire(faults.poll_timeout, here):
+            fired = list(self._fire(faults.poll_timeout, here))
+            if not fired and not unheard:
+                yield attrs.evolve(first, after=here)
+            for name, now in fired:
                 if (now["link"] == Link()) != unheard:
                     continue
                 leave = LeaveGroup(here.client.id)
