@@ -28,8 +28,8 @@ CONSTRAINED: Mapping[str, str] = {
     "state": r"(?:Empty|PreparingRebalance|CompletingRebalance|AwaitingSync|Stable|Dead)",
     "word": r"[A-Za-z_]+",
     "number": r"-?\d{1,18}(?:\.\d{1,9})?",
-    # "t-0, t-1" or "[t-0, t-1]", may be empty
-    "partitions": rf"(?:\[)?(?:{_PARTITION}(?:, ?{_PARTITION})*)?\]?",
+    # "t-0, t-1" or "[t-0, t-1]", may be empty; with the blank before
+    "partitions": rf" ?\[?(?:{_PARTITION}(?:, ?{_PARTITION})*)?\]?",
     "token": r"[^\s,;()\[\]{}\"']{1,300}",
 }
 _FIELD = re.compile(r"\{(\w+)(?::(\w+))?\}")

@@ -296,7 +296,8 @@ def settings_clash(group: GroupEvidence) -> Iterator[Said]:
         for said in some:
             for name in (session, heartbeat):
                 value = said.fields.get(name)
-                if isinstance(value, int | float) and _OWN_SETTING.search(said.text):
+                own = said.kind == "setting" or _OWN_SETTING.search(said.text)
+                if isinstance(value, int | float) and own:
                     told[name] = value
             if len(told) == 2 and told[session] < 3 * told[heartbeat]:
                 yield _new(said, "settings_clash", **told)

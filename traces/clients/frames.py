@@ -8,6 +8,12 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterable, Iterator
+
+from attrs import Factory, define, evolve
+
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.timestamps import from_number, parse_time
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _ENTITY = re.compile(r"&(?:quot|lt|gt|amp|apos|nbsp|#\d{1,5});")
@@ -27,8 +33,15 @@ _TYPOGRAPHIC = str.maketrans(
 )
 _ESCAPED = re.compile(r"\\([nrt\"/])")
 _PROCESS = re.compile(
-    r"\A[ \t>#*`]{0,20}(?P<name>[A-Za-z][\w.-]{0,80}?)[ \t]{0,40}\| "  # docker compose
+    r"\A[ \t>#*`]{0,20}(?:"
+    r"(?P<compose>[A-Za-z][\w.@-]{0,120}?)[ \t]{0,40}\| "  # docker compose, docker service
+    r"|\[pod/(?P<kubectl>[\w./-]{1,200})\] "  # kubectl logs --prefix
+    r"|(?P<stern>[a-z][\w.-]{0,80}-[a-z0-9]{8,10}-[a-z0-9]{5} [a-z][\w.-]{0,60}) "  # stern
+    r"|(?:[A-Z][a-z]{2} {1,2}\d{1,2} [\d:]{8}|\d{4}-\d\d-\d\dT\S{8,30})"
+    r" (?P<syslog>[\w.-]{1,80} [\w.@/-]{1,80}\[\d{1,9}\]): "  # syslog, journald
+    r")"
 )
+_LEVELS = {"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL", "SEVERE"}
 
 
 def plain(line: str) -> str:
@@ -47,6 +60,78 @@ def plain(line: str) -> str:
 
 
 def process_of(line: str) -> str:
-    """The service that a prefix of docker compose names; empty if there is none."""
+    """The service, pod or process that a prefix of docker compose, kubectl, stern or syslog names;
+    empty if there is none.
+    """
     found = _PROCESS.match(line)
-    return found["name"] if found else ""
+    name = next(filter(None, found.groups()), "") if found else ""
+    return "" if name.upper() in _LEVELS else name
+
+
+_CONTINUES = re.compile(
+    r"(?:[A-Za-z][\w.@-]{0,120}[ \t]{0,40}\| )?"
+    r"(?:[ \t]|\Z|Caused by: |(?:Current owned|Added|Revoked|Assigned) partitions"
+    r"|(?:[a-z][\w$]{0,60}\.){2,12}\w{1,90}(?:Exception|Error)\b)"
+)
+_DATED = re.compile(r"\d\d:\d\d:\d\d")
+
+
+def continues(line: str) -> bool:
+    """The line goes on with the record of the one before: a stack trace, a list below its head."""
+    return _CONTINUES.match(line) is not None and not _DATED.search(line[:40])
+
+
+_BEHIND = re.compile(
+    r"\s*(?:\((?:[a-z][\w$]*\.){2,20}[\w$]+(?::\d+)?\)"  # (org.apache.kafka.X:12)
+    r"|\[(?:[a-z][\w$]*\.){2,20}[\w$.()<>:]+\]"  # [org.apache.kafka.X.m(X.java:12)]
+    r"|\"\s?[,}]"  # the end of a string in JSON
+    r"|\sat (?:[a-z][\w$]*[./]){2,20}[\w$]+"  # a stack trace on the same line
+    r").*\Z"
+)
+
+
+def message_end(text: str) -> str:
+    """The text without what a layout prints behind the message."""
+    return _BEHIND.sub("", text).strip()
+
+
+_TIME_KEY = re.compile(
+    r"\"(?:@?timestamp|@t|time|ts|date|datetime|asctime|event_?time|timeMillis|epochSecond)\""
+    r"\s?:\s?\"?(?P<value>.{1,60})",
+    re.I,
+)
+MOST_LINES = 200
+
+
+_OPENED = re.compile(r"\A(?:[A-Za-z][\w.@-]{0,120}\s{0,40}\| )?[\s>#,\[]{0,80}\{\s*\Z")
+
+
+def begins_record(line: str) -> bool:
+    """An object of JSON begins here that is laid out over several lines."""
+    return "{" in line and _OPENED.match(line) is not None
+
+
+@define
+class PrettyRecord:
+    """One record of a log in JSON that stands on several lines: its time may be on any of them."""
+
+    _depth: int = 0
+    _lines: int = 0
+    _time: int | None = None
+    _said: list[Said] = Factory(list)
+
+    def takes(self, line: str, said: Iterable[Said]) -> bool:
+        """Adds a line with what it says. False: it is the last one."""
+        self._said += said
+        self._lines += 1
+        text = line.strip()
+        self._depth += text.endswith(("{", "[")) - text.startswith(("}", "]"))
+        if self._time is None and (found := _TIME_KEY.search(text)):
+            number = re.match(r"\d{10,19}(?:\.\d+)?", found["value"])
+            self._time = from_number(float(number[0])) if number else parse_time(found["value"])
+        return self._depth > 0 and self._lines < MOST_LINES
+
+    def statements(self) -> Iterator[Said]:
+        """What its lines say, with the time of the record."""
+        for said in self._said:
+            yield said if self._time is None else evolve(said, time=self._time)

@@ -6,20 +6,27 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 
-from attrs import Factory, define, evolve
+from attrs import Factory, define
 
-from groupcheck.traces.clients.frames import plain, process_of
+from groupcheck.traces.clients.frames import (
+    PrettyRecord,
+    begins_record,
+    continues,
+    message_end,
+    plain,
+    process_of,
+)
 from groupcheck.traces.clients.said import TEXT_CHARS, Said
 from groupcheck.traces.clients.sentences import WORD, Sentences, all_sentences
-from groupcheck.traces.clients.who import names, shown_name
+from groupcheck.traces.clients.settings import Dump, dump_at
+from groupcheck.traces.clients.values import merged, settled
+from groupcheck.traces.clients.who import NAMES, Names, names, task_of, told
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
 from groupcheck.traces.timestamps import parse_time
 
 MOST_CHARS = 20_000
 """Of a line: what stands behind is not looked at."""
 TIME_CHARS, SHAPE_CHARS = 300, 160
-NAMES = ("group", "client", "member", "instance")
-
 
 _ABOUT_GROUPS = {
     "group", "Group", "groupId", "rebalance", "rebalancing", "Rebalance", "coordinator",
@@ -44,6 +51,11 @@ class ClientLog:
     _first: dict[str, tuple[int, str]] = Factory(dict)
     # Library -> how many lines show that it wrote them.
     libraries: Counter[str] = Factory(Counter)
+    _dump: Dump | None = None
+    # A sink's task -> the names of its consumer.
+    _tasks: dict[str, Names] = Factory(dict)
+    # Who wrote the record to which the next lines may belong.
+    _head: Names = Factory(Names)
     # The last lines, for the time of one that has none of its own.
     _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
 
@@ -55,26 +67,51 @@ class ClientLog:
     def statements(self, lines: Iterable[tuple[int, str]]) -> Iterator[Said]:
         """What the lines, as (number, text), say."""
         words = self.sentences.by_word.keys() | _ABOUT_GROUPS
+        record: PrettyRecord | None = None
         for number, line in lines:
+            if self._dump is not None:
+                if self._dump.takes(plain(line[:MOST_CHARS])):
+                    continue
+                yield from self._settings()
+            if "Config values" in line:
+                self._dump = dump_at(number, plain(line[:MOST_CHARS]))
+                self._before.append(line)
+                continue
+            if record is None and begins_record(line):
+                record = PrettyRecord()
+            if not continues(line):
+                self._head = Names()
+            said: tuple[Said, ...] = ()
             if not words.isdisjoint(WORD.findall(line[:MOST_CHARS])):
-                yield from self._line(number, line)
+                said = tuple(self._line(number, line))
+            if record is None:
+                yield from said
+            elif not record.takes(line, said):
+                yield from record.statements()
+                record = None
             self._before.append(line)
+        yield from self._settings()
+        if record is not None:
+            yield from record.statements()
 
     def _line(self, number: int, line: str) -> Iterator[Said]:
         text = plain(line[:MOST_CHARS])
-        about = names(text)
-        hits = self.sentences.in_line(text, about.library)
+        about = self._of_task(text, names(text))
+        if about.client or about.group:
+            self._head = about
+        hits = merged(self.sentences.in_line(text, about.library))
         if about.library:
             self.libraries[about.library] += 1
         if not hits:
-            if about.library:
+            if about.library and message_end(text):
                 self._note_strange(number, text)
             return
         self.understood += 1
-        time, process = self._time_of(text), process_of(line)
+        time, process = self._time_of(text[: hits[0].begin], text), process_of(line)
         for hit in hits:
-            told = {k: shown_name(str(v)) for k, v in hit.fields.items() if k in NAMES}
-            mine = evolve(about, **{k: v for k, v in told.items() if v})
+            mine = told(hit.fields, about)
+            if not mine.client and not mine.group:
+                mine = told(hit.fields, self._head)
             yield Said(
                 kind=hit.sentence.kind,
                 line=number,
@@ -86,12 +123,39 @@ class ClientLog:
                 client=mine.client,
                 member=mine.member,
                 instance=mine.instance,
-                fields={k: v for k, v in hit.fields.items() if k not in NAMES},
+                fields={k: v for k, v in settled(hit).items() if k not in NAMES},
             )
 
-    def _time_of(self, text: str) -> int | None:
+    def _of_task(self, text: str, about: Names) -> Names:
+        """The names of a sink's task, which other lines of the same task tell whole."""
+        task = task_of(text)
+        if not task:
+            return about
+        if about.group:
+            self._tasks[task] = about
+        return self._tasks.get(task, about)
+
+    def _settings(self) -> Iterator[Said]:
+        """The settings of the dump that is over."""
+        dump, self._dump = self._dump, None
+        if dump is not None and dump.values:
+            self.understood += 1
+            yield Said(
+                kind="setting",
+                line=dump.line,
+                text=dump.head.strip()[:TEXT_CHARS],
+                time=self._time_of(dump.head),
+                library="java",
+                process=process_of(dump.head),
+                group=dump.values.get("group.id", ""),
+                client=dump.values.get("client.id", ""),
+                instance=dump.values.get("group.instance.id", ""),
+                fields=dump.fields(),
+            )
+
+    def _time_of(self, *texts: str) -> int | None:
         """The time of a line, or of the closest one before it: one record may have several."""
-        for some in (text, *reversed(self._before)):
+        for some in (*texts, *reversed(self._before)):
             time = parse_time(some[:TIME_CHARS])
             if time is not None:
                 return time

@@ -7,8 +7,12 @@ as fields after the sentence.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from attrs import evolve, frozen
+
+NAMES = ("group", "client", "member", "instance")
 
 
 @frozen
@@ -38,7 +42,15 @@ _MARKS = (
         re.compile(r"\[GroupCoordinator (?:id=)?\d|\[GroupMetadataManager|\[Group Metadata Manager"
                    r"|kafka\.coordinator\.group\b"),
     ),
-    (JAVA, re.compile(r"org\.apache\.kafka\.|\bo\.a\.k\.|stream-thread \[|WorkerSinkTask\{")),
+    (
+        JAVA,
+        re.compile(r"org[./]apache[./]kafka[./](?!coordinator)|\bo\.a\.k\.|stream-thread \["
+                   r"|stream-client \[|Worker(?:Sink|Source)Task\{|\bSRMSG\d|\bSRHCK\d"
+                   r"|org\.springframework\.kafka\.|\bo\.s\.k\.|KafkaMessageListenerContainer"
+                   r"|a(?:kka|pache\.pekko)?\.kafka\.internal\.|kafka-coordinator-heartbeat-thread"
+                   r"|kafka\.consumer\.(?:Zookeeper|ConsumerRebalanceFailed)"
+                   r"|(?:Consumer|Distributed|Streams)Config values"),
+    ),
     (
         LIBRDKAFKA,
         re.compile(r"%[0-7]\|\d{9,}|RDKAFKA-\d-|rdkafka|\[thrd:|Confluent\.Kafka|KafkaError\{"
@@ -54,6 +66,18 @@ _MARKS = (
     (KAFKA_GO, re.compile(r"segmentio|\bkafka-go\b")),
     (RUBY, re.compile(r"\bKafka::|ruby-kafka|racecar")),
 )  # fmt: skip
+_HEARTBEAT_THREAD = re.compile(
+    r"kafka-coordinator-heartbeat-thread \| (?P<group>[^\]\s\",]{1,300})"
+)
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_STREAMS = re.compile(
+    rf"stream-(?:thread|client) \[(?P<id>(?:(?P<group>[^\]]{{1,250}}?)-{_UUID}|[^\]]{{1,250}}?)"
+    r"(?P<thread>-StreamThread-\d{1,5})?)\]"
+)
+_SINK_TASK = re.compile(
+    r"\[(?P<connector>[^\]|\[]{1,250})\|task-(?P<task>\d{1,5})(?:\|[\w-]{1,40})?\]"
+    r"|WorkerSinkTask\{id=(?P<id>[^}]{1,250}-\d{1,5})\}"
+)
 _VALUE = r"[\"']?\s?[:=]\s?[\"']?([^\s\"',;})\]]{1,300})"
 _FIELDS = {
     "group": re.compile(
@@ -74,6 +98,39 @@ _NONE = {"null", "None", "nil", "undefined", "<nil>", "Optional.empty"}
 
 def names(line: str) -> Names:
     """What the line tells about its writer."""
+    found = _names(line)
+    return _java_names(line, found) if found.library == JAVA else found
+
+
+def _java_names(line: str, found: Names) -> Names:
+    """With what threads and tasks are called after: a thread of Streams and a sink's task name
+    their consumer, and the heartbeat thread its group. Names in the prefix are surer.
+    """
+    if found.client and found.group:
+        return found
+    group = client = ""
+    if task := task_of(line):
+        client = f"connector-consumer-{task}"  # unless the connector overrides it
+    elif streams := _STREAMS.search(line):
+        # By default the client's id is the application's and a UUID.
+        group = streams["group"] or ""
+        client = f"{streams['id']}-consumer" if streams["thread"] else ""
+    elif thread := _HEARTBEAT_THREAD.search(line):
+        group = thread["group"]
+    return evolve(found, group=found.group or group, client=found.client or client)
+
+
+def task_of(line: str) -> str:
+    """The task of a sink that wrote the line, as connector-number; empty if the line names none."""
+    if "|task-" not in line and "WorkerSinkTask{" not in line:
+        return ""
+    task = _SINK_TASK.search(line)
+    if task is None:
+        return ""
+    return task["id"] or f"{task['connector']}-{task['task']}"
+
+
+def _names(line: str) -> Names:
     prefix = _JAVA_PREFIX.search(line)
     if prefix is not None:
         found = Names(
@@ -96,7 +153,8 @@ def names(line: str) -> Names:
     return evolve(found, **more) if more else found
 
 
-_OPTIONAL = re.compile(r"Optional\[(.{1,300})\]\Z")
+_OPTIONAL = re.compile(r"(?:Optional\[|Some\()(.{1,300})[\])]\Z")
+_CLASS = re.compile(r"Container(?:\$\w+)?\Z")
 
 
 def _name(text: str | None) -> str:
@@ -107,3 +165,13 @@ def shown_name(text: str) -> str:
     """The name without what Java puts around it; empty for the words that mean none."""
     wrapped = _OPTIONAL.match(text)
     return wrapped[1] if wrapped else "" if text in _NONE else text
+
+
+def told(fields: Mapping[str, Any], about: Names) -> Names:
+    """`about`, with the names among the fields of a sentence. Java's prefix is surer than they."""
+    found = {key: shown_name(str(fields[key])) for key in NAMES if fields.get(key)}
+    if about.library == JAVA:
+        found = {key: text for key, text in found.items() if not getattr(about, key)}
+    if _CLASS.search(found.get("group", "")):
+        del found["group"]
+    return evolve(about, **{key: text for key, text in found.items() if text})

@@ -1,0 +1,78 @@
+"""The settings that a client of Java prints when it starts: a head line, and one line each.
+
+    INFO ConsumerConfig values:
+            auto.offset.reset = latest
+            session.timeout.ms = 45000
+
+A shipper may put its frame around each line, or all of them into one line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from attrs import Factory, define
+
+_HEAD = re.compile(r"\b(\w{1,40})Config values ?:")
+_PAIR = re.compile(r"(?:\A|\s)([a-z][a-z0-9-]*(?:\.[a-z0-9-]+)+) = ?")
+_NUMBER = re.compile(r"-?\d{1,18}")
+MOST_LINES = 400
+CONCERNED = frozenset(
+    """
+    session.timeout.ms heartbeat.interval.ms max.poll.interval.ms max.poll.records
+    group.id group.instance.id client.id group.protocol group.remote.assignor
+    partition.assignment.strategy auto.offset.reset enable.auto.commit auto.commit.interval.ms
+    request.timeout.ms default.api.timeout.ms connections.max.idle.ms metadata.max.age.ms
+    isolation.level internal.leave.group.on.close retry.backoff.ms fetch.max.wait.ms
+    rebalance.timeout.ms scheduled.rebalance.max.delay.ms connect.protocol config.storage.topic
+    offset.flush.interval.ms offset.flush.timeout.ms
+    application.id num.stream.threads num.standby.replicas processing.guarantee
+    zookeeper.session.timeout.ms rebalance.max.retries rebalance.backoff.ms
+    """.split()
+)
+"""Those that decide about a group."""
+
+
+@define
+class Dump:
+    """The settings of one client, as far as they were read."""
+
+    # The number of the head line, and its text.
+    line: int
+    head: str
+    # Consumer, Distributed, Streams, ...
+    of: str
+    values: dict[str, str] = Factory(dict)
+    _lines: int = 0
+
+    def takes(self, text: str) -> bool:
+        """Reads one more line. False: it is none of them, and the dump is over."""
+        self._lines += 1
+        pairs = list(_PAIR.finditer(text))
+        ends = [*(pair.start() for pair in pairs[1:]), len(text)]
+        for pair, end in zip(pairs, ends, strict=False):
+            if pair[1] in CONCERNED:
+                value = text[pair.end() : end].split('"', 1)[0].strip()
+                if value not in ("null", "", "[]"):
+                    self.values[pair[1]] = value[:300]
+        return bool(pairs) and self._lines < MOST_LINES
+
+    def fields(self) -> dict[str, str | int]:
+        """The settings as fields of a statement."""
+        return {
+            "of": self.of,
+            **{
+                f"setting_{k.replace('.', '__')}": int(v) if _NUMBER.fullmatch(v) else v
+                for k, v in self.values.items()
+            },
+        }
+
+
+def dump_at(number: int, text: str) -> Dump | None:
+    """The dump that begins in this line, with the settings that stand in it."""
+    head = _HEAD.search(text)
+    if head is None:
+        return None
+    dump = Dump(number, text, head[1])
+    dump.takes(text[head.end() :])
+    return dump
