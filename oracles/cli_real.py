@@ -14,8 +14,26 @@ KAFKA_ASSIGNORS = names_in("groupcheck.oracles.kafka.assignors", "ASSIGNORS")
 CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
 
 
+# Every mode takes --kafka and --json besides.
+CONFORM_MODES = {
+    "VARIANT": (
+        "members generations fault set mutation seed max-rows max-differences findings coverage"
+        " parquet junit"
+    ),
+    "VARIANT --side member": (
+        "generations set mutation max-rows max-differences findings parquet junit"
+    ),
+    "VARIANT --diff": "members generations fault set mutation seed max-rows junit",
+    "VARIANT --side member --diff": "generations set mutation max-rows junit",
+    "VARIANT --whole": "members mutation max-differences seed schedules",
+    "VARIANT --live": "members generations set mutation seed schedules junit",
+    "assignors": "members assignor seed diff findings junit",
+}
+
+
 @click.command(
     cls=Command,
+    modes=CONFORM_MODES,
     short_help="Compare the model with Apache Kafka's own coordinator, row by row.",
     epilog=examples(
         "groupcheck conform classic --members 1 --generations 1",
@@ -95,7 +113,7 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
     nargs=2,
     metavar="OLD NEW",
     shell_complete=KAFKA_VERSIONS,
-    help="Compare the coordinators of two Kafka versions instead.",
+    help="Compare two Kafka versions with each other instead.",
 )
 @click.option(
     "--live",
@@ -139,9 +157,9 @@ CLIENTS = names_in("groupcheck.oracles.record.clients", "CLIENTS")
     help="Write a JUnit XML file: one test case for each kind of row.",
 )
 def conform(**options: Any) -> int:
-    """Execute every row of VARIANT's coordinator on Apache Kafka's own, in a JVM, and compare them.
-    A row is a reachable memory of the coordinator with an input. Exits with 1 if they differ, with
-    3 if not everything was executed or seen. Needs a JDK 17 and Maven.
+    """Execute every row of VARIANT's coordinator, or with `--side member` of its member, on Apache
+    Kafka's own, in a JVM, and compare them. A row is a reachable memory with an input. Exits with
+    1 if they differ, with 3 if not everything was executed or seen. Needs a JDK 17 and Maven.
 
     If VARIANT is `assignors`, compare the assignors with Kafka's classes instead, on all small
     inputs and 10,000 larger ones.

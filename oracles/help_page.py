@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 SECTIONS = {  # a title, and the parameters below it; all others stand under "Options"
+    "Mode": "side diff whole live".split(),
     "Scope": (
         "members partitions generations faults any_faults assignor settings mutation"
         " invariants goals"
@@ -24,7 +26,16 @@ MANY = 12  # fewer options are one list
 
 
 class Command(click.Command):
-    """A command whose help groups its options, where it has many."""
+    """A command whose help groups its options, where it has many, and says which of them belong to
+    which of its modes, where it has modes.
+    """
+
+    def __init__(self, *args: Any, modes: Mapping[str, str] | None = None, **more: Any) -> None:
+        """`modes`: how a mode is chosen -> the options that it takes besides those that all take,
+        without their dashes.
+        """
+        super().__init__(*args, **more)
+        self.modes = dict(modes or {})
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
@@ -40,6 +51,14 @@ class Command(click.Command):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+        if self.modes:
+            with formatter.section("Which mode takes which options"):
+                formatter.write_dl(
+                    [
+                        (mode, " ".join(f"--{name}" for name in names.split()))
+                        for mode, names in self.modes.items()
+                    ]
+                )
 
 
 def examples(*commands: str) -> str:

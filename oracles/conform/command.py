@@ -80,6 +80,13 @@ def run(
             where="--assignor",
             do=f"see `conform {ASSIGNORS}`",
         )
+    for name in ("findings", "max_differences") if diff else ():
+        if options.get(name):
+            raise UserError(
+                "concerns the comparison with the model, not of two versions",
+                where=f"--{name.replace('_', '-')}",
+                do="leave it out",
+            )
     if diff:
         with reports(progress_line) as progress:
             compared = versions_differ(variant, *diff, progress=progress, **options)

@@ -12,8 +12,10 @@ import pytest
 from click.shell_completion import BashComplete
 
 from groupcheck.oracles import cli
+from groupcheck.oracles.cli_real import CONFORM_MODES
 from groupcheck.oracles.help_page import SECTIONS
 from groupcheck.oracles.kafka.assignors import ASSIGNORS
+from groupcheck.oracles.kafka.driver import Driver
 from groupcheck.oracles.kafka.versions import VERSIONS
 from groupcheck.oracles.listing import listing
 from groupcheck.oracles.record.clients import CLIENTS
@@ -48,7 +50,7 @@ def test_the_options_of_a_long_help_stand_in_groups(capsys):
     assert cli.run(["check", "--help"]) == 0
     said = capsys.readouterr().out
     titles = [line[:-1] for line in said.splitlines() if line.endswith(":") and line[0] != " "]
-    assert titles == [*SECTIONS, "Options"]
+    assert titles == [*SECTIONS, "Options"][1:]  # it has no modes
     for option in cli.command.commands["check"].params:
         if isinstance(option, click.Option):
             assert said.count(f"\n  {option.opts[0]} ") == 1
@@ -57,6 +59,39 @@ def test_the_options_of_a_long_help_stand_in_groups(capsys):
 def test_each_name_in_the_groups_is_a_parameter():
     known = {p.name for command in cli.command.commands.values() for p in command.params}
     assert {name for names in SECTIONS.values() for name in names} <= known
+
+
+GIVEN = {
+    "members": "2",
+    "generations": "1",
+    "fault": "append_failure",
+    "set": "partitions=1",
+    "mutation": "leader_forgotten",
+    "seed": "1",
+    "max-rows": "5",
+    "max-differences": "5",
+    "schedules": "1",
+    "assignor": "range",
+    "diff": "4.0.0 4.3.0",
+    "findings": "",
+    "coverage": "",
+    "parquet": "rows.parquet",
+    "junit": "cases.xml",
+}
+
+
+@pytest.mark.parametrize("mode", CONFORM_MODES)
+def test_a_mode_of_conform_refuses_the_options_that_its_help_does_not_list(
+    mode, monkeypatch, capsys
+):
+    """And no driver is started for them."""
+    monkeypatch.setattr(Driver, "_running", lambda self: pytest.fail("a driver is started"))
+    words = mode.replace("VARIANT", "classic").replace("--diff", "--diff 4.0.0 4.3.0").split()
+    listed = CONFORM_MODES[mode].split()
+    assert {*listed} <= {*GIVEN}
+    for name in {*GIVEN} - {*listed} - ({"diff"} if words[0] == "classic" else set()):
+        assert cli.run(["conform", *words, f"--{name}", *GIVEN[name].split()]) == 2, name
+        assert f"--{name}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

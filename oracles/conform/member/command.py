@@ -40,6 +40,7 @@ COLOUR = {"agrees": "bold green", "differs": "bold red", "unknown": "bold yellow
 OTHER_SIDE = (
     "members",
     "faults",
+    "seed",
     "coverage",
     "assignors",
     "live",
