@@ -39,6 +39,10 @@ MEMBERS, PARTITIONS = 3, 2
 SCHEDULES, STEPS = 300, 100
 MAX_DIFFERENCES = 20
 SEEDS = 1 << 16
+# Session and rebalance timeouts of members. They are longer than any schedule: timers fire by name,
+# and the clock of a member passes max.poll.interval.ms only where a command says so.
+SESSIONS_MS = (1_500_000_000, 1_600_000_000)
+ROUNDS_MS = (100_000_000, 110_000_000, 120_000_000)
 TOGETHER = 16  # schedules that are carried out side by side
 REAL = "ConsumerCoordinator and GroupCoordinatorService of Apache Kafka, in one JVM"
 
@@ -156,7 +160,8 @@ def difference_shown(parted: Parted) -> dict[str, Any]:
     """A difference with its schedule, as the document has it."""
     commits = "commits by itself" if parted.setup.autocommit else "never commits by itself"
     begin = f"{parted.setup.members} members, seed {parted.setup.seed}; each {commits}"
-    lines = [begin]
+    times = ", ".join(f"{session:,}/{ms:,} ms" for session, ms in parted.setup.times)
+    lines = [f"{begin}; session and rebalance timeouts {times}"]
     for k, turn in enumerate(parted.turns):
         rules = parted.rules[k] if k < len(parted.rules) else ()
         lines.append(f"{k + 1}. {turn}" + (f": {', '.join(rules)}" if rules else ""))
@@ -237,7 +242,9 @@ def _drawn(
 ) -> Asking[tuple[Seen, Parted | None]]:
     """A schedule with all that is drawn from a seed."""
     dice = random.Random(seed)
-    setup = Setup(members, PARTITIONS, dice.random() < 0.7, dice.randrange(SEEDS))
+    autocommit, ids = dice.random() < 0.7, dice.randrange(SEEDS)
+    times = tuple((dice.choice(SESSIONS_MS), dice.choice(ROUNDS_MS)) for _ in range(members))
+    setup = Setup(members, PARTITIONS, autocommit, ids, times)
     return draw(models[setup.autocommit], setup, steps, dice)
 
 

@@ -15,7 +15,14 @@ from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Pr
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID
-from groupcheck.oracles.conform.whole.look import GroupLook, Look, MemberLook, RecordLook, SeatLook
+from groupcheck.oracles.conform.whole.look import (
+    GroupLook,
+    Look,
+    MemberLook,
+    RecordLook,
+    SeatLook,
+    Times,
+)
 from groupcheck.oracles.conform.whole.model import Following, Guess, NamesOfOne
 
 STATES = {
@@ -31,8 +38,12 @@ class GroupForm(NamedTuple):
 
     state: str
     generation: int
-    join_timer: bool
-    sync_timer: bool
+    # The ms until the round stops waiting for members, and for their SyncGroups; None: that timer
+    # is not armed.
+    join_ms: int | None
+    sync_ms: int | None
+    # The ms until the leader's append times out, with all that wait for it.
+    append_ms: frozenset[int]
 
 
 class SeatForm(NamedTuple):
@@ -43,8 +54,8 @@ class SeatForm(NamedTuple):
     leads: bool
     # Its SyncGroup is due.
     due: bool
-    # Its timer is armed.
-    armed: bool
+    # The ms until its timer is due; None: it is not armed.
+    timer_ms: int | None
     # Of a member only.
     parked_join: bool | None = None
     parked_sync: bool | None = None
@@ -53,6 +64,8 @@ class SeatForm(NamedTuple):
     assignment: int | None = None
     # The generation in its subscription; not of one that has not joined in this round.
     claimed: int | None = None
+    # Its session timeout and its rebalance timeout.
+    times: Times | None = None
 
 
 class LinkForm(NamedTuple):
@@ -110,8 +123,8 @@ class Fitting:
             for i in range(count)
         ]
         # The forms of numbered values of the model.
-        self._groups: dict[int, GroupForm] = {}
-        self._seats: dict[tuple[int, bool, bool, NamesOfOne], SeatForms] = {}
+        self._groups: dict[tuple[int, int], GroupForm] = {}
+        self._seats: dict[tuple[int, bool, bool, NamesOfOne, Times], SeatForms] = {}
         self._clients: dict[tuple[int, NamesOfOne], MemberForm] = {}
         self._links: dict[int, LinkForm] = {}
         self._records: dict[Any, RecordLook | None] = {}
@@ -119,7 +132,7 @@ class Fitting:
     def fits(self, guess: Guess, real: Form) -> bool:
         """Does a state of the model agree with what the real group shows?"""
         state = guess.state
-        if self._group(state[self._core]) != real.group:
+        if self._group(guess) != real.group:
             return False
         seats = 0
         for i, of_seats, of_client, of_link in self._each:
@@ -128,7 +141,8 @@ class Fitting:
                 return False
             if self._client(state[of_client], names) != real.members[i]:
                 return False
-            for name, form in self._seats_of(state[of_seats], real.group.state, names):
+            mine = self._seats_of(state[of_seats], real.group.state, names, guess.times[i])
+            for name, form in mine:
                 seats += 1
                 if real.seats.get(name) != form:
                     return False
@@ -145,18 +159,18 @@ class Fitting:
             guess.state[self._core],
             *[guess.state[of_seats] for _, of_seats, *_ in self._each],
         )
-        key = numbers, guess.names
+        key = numbers, guess.names, guess.times
         if key not in self._records:
             self._records[key] = self._record(guess)
         return self._records[key]
 
     def _record(self, guess: Guess) -> RecordLook | None:
         generation, _, _ = self.model.slot(guess, "core").durable
-        members, leader = set[tuple[str, int, int]](), None
-        for i, named in enumerate(guess.names):
+        members, leader = set[tuple[str, int, int, Times]](), None
+        for i, (named, times) in enumerate(zip(guess.names, guess.times)):
             seats: Seats = self.model.slot(guess, "seats", i)
             names = dict(named)
-            members |= {(names[id], share, claimed) for id, share, claimed in seats.durable}
+            members |= {(names[id], share, claimed, times) for id, share, claimed in seats.durable}
             if seats.durable_leader is not None:
                 leader = names[seats.durable_leader]
         return RecordLook(generation, leader, frozenset(members)) if generation else None
@@ -173,10 +187,11 @@ class Fitting:
     def _form(self, guess: Guess) -> Form:
         """The form of a whole state of the model."""
         state = guess.state
-        group = self._group(state[self._core])
+        group = self._group(guess)
         seats: dict[str, SeatForm] = {}
-        for i, of_seats, _, _ in self._each:
-            seats.update(self._seats_of(state[of_seats], group.state, guess.names[i]))
+        for i, at, _, _ in self._each:
+            names, times = guess.names[i], guess.times[i]
+            seats.update(self._seats_of(state[at], group.state, names, times))
         return Form(
             group,
             seats,
@@ -186,19 +201,22 @@ class Fitting:
             (self._logged(guess),),
         )
 
-    def _group(self, number: int) -> GroupForm:
-        form = self._groups.get(number)
-        if form is None:
-            form = self._groups[number] = _group(self.model.value(self._core, number))
+    def _group(self, guess: Guess) -> GroupForm:
+        key = guess.state[self._core], guess.round_ms
+        form = self._groups.get(key)
+        if form is None or form.sync_ms is not None:
+            longest = self.model.longest_ms(guess.state, guess.times)
+            core = self.model.value(self._core, key[0])
+            form = self._groups[key] = _group(core, guess.round_ms, longest)
         return form
 
-    def _seats_of(self, number: int, state: str, names: NamesOfOne) -> SeatForms:
-        key = number, state == "Stable", state == "PreparingRebalance", names
+    def _seats_of(self, number: int, state: str, names: NamesOfOne, times: Times) -> SeatForms:
+        key = number, state == "Stable", state == "PreparingRebalance", names, times
         forms = self._seats.get(key)
         if forms is None:
             mine, known = self.model.value(self._each[0][1], number), dict(names)
             forms = self._seats[key] = tuple(
-                (known[id], _seat(seat, mine.leader == id, state)) for id, seat in mine
+                (known[id], _seat(seat, mine.leader == id, state, times)) for id, seat in mine
             )
         return forms
 
@@ -219,24 +237,42 @@ class Fitting:
 # -- the model's side
 
 
-def _group(core: Core) -> GroupForm:
-    preparing = core.phase == Phase.PREPARING
-    return GroupForm(STATES[core.phase], core.generation, preparing, core.deadline)
+INITIAL_DELAY_MS = 3000  # group.initial.rebalance.delay.ms; the rebalance timeouts are longer
+NEW_MEMBER_MS = 300_000  # group.new.member.join.timeout (fixed to five minutes)
+APPEND_MS = 5000  # offsets.commit.timeout.ms
 
 
-def _seat(seat: Seat, leads: bool, state: str) -> SeatForm:
+def _group(core: Core, round_ms: int, longest_ms: int) -> GroupForm:
+    """`longest_ms`: the longest rebalance timeout of the members. While the sync timer runs, they
+    are those with which the generation began.
+    """
+    waits_ms = INITIAL_DELAY_MS if core.initial else round_ms
+    return GroupForm(
+        STATES[core.phase],
+        core.generation,
+        waits_ms if core.phase == Phase.PREPARING else None,
+        longest_ms if core.deadline else None,
+        frozenset([APPEND_MS] if core.appending else []),
+    )
+
+
+def _seat(seat: Seat, leads: bool, state: str, times: Times) -> SeatForm:
+    """`times`: the timeouts of the process."""
+    session_ms = NEW_MEMBER_MS if seat.new and not seat.hurried else times[0]
+    timer_ms = session_ms if seat.armed else None
     if not seat.member:
-        return SeatForm(False, leads, seat.due, seat.armed)
+        return SeatForm(False, leads, seat.due, timer_ms)
     return SeatForm(
         True,
         leads,
         seat.due,
-        seat.armed,
+        timer_ms,
         seat.join,
         seat.sync,
         seat.new,
         seat.share if state == "Stable" else None,
         seat.claimed if seat.join or state != "PreparingRebalance" else None,
+        times,
     )
 
 
@@ -281,7 +317,7 @@ def form_of(look: Look) -> Form:
     """What the real group shows, as it is compared."""
     group, seats = _real_group(look.group)
     return Form(
-        group,
+        group._replace(append_ms=frozenset(look.append_ms)),
         seats,
         tuple([_real_member(member) for member in look.members]),
         tuple([_real_link(member) for member in look.members]),
@@ -293,36 +329,33 @@ def form_of(look: Look) -> Form:
 @lru_cache(maxsize=1 << 12)
 def _real_group(real: GroupLook) -> tuple[GroupForm, dict[str, SeatForm]]:
     """A group that does not exist is like one that is Empty and has never had a member."""
-    own = {key.removeprefix("heartbeat-g-") for key in real.timers} - {"join-g", "sync-g"}
-    form = GroupForm(real.state, real.generation, "join-g" in real.timers, "sync-g" in real.timers)
+    due = dict(real.timers)
+    form = GroupForm(
+        real.state, real.generation, due.pop("join-g", None), due.pop("sync-g", None), frozenset()
+    )
+    own = {key.removeprefix("heartbeat-g-"): ms for key, ms in due.items()}
     members = dict(real.members)
     # An id that only a timer, the leader or a SyncGroup mentions is there, too. It fits nothing.
     leader = [real.leader] if real.leader is not None else []
     names = sorted({*members, *real.pending_join, *real.pending_sync, *own, *leader})
-    return form, {
-        name: _real_seat(
-            members.get(name), real, name == real.leader, name in real.pending_sync, name in own
-        )
+    seats = {
+        name: SeatForm(False, name == real.leader, name in real.pending_sync, own.get(name))
         for name in names
     }
+    for name, member in members.items():
+        seats[name] = _real_seat(seats[name], member, real.state)
+    return form, seats
 
 
-def _real_seat(
-    member: SeatLook | None, real: GroupLook, leads: bool, due: bool, armed: bool
-) -> SeatForm:
-    if member is None:
-        return SeatForm(False, leads, due, armed)
-    stable, preparing = real.state == "Stable", real.state == "PreparingRebalance"
-    return SeatForm(
-        True,
-        leads,
-        due,
-        armed,
-        member.awaiting_join,
-        member.awaiting_sync,
-        member.new,
-        member.share if stable else None,
-        member.claimed if member.awaiting_join or not preparing else None,
+def _real_seat(form: SeatForm, member: SeatLook, state: str) -> SeatForm:
+    return form._replace(
+        member=True,
+        parked_join=member.awaiting_join,
+        parked_sync=member.awaiting_sync,
+        new=member.new,
+        assignment=member.share if state == "Stable" else None,
+        claimed=member.claimed if member.awaiting_join or state != "PreparingRebalance" else None,
+        times=member.times,
     )
 
 
@@ -387,6 +420,7 @@ OF_SEAT = {
     "new": "newness",
     "assignment": "assignment",
     "claimed": "claimed generation",
+    "times": "session and rebalance timeout",
 }
 OF_MEMBER = {
     "closing": "closing",
@@ -437,9 +471,10 @@ def _fields(names: Mapping[str, str], mine: Any, their: Any, of: str = "") -> Pa
 
 
 def _timers(form: Form) -> set[str]:
-    group = {"join-g": form.group.join_timer, "sync-g": form.group.sync_timer}
-    own = {f"heartbeat-g-{name}" for name, seat in form.seats.items() if seat.armed}
-    return own | {key for key, armed in group.items() if armed}
+    group = {"join-g": form.group.join_ms, "sync-g": form.group.sync_ms}
+    own = {f"heartbeat-g-{name}": seat.timer_ms for name, seat in form.seats.items()}
+    armed = {f"{key} in {ms} ms" for key, ms in (own | group).items() if ms is not None}
+    return armed | {f"append in {ms} ms" for ms in form.group.append_ms}
 
 
 def _record(form: Form) -> set[str]:

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 WATCHED = 0  # the partition whose offsets the model follows
+NOW_MS = 1_000_000  # the coordinator's time, which stands still
 OF_THE_GROUP = ("join-g", "sync-g", "heartbeat-g-")
 
 Json = Mapping[str, Any]
+Times = tuple[int, int]  # session timeout and rebalance timeout of a member, in ms
 
 
 class SeatLook(NamedTuple):
@@ -23,6 +25,8 @@ class SeatLook(NamedTuple):
     share: int
     # The generation in its subscription (KIP-792).
     claimed: int
+    # Its session timeout and its rebalance timeout, in ms.
+    times: Times
 
 
 class GroupLook(NamedTuple):
@@ -38,8 +42,8 @@ class GroupLook(NamedTuple):
     pending_sync: frozenset[str]
     # (id, member), in the driver's order.
     members: tuple[tuple[str, SeatLook], ...]
-    # The keys of the armed timers of the group and its members, sorted.
-    timers: tuple[str, ...]
+    # The armed timers of the group and its members, sorted by key, with the ms until each is due.
+    timers: tuple[tuple[str, int], ...]
 
 
 class MemberLook(NamedTuple):
@@ -84,8 +88,8 @@ class RecordLook(NamedTuple):
 
     generation: int
     leader: str | None
-    # (id, share, claimed) of each member.
-    members: frozenset[tuple[str, int, int]]
+    # (id, share, claimed, session and rebalance timeout) of each member.
+    members: frozenset[tuple[str, int, int, Times]]
 
 
 class Look(NamedTuple):
@@ -100,6 +104,8 @@ class Look(NamedTuple):
     logged: tuple[RecordLook | None, ...]
     # The appends in flight, oldest first, by the keys of their timers.
     appends: tuple[str, ...]
+    # After how many ms each of them times out.
+    append_ms: tuple[int, ...]
 
     @property
     def names(self) -> frozenset[str]:
@@ -114,19 +120,22 @@ def share(partitions: Mapping[str, list[int]] | None) -> int:
 
 def look(told: Json, auto: bool) -> Look:
     """The driver's answer as values. `auto`: do the members commit by themselves?"""
-    keys = told["group"]["timers"]
-    appends = [key for key in keys if key.startswith("append-")]
+    due = told["group"]["timers"]
+    appends = [key for key in due if key.startswith("append-")]
+    appends.sort(key=lambda key: float(key.removeprefix("append-")))
     return Look(
         _group(told["group"]),
         tuple([_member(member, auto) for member in told["members"]]),
         told["committed"],
         tuple([_record(record) for record in told["logged"]]),
-        tuple(sorted(appends, key=lambda key: float(key.removeprefix("append-")))),
+        tuple(appends),
+        tuple([due[key] - NOW_MS for key in appends]),
     )
 
 
 def _group(told: Json) -> GroupLook:
-    timers = tuple(sorted(key for key in told["timers"] if key.startswith(OF_THE_GROUP)))
+    due = sorted(told["timers"].items())
+    timers = tuple([(key, at - NOW_MS) for key, at in due if key.startswith(OF_THE_GROUP)])
     if told["kind"] != "classic":
         return GroupLook(False, "Empty", 0, None, False, frozenset(), frozenset(), (), timers)
     return GroupLook(
@@ -149,6 +158,7 @@ def _seat(told: Json) -> SeatLook:
         new=told["new"],
         share=share(told["assigned"]),
         claimed=told["protocols"][0]["ownedGeneration"],
+        times=(told["sessionTimeoutMs"], told["rebalanceTimeoutMs"]),
     )
 
 
@@ -156,7 +166,15 @@ def _record(told: Json | None) -> RecordLook | None:
     """None also for the record of a group that has just been made: it is like no group."""
     if told is None or not told["generation"]:
         return None
-    members = [(m["member"], share(m["assigned"]), m["ownedGeneration"]) for m in told["members"]]
+    members = [
+        (
+            member["member"],
+            share(member["assigned"]),
+            member["ownedGeneration"],
+            (member["sessionTimeoutMs"], member["rebalanceTimeoutMs"]),
+        )
+        for member in told["members"]
+    ]
     return RecordLook(told["generation"], told["leader"], frozenset(members))
 
 

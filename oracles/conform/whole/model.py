@@ -12,15 +12,17 @@ or not it has changed. And the budget of faults is full again.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from attrs import frozen
 
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.protocol.classic.client import Member, send_heartbeat
+from groupcheck.model.protocol.classic.group import Phase
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
+from groupcheck.oracles.conform.whole.look import Times
 from groupcheck.oracles.conform.whole.tables import Begun, Numbers, Tables
 
 MANY = 100  # faults; more than a schedule has
@@ -86,12 +88,17 @@ class Guess(NamedTuple):
 
     state: Numbers
     names: Names
+    # The timeouts of each process.
+    times: tuple[Times, ...]
+    # Of the round that waits for members, unless it is an initial delay: the ms after which it
+    # stops waiting, which were the longest rebalance timeout of its members when it began.
+    round_ms: int = 0
     # The rules that fired in the last step, with their outcomes.
     rules: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[Numbers, Names]:
-        return self.state, self.names
+    def key(self) -> tuple[Numbers, Names, int]:
+        return self.state, self.names, self.round_ms
 
 
 class Following:
@@ -103,7 +110,9 @@ class Following:
         self.places = self._tables.places
         self._clients = [self.places["client", i] for i in range(scope.members)]
         self._seats = [self.places["seats", i] for i in range(scope.members)]
-        self._budget = self.places["budget", None]
+        self._budget, self._core = self.places["budget", None], self.places["core", None]
+        # Number of a core -> see `_waiting`.
+        self._waits: dict[int, bool | None] = {}
         self._full = self._tables.number(self._budget, Budget(any=MANY))
         # Number of a client -> that of the same client, whose position counts as not committed.
         self._dirty: dict[int, int] = {}
@@ -112,9 +121,9 @@ class Following:
         # Seats of one process before and after a step -> ids made, and those known before.
         self._ids: dict[tuple[int, int], tuple[list[int], list[int]]] = {}
 
-    def start(self) -> Guess:
-        """The group before anybody has joined."""
-        return Guess(self._tables.start(), ((),) * self.scope.members)
+    def start(self, times: tuple[Times, ...]) -> Guess:
+        """The group before anybody has joined. `times`: the timeouts of each process."""
+        return Guess(self._tables.start(), ((),) * self.scope.members, times)
 
     def slot(self, guess: Guess, name: str, index: int | None = None) -> Any:
         """The value of a slot."""
@@ -129,19 +138,45 @@ class Following:
         """Where the model may be after one of the chances of a plan. `real_names`: the ids that the
         real coordinator knows now.
         """
-        taken: list[list[Begun]] = [[((), guess.state)]]
+        taken: list[list[tuple[tuple[str, ...], Numbers, int]]]
+        taken = [[((), guess.state, guess.round_ms)]]
         for before, chance in plan.steps:
             taken.append(
                 [
-                    ((*rules, *more), end)
-                    for rules, state in taken[before]
+                    ((*rules, *more), end, self._round_ms(state, end, round_ms, guess.times))
+                    for rules, state, round_ms in taken[before]
                     for more, end in self._step(chance, state)
                 ]
             )
         for k in plan.ends:
-            for rules, state in taken[k]:
+            for rules, state, round_ms in taken[k]:
                 for names in self._named(guess, state, real_names):
-                    yield Guess(state, names, rules)
+                    yield Guess(state, names, guess.times, round_ms, rules)
+
+    def _round_ms(self, before: Numbers, now: Numbers, ms: int, times: Sequence[Times]) -> int:
+        """`Guess.round_ms` after a rule."""
+        if self._waiting(now) is not True:
+            return 0
+        return ms if self._waiting(before) is not None else self.longest_ms(now, times)
+
+    def _waiting(self, state: Numbers) -> bool | None:
+        """Does the group wait for members? False: in an initial delay; None: it does not wait."""
+        number = state[self._core]
+        if number not in self._waits:
+            core = self._tables.value(self._core, number)
+            self._waits[number] = None if core.phase != Phase.PREPARING else not core.initial
+        return self._waits[number]
+
+    def longest_ms(self, state: Numbers, times: Sequence[Times]) -> int:
+        """The longest rebalance timeout of the members (ClassicGroup.rebalanceTimeoutMs)."""
+        return max(
+            (
+                rebalance_ms
+                for at, (_, rebalance_ms) in zip(self._seats, times)
+                if any(seat.member for _, seat in self._tables.value(at, state[at]))
+            ),
+            default=0,
+        )
 
     def _step(self, chance: Chance, state: Numbers) -> list[Begun]:
         """All that a rule may lead to, put right."""

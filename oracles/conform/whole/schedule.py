@@ -14,7 +14,7 @@ import attrs
 from attrs import define, field, frozen
 
 from groupcheck.oracles.conform.whole.fitting import Fitting, form_of
-from groupcheck.oracles.conform.whole.look import Json, Look, look
+from groupcheck.oracles.conform.whole.look import Json, Look, Times, look
 from groupcheck.oracles.conform.whole.model import Guess
 from groupcheck.oracles.conform.whole.promises import broken
 from groupcheck.oracles.conform.whole.turns import Turn, commands, plan, possible
@@ -35,6 +35,8 @@ class Setup:
     autocommit: bool
     # The seed of the member ids, and so of every hash order.
     seed: int
+    # The session timeout and the rebalance timeout of each member, in ms.
+    times: tuple[Times, ...]
 
 
 @frozen
@@ -87,7 +89,7 @@ class Walk:
 
     def __init__(self, fitting: Fitting, setup: Setup) -> None:
         self._fitting, self._model, self.setup = fitting, fitting.model, setup
-        self.guesses: list[Guess] = [self._model.start()]
+        self.guesses: list[Guess] = [self._model.start(setup.times)]
         self.turns: list[Turn] = []
         # What each step was: of the first state that fits.
         self.rules: list[tuple[str, ...]] = []
@@ -97,7 +99,8 @@ class Walk:
 
     def begin(self) -> Asking[None]:
         """Makes a fresh group."""
-        start: dict[str, Any] = {"op": "reset", "members": self.setup.members}
+        members = [{"sessionMs": session, "rebalanceMs": ms} for session, ms in self.setup.times]
+        start: dict[str, Any] = {"op": "reset", "members": members}
         start |= {"seed": self.setup.seed, "partitions": self.setup.partitions}
         yield from self._tell([start | {"autoCommit": self.setup.autocommit}])
 
@@ -131,6 +134,7 @@ class Walk:
                 self.fired.update(after.rules)
         if not fitting:
             wrong = [self._fitting.misfits(after, real) for after in found]
+            assert all(wrong), "what differs has no words"
             return min(wrong, key=len, default=("the model does not allow this step",))
         self.guesses = list(fitting.values())
         self.rules.append(self.guesses[0].rules)

@@ -374,7 +374,7 @@ def _of_the_group(group: GroupLook, appends: tuple[str, ...]) -> tuple[tuple[flo
 
 def _by_itself(group: GroupLook, appends: tuple[str, ...]) -> Iterator[tuple[float, Turn]]:
     members = dict(group.members)
-    for key in group.timers:
+    for key, _ in group.timers:
         if key == "join-g":
             joined = not group.pending_join and all(m.awaiting_join for m in members.values())
             yield 4 if joined else 0.7, Turn("fire", key=key)

@@ -20,6 +20,7 @@ from groupcheck.oracles import cli
 from groupcheck.oracles.conform.whole import command, conformance
 from groupcheck.oracles.conform.whole.conformance import WholeConformance, conform_whole
 from groupcheck.oracles.conform.whole.fitting import Fitting, form_of
+from groupcheck.oracles.conform.whole.look import NOW_MS
 from groupcheck.oracles.conform.whole.look import look as read
 from groupcheck.oracles.conform.whole.model import Chance, Following, Plan, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES, broken
@@ -28,7 +29,7 @@ from groupcheck.oracles.conform.whole.tables import Numbers, Tables
 from groupcheck.oracles.conform.whole.turns import KINDS, Turn
 from groupcheck.oracles.kafka.driver import Driver, shared
 
-TWO = Setup(2, 2, True, 1)
+TWO = Setup(2, 2, True, 1, ((1_500_000_000, 100_000_000), (1_600_000_000, 120_000_000)))
 # Member 0 joins alone, member 1 comes later: both Stable in generation 2.
 STABLE = (
     *(Turn("poll", 0), Turn("poll", 0), Turn("poll", 1), Turn("poll", 1)),
@@ -157,6 +158,10 @@ LIES: dict[str, Callable[[Any], object]] = {
     "assignment": lambda look: look["group"]["members"][0].update(assigned={"t": []}),
     "claimed": lambda look: look["group"]["members"][0]["protocols"][0].update(ownedGeneration=4),
     "a timer more": lambda look: look["group"]["timers"].update({"sync-g": 1}),
+    "a session timer": lambda look: look["group"]["timers"].update({"heartbeat-g-m1": 1_000_001}),
+    "session timeout": lambda look: look["group"]["members"][0].update(sessionTimeoutMs=1),
+    "rebalance timeout": lambda look: look["group"]["members"][0].update(rebalanceTimeoutMs=1),
+    "record's timeout": lambda look: look["logged"][0]["members"][0].update(sessionTimeoutMs=1),
     "a timer less": lambda look: look["group"]["timers"].pop("heartbeat-g-m1"),
     "committed": lambda look: look.update(committed=3),
     "record": lambda look: look["logged"][0].update(generation=0),
@@ -199,6 +204,30 @@ def test_a_commit_is_followed_from_the_member_to_the_log(coordinator: Driver, mo
     for kind in ("fetch", "process", "commit"):
         assert done(coordinator, walk.take(Turn(kind, owner))) is None
     assert walk.look.committed == 1
+
+
+@pytest.mark.parametrize(
+    ("steps", "timer", "ms"),
+    [
+        (3, "heartbeat-g-m1", 300_000),
+        (4, "join-g", 3000),
+        (6, "sync-g", 120_000_000),
+        (7, "append-7", 5000),
+        (12, "join-g", 120_000_000),
+    ],
+)
+def test_timers_are_compared_with_the_time_until_they_are_due(
+    steps: int, timer: str, ms: int, coordinator: Driver, model: Fitting
+):
+    crash = (Turn("crash", 0), Turn("poll", 0), Turn("poll", 0))
+    walk = walked(coordinator, model, *STABLE[: min(steps, 9)], *crash[: max(0, steps - 9)])
+    told = shown(coordinator)
+    assert told["group"]["timers"][timer] == NOW_MS + ms
+    assert all(model.fits(guess, form_of(read(told, True))) for guess in walk.guesses)
+    told["group"]["timers"][timer] += 1
+    for guess in walk.guesses:
+        wrong = model.misfits(guess, form_of(read(told, True)))
+        assert any(f"in {ms + 1} ms" in text for text in wrong)
 
 
 def test_a_plan_in_flight_is_lost_or_kept_by_a_fail_over(coordinator: Driver, model: Fitting):
@@ -267,7 +296,7 @@ def test_the_command_prints_figures_and_refuses_what_concerns_rows(
     assert (document["schema"], document["side"]) == ("groupcheck.conform/1", "whole")
     assert document["rows"] == 100
     assert cli.run([*arguments, "--mutation", "id_without_timer"]) == 1
-    assert "timers is {heartbeat-g-m1}" in capsys.readouterr().out.replace("\n", " ")
+    assert "timers is {heartbeat-g-m1 in" in capsys.readouterr().out.replace("\n", " ")
     assert cli.run([*arguments, "--generations", "1"]) == 2
     assert "--generations" in capsys.readouterr().err
 

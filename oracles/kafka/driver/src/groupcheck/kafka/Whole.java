@@ -28,28 +28,39 @@ final class Whole {
             "{\"coordinators\":[{\"key\":\"g\",\"nodeId\":0,\"host\":\"broker\",\"port\":9092,"
             + "\"errorCode\":0,\"errorMessage\":null}]}";
     private static final int MOST_POLLS = 4;
-    /** The poll timer of a member: so long that it ends only when a command lets time pass. */
-    private static final int POLL_MS = 100_000_000;
     private static final String OPTIONS =
-            "{\"sessionMs\":1500000000,\"heartbeatMs\":1,\"backoffMs\":1,\"backoffMaxMs\":1,"
-            + "\"autoCommitMs\":1600000000,\"rebalanceMs\":" + POLL_MS + "}";
+            "{\"heartbeatMs\":1,\"backoffMs\":1,\"backoffMaxMs\":1,"
+            + "\"autoCommitMs\":1600000000}";
 
     private final World world = new World();
     // Requests have no numbers here.
     private final Memory memory = new Memory(world, new Answers());
     private final Records records = new Records(world);
     private final List<Process> processes = new ArrayList<>();
-    private ObjectNode options;
     private SplittableRandom random = SeededRandom.current();
     private long steps;
 
     /** A member's process, with the late request of an earlier connection. */
     private static final class Process implements Member.Listening {
+        /**
+         * Its options. session.timeout.ms and max.poll.interval.ms are so long that they end only
+         * when a command lets time pass.
+         */
+        final ObjectNode options;
         Member member;
         WholeLink link;
         WholeLink.Late late;
         String failed = "";
         boolean closing;
+
+        Process(ObjectNode options) {
+            this.options = options;
+        }
+
+        /** max.poll.interval.ms passes. */
+        void sleep() {
+            member.clock.sleep(options.get("rebalanceMs").asLong());
+        }
 
         @Override
         public void during(String callback) { }
@@ -94,10 +105,10 @@ final class Whole {
             case "network" -> of.member.client.pollNoWakeup();
             case "beat" -> beat(of);
             case "pollTimeout" -> {
-                of.member.clock.sleep(POLL_MS);
+                of.sleep();
                 of.member.heartbeatRound();
             }
-            case "wait" -> of.member.clock.sleep(POLL_MS);
+            case "wait" -> of.sleep();
             case "commit" -> commit(of);
             case "fetch" -> fetch(of, command.path("partition").asInt());
             case "position" -> of.member.subscriptions.seek(
@@ -139,12 +150,14 @@ final class Whole {
                 .put("group.max.session.timeout.ms", "2000000000"));
         world.reset(setup);
         records.clear();
-        options = (ObjectNode) Json.MAPPER.readTree(OPTIONS);
-        options.put("autoCommit", command.path("autoCommit").asBoolean(true)).set("topics", topics);
         processes.clear();
         steps = 0;
-        for (int k = 0; k < command.path("members").asInt(); k++) {
-            Process process = new Process();
+        for (JsonNode member : command.path("members")) {
+            ObjectNode options = (ObjectNode) Json.MAPPER.readTree(OPTIONS);
+            options.put("autoCommit", command.path("autoCommit").asBoolean(true));
+            options.setAll((ObjectNode) member);
+            options.set("topics", topics);
+            Process process = new Process(options);
             start(process);
             processes.add(process);
         }
@@ -156,7 +169,7 @@ final class Whole {
      */
     private void start(Process of) throws Exception {
         if (of.link != null) of.link.cut();
-        of.member = new Member(options, of);
+        of.member = new Member(of.options, of);
         of.link = new WholeLink(world, of.member);
         of.failed = "";
         of.closing = false;
