@@ -1,5 +1,6 @@
 """What `groupcheck list` shows, as plain rows: variants, invariants, rules, goals, faults,
-assignors, formats, mutations, scenarios, fields of the scope, anomalies, samples, JSON Schemas.
+assignors, formats, mutations, scenarios, fields of the scope, anomalies, causes, statements of
+logs, samples, JSON Schemas.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from groupcheck.oracles.printable import printable, sentence
 from groupcheck.oracles.record.scenarios import SCENARIOS
 from groupcheck.oracles.show.json_schemas import described
 from groupcheck.traces.anomaly_kinds import KINDS
+from groupcheck.traces.causes.knowledge import in_general, shipped_knowledge
+from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.formats import NAMED, REPLAYED
 from groupcheck.traces.shipped import FOLDER, PREFIX, SAMPLES
 
@@ -144,6 +147,27 @@ def _anomalies() -> list[Row]:
     ]
 
 
+def _causes() -> list[Row]:
+    return [
+        {
+            "name": cause.kind,
+            "title": cause.title,
+            "severity": cause.severity,
+            "settings": list(cause.settings),
+            "source": cause.source,
+            "doc": in_general(cause.action),
+        }
+        for cause in shipped_knowledge().causes.values()
+    ]
+
+
+def _statements() -> list[Row]:
+    return [
+        {"name": name, "trouble": kind.trouble, "doc": kind.meaning}
+        for name, kind in kinds().items()
+    ]
+
+
 def _schemas() -> list[Row]:
     return [
         {
@@ -185,6 +209,8 @@ _OF_NO_VARIANT: dict[str, Callable[[], list[Row]]] = {
     "scenarios": lambda: _documented({one.name: one.doc for one in SCENARIOS.values()}),
     "samples": _samples,
     "anomalies": _anomalies,
+    "causes": _causes,
+    "statements": _statements,
     "schemas": _schemas,
 }
 

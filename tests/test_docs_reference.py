@@ -17,6 +17,7 @@ from groupcheck.oracles import cli
 from groupcheck.oracles.listing import listing
 from groupcheck.oracles.show.json_schemas import described
 from groupcheck.traces.anomaly_kinds import KINDS
+from groupcheck.traces.causes.knowledge import read_causes
 
 ROOT = Path(__file__).parent.parent
 
@@ -72,6 +73,22 @@ def test_each_row_of_a_list_is_in_its_table(site, page, kind):
     assert [
         row["name"] for row in listing(kind) if f"| `{row['name']}` |" not in text(site, page)
     ] == []
+
+
+def test_each_cause_and_statement_has_its_entry(site):
+    page = text(site, "causes")
+    assert {row["name"] for row in listing("causes")} - headings(page) == set()
+    assert {row["name"] for row in listing("statements")} == headings(text(site, "statements"))
+    told = entry(page, "poll_timeout")
+    assert "max.poll.interval.ms" in told and "sending LeaveGroup request" in told
+    assert "Not to be confused with [client_bug](#client_bug)" in told
+    assert not re.search(r"{%|{{ (?!who)", page.split("## Your own causes")[0])
+
+
+def test_the_example_of_own_causes_can_be_read(site):
+    example = text(site, "causes").split("```toml\n")[1].split("```")[0]
+    (cause,) = read_causes(example, "example")
+    assert cause.kind == "nightly_export"
 
 
 def test_each_public_name_has_its_entry(site):

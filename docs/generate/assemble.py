@@ -12,6 +12,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import causes
 import documents
 import reference
 
@@ -50,7 +51,12 @@ def shown(name: str) -> list[str]:
 def assemble(into: Path) -> None:
     """Writes every page of the site below `into`, which is emptied first."""
     shutil.rmtree(into, ignore_errors=True)
-    pages = {**reference.pages(shown), "reference/documents.md": documents.documents()}
+    pages = {
+        **reference.pages(shown),
+        "reference/causes.md": causes.causes(),
+        "reference/statements.md": causes.statements(),
+        "reference/documents.md": documents.documents(),
+    }
     for path in sources():
         target = into / path.relative_to(ROOT / "docs")
         target.parent.mkdir(parents=True, exist_ok=True)

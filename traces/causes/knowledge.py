@@ -31,7 +31,7 @@ from typing import Any, Literal
 from attrs import Factory, frozen
 from cattrs import Converter, transform_error
 from cattrs.gen import make_dict_structure_fn
-from jinja2 import TemplateError
+from jinja2 import ChainableUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
@@ -136,7 +136,23 @@ class Knowledge:
 
 
 TEMPLATES = SandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, autoescape=False)
-TEMPLATES.filters["span"] = show_span
+TEMPLATES.filters["span"] = lambda value: (
+    show_span(value) if isinstance(value, int | float) else str(value)
+)
+
+
+class _Any(ChainableUndefined):
+    """A field of no particular log."""
+
+    def __str__(self) -> str:
+        return "…"
+
+
+def in_general(template: str) -> str:
+    """The text without a log: what depends on one is left out, or shown as `…`."""
+    general = TEMPLATES.overlay(undefined=_Any)
+    return " ".join(general.from_string(template).render(who="A member", n=1).split())
+
 
 _converter = Converter(forbid_extra_keys=True)
 
