@@ -23,6 +23,12 @@ TOGETHER_MS = 2_000
 GONE_MS = 60_000
 """A member that is silent for so long after its poll time-out has not come back, as far as the log
 goes."""
+MOST_MS = 100 * 86_400_000
+"""Two lines that lie further apart do not tell their times by the same clock."""
+NEAR_MS, NEAR_LINES = 60_000, 3
+"""A lost connection belongs to a session that times out within so many ms; without times, within so
+many lines.
+"""
 CLOSE = 0.1
 """Two durations are equal if they differ by less than this part."""
 KNOWN_PERIODS = {
@@ -59,9 +65,13 @@ def _by_writer(group: GroupEvidence, *kinds: str) -> dict[str, list[Said]]:
 
 
 def _ms(earlier: Said, later: Said) -> int | None:
+    """From one statement to the other; None if a time is missing, or one line has a date and the
+    other only a time of day.
+    """
     if earlier.time is None or later.time is None:
         return None
-    return later.time - earlier.time
+    ms = later.time - earlier.time
+    return ms if 0 <= ms <= MOST_MS else None
 
 
 def _new(said: Said, kind: str, **fields: Any) -> Said:
@@ -79,18 +89,46 @@ def poll_returns(group: GroupEvidence) -> Iterator[Said]:
     if "poll_expired" not in group.tallies:
         return
     everything = group.all()
-    times = [s.time for s in everything if s.time is not None]
     for some in _by_writer(group).values():
         for at, said in enumerate(some):
             if said.kind != "poll_expired":
                 continue
-            later = next((s for s in some[at + 1 :] if s.kind not in _BACKGROUND), None)
             limit = said.fields.get("limit")
+            later = next((s for s in some[at + 1 :] if s.kind not in _BACKGROUND), None)
+            again = next((s for s in some[at + 1 :] if _expired_again(said, s)), None)
+            rest = [ms for s in everything if (ms := _ms(said, s)) is not None]
             if later is not None:
                 yield _new(later, "poll_returned", after=_ms(said, later), limit=limit)
-            elif said.time is not None and max(times) - said.time >= GONE_MS:
-                silent = max(times) - said.time
-                yield _new(said, "poll_never_returned", silent=silent, limit=limit)
+            elif again is None and max(rest, default=0) >= GONE_MS:
+                yield _new(said, "poll_never_returned", silent=max(rest), limit=limit)
+
+
+def _expired_again(first: Said, later: Said) -> bool:
+    """Several lines may tell of one time-out; a second time-out needs a poll in between."""
+    return later.kind == "poll_expired" and (_ms(first, later) or 0) > 1_000
+
+
+def lost_connections(group: GroupEvidence) -> Iterator[Said]:
+    """Connections that ended shortly before a session timed out."""
+    for some in _by_writer(group, "disconnected", "session_timed_out").values():
+        for at, said in enumerate(some):
+            if said.kind != "session_timed_out":
+                continue
+            for other in (*some[max(at - 20, 0) : at], *some[at + 1 : at + 2]):
+                if other.kind != "disconnected" or other.fields.get("reason") == "idle":
+                    continue
+                ms = _ms(other, said)
+                lines = abs(said.line - other.line)
+                if ms <= NEAR_MS if ms is not None else lines <= NEAR_LINES:
+                    yield _new(other, "connection_lost", reason=other.fields.get("reason"))
+
+
+def vanished_topics(group: GroupEvidence) -> Iterator[Said]:
+    """Subscriptions that shrank, as far as the client sees the topics."""
+    for said in group.all("subscription_changed"):
+        before, topics = said.fields.get("before"), said.fields.get("topics")
+        if isinstance(before, int) and isinstance(topics, int) and topics < before:
+            yield _new(said, "topics_vanished", before=before, topics=topics)
 
 
 def together(group: GroupEvidence) -> Iterator[Said]:
@@ -111,7 +149,7 @@ def together(group: GroupEvidence) -> Iterator[Said]:
                 best = list(window)
         members = len({s.who for s in best})
         if members >= 2:
-            brokers = {s.fields.get("coordinator") for s in best} - {None}
+            brokers = {s.fields.get("broker") for s in best} - {None, -1}
             yield from (
                 _new(s, "together", of=kind, members=members, coordinators=len(brokers))
                 for s in best
@@ -340,4 +378,6 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
     settings_clash,
     searches,
     nameless_groups,
+    lost_connections,
+    vanished_topics,
 )
