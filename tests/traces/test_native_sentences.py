@@ -18,6 +18,7 @@ from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.partitions import Holdings, partitions_of
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds
+from groupcheck.traces.clients.who import names
 
 RECORDED = Path(__file__).parent.parent / "data" / "clients"
 OWNED = json.loads((RECORDED / "owned.json").read_text())
@@ -161,6 +162,58 @@ def test_librdkafka_says(text: str) -> None:
     assert kinds_of(said(f"%4|1662554232.243|X|a#consumer-1| [thrd:main]: {text}")) == SAYS[text]
 
 
+PYTHON = {
+    "WARNING:kafka.coordinator:Heartbeat poll expired, leaving group": "kafka-python poll_expired",
+    "INFO kafka.coordinator (Re-)joining group g": "kafka-python joining g",
+    "INFO kafka.coordinator Successfully joined group g with generation 3": (
+        "kafka-python joined g - 3"),
+    "INFO kafka.coordinator Successfully joined group g <Generation 3 (member_id: c-ab, protocol:"
+    " range)>": "kafka-python joined g c-ab 3",
+    "INFO aiokafka.consumer Joined group 'g' (generation 3) with member_id c-ab": (
+        "aiokafka joined g c-ab 3"),
+    "DEBUG kafka.coordinator Heartbeat: g[3] c-ab": "kafka-python heartbeat g c-ab 3",
+    "WARNING:aiokafka.consumer.group_coordinator:Heartbeat failed for group g because it is"
+    " rebalancing": "aiokafka rebalancing g",
+    "WARNING aiokafka.consumer.group_coordinator Heartbeat failed for group g: generation id is"
+    " not  current.": "aiokafka generation_old g",
+    "ERROR aiokafka.consumer.group_coordinator Heartbeat session expired - marking coordinator"
+    " dead": "aiokafka session_timed_out",
+    "WARNING:kafka.coordinator.consumer:Auto offset commit failed for group g: CommitFailedError:"
+    " Commit cannot be completed since the group has already": "kafka-python commit_refused g",
+    "aiokafka.errors.CommitFailedError: [Error] CommitFailedError: ('Commit cannot be completed"
+    " since the group has already\\n    rebalanced": "aiokafka commit_refused",
+    "WARNING:kafka.coordinator:Marking the coordinator dead (node 3) for group g: [Error 15]"
+    " GroupCoordinatorNotAvailableError.": (
+        "kafka-python coordinator_lost g", "kafka-python coordinator_unavailable g"),
+    "ERROR kafka.coordinator Attempt to join group g failed due to fatal error: [Error 26]"
+    " InvalidSessionTimeoutError: JoinGroupResponse_v0(error_code=26": (
+        "kafka-python join_failed g", "kafka-python session_refused g"),
+    "INFO aiokafka Failed to join: OffsetCommit failed for group g due to group error ([Error 22]"
+    " IllegalGenerationError), will rejoin": (
+        "aiokafka commit_refused g", "aiokafka generation_old g"),
+    "WARNING kafka.conn <BrokerConnection node_id=2> timed out after 305000 ms. Closing"
+    " connection.": "kafka-python request_timed_out",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", PYTHON)
+def test_libraries_for_python_say(line: str) -> None:
+    """Each value names the library and the kind, then the group, the member and the generation."""
+    wanted = PYTHON[line] if isinstance(PYTHON[line], tuple) else (PYTHON[line],)
+    for found, words in zip(said(f"2024-03-01 10:00:00,123 {line}"), wanted, strict=True):
+        library, kind, *more = str(words).split()
+        group, member, generation = [*more, "", "", ""][:3]
+        assert (found.library, found.kind, found.group) == (library, kind, group)
+        assert found.member == member.strip("-")
+        assert str(found.fields.get("generation", "")) == generation
+
+
+def test_the_loggers_of_a_broker_are_not_those_of_python() -> None:
+    for logger in ("kafka.coordinator.group.GroupCoordinator", "kafka.consumer.Zookeeper"):
+        assert names(f"INFO [x]: text ({logger})").library != "kafka-python"
+    assert names("INFO kafka.consumer.group text").library == "kafka-python"
+
+
 def test_times_waits_and_settings_are_fields() -> None:
     (wait,) = said(
         "[thrd:b]: Received JoinGroupResponse (v5, 108 bytes, CorrId 5, rtt 566725.56ms)"
@@ -193,7 +246,7 @@ def test_partitions_are_read_in_every_notation(text: str) -> None:
     assert partitions_of(text) == PARTITIONS[text].split()
 
 
-@pytest.mark.parametrize("name", [n for n in OWNED if OWNED[n]["library"] == "confluent-kafka"])
+@pytest.mark.parametrize("name", OWNED)
 def test_who_owned_what_follows_from_the_log(name: str) -> None:
     """The library gives lost partitions up before the program hears of it."""
     holdings = Holdings()

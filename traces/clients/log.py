@@ -108,6 +108,8 @@ class ClientLog:
             return
         self.understood += 1
         time, process = self._time_of(text[: hits[0].begin], text), process_of(line)
+        missing = [k for k in NAMES if not getattr(about, k)]
+        about = told({k: hit.fields[k] for hit in hits for k in missing if k in hit.fields}, about)
         for hit in hits:
             mine = told(hit.fields, about)
             if not mine.client and not mine.group:

@@ -59,7 +59,11 @@ _MARKS = (
                    r"|Inconsistent|Consumer group|Topic auth|Invalid|Offset out|API version)"),
     ),
     (AIOKAFKA, re.compile(r"\baiokafka\b")),
-    (KAFKA_PYTHON, re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client|cluster)\b")),
+    (
+        KAFKA_PYTHON,  # its loggers; those of the broker and of Kafka 0.8 have names of classes
+        re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client|client_async|cluster|net|errors)\b"
+                   r"(?!(?:\.[a-z]+)?\.[A-Z])|-packages/kafka/"),
+    ),
     (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|ClientKafka")),
     (SARAMA, re.compile(r"\[?[Ss]arama\]?|SARAMA|\bkafka server: |consumergroup/session/")),
     (FRANZ_GO, re.compile(r"\bkgo\b|franz")),
