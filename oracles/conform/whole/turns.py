@@ -123,6 +123,11 @@ def closes(m: MemberLook) -> bool:
     return may_leave(m) and settled and (m.outstanding is not None or idle(m))
 
 
+def closes_unjoined(m: MemberLook) -> bool:
+    """Has it kept its id, although it has left its generation? Then it sends no LeaveGroup."""
+    return idle(m) and m.state == "UNJOINED" and m.id != ""
+
+
 def times_out(m: MemberLook) -> bool:
     active = m.state in ("COMPLETING_REBALANCE", "STABLE")
     return may_leave(m) and m.heart == "on" and active and not sync_waits(m)
@@ -234,6 +239,9 @@ KINDS: dict[str, Kind] = {
             (client.send_commit, (client_faults.close, "heard")),
             ((client_faults.close, "behind"),),
         ),
+    ),
+    "close unjoined": Kind(
+        1, closes_unjoined, ("close", *READ), (((client_faults.close, "unheard"),),)
     ),
     "close unheard": Kind(
         0.2, closes, ("close", "cut", "kill", "settle"), (((client_faults.close, "unheard"),),)

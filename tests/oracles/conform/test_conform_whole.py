@@ -26,7 +26,7 @@ from groupcheck.oracles.conform.whole.model import Chance, Following, Plan, scop
 from groupcheck.oracles.conform.whole.promises import PROMISES, broken
 from groupcheck.oracles.conform.whole.schedule import Refused, Setup, Walk, _effort, again, draw
 from groupcheck.oracles.conform.whole.tables import Numbers, Tables
-from groupcheck.oracles.conform.whole.turns import KINDS, Turn
+from groupcheck.oracles.conform.whole.turns import KINDS, Turn, possible
 from groupcheck.oracles.kafka.driver import Driver, shared
 
 TWO = Setup(2, 2, True, 1, ((1_500_000_000, 100_000_000), (1_600_000_000, 120_000_000)))
@@ -277,6 +277,21 @@ def test_a_member_told_to_rejoin_goes_on_with_its_heartbeats(coordinator: Driver
     assert done(coordinator, walk.take(Turn("fire", key="heartbeat-g-m1"))) is None  # it is removed
     assert done(coordinator, walk.take(Turn("beat", 0))) is None
     assert walk.look.members[0].state == "UNJOINED"
+
+
+def test_a_member_that_has_left_its_generation_closes_without_leave_group(
+    coordinator: Driver, model: Fitting
+):
+    alone = (Turn("poll", 0), Turn("poll", 0), Turn("fire", key="join-g"), Turn("sync", 0))
+    both = (Turn("poll", 1), Turn("poll", 1), Turn("beat", 0), Turn("poll", 0), Turn("sync", 0))
+    lost = (Turn("fail_over", key="committed"), Turn("beat", 0), Turn("beat", 0))
+    steps = (*alone, Turn("replicate"), Turn("poll", 0), *both, *lost)
+    walk = walked(coordinator, model, *steps)  # its generation 2 is not in the log
+    assert (walk.look.members[0].state, walk.look.members[0].id) == ("UNJOINED", "m1")
+    close = Turn("close unjoined", 0)
+    assert close in possible(walk.look)
+    assert done(coordinator, walk.take(close)) is None
+    assert (walk.look.members[0].id, walk.look.names) == ("", {"m1"})
 
 
 def test_what_cannot_happen_is_refused(coordinator: Driver, model: Following):
