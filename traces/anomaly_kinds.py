@@ -94,8 +94,13 @@ KINDS = (
         "A generation was given up before the leader's assignment arrived.",
         BOTH,
     ),
-    Kind("unexplained_line", "No correct coordinator writes this line at this point.", BOTH),
-    Kind("gap", "The line fits only if lines before it are missing.", BROKER),
+    Kind(
+        "unexplained_line",
+        "No correct coordinator writes this line at this point, whatever lines are missing; or, in"
+        " a request log that shows no hole near it, no world of the model gives this answer.",
+        BOTH,
+    ),
+    Kind("gap", "The line fits only if lines before it are missing.", BOTH),
     Kind(
         "missing_lines",
         "The log never shows a kind of line that must have been printed: it was filtered.",

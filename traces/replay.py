@@ -33,6 +33,7 @@ from groupcheck.traces.report import Anomaly, FileReport, file_report
 from groupcheck.traces.requests import log as request_log
 from groupcheck.traces.requests.log import RequestLog
 from groupcheck.traces.requests.replay import replay_requests
+from groupcheck.traces.sequences import TAIL
 
 GROUPS_KEPT = 10_000
 NOTES_KEPT = 200
@@ -80,6 +81,7 @@ class Replay:
         each = max(50, NAMES_KEPT // max(len(self.trails), 1))
         for trail in self.trails.values():
             trail.timeline.shrink(each)
+            trail.certain.generations.settle(TAIL)
             belief = trail.follower.group.belief
             if len(belief.inside) + len(belief.handed) > each:
                 trail.follower.group.forget_members()

@@ -31,7 +31,7 @@ class Anomaly:
 
 @frozen
 class Unexplained:
-    """A line that no world of the model explains."""
+    """A line that no world of the model explains, as long as no line before it is missing."""
 
     line: int
     text: str
@@ -44,6 +44,8 @@ class Unexplained:
     lost: tuple[str, ...] = ()
     # The log has no line of those kinds at all, so they are assumed to be filtered out.
     assumed: bool = False
+    # It is impossible, whatever lines are missing.
+    certain: bool = False
 
 
 @frozen

@@ -46,6 +46,8 @@ class Refusal:
     skips: bool = False
     # Kinds of lines that would explain it if they were missing.
     lost: tuple[str, ...] = ()
+    # The line contradicts itself: no group, whatever its state, prints it.
+    impossible: bool = False
 
 
 @define
@@ -68,9 +70,8 @@ class Follower:
             ahead = getattr(event, "generation", None)
             step = 1 if isinstance(event, Stabilized | GroupEmptied) else 0
             skips = base is not None and ahead is not None and ahead > base + step
-            refusal = Refusal(
-                why.text, possible, skips, self._recover(event, why, worlds, base, seen)
-            )
+            lost, impossible = self._recover(event, why, worlds, base, seen)
+            refusal = Refusal(why.text, possible, skips, lost, impossible)
         group.just_ended = _ended_with(event)
         return refusal
 
@@ -103,9 +104,10 @@ class Follower:
 
     def _recover(
         self, event: Event, why: Misfit, worlds: Worlds, base: int | None, seen: Set[str]
-    ) -> tuple[str, ...]:
+    ) -> tuple[tuple[str, ...], bool]:
         """Finds missing lines that explain the event and goes on from there. If there are none,
-        starts again with the event.
+        starts again with the event. Returns the kinds of lines, and whether no state of a group
+        explains the event.
         """
         gap = shortest_gap(worlds, base, event, starts_in(event), seen)
         if gap is not None:
@@ -120,10 +122,9 @@ class Follower:
                     emptied="GroupEmptied" in lost,
                 )
                 if self._take(event) is None:
-                    return lost
+                    return lost, False
         self.group.forget()
-        self._take(event)  # what contradicts itself stays refused
-        return ()
+        return (), self._take(event) is not None
 
 
 def _capped_instead(group: GroupWorlds) -> bool:

@@ -12,6 +12,7 @@ from attrs import Factory, define, evolve
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.traces.anomalies import find_anomalies
 from groupcheck.traces.broker.belief import Belief
+from groupcheck.traces.broker.certain import Certain
 from groupcheck.traces.broker.follow import Follower, Refusal
 from groupcheck.traces.broker.gaps import SENTENCES
 from groupcheck.traces.broker.log import Broker
@@ -29,6 +30,7 @@ from groupcheck.traces.events import (
     Stabilized,
 )
 from groupcheck.traces.report import Anomaly, GroupReport, Unexplained
+from groupcheck.traces.sequences import Wrong
 from groupcheck.traces.timeline import Timeline
 
 UNEXPLAINED_KEPT = 200
@@ -58,6 +60,9 @@ class Trail:
     group: str
     broker: int | None
     follower: Follower = Factory(Follower)
+    certain: Certain = Factory(Certain)
+    # Lines that contradict themselves.
+    impossible: list[Wrong] = Factory(list)
     timeline: Timeline = Factory(Timeline)
     # The first lines that no world explains.
     unexplained: list[Unexplained] = Factory(list)
@@ -114,6 +119,7 @@ class Trail:
             self._other(event)
         else:
             self._classic(event, text, broker, repeats)
+        self.certain.observe(event, text)
         self.timeline.observe(event)
 
     def _other(self, event: OtherProtocol | Converted) -> None:
@@ -142,6 +148,8 @@ class Trail:
         refusal = self.follower.observe(event, broker.kinds)
         for kind, said in self.follower.group.notes:
             self.note(kind, event.line, said)
+            if kind == "generation_reset":
+                self.certain.begin_anew()
         self.follower.group.notes.clear()
         if refusal is not None and repeats:
             self._repeated(event, text, refusal.why)
@@ -165,6 +173,8 @@ class Trail:
 
     def _refused(self, event: Event, text: str, refusal: Refusal) -> None:
         self.refused[refusal.lost] += 1
+        if refusal.impossible and len(self.impossible) < UNEXPLAINED_KEPT:
+            self.impossible.append(Wrong(event.line, text[:TEXT_CHARS], refusal.why))
         if not self.unexplained or (len(self.unexplained) < UNEXPLAINED_KEPT and self.room.take()):
             self.unexplained.append(
                 Unexplained(
@@ -214,6 +224,7 @@ class Trail:
     def coordinator_gone(self, event: Event, why: str) -> None:
         """The coordinator lost its memory of the group; `why`, in words."""
         self.follower.group.forget(loaded=True)
+        self.certain.begin_anew()
         self.timeline.interrupted(event)
         self.reset = why
 
@@ -221,9 +232,14 @@ class Trail:
         """The group's report. `doubts`: what makes the whole file doubtful (empty: nothing);
         `kinds`: the kinds of lines that its broker's log has.
         """
+        refused = {u.line for u in self.unexplained}
+        wrong = sorted((*self.certain.finish(refused), *self.impossible), key=lambda w: w.line)
         judged = tuple(evolve(u, assumed=_filtered(u.lost, kinds)) for u in self.unexplained)
         assumed = sum(n for lost, n in self.refused.items() if _filtered(lost, kinds))
         unexplained = sum(self.refused.values()) - assumed
+        if wrong:
+            # What else does not fit is left out: it may follow from these lines.
+            judged, unexplained = _named(wrong, judged), len({w.line for w in wrong})
         verdict, reason = self._verdict(
             doubts, [u for u in judged if not u.assumed], unexplained, assumed
         )
@@ -257,11 +273,10 @@ class Trail:
                     else doubts
                 )
                 return UNKNOWN, f"line {first.line} is not explained, but {why}"
-            worst = next((u for u in unexplained if not u.skips), None)
-            if worst is None:
+            if not first.certain:
                 return UNKNOWN, f"lines are missing before line {first.line}: {first.why}"
             more = f" (and {count - 1} more)" if count > 1 else ""
-            return VIOLATED, f"line {worst.line}: {worst.why}{more}"
+            return VIOLATED, f"line {first.line}: {first.why}{more}"
         if self.repeats:
             return (
                 UNKNOWN,
@@ -295,6 +310,18 @@ def _awaited(belief: Belief, event: Stabilized) -> tuple[str, ...]:
     return belief.not_parked() or ()
 
 
+def _named(wrong: list[Wrong], refused: tuple[Unexplained, ...]) -> tuple[Unexplained, ...]:
+    """The impossible lines, each once, and the lines that were filtered out."""
+    possible = {u.line: u.possible for u in refused}
+    named = {
+        w.line: Unexplained(
+            w.line, w.text, w.why, possible.get(w.line, "other lines"), False, certain=True
+        )
+        for w in wrong
+    }
+    return (*named.values(), *(u for u in refused if u.assumed))
+
+
 def _filtered(lost: tuple[str, ...], kinds: Set[str]) -> bool:
     """Would lines explain it that are of kinds that the log never has?"""
     return bool(lost) and not any(kind in kinds for kind in lost)
@@ -316,7 +343,8 @@ def _of_refusals(unexplained: tuple[Unexplained, ...]) -> Iterator[Anomaly]:
                 "it fits if these lines are missing before it: "
                 + ", then ".join(f"'{SENTENCES[kind]}'" for kind in u.lost)
             )
-        yield Anomaly("gap" if u.skips else "unexplained_line", u.line, u.why, tuple(evidence))
+        kind = "unexplained_line" if u.certain else "gap"
+        yield Anomaly(kind, u.line, u.why, tuple(evidence))
     for kind, found in filtered.items():
         text = f"the log has no line '{SENTENCES[kind]}', but {len(found)} must have been printed"
         yield Anomaly(

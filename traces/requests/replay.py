@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.model.protocol.codes import (
@@ -34,7 +34,9 @@ from groupcheck.traces.report import (
     Unexplained,
     file_report,
 )
+from groupcheck.traces.requests.certain import Certain
 from groupcheck.traces.requests.follow import Follower
+from groupcheck.traces.requests.holes import Holes
 from groupcheck.traces.requests.log import RequestLog
 from groupcheck.traces.requests.story import Entry
 from groupcheck.traces.requests.words import Refused, exchange_text, why_not
@@ -60,10 +62,12 @@ class RequestTrail:
     owners: Owners = Factory(lambda self: Owners(self.group), takes_self=True)
     timeline: Timeline = Factory(Timeline)
     stays: Stays = Factory(Stays)
-    # The first answers that no world gives, how many there are, and when the first were given.
+    # The first answers that no world gives, with their exchanges, and how many there are.
     unexplained: list[Unexplained] = Factory(list)
     refused: int = 0
-    refused_at: list[float] = Factory(list)
+    refused_of: list[Refused] = Factory(list)
+    certain: Certain = Factory(Certain)
+    holes: Holes = Factory(Holes)
     # Protocols other than the classic eager one -> how many exchanges show them.
     protocols: Counter[str] = Factory(Counter)
     # The first and the last answer that the coordinator is not here, and how many there are.
@@ -85,12 +89,14 @@ class RequestTrail:
         self.stays.observe(e)
         self._kind(e)
         self._sign(e)
+        self.holes.observe(e)
         if e.code in AWAY:
             self.away_count += 1
             self.away = [*self.away[:1], e]
             if e.code != COORDINATOR_NOT_AVAILABLE:
                 self.moved_away = min(self.moved_away, e.given)
         if isinstance(e, Judged) and "static" not in self.protocols:
+            self.certain.observe(e)
             self.follower.observe(e)
 
     def _sign(self, e: Exchange) -> None:
@@ -132,10 +138,9 @@ class RequestTrail:
     def refuse(self, refused: Refused) -> None:
         """An answer that no world gives."""
         self.refused += 1
-        if len(self.refused_at) < UNEXPLAINED_KEPT:
-            self.refused_at.append(refused.e.given)
         if len(self.unexplained) < UNEXPLAINED_KEPT:
             e = refused.e
+            self.refused_of.append(refused)
             self.unexplained.append(
                 Unexplained(
                     e.line,
@@ -151,6 +156,7 @@ class RequestTrail:
     def report(self, doubts: str) -> GroupReport:
         """The group's report. `doubts`: what makes the whole file doubtful (empty: nothing)."""
         self.follower.finish()
+        self._name_the_certain()
         verdict, reason = self._verdict(doubts)
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
         followed = protocol in ("classic", "cooperative")
@@ -178,6 +184,24 @@ class RequestTrail:
             requests=requests,
         )
 
+    def _hole(self, k: int) -> str:
+        """Why missing lines may explain an answer that does not fit; empty if they cannot."""
+        return self.holes.near(self.refused_of[k].e, self.refused_of[k].due)
+
+    def _name_the_certain(self) -> None:
+        """If some answers are impossible whatever is missing, those are named, and not what may
+        follow from them.
+        """
+        wrong = self.certain.finish()
+        if not wrong:
+            return
+        known = {u.line: evolve(u, certain=True) for u in self.unexplained}
+        self.unexplained = [
+            known.get(w.line, Unexplained(w.line, w.text, w.why, "", False, certain=True))
+            for w in wrong
+        ]
+        self.refused = len(wrong)
+
     def _verdict(self, doubts: str) -> tuple[Kind, str]:
         follower = self.follower
         if self.protocols:
@@ -198,27 +222,7 @@ class RequestTrail:
                 )
             return UNKNOWN, f"{said}, the answers are not judged"
         if self.unexplained:
-            first_one = self.unexplained[0]
-            if doubts:
-                return UNKNOWN, f"line {first_one.line} is not explained, but {doubts}"
-            if all(
-                any(abs(at - moved) <= MOVED_MS for moved in follower.moves)
-                for at in self.refused_at
-            ):
-                why = (
-                    "members changed their connection: a request that no line shows may explain it"
-                )
-                return UNKNOWN, f"line {first_one.line} is not explained, but {why}"
-            if all(at >= self.moved_away - 1000 for at in self.refused_at):
-                return (
-                    UNKNOWN,
-                    (
-                        f"line {first_one.line} is not explained, but the coordinator was away"
-                        " before it: the log does not show what it loaded"
-                    ),
-                )
-            more = f" (and {self.refused - 1} more)" if self.refused > 1 else ""
-            return VIOLATED, f"line {first_one.line}: {first_one.why}{more}"
+            return self._of_unexplained(doubts)
         if self.owners.overlaps:
             twice = self.owners.overlaps[0]
             said = (
@@ -245,9 +249,42 @@ class RequestTrail:
         )
         return HOLDS, f"every answer is one that the model allows{more}"
 
+    def _of_unexplained(self, doubts: str) -> tuple[Kind, str]:
+        follower = self.follower
+        first_one = self.unexplained[0]
+        if doubts:
+            return UNKNOWN, f"line {first_one.line} is not explained, but {doubts}"
+        more = f" (and {self.refused - 1} more)" if self.refused > 1 else ""
+        if first_one.certain:
+            return VIOLATED, f"line {first_one.line}: {first_one.why}{more}"
+        if all(
+            any(abs(r.e.given - moved) <= MOVED_MS for moved in follower.moves)
+            for r in self.refused_of
+        ):
+            why = "members changed their connection: a request that no line shows may explain it"
+            return UNKNOWN, f"line {first_one.line} is not explained, but {why}"
+        if all(r.e.given >= self.moved_away - 1000 for r in self.refused_of):
+            return (
+                UNKNOWN,
+                (
+                    f"line {first_one.line} is not explained, but the coordinator was away"
+                    " before it: the log does not show what it loaded"
+                ),
+            )
+        hole = self._hole(0)
+        if hole:
+            return UNKNOWN, f"lines are missing near line {first_one.line}: {hole}"
+        return VIOLATED, f"line {first_one.line}: {first_one.why}{more}"
+
     def _refusals(self) -> Iterator[Anomaly]:
-        for u in self.unexplained:
-            yield Anomaly("unexplained_line", u.line, u.why, (u.text, f"possible: {u.possible}"))
+        certain = any(u.certain for u in self.unexplained)
+        for k, u in enumerate(self.unexplained):
+            possible = (f"possible: {u.possible}",) if u.possible else ()
+            hole = "" if certain else self._hole(k)
+            if hole:
+                yield Anomaly("gap", u.line, u.why, (u.text, *possible, f"but {hole}"))
+            else:
+                yield Anomaly("unexplained_line", u.line, u.why, (u.text, *possible))
 
     def _found(self) -> Iterator[Anomaly]:
         for twice in self.owners.overlaps[:SHOWN]:

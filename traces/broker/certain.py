@@ -1,0 +1,253 @@
+"""Lines of a coordinator that are impossible, whatever other lines are missing.
+
+A log may be filtered, cut or pieced together, and then a line that does not fit what comes before
+it proves nothing. Some facts hold over any gap: the generation (or the epoch) only grows, a
+generation has one leader, and a member that is gone never comes back under its id. Loading,
+unloading and deleting a group begins all of them anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from attrs import Factory, define
+
+from groupcheck.traces.events import (
+    AssignmentReceived,
+    Cause,
+    Converted,
+    CoordinatorStarted,
+    CoordinatorStopped,
+    Event,
+    GroupDied,
+    GroupEmptied,
+    GroupLoaded,
+    GroupsDeleted,
+    GroupUnloaded,
+    MemberAdded,
+    MemberExpired,
+    MemberLeft,
+    NotRejoined,
+    NotSynced,
+    OtherProtocol,
+    RebalanceStarted,
+    Stabilized,
+    StaticReplaced,
+)
+from groupcheck.traces.sequences import TEXT_CHARS, Growing, Key, Wrong
+
+MEMBERS_KEPT = 20_000
+LEADERS_KEPT = 200
+SEEN_KEPT = 100_000
+BEGINS, ASSIGNED, ENDS = 1, 3, 5
+_ONCE = (BEGINS, ENDS)
+_ANEW = (
+    Converted,
+    CoordinatorStarted,
+    CoordinatorStopped,
+    GroupDied,
+    GroupLoaded,
+    GroupUnloaded,
+    GroupsDeleted,
+)
+_WENT = (Cause.LEAVE, Cause.SESSION_EXPIRED, Cause.SYNC_TIMEOUT)
+_THERE = (Cause.JOIN, Cause.LEADER_REJOIN, Cause.METADATA_CHANGE, Cause.MEMBER_REJOIN)
+
+
+@define
+class _Gone:
+    """A member that a line shows to be gone, and the lines that name it as a member since."""
+
+    line: int
+    text: str
+    since: list[tuple[int, str]] = Factory(list)
+
+
+@define
+class Certain:
+    """The facts of one group that hold over any gap."""
+
+    generations: Growing = Factory(lambda: Growing("generation"))
+    epochs: Growing = Factory(lambda: Growing("epoch"))
+    # A step of the first generation that comes after others.
+    _first: tuple[Key, int, str] | None = None
+    _highest: int = 0
+    _seen: set[Key] = Factory(set)
+    # The size that a line prints for a generation: (size, line, text); and two that differ.
+    _sizes: dict[int, tuple[int, int, str]] = Factory(dict)
+    _differ: dict[int, tuple[tuple[int, int, str], tuple[int, int, str]]] = Factory(dict)
+    _leaders: dict[int, list[tuple[str, int, str]]] = Factory(dict)
+    # The leaders of settled generations.
+    _led_by: dict[int, str] = Factory(dict)
+    # The line in which a member joined.
+    _joined: dict[str, int] = Factory(dict)
+    _gone: dict[str, _Gone] = Factory(dict)
+    _static: set[str] = Factory(set)
+    _wrong: list[Wrong] = Factory(list)
+    _contradictions: list[tuple[tuple[int, int, str], tuple[int, int, str]]] = Factory(list)
+
+    def observe(self, event: Event, text: str) -> None:
+        if isinstance(event, _ANEW):
+            self.begin_anew()
+            return
+        key = _key(event)
+        if key is not None:
+            self._step(key, event.line, text)
+        if isinstance(event, OtherProtocol) and event.what == "epoch" and event.epoch is not None:
+            self.epochs.add((event.epoch, 0), event.line, text)
+        if isinstance(event, AssignmentReceived) and event.leader is not None and not event.static:
+            self._led(event, event.leader, text)
+        if isinstance(event, StaticReplaced):
+            self._static |= {event.old, *([event.new] if event.new else [])}
+        if isinstance(event, Stabilized | AssignmentReceived) and event.members is not None:
+            self._sized(event, event.members, text)
+        for id in _went(event):
+            if id not in self._gone and len(self._gone) < MEMBERS_KEPT:
+                self._gone[id] = _Gone(event.line, text[:TEXT_CHARS])
+        for id in _there(event):
+            gone = self._gone.get(id)
+            if gone is not None and len(gone.since) < 3:
+                gone.since.append((event.line, text[:TEXT_CHARS]))
+        if isinstance(event, MemberAdded) and len(self._joined) < MEMBERS_KEPT:
+            self._joined.setdefault(event.member, event.line)
+        if isinstance(event, MemberAdded | MemberLeft) and event.instance is not None:
+            self._static.add(event.member)
+
+    def _step(self, key: Key, line: int, text: str) -> None:
+        """A step of a generation. One of the first generation, followed by another such, tells that
+        the group began anew in lines that are missing.
+        """
+        if self._first is not None:
+            first, self._first = self._first, None
+            if key[0] <= first[0][0] + 1:
+                self.begin_anew()
+            self._add(*first)
+        if key[0] <= 1 < self._highest:
+            self._first = (key, line, text)
+        else:
+            self._add(key, line, text)
+
+    def _add(self, key: Key, line: int, text: str) -> None:
+        self._highest = max(self._highest, key[0])
+        if key[1] in _ONCE:
+            if key in self._seen:
+                key = (key[0], key[1] - 1)  # a second time: as if it came too late
+            elif len(self._seen) < SEEN_KEPT:
+                self._seen.add(key)
+        self.generations.add(key, line, text)
+
+    def begin_anew(self) -> None:
+        """What was known of the group is void."""
+        self._settle()
+
+    def finish(self, refused: Set[int]) -> list[Wrong]:
+        """All impossible lines, in order. `refused`: the lines that do not fit those before them;
+        of two lines that contradict each other, that one is wrong.
+        """
+        self._settle()
+        for first, second in self._contradictions:
+            wrong, other = (first, second) if first[1] in refused else (second, first)
+            why = f"{wrong[0]} members are printed, and line {other[1]} prints {other[0]} for the"
+            self._wrong.append(Wrong(wrong[1], wrong[2], f"{why} same generation"))
+        found = {w.line: w for w in (*self._wrong, *self.generations.wrong, *self.epochs.wrong)}
+        return [found[line] for line in sorted(found)]
+
+    def _led(self, event: AssignmentReceived, leader: str, text: str) -> None:
+        if event.generation not in self._leaders and len(self._leaders) >= LEADERS_KEPT:
+            self._one_leader(next(iter(self._leaders)))
+        found = self._leaders.setdefault(event.generation, [])
+        if len(found) < 10:
+            found.append((leader, event.line, text[:TEXT_CHARS]))
+
+    def _sized(self, event: Stabilized | AssignmentReceived, size: int, text: str) -> None:
+        """A generation has one size: nobody joins or goes without a new one."""
+        known = self._sizes.get(event.generation)
+        if known is None:
+            if len(self._sizes) >= LEADERS_KEPT:
+                del self._sizes[next(iter(self._sizes))]
+            self._sizes[event.generation] = (size, event.line, text[:TEXT_CHARS])
+        elif known[0] != size and event.generation not in self._differ:
+            self._differ[event.generation] = (known, (size, event.line, text[:TEXT_CHARS]))
+
+    def _settle(self) -> None:
+        if self._first is not None:
+            self.generations.add(*self._first)
+        self.generations.settle()
+        self._first, self._highest = None, 0
+        self._seen.clear()
+        self.epochs.settle()
+        for generation in list(self._leaders):
+            self._one_leader(generation)
+        for id, gone in self._gone.items():
+            if id in self._static:
+                continue
+            if len(gone.since) > 2:
+                why = f"{id} is said to be gone, and line {gone.since[0][0]} names it as a member"
+                self._wrong.append(Wrong(gone.line, gone.text, why))
+            for line, text in gone.since if len(gone.since) <= 2 else ():
+                why = f"{id} is named as a member, and was gone since line {gone.line}"
+                self._wrong.append(Wrong(line, text, why))
+        self._contradictions += list(self._differ.values())[:LEADERS_KEPT]
+        self._leaders, self._gone, self._sizes, self._differ = {}, {}, {}, {}
+        self._joined, self._led_by = {}, {}
+
+    def _one_leader(self, generation: int) -> None:
+        """Of two leaders of a generation, the one is wrong that was no member then; else the one
+        that does not lead the generation before it (a leader that rejoins stays the leader), or
+        after it; else the later one.
+        """
+        found = self._leaders.pop(generation)
+        if len(self._led_by) < LEADERS_KEPT:
+            self._led_by[generation] = found[0][0]
+        if len({leader for leader, _, _ in found}) < 2:
+            return
+
+        def leads(leader: str, number: int) -> bool:
+            told = self._leaders.get(number, ())
+            return self._led_by.get(number) == leader or any(x == leader for x, _, _ in told)
+
+        def likely(told: tuple[str, int, str]) -> tuple[bool, bool, bool, int]:
+            leader, line, _ = told
+            gone = self._gone.get(leader)
+            there = self._joined.get(leader, 0) <= line and (gone is None or gone.line > line)
+            return there, leads(leader, generation - 1), leads(leader, generation + 1), -line
+
+        right = max(found, key=likely)
+        for leader, line, text in found:
+            if leader != right[0]:
+                why = (
+                    f"{leader} is called the leader of generation {generation}, and line {right[1]}"
+                    f" names {right[0]}"
+                )
+                self._wrong.append(Wrong(line, text, why))
+
+
+def _key(event: Event) -> Key | None:
+    """The place of a step among all steps of a group: its generation begins, has its assignment,
+    and ends.
+    """
+    if isinstance(event, Stabilized | GroupEmptied):
+        return event.generation, BEGINS
+    if isinstance(event, AssignmentReceived):
+        return event.generation, ASSIGNED
+    return (event.generation, ENDS) if isinstance(event, RebalanceStarted) else None
+
+
+def _went(event: Event) -> tuple[str, ...]:
+    if isinstance(event, MemberLeft | MemberExpired):
+        return () if event.pending else (event.member,)
+    if isinstance(event, NotRejoined | NotSynced):
+        return event.members
+    if isinstance(event, RebalanceStarted) and event.reason and event.reason.cause in _WENT:
+        return event.reason.members
+    return ()
+
+
+def _there(event: Event) -> tuple[str, ...]:
+    if isinstance(event, AssignmentReceived):
+        return (event.leader,) if event.leader is not None else ()
+    if isinstance(event, MemberAdded):
+        return (event.member,)
+    if isinstance(event, RebalanceStarted) and event.reason and event.reason.cause in _THERE:
+        return event.reason.members
+    return ()

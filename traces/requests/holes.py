@@ -1,0 +1,123 @@
+"""Where a request log shows that lines are missing: numbers of requests that were skipped on a
+connection, generations that no line shows, the end of the log.
+
+An answer that does not fit near such a hole proves nothing.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from attrs import Factory, define, frozen
+
+from groupcheck.model.protocol.codes import NONE
+from groupcheck.traces.exchanges import (
+    Exchange,
+    JoinExchange,
+    SyncExchange,
+)
+
+CONNECTIONS_KEPT = 10_000
+HOLES_KEPT = 10_000
+GENERATIONS_KEPT = 10_000
+STEP_MS = 25.0
+"""All who wait for one step of the coordinator are answered within this time, as a rule."""
+
+
+@frozen
+class Hole:
+    """Lines are missing between two moments (ms since 1970)."""
+
+    since: float
+    until: float
+    # Why, in words.
+    said: str
+
+
+@define
+class _Round:
+    """The JoinGroups that were answered with one generation."""
+
+    completed: float
+    joined: set[str] = Factory(set)
+    synced: set[str] = Factory(set)
+    # Everybody in it, as the leader was told.
+    members: set[str] = Factory(set)
+
+
+@define
+class Holes:
+    """The holes of one group. Exchanges come in the order in which they began."""
+
+    _holes: list[Hole] = Factory(list)
+    # Connection -> the number and the time of the last request on it.
+    _last: dict[str, tuple[int, float]] = Factory(dict)
+    _rounds: dict[int, _Round] = Factory(dict)
+    _highest: tuple[int, float] | None = None
+    # When the last answer was given.
+    _end: float = float("-inf")
+
+    def observe(self, e: Exchange) -> None:
+        number, at = self._last.get(e.connection, (e.correlation, 0.0))
+        if e.correlation > number + 1:
+            skipped = e.correlation - number - 1
+            self._add(at, e.began, f"{skipped} requests before it on {e.connection} are not shown")
+        if e.connection not in self._last and len(self._last) >= CONNECTIONS_KEPT:
+            del self._last[next(iter(self._last))]
+        self._last[e.connection] = (e.correlation, e.given)
+        self._end = max(self._end, e.given)
+        if isinstance(e, JoinExchange) and e.code == NONE and e.to_generation > 0:
+            self._joined(e)
+        if isinstance(e, SyncExchange) and e.code == NONE and e.generation in self._rounds:
+            self._rounds[e.generation].synced.add(e.member)
+
+    def _add(self, since: float, until: float, said: str) -> None:
+        if len(self._holes) < HOLES_KEPT:
+            self._holes.append(Hole(since, until, said))
+
+    def _joined(self, e: JoinExchange) -> None:
+        # A group that is empty in between goes on by two.
+        if self._highest is not None and e.to_generation > self._highest[0] + 2:
+            self._add(
+                self._highest[1],
+                e.given,
+                f"generation {e.to_generation} follows generation {self._highest[0]}",
+            )
+        if self._highest is None or e.to_generation > self._highest[0]:
+            self._highest = (e.to_generation, e.given)
+        if e.to_generation not in self._rounds and len(self._rounds) >= GENERATIONS_KEPT:
+            del self._rounds[next(iter(self._rounds))]
+        round = self._rounds.setdefault(e.to_generation, _Round(e.given))
+        round.completed = min(round.completed, e.given)
+        round.joined.add(e.told)
+        if e.leader == e.told:
+            round.members |= {id for id, _ in e.members}
+
+    def _before(self, at: float) -> float:
+        """When the last round that the log shows whole had ended."""
+        whole = sorted(
+            r.completed for r in self._rounds.values() if r.members and r.members <= r.joined
+        )
+        k = bisect_right(whole, at)
+        return whole[k - 1] if k else float("-inf")
+
+    def _all_answered(self, e: Exchange) -> bool:
+        """Does the log show the answers to all members that waited as `e` did?"""
+        generation = e.to_generation if isinstance(e, JoinExchange) else getattr(e, "generation", 0)
+        round = self._rounds.get(generation)
+        if round is None or not round.members:
+            return False
+        return round.members <= (round.joined if isinstance(e, JoinExchange) else round.synced)
+
+    def near(self, e: Exchange, due: bool) -> str:
+        """Why an answer that does not fit may be explained by missing lines, in words; empty if
+        the log shows no hole near it. `due`: a request that waited is answered, and others should
+        be answered in the same step. To be asked at the end of the log.
+        """
+        if due and e.given >= self._end - STEP_MS and not self._all_answered(e):
+            return "the log ends before all who waited then are answered"
+        since = self._before(e.began - 1)
+        for hole in self._holes:
+            if hole.until >= since and hole.since <= e.given:
+                return hole.said
+        return ""
