@@ -45,10 +45,15 @@ _BACKGROUND = {
     "poll_expired", "worker_poll_expired", "left", "generation_reset", "rejoin_requested",
     "rebalancing", "heartbeat", "heartbeat_failed", "coordinator_query", "coordinator_found",
     "coordinator_lost", "disconnected", "handler_slow", "handler_retries", "started", "closed",
-    "member_unknown", "session_timed_out",
+    "member_unknown", "session_timed_out", "detail", "request_sent", "request_answered",
+    "request_retried", "request_timed_out", "not_coordinator", "fatal", "offset_reset",
 }  # fmt: skip
 # A broker prints settings whose names end alike, such as group.max.session.timeout.ms.
 _OWN_SETTING = re.compile(r"(?<![.\w])(?:session\.timeout|heartbeat\.interval)\.ms")
+_LOSSES = {
+    "poll_expired", "session_timed_out", "member_unknown", "lost", "generation_reset",
+    "instance_fenced", "member_fenced",
+}  # fmt: skip
 _ROUND_ENDS = ("joined", "synced", "assigned")
 
 
@@ -94,13 +99,19 @@ def poll_returns(group: GroupEvidence) -> Iterator[Said]:
             if said.kind != "poll_expired":
                 continue
             limit = said.fields.get("limit")
-            later = next((s for s in some[at + 1 :] if s.kind not in _BACKGROUND), None)
+            later = next((s for s in some[at + 1 :] if _by_application(said, s)), None)
             again = next((s for s in some[at + 1 :] if _expired_again(said, s)), None)
             rest = [ms for s in everything if (ms := _ms(said, s)) is not None]
             if later is not None:
                 yield _new(later, "poll_returned", after=_ms(said, later), limit=limit)
             elif again is None and max(rest, default=0) >= GONE_MS:
                 yield _new(said, "poll_never_returned", silent=max(rest), limit=limit)
+
+
+def _by_application(expired: Said, later: Said) -> bool:
+    """A line that needs a call of the application; what the library does at once does not."""
+    after = _ms(expired, later)
+    return later.kind not in _BACKGROUND and (after is None or after > 1_000)
 
 
 def _expired_again(first: Said, later: Said) -> bool:
@@ -123,12 +134,38 @@ def lost_connections(group: GroupEvidence) -> Iterator[Said]:
                     yield _new(other, "connection_lost", reason=other.fields.get("reason"))
 
 
-def vanished_topics(group: GroupEvidence) -> Iterator[Said]:
-    """Subscriptions that shrank, as far as the client sees the topics."""
-    for said in group.all("subscription_changed"):
-        before, topics = said.fields.get("before"), said.fields.get("topics")
-        if isinstance(before, int) and isinstance(topics, int) and topics < before:
-            yield _new(said, "topics_vanished", before=before, topics=topics)
+def changed_topics(group: GroupEvidence) -> Iterator[Said]:
+    """What a client sees of its topics, if it is not at its start or its end."""
+    for some in _by_writer(group, "subscription_changed", "partitions_changed", "closed").values():
+        for at, said in enumerate(some):
+            before, topics = said.fields.get("before"), said.fields.get("topics")
+            recent = some[max(at - 3, 0) : at]
+            if said.kind == "partitions_changed" and before is None:
+                if all(s.fields.get("before") != 0 for s in recent):
+                    yield _new(said, "topics_changed", **said.fields)
+            elif said.kind == "subscription_changed" and isinstance(before, int):
+                closing = any(s.kind == "closed" for s in recent)
+                if isinstance(topics, int) and topics < before and not closing:
+                    yield _new(said, "topics_vanished", before=before, topics=topics)
+
+
+def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
+    """Members that were told that there is no coordinator, and were told none for a minute or for
+    the rest of the log.
+    """
+    good = ("coordinator_found", "joined", "synced", "assigned", "heartbeat", "committed")
+    for some in _by_writer(group, "coordinator_unavailable", *good).values():
+        asked: list[Said] = []
+        for said in (*some, None):
+            if said is not None and said.kind == "coordinator_unavailable":
+                asked.append(said)
+                continue
+            waited = _ms(asked[0], said or asked[-1]) if asked else None
+            if asked and (said is None or (waited or 0) >= GONE_MS):
+                yield _new(asked[-1], "coordinator_missing", repeats=len(asked), waited=waited)
+            elif asked:
+                yield _new(asked[-1], "recovered", of="coordinator_unavailable", after=waited)
+            asked = []
 
 
 def together(group: GroupEvidence) -> Iterator[Said]:
@@ -255,17 +292,20 @@ def equal_pairs(group: GroupEvidence) -> Iterator[Said]:
 
 
 def commits_in_rounds(group: GroupEvidence) -> Iterator[Said]:
-    """Commits that were refused after the member had heard of a rebalance and before it had joined,
-    although it had not lost its membership.
+    """Commits that were refused after the member had heard of a rebalance and before it had its
+    share, although it had not lost its membership.
     """
     for some in _by_writer(group).values():
-        in_round = False
+        in_round = out = False
         for said in some:
-            if said.kind in ("rebalancing", "revoked", "rejoin_requested", "joining"):
-                in_round = "leaving the group" not in str(said.fields.get("reason", ""))
-            elif said.kind in ("poll_expired", "session_timed_out", "member_unknown", "lost",
-                               "left", "generation_reset", *_ROUND_ENDS):  # fmt: skip
-                in_round = False
+            if said.kind in _LOSSES or (said.kind == "left" and "step" not in said.fields):
+                in_round, out = False, True
+            elif said.kind in ("rebalancing", "revoked", "rejoin_requested", "joining"):
+                in_round = not out
+            elif said.kind in ("synced", "assigned") and "step" not in said.fields:
+                in_round = out = False
+            elif said.kind == "joined":
+                out = False
             elif said.kind in ("commit_refused", "commit_failed") and in_round:
                 yield _new(said, "commit_in_round", **said.fields)
 
@@ -379,5 +419,6 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
     searches,
     nameless_groups,
     lost_connections,
-    vanished_topics,
+    changed_topics,
+    missing_coordinators,
 )

@@ -89,9 +89,9 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
         if f.confidence == "possible"
         and (f.sign.beside or not {s.kind for s in f.evidence} <= settled)
     )
-    told = settled | {s.kind for f in found for s in f.evidence}
+    told = settled | {s.kind for f in found for s in f.evidence} | _over(evidence)
     questions = [kind for kind in evidence.tallies if kind in trouble() and kind not in told]
-    hints = [f"{f.cause.title}: {f.decide}" for f in candidates if f.decide]
+    hints = [f.text for f in candidates if f.cause.severity != "calm" and _troubling(f)]
     hints += [trouble()[kind] for kind in questions if trouble()[kind]]
     return Diagnosis(
         evidence.group,
@@ -101,6 +101,11 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
         tuple(f for f in found if f.cause.kind in explained and f.confidence != "possible"),
         tuple(dict.fromkeys(hints)),
     )
+
+
+def _over(evidence: GroupEvidence) -> set[str]:
+    """Kinds of trouble that was over a moment later."""
+    return {str(s.fields["of"]) for s in evidence.all("recovered")}
 
 
 def _rank(found: Found) -> tuple[int, int, str]:

@@ -47,8 +47,11 @@ class GroupEvidence:
     group: str
     tallies: dict[str, Tally] = Factory(dict)
     libraries: Counter[str] = Factory(Counter)
+    # The only writer that has a name; empty if there are several or none; None if not yet known.
+    _only: str | None = None
 
     def add(self, said: Said) -> None:
+        self._only = None
         self.tallies.setdefault(said.kind, Tally()).add(said)
         if said.library:
             self.libraries[said.library] += 1
@@ -75,8 +78,10 @@ class GroupEvidence:
         """Who said it. A line without a name belongs to the only writer that has one."""
         if said.who:
             return said.who
-        named = self.writers()
-        return named[0] if len(named) == 1 else ""
+        if self._only is None:
+            named = self.writers()
+            self._only = named[0] if len(named) == 1 else ""
+        return self._only
 
     def writers(self) -> list[str]:
         """Everyone who wrote something about the group and has a name."""

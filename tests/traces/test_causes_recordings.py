@@ -1,0 +1,34 @@
+"""What is said about recordings of real clients whose truth is known: calm ones are called calm."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from groupcheck.traces.causes.diagnosis import diagnose
+from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.causes.knowledge import shipped_knowledge
+from groupcheck.traces.clients.log import ClientLog
+
+FOLDER = Path(__file__).parent.parent / "data/clients"
+# Recording -> the causes that it really shows (the truth that came with it); all others are calm.
+TROUBLED = {
+    "poll_timeout.b": ["poll_timeout"],
+    "partitions_added.b": ["partitions_added"],
+    "coop_join_kill.b": ["commit_during_rebalance"],
+    "live-java_coop.b": ["commit_during_rebalance"],
+}
+RECORDINGS = sorted(file.name.removesuffix(".log.gz") for file in FOLDER.glob("*.log.gz"))
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_a_recording_shows_its_causes_and_no_others(name: str) -> None:
+    evidence = Evidence()
+    with gzip.open(FOLDER / f"{name}.log.gz", "rt", encoding="utf-8", errors="replace") as lines:
+        evidence.add_all(ClientLog().statements(enumerate(lines, 1)))
+    found = [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
+    assert [f.cause.kind for d in found for f in d.causes] == TROUBLED.get(name, [])
+    if name not in TROUBLED:
+        assert {d.health for d in found} == {"calm"}
