@@ -163,19 +163,21 @@ class Parser:
     replay: Callable[[Source, Asked], FileReport | None]
 
 
+def known_format(name: str | None) -> None:
+    """Raises `TraceError` if there is no format of this name."""
+    known = (*formats.REPLAYED, *formats.NAMED)
+    if name is not None and name not in known:
+        do = "choose one of " + ", ".join(known)
+        raise TraceError(f"no format {name!r}", where="--format", do=do)
+
+
 def replay_log(source: Source, asked: Asked = Asked()) -> tuple[FileReport, ...]:
     """Replays one log: a report for each kind of lines that it has, or a single one that says that
     it has none.
 
     Raises `TraceError` if a file cannot be read as text, or the format is unknown.
     """
-    known = (*formats.REPLAYED, *formats.NAMED)
-    if asked.format is not None and asked.format not in known:
-        raise TraceError(
-            f"no format {asked.format!r}",
-            where="--format",
-            do="choose one of " + ", ".join(known),
-        )
+    known_format(asked.format)
     chosen = [p for p in PARSERS if asked.format is None or asked.format in p.formats]
     reports = (p.replay(source, asked) for p in chosen if source.holds(p.needles))
     found = tuple(r for r in reports if r is not None)

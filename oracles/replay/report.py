@@ -13,12 +13,16 @@ from typing import Any
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
+from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.document import replay_document, replay_text
+from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
 from groupcheck.traces.anomalies import plural
 from groupcheck.traces.formats import UNKNOWN_FORMAT
+from groupcheck.traces.reading import TraceError
 from groupcheck.traces.reading.finding import found
-from groupcheck.traces.replay import Asked, replay_log
+from groupcheck.traces.reading.unpacking import Watch
+from groupcheck.traces.replay import Asked, known_format, replay_log
 from groupcheck.traces.report import FileReport, unreadable, worst_of
 
 
@@ -72,21 +76,36 @@ def replay(
     *,
     format: str | None = None,
     group: str | None = None,
+    watch: Watch | None = None,
 ) -> Replayed:
     """Replays the logs that files, folders, archives and `-` (standard input) hold; the rotated
-    files of one process are one log. Raises `UserError` if there is none that can be read.
+    files of one process are one log. `watch` is told how far files have been read. Raises
+    `UserError` if there is none that can be read.
     """
     if isinstance(paths, str | Path) or not isinstance(paths, Iterable):
         raise UserError(f"{paths!r} is not a list of files", do='as in ["broker.log"]')
-    there = found([str(path) for path in paths])
+    known_format(format)
+    there = found([str(path) for path in paths], watch=watch)
     asked = Asked(group, format)
-    reports = [r for source in there.sources for r in replay_log(source, asked)]
+    reports: list[FileReport] = []
+    for source in there.sources:
+        try:
+            reports += replay_log(source, asked)
+        except TraceError as e:  # it has changed since it was found
+            there.refused.append((source.name, e))
+    if not reports:
+        raise there.refused[0][1]
     said = [r for r in reports if not (r.format == UNKNOWN_FORMAT and r.path in there.unnamed)]
     silent = len(reports) - len(said)
     notes = list(there.notes)
     if said and silent:
         notes.append(f"{plural(silent, 'file')} without a line about a group passed over")
     return Replayed([*(said or reports), *(unreadable(*one) for one in there.refused)], notes)
+
+
+def _progress(name: str, read: int, size: int, seconds: float) -> str:
+    """One line for a terminal; a log is read once for each kind of lines that is looked for."""
+    return f"{read >> 20:,} of {size >> 20:,} MiB  {seconds:.0f} s  {printable(name)}"
 
 
 def run(
@@ -97,7 +116,8 @@ def run(
     html: Path | None,
 ) -> int:
     """Replays, prints, writes the page, and gives the exit code."""
-    reports = replay(paths, format=format, group=group)
+    with meter.reports(_progress) as progress:
+        reports = replay(paths, format=format, group=group, watch=progress)
     if html is not None:
         written(html, reports.html())
     if as_json:
@@ -105,7 +125,6 @@ def run(
         return reports.exit_code
     from rich.text import Text
 
-    from groupcheck.oracles.printable import printable
     from groupcheck.oracles.replay.text import replay_view
     from groupcheck.oracles.show.text import show
 

@@ -192,3 +192,30 @@ def test_a_file_that_cannot_be_read_does_not_lose_the_others(
         ("unreadable", "unknown"),
     ]
     assert together.exit_code == 3 and together[1].reason.startswith("cannot be read: No such")
+
+
+def test_how_far_files_are_read_is_told(tmp_path: Path) -> None:
+    text = "".join(WHOLE)
+    paths = write(tmp_path, server__log=text, other__log__gz=text)
+    seen: dict[str, tuple[int, int]] = {}
+
+    def watch(name: str, read: int, size: int) -> None:
+        assert 0 <= read <= size
+        seen[name] = (read, size)
+
+    replay(paths, watch=watch)
+    sizes = {path: Path(path).stat().st_size for path in paths}
+    assert seen == {path: (size, size) for path, size in sizes.items()}
+
+
+def test_a_file_that_is_gone_before_it_is_read_does_not_lose_the_others(tmp_path: Path) -> None:
+    paths = write(tmp_path, a__log="".join(WHOLE), b__log="".join(WHOLE))
+
+    def watch(name: str, read: int, size: int) -> None:
+        if name.endswith("a.log"):
+            (tmp_path / "b.log").unlink(missing_ok=True)
+
+    assert {(r.path[-5:], r.format) for r in replay(paths, watch=watch)} == {
+        ("a.log", "broker-java"),
+        ("b.log", "unreadable"),
+    }

@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from groupcheck.traces.reading.archives import MOST_MEMBERS, hidden, kind_of, members
 from groupcheck.traces.reading.lines import NoText, TraceError
 from groupcheck.traces.reading.rotation import joined
 from groupcheck.traces.reading.source import Piece, Shelf, Source, piece_of
+from groupcheck.traces.reading.unpacking import Watch
 
 STDIN = "-"
 DEEPEST = 2
@@ -40,6 +41,7 @@ class Found:
 @define
 class _Search:
     stdin: BinaryIO
+    watch: Watch | None
     shelf: Shelf = Factory(Shelf)
     pieces: list[Piece] = Factory(list)
     found: Found = Factory(Found)
@@ -86,7 +88,7 @@ class _Search:
             self.refuse(piece.name, e, named)
             return
         if not kind:
-            self.pieces.append(piece)
+            self.pieces.append(evolve(piece, watch=self.watch))
             if not named:
                 self.inside.add(piece.name)
             return
@@ -118,9 +120,11 @@ def _files(folder: Path, passed: Counter[str]) -> Iterator[Path]:
                 passed["not a file"] += 1
 
 
-def found(paths: Sequence[str], stdin: BinaryIO | None = None) -> Found:
-    """The logs that `paths` name. Raises `TraceError` if none of them can be read."""
-    search = _Search(stdin if stdin is not None else sys.stdin.buffer)
+def found(paths: Sequence[str], stdin: BinaryIO | None = None, watch: Watch | None = None) -> Found:
+    """The logs that `paths` name; `watch` is told how far they have been read. Raises `TraceError`
+    if none of them can be read.
+    """
+    search = _Search(stdin if stdin is not None else sys.stdin.buffer, watch)
     for path in paths:
         search.argument(path)
     there = search.found

@@ -12,7 +12,7 @@ from typing import BinaryIO
 from attrs import field, frozen
 
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Notes, Part, TraceError, read_lines
-from groupcheck.traces.reading.unpacking import open_file, open_log
+from groupcheck.traces.reading.unpacking import Watch, open_file, open_log
 
 MOST_KEPT = 4 << 30
 
@@ -29,10 +29,12 @@ class Piece:
     left_out: int = 0
     # The temporary folder of `path`, which is deleted with the last piece that holds it.
     held: object = field(default=None, eq=False, repr=False)
+    # Is told how far the file has been read, each time that it is.
+    watch: Watch | None = field(default=None, eq=False, repr=False)
 
     def opened(self) -> BinaryIO:
         """Its text, unpacked. Raises `TraceError` if it cannot be read as text."""
-        return open_log(self.path, self.name)
+        return open_log(self.path, self.name, self.watch)
 
 
 def place_of(parts: Sequence[Part], line: int) -> tuple[str, int]:

@@ -16,6 +16,7 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import zstandard
@@ -47,23 +48,40 @@ _NO_TEXT = {
 }
 
 
-def open_file(path: str, name: str) -> io.BufferedReader:
+Watch = Callable[[str, int, int], None]
+"""Is told how far a file has been read: its name, bytes read and bytes in all."""
+
+
+class _Watched(io.FileIO):
+    """A file that tells how far it has been read."""
+
+    def __init__(self, path: Path, name: str, watch: Watch) -> None:
+        super().__init__(path)
+        self._name, self._watch, self._size = name, watch, path.stat().st_size
+
+    def readinto(self, buffer: Any) -> int | None:
+        size = super().readinto(buffer)
+        self._watch(self._name, self.tell(), self._size)
+        return size
+
+
+def open_file(path: str, name: str, watch: Watch | None = None) -> io.BufferedReader:
     """Opens `path` as it is; errors call it `name`. Raises `TraceError` if that is not possible."""
     try:
         file = located(path)
         if file.is_dir():
             raise TraceError("is a directory", where=name, do="give log files")
-        return file.open("rb")
+        return io.BufferedReader(_Watched(file, name, watch)) if watch else file.open("rb")
     except OSError as e:
         raise TraceError(f"cannot be read: {e.strerror or e}", where=name) from None
     except ValueError as e:
         raise TraceError(f"is not a file name: {e}", where=repr(name)) from None
 
 
-def open_log(path: str, name: str | None = None) -> io.BufferedReader:
+def open_log(path: str, name: str | None = None, watch: Watch | None = None) -> io.BufferedReader:
     """Opens the text of `path`, unpacked. Raises `TraceError` if that is not possible."""
     name = path if name is None else name
-    stream = unpacked(open_file(path, name))
+    stream = unpacked(open_file(path, name, watch))
     try:
         refuse_binary(stream, name)
     except BaseException:
