@@ -132,7 +132,7 @@ def found(paths: Sequence[str], stdin: BinaryIO | None = None, watch: Watch | No
         if there.refused:
             raise there.refused[0][1]
         raise TraceError("no file to read", where=", ".join(paths), do="give a log")
-    there.sources = joined(search.pieces)
+    there.sources = joined(search.pieces, search.shelf)
     there.unnamed = {
         s.name for s in there.sources if all(p.name in search.inside for p in s.pieces)
     }

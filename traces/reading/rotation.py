@@ -15,10 +15,9 @@ from typing import BinaryIO
 
 from attrs import evolve, frozen
 
-from groupcheck.traces.envelope import unwrap
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, JITTER_MS, TraceError
-from groupcheck.traces.reading.source import Piece, Source
-from groupcheck.traces.timestamps import FIRST_DATED, parse_time
+from groupcheck.traces.reading.order import in_order, time_of
+from groupcheck.traces.reading.source import Piece, Shelf, Source
 
 _PACKING = re.compile(r"\.(?:gz|bz2|xz|zst|zstd|Z)\Z", re.IGNORECASE)
 _DATE = r"(?:19|20)\d\d[-_.]?[01]\d(?:[-_.]?[0-3]\d(?:[-_.T]?[0-2]\d(?:[-_.:]?\d\d){0,2})?)?"
@@ -29,7 +28,6 @@ _BEFORE = re.compile(rf"[.-]{_DATE}(?:[.-]\d{{1,6}})?(?=\.[A-Za-z]{{2,6}}\Z)")
 # app-1.log: as often the first of several processes, so it needs an app.log beside it.
 _NUMBERED = re.compile(r"[.-](\d{1,6})(?=\.[A-Za-z]{2,6}\Z)")
 _NUMBERS = re.compile(r"\d+")
-_LINE_START = 100
 LEAST_COMMON = 20
 """Files without full timestamps must have this many lines in common to be a copy of each other."""
 _HEAD = 2048
@@ -59,19 +57,25 @@ class _Dated:
         return (0, numbers if dated else [-n for n in numbers])
 
 
-def joined(pieces: Sequence[Piece]) -> list[Source]:
+def joined(pieces: Sequence[Piece], shelf: Shelf) -> list[Source]:
     """The logs that the files are, in the order of the first file of each."""
     names = {p.name for p in pieces}
     families: dict[str, list[_Dated]] = {}
+    remarks: dict[str, list[str]] = {}
     for piece in pieces:
         stem, suffix = _taken_apart(piece.name, names)
-        families.setdefault(stem, []).append(_Dated(piece, stem, suffix))
+        stretches, remark = in_order(piece, shelf)
+        families.setdefault(stem, []).extend(_Dated(one, stem, suffix) for one in stretches)
+        if remark:
+            remarks.setdefault(stem, []).append(f"{piece.name}: {remark}")
     found: list[Source] = []
-    for family in families.values():
+    for stem, family in families.items():
+        said = tuple(remarks.get(stem, ()))
         if len(family) == 1:
-            found.append(Source(family[0].piece.name, (family[0].piece,)))
+            found.append(Source(family[0].piece.name, (family[0].piece,), said))
         else:
-            found += _logs([_with_times(d) for d in family])
+            logs = _logs([_with_times(d) for d in family])
+            found += [evolve(log, remarks=said + log.remarks) for log in logs]
     place = {p.name: k for k, p in enumerate(pieces)}
     return sorted(found, key=lambda s: min(place[p.name] for p in s.pieces))
 
@@ -112,13 +116,13 @@ def _logs(family: list[_Dated]) -> Iterator[Source]:
                         f"{one.piece.name} is left out: {chain[-1].piece.name} has its lines"
                     )
                 else:
-                    chain.append(evolve(one, piece=evolve(one.piece, left_out=common)))
+                    chain.append(evolve(one, piece=one.piece.without(common)))
                 break
         else:
             chains.append([one])
     for k, chain in enumerate(chains):
         pieces = tuple(d.piece for d in chain)
-        alone = len(chains) > 1 or len(pieces) == 1
+        alone = len(chains) > 1 or len({p.name for p in pieces}) == 1
         name = pieces[-1].name if alone else chain[0].stem
         yield Source(name, pieces, tuple(copies.get(k, ())))
 
@@ -218,10 +222,5 @@ def _with_times(one: _Dated) -> _Dated:
 
 
 def _time(lines: Sequence[bytes] | Iterator[bytes]) -> int | None:
-    for raw in lines:
-        found = unwrap(raw[:BLOCK].decode(errors="replace"))
-        time = parse_time(found.line[:_LINE_START])
-        time = found.time if time is None else time
-        if time is not None and time >= FIRST_DATED:
-            return time
-    return None
+    times = (time_of(raw) for raw in lines)
+    return next((time for time in times if time is not None), None)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
+import math
 import shutil
 import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
-from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Notes, Part, TraceError, read_lines
+from groupcheck.traces.reading.lines import BLOCK, Notes, Part, TraceError, read_lines
 from groupcheck.traces.reading.unpacking import Watch, open_file, open_log
 
 MOST_KEPT = 4 << 30
@@ -27,6 +29,8 @@ class Piece:
     path: str
     # How many lines at its beginning are left out, because the file before it ends with them.
     left_out: int = 0
+    # How many lines behind those it has; None: all that the file has.
+    most: int | None = None
     # The temporary folder of `path`, which is deleted with the last piece that holds it.
     held: object = field(default=None, eq=False, repr=False)
     # Is told how far the file has been read, each time that it is.
@@ -34,7 +38,59 @@ class Piece:
 
     def opened(self) -> BinaryIO:
         """Its text, unpacked. Raises `TraceError` if it cannot be read as text."""
-        return open_log(self.path, self.name, self.watch)
+        stream = open_log(self.path, self.name, self.watch)
+        if not self.left_out and self.most is None:
+            return stream
+        return io.BufferedReader(_Lines(stream, self.left_out, self.most))
+
+    def without(self, lines: int) -> Piece:
+        """The piece without some more lines at its beginning."""
+        most = None if self.most is None else self.most - lines
+        return evolve(self, left_out=self.left_out + lines, most=most)
+
+
+class _Lines(io.RawIOBase):
+    """Some lines of a stream."""
+
+    def __init__(self, stream: io.BufferedReader, left_out: int, most: int | None) -> None:
+        self._stream, self._left_out = stream, left_out
+        self._most = math.inf if most is None else most
+        self._piece = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._piece and self._most > 0 and (block := self._stream.read1(BLOCK)):
+            self._piece = self._cut(block)
+        with memoryview(buffer) as room:
+            size = min(len(room), len(self._piece))
+            room[:size] = self._piece[:size]
+        self._piece = self._piece[size:]
+        return size
+
+    def _cut(self, block: bytes) -> bytes:
+        """What of the next block belongs to the lines."""
+        count = block.count(b"\n")
+        if count < self._left_out:
+            self._left_out -= count
+            return b""
+        begin = _behind(block, self._left_out)
+        self._left_out, count = 0, count - self._left_out
+        end = len(block) if count < self._most else _behind(block, int(self._most), begin)
+        self._most -= min(count, self._most)
+        return block[begin:end]
+
+    def close(self) -> None:
+        super().close()
+        self._stream.close()
+
+
+def _behind(block: bytes, lines: int, at: int = 0) -> int:
+    """The offset behind that many lines of a block, from the offset `at` on."""
+    for _ in range(lines):
+        at = block.index(b"\n", at) + 1
+    return at
 
 
 def place_of(parts: Sequence[Part], line: int) -> tuple[str, int]:
@@ -67,21 +123,12 @@ class Source:
         for piece in self.pieces:
             first = notes.lines + 1
             with piece.opened() as stream:
-                _skip(stream, piece.left_out, notes)
                 yield from read_lines(stream, notes, needles, without)
             notes.parts.append(Part(piece.name, first, notes.lines - first + 1, piece.left_out))
 
     def holds(self, needles: tuple[bytes, ...]) -> bool:
         """Does one of `needles` stand anywhere in the text?"""
         return any(True for _ in self.lines(Notes(), needles))
-
-
-def _skip(stream: BinaryIO, lines: int, notes: Notes) -> None:
-    try:
-        for _ in range(lines):
-            stream.readline()
-    except DAMAGE as e:
-        notes.ends(e)
 
 
 class Shelf:
