@@ -74,8 +74,11 @@ ABSTRACTIONS = (
         "paused partitions",
         "Once the commit before JoinGroup was sent, the application gets no more records until the"
         " partitions are given up, even if that commit fails and is sent again. The group's model"
-        " allows it to process them while the member waits to commit again.",
-        lambda m, given, o: m.paused and m.client.prepare != Prepare.COMMITTED,
+        " allows it to process them while the member waits to commit again. A row compares whether"
+        " it gets records.",
+        lambda m, given, o: (
+            m.paused and m.client.position >= 0 and m.client.prepare != Prepare.COMMITTED
+        ),
     ),
     Abstraction(
         "an id that is forgotten late",

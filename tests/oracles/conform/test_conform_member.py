@@ -80,6 +80,7 @@ def test_every_row_of_the_groups_model_agrees_and_every_outcome_is_executed(
     tour = Tour(Rows(scope, CLASSIC.spec(scope)), coordinator)
     tour.run()
     assert tour.counts.rows == tour.counts.agreeing == MODEL_ROWS
+    assert tour.excused["paused partitions"] == 6666
     assert tour.rows.outcomes_named - tour.fired == {"closed", "crash", "late_commit"}
 
 
