@@ -114,13 +114,19 @@ _FORMS: tuple[_Form, ...] = (
     ),
     # 25.10.2024 17:25:16,582
     (re.compile(rf"\b(\d{{1,2}})\.(\d\d)\.(\d{{4}})[ ,]{{1,2}}{_CLOCK_PARTS}"), _day_first),
-    # Java's logging and .NET: Oct 25, 2024 5:25:16 PM · 10/25/2024 17:25:16
+    # Java's logging and .NET: Oct 25, 2024 5:25:16 PM · 10/25/2024 17:25:16; Kibana's: Oct 25, 2024
+    # @ 17:25:16.582
     (
         re.compile(
             r"\b([A-Z][a-z]{2}|\d{1,2})[ /](\d{1,2})(?:, |/)(\d{4}),?"
-            r" (\d{1,2}):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ([AP])M\b)?"
+            r"(?: @)? (\d{1,2}):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(?: ([AP])M\b)?"
         ),
         _month_first,
+    ),
+    # without marks in the date: 20241025 17:25:16.582
+    (
+        re.compile(rf"(?<!\d)(20\d\d)(\d\d)(\d\d)[ -]{_CLOCK_PARTS}"),
+        lambda m: _stamp(*m.groups()),
     ),
     # two figures for the year: 24-10-25 17:25:16.582
     (

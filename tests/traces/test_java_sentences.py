@@ -34,7 +34,9 @@ def said(*lines: str) -> list[Said]:
 
 @pytest.mark.parametrize("row", LINES, ids=[f"{row['kind']}-{i}" for i, row in enumerate(LINES)])
 def test_a_line_says_what_the_table_tells(row: dict[str, Any]) -> None:
-    (first, *_) = (s for s in said(row["text"]) if s.kind == row["kind"])
+    statements = said(row["text"])
+    (first, *_) = (s for s in statements if s.kind == row["kind"])
+    assert not {s.kind for s in statements} & {*row.get("not", ())}
     assert first.library == "java"
     assert {k: getattr(first, k) for k in row.get("names", {})} == row.get("names", {})
     assert {k: first.fields.get(k) for k in row.get("fields", {})} == row.get("fields", {})
@@ -56,6 +58,9 @@ LAYOUTS = {
     "with the method": ["2024-03-01 10:00:00,123 WARN {} [org.apache.kafka.X.invoke(X.java:12)]"],
     "JSON": ['{{"@timestamp":"2024-03-01T10:00:00.123Z","message":"{}","level":"WARN"}}'],
     "JSON, message first": ['{{"message":"{}","time":"2024-03-01T10:00:00.123Z","pid":3}}'],
+    "log4j2's JSON": ['{{"timeMillis":1709287200123,"level":"INFO","message":"{}"}}'],
+    "long JSON": ['{{"message":"{}","x":"' + "x" * 400 + '","time":"2024-03-01 10:00:00,123"}}'],
+    "Kibana": ['"Mar 1, 2024 @ 10:00:00.123",orders,"{}"'],
     "laid out JSON": [
         "{{",
         '  "message": "{}",',

@@ -34,7 +34,7 @@ _TYPOGRAPHIC = str.maketrans(
 _ESCAPED = re.compile(r"\\([nrt\"/])")
 _PROCESS = re.compile(
     r"\A[ \t>#*`]{0,20}(?:"
-    r"(?P<compose>[A-Za-z][\w.@-]{0,120}?)[ \t]{0,40}\| "  # docker compose, docker service
+    r"(?P<compose>[A-Za-z][\w.@-]{1,120}?)[ \t]{0,40}\| "  # docker compose, docker service
     r"|\[pod/(?P<kubectl>[\w./-]{1,200})\] "  # kubectl logs --prefix
     r"|(?P<stern>[a-z][\w.-]{0,80}-[a-z0-9]{8,10}-[a-z0-9]{5} [a-z][\w.-]{0,60}) "  # stern
     r"|(?:[A-Z][a-z]{2} {1,2}\d{1,2} [\d:]{8}|\d{4}-\d\d-\d\dT\S{8,30})"
@@ -96,10 +96,22 @@ def message_end(text: str) -> str:
 
 
 _TIME_KEY = re.compile(
-    r"\"(?:@?timestamp|@t|time|ts|date|datetime|asctime|event_?time|timeMillis|epochSecond)\""
-    r"\s?:\s?\"?(?P<value>.{1,60})",
+    r"\"(?:@?timestamp|@t|time|ts|date|datetime|asctime|event_?time|timeMillis|epochSecond|seconds)"
+    r"\"\s?:\s?\"?(?P<value>[^\"{,][^\",]{1,60}(?:,\d{3})?)",
     re.I,
 )
+_EPOCH = re.compile(r"\d{10,19}(?:\.\d{1,9})?\Z")
+
+
+def time_in_json(text: str) -> int | None:
+    """The time that a key of JSON tells, wherever it stands in the line."""
+    found = _TIME_KEY.search(text) if '":' in text or '" :' in text else None
+    if found is None:
+        return None
+    value = found["value"].strip(" }")
+    return from_number(float(value)) if _EPOCH.match(value) else parse_time(value)
+
+
 MOST_LINES = 200
 
 
@@ -126,9 +138,8 @@ class PrettyRecord:
         self._lines += 1
         text = line.strip()
         self._depth += text.endswith(("{", "[")) - text.startswith(("}", "]"))
-        if self._time is None and (found := _TIME_KEY.search(text)):
-            number = re.match(r"\d{10,19}(?:\.\d+)?", found["value"])
-            self._time = from_number(float(number[0])) if number else parse_time(found["value"])
+        if self._time is None:
+            self._time = time_in_json(text)
         return self._depth > 0 and self._lines < MOST_LINES
 
     def statements(self) -> Iterator[Said]:

@@ -15,6 +15,7 @@ from groupcheck.traces.clients.frames import (
     message_end,
     plain,
     process_of,
+    time_in_json,
 )
 from groupcheck.traces.clients.said import TEXT_CHARS, Said
 from groupcheck.traces.clients.sentences import WORD, Sentences, all_sentences
@@ -107,7 +108,9 @@ class ClientLog:
                 self._note_strange(number, text)
             return
         self.understood += 1
-        time, process = self._time_of(text[: hits[0].begin], text), process_of(line)
+        time, process = time_in_json(line), process_of(line)
+        if time is None:
+            time = self._time_of(text[: hits[0].begin], text)
         missing = [k for k in NAMES if not getattr(about, k)]
         about = told({k: hit.fields[k] for hit in hits for k in missing if k in hit.fields}, about)
         for hit in hits:

@@ -96,6 +96,8 @@ class Sentences:
         named = [hit for hit in hits if hit.sentence.error]
         if named:
             kept = [_with_name(hit, named, line) for hit in kept]
+            ignored = [hit for hit in kept if hit.fields.get("ignored")]
+            named = [e for e in named if not any(i.begin <= e.begin < i.end for i in ignored)]
             for hit in named:
                 if hit.sentence.kind and all(hit.sentence.kind != k.sentence.kind for k in kept):
                     kept.append(hit)
