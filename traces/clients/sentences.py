@@ -66,19 +66,19 @@ class Hit:
 class Sentences:
     """All sentences, filed by their rarest words."""
 
-    by_word: Mapping[str, tuple[Sentence, ...]]
-
-    def words_in(self, line: str) -> set[str]:
-        """The words of `line` under which sentences are filed."""
-        return {*WORD.findall(line)} & self.by_word.keys()
+    # Word -> sentences, each with all words that a line must hold for it.
+    by_word: Mapping[str, tuple[tuple[frozenset[str], Sentence], ...]]
 
     def in_line(self, line: str, library: str = "") -> list[Hit]:
         """The sentences that `line` holds, in order, without overlaps. Blanks in `line` are single.
         Sentences of other libraries than `library` are left out, if it is known.
         """
         hits = []
-        for word in self.words_in(line):
-            for sentence in self.by_word[word]:
+        words = {*WORD.findall(line)}
+        for word in words & self.by_word.keys():
+            for needed, sentence in self.by_word[word]:
+                if not needed <= words:
+                    continue
                 if library and sentence.libraries and library not in sentence.libraries:
                     continue
                 located = sentence.template.locate(line)
@@ -163,11 +163,14 @@ def filed(sentences: Iterable[Sentence]) -> Sentences:
     some = list(sentences)
     words = {id(s): _words(s.template.text) for s in some}
     often = Counter(word for each in words.values() for word in each)
-    by_word: dict[str, list[Sentence]] = {}
+    by_word: dict[str, list[tuple[frozenset[str], Sentence]]] = {}
     for s in some:
-        assert words[id(s)], f"no word to find it by: {s.template.text!r}"
-        rarest = min(words[id(s)], key=lambda word: (often[word], -len(word), word))
-        by_word.setdefault(rarest, []).append(s)
+        mine = words[id(s)]
+        assert mine, f"no word to find it by: {s.template.text!r}"
+        rarest = min(mine, key=lambda word: (often[word], -len(word), word))
+        # A line may go on with the last word.
+        needed = frozenset(word for word in mine if not s.template.text.endswith(word))
+        by_word.setdefault(rarest, []).append((needed, s))
     return Sentences({word: tuple(each) for word, each in by_word.items()})
 
 

@@ -152,7 +152,9 @@ def _names(line: str) -> Names:
     more = {
         key: _name(hit[hit.lastindex or 0]).rstrip(".")
         for key, pattern in _FIELDS.items()
-        if not getattr(found, key) and (hit := pattern.search(line)) is not None
+        if not getattr(found, key)
+        and key[1:] in line  # without its first letter, which may be a capital
+        and (hit := pattern.search(line)) is not None
     }
     return evolve(found, **more) if more else found
 
