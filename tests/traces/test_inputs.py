@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupcheck.model.engine import UserError
+from groupcheck.oracles.replay.report import replay
 from groupcheck.traces.reading import Notes, source, unpacking
 from groupcheck.traces.reading.finding import Found, found
 from groupcheck.traces.replay import replay_log
@@ -177,6 +178,17 @@ def test_a_locked_or_damaged_member_does_not_lose_the_others(tmp_path: Path) -> 
     ]
 
 
+def test_a_cut_archive_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    many = "".join(LINE.replace("5 (", f"{k} (") for k in range(40_000)).encode()
+    whole = tarred({"a.log": LOG, "b.log": many, "c.log": LOG}, "w:gz")
+    there = of(tmp_path, whole[: len(whole) // 2])
+    assert [s.name.rpartition("/")[2] for s in there.sources] == ["a.log", "b.log"]
+    (report,) = replay_log(there.sources[1])
+    assert 1000 < report.understood < 40_000 and report.verdict == "unknown"
+    assert any("only as far as it is not damaged" in note for note in report.notes)
+    assert str(there.refused[0][1]).partition(" (")[0].endswith("is cut off")
+
+
 def test_a_folder_is_read_with_all_folders_in_it(tmp_path: Path) -> None:
     for name, content in {
         "one/server.log": LOG,
@@ -204,6 +216,7 @@ def test_nothing_to_read_is_an_error_that_says_why(tmp_path: Path) -> None:
         found([str(tmp_path / "none")])
     with pytest.raises(UserError, match="empty"):
         found(["-"], io.BytesIO(b""))
+    assert len(found(["-", "-"], io.BytesIO(LOG)).sources) == 1
 
 
 ANY = st.binary(max_size=300)
@@ -234,3 +247,44 @@ def test_no_content_is_more_than_a_refusal(whole: bytes, at: int, some: bytes, c
         except UserError:
             continue
         assert all(r.lines <= content.count(b"\n") + 1 + 1000 for r in reports)
+
+
+NAMES = ["server.log", "server.log.1", "server.log.2.gz", "app.2024-10-25.log", "a.zip", "b", ".c"]
+BITS = st.sampled_from(
+    [
+        LINE,
+        LINE.replace("17:25", "17:27"),
+        LINE.replace("[2024-10-25 17:25:16,582]", "Oct 25 17:25:16"),
+        LINE.replace(" g ", " h ")[:70] + "\n",
+        LINE.replace("INFO", "**INFO**"),
+        "\tat a.b.C(D.java:1)\n",
+        "[2024-10-25 17:25:17,000] DEBUG Completed request:{}\n",
+        "\x00\xff\n",
+        "x" * 3000,
+    ]
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(NAMES),
+        st.tuples(st.lists(BITS, max_size=12), st.sampled_from(["", *PACK, "zip"])),
+        max_size=5,
+    )
+)
+def test_any_folder_gives_an_answer_or_one_error(
+    tmp_path_factory: pytest.TempPathFactory, files: dict[str, tuple[list[str], str]]
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    for name, (bits, pack) in files.items():
+        content = "".join(bits).encode("latin-1")
+        content = zipped({"in.log": content}) if pack == "zip" else content
+        (folder / name).write_bytes(PACK[pack](content) if pack in PACK else content)
+    try:
+        together = replay([folder])
+    except UserError:
+        return
+    assert together.verdict in ("holds", "unknown", "violated")
+    assert together.document()["lines"] == sum(r.lines for r in together)
+    assert sum(part.lines for r in together for part in r.files) >= together.document()["lines"]

@@ -11,23 +11,15 @@ import io
 import tarfile
 import zipfile
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import IO
 
 from groupcheck.traces.reading.lines import DAMAGE, NoText, TraceError
-from groupcheck.traces.reading.source import Piece, Shelf
+from groupcheck.traces.reading.source import HURT, Piece, Shelf, why
 from groupcheck.traces.reading.unpacking import SNIFF, open_file, refuse_binary, unpacked
 
 MOST_MEMBERS = 10_000
 _ZIP, _USTAR = b"PK\x03\x04", slice(257, 262)
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd")
-_HURT = (
-    *DAMAGE,
-    tarfile.TarError,
-    zipfile.BadZipFile,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-)
 
 
 def kind_of(piece: Piece) -> str:
@@ -65,8 +57,8 @@ def members(piece: Piece, kind: str, shelf: Shelf) -> Iterator[Piece | TraceErro
                     yield from _of_zip(seekable, piece, shelf)
     except TraceError as e:
         yield e
-    except _HURT as e:
-        yield TraceError(f"is damaged: {_why(e)}", where=piece.name)
+    except HURT as e:
+        yield TraceError(f"is damaged: {why(e)}", where=piece.name)
 
 
 def _of_tar(stream: io.BufferedReader, piece: Piece, shelf: Shelf) -> Iterator[Piece | TraceError]:
@@ -93,8 +85,8 @@ def _of_zip(stream: io.BufferedReader, piece: Piece, shelf: Shelf) -> Iterator[P
             try:
                 with archive.open(member) as content:
                     yield _kept(piece, member.filename, content, shelf)
-            except _HURT as e:
-                yield TraceError(f"is damaged: {_why(e)}", where=name)
+            except HURT as e:
+                yield TraceError(f"is damaged: {why(e)}", where=name)
 
 
 def _refuse_many(count: int, piece: Piece) -> None:
@@ -104,10 +96,6 @@ def _refuse_many(count: int, piece: Piece) -> None:
             where=piece.name,
             do="unpack it, and replay the folder with --spark",
         )
-
-
-def _why(e: Any) -> str:
-    return e.strerror if isinstance(e, OSError) and e.strerror else str(e) or type(e).__name__
 
 
 def _kept(piece: Piece, member: str, content: IO[bytes], shelf: Shelf) -> Piece | TraceError:
@@ -122,8 +110,8 @@ def _kept(piece: Piece, member: str, content: IO[bytes], shelf: Shelf) -> Piece 
         return shelf.keep(name, stream)
     except TraceError as e:
         return e
-    except _HURT as e:
-        return TraceError(f"is damaged: {_why(e)}", where=name)
+    except HURT as e:
+        return TraceError(f"is damaged: {why(e)}", where=name)
 
 
 class _Peekable(io.BufferedReader):

@@ -9,14 +9,14 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import cast
 
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.reading.archives import MOST_MEMBERS, hidden, kind_of, members
 from groupcheck.traces.reading.lines import NoText, TraceError
 from groupcheck.traces.reading.rotation import joined
-from groupcheck.traces.reading.source import Piece, Shelf, Source, piece_of
+from groupcheck.traces.reading.source import Piece, Readable, Shelf, Source, piece_of
 from groupcheck.traces.reading.unpacking import Watch
 
 STDIN = "-"
@@ -40,7 +40,7 @@ class Found:
 
 @define
 class _Search:
-    stdin: BinaryIO
+    stdin: Readable | None
     watch: Watch | None
     shelf: Shelf = Factory(Shelf)
     pieces: list[Piece] = Factory(list)
@@ -52,7 +52,7 @@ class _Search:
 
     def argument(self, path: str) -> None:
         if path == STDIN:
-            self.file(self.shelf.keep(STDIN, self.stdin), depth=0, named=True)
+            self.standard_input()
         elif Path(path).is_dir():
             for file in _files(Path(path), self.passed):
                 if len(self.inside) >= MOST_MEMBERS:
@@ -64,6 +64,15 @@ class _Search:
                 self.path(str(file), named=False)
         else:
             self.path(path, named=True)
+
+    def standard_input(self) -> None:
+        stream, self.stdin = self.stdin, None
+        try:
+            if stream is None:
+                raise TraceError("is closed, or was read before", where=STDIN, do="give it once")
+            self.file(self.shelf.keep(STDIN, stream), depth=0, named=True)
+        except TraceError as e:
+            self.refuse(STDIN, e, named=True)
 
     def path(self, path: str, named: bool) -> None:
         place = Path(path).resolve() if "\0" not in path else Path()
@@ -109,7 +118,11 @@ def _files(folder: Path, passed: Counter[str]) -> Iterator[Path]:
     """The files of a folder and of those in it, in order of their names. Links to folders are not
     followed.
     """
-    for place, folders, files in os.walk(folder):
+
+    def locked(_: OSError) -> None:
+        passed["folders without the right to read them"] += 1
+
+    for place, folders, files in os.walk(folder, onerror=locked):
         folders[:] = sorted(name for name in folders if not hidden(name))
         for name in sorted(files):
             if hidden(name):
@@ -120,11 +133,13 @@ def _files(folder: Path, passed: Counter[str]) -> Iterator[Path]:
                 passed["not a file"] += 1
 
 
-def found(paths: Sequence[str], stdin: BinaryIO | None = None, watch: Watch | None = None) -> Found:
+def found(paths: Sequence[str], stdin: Readable | None = None, watch: Watch | None = None) -> Found:
     """The logs that `paths` name; `watch` is told how far they have been read. Raises `TraceError`
     if none of them can be read.
     """
-    search = _Search(stdin if stdin is not None else sys.stdin.buffer, watch)
+    if stdin is None and sys.stdin is not None:
+        stdin = cast(Readable, sys.stdin.buffer)
+    search = _Search(stdin, watch)
     for path in paths:
         search.argument(path)
     there = search.found

@@ -76,14 +76,15 @@ class Notes:
         if isinstance(why, Beyond):
             self.beyond = self.beyond or str(why)
         elif isinstance(why, EOFError):
-            self._tear(f"the file ends early, after line {self.lines}: {why}")
+            self.tear(f"the file ends early, after line {self.lines}: {why}")
         elif isinstance(why, zlib.error):
-            self._tear(f"the file is damaged, from line {self.lines + 1} on if not before: {why}")
+            self.tear(f"the file is damaged, from line {self.lines + 1} on if not before: {why}")
             self.altered = True
         else:
-            self._tear(f"the file is not read from line {self.lines + 1} on: {why}")
+            self.tear(f"the file is not read from line {self.lines + 1} on: {why}")
 
-    def _tear(self, how: str) -> None:
+    def tear(self, how: str) -> None:
+        """The log is not whole; the first reason is kept."""
         self.torn = self.torn or how
 
 

@@ -28,7 +28,10 @@ _LINE_START = 100
 JUMP_MS = 60_000
 """A step back by more than this may be the beginning of another file."""
 _MOST_JUMPS = 50
+_MOST_TIMES = 200_000
+"""A log with more times to look at has no order, or is too large to be put in order."""
 BACKWARDS = "its lines run from the newest to the oldest: read backwards, numbered from its end"
+TOO_LARGE = "its lines run from the newest to the oldest, and it is too large to be read backwards"
 
 
 @frozen
@@ -53,11 +56,14 @@ def in_order(piece: Piece, shelf: Shelf) -> tuple[list[Piece], str]:
     and what was done to it, in words.
     """
     try:
-        times = list(_times(piece))
+        times = list(itertools.islice(_times(piece), _MOST_TIMES))
         if _newest_first([t.time for t in times]):
-            copy = shelf.keep(piece.name, _backwards(piece))
-            return [evolve(copy, watch=piece.watch)], BACKWARDS
-        starts = _starts(piece, times)
+            text = _backwards(piece)
+            if text is None:
+                return [piece], TOO_LARGE
+            copy = shelf.keep(piece.name, text)
+            return [evolve(copy, torn=piece.torn, watch=piece.watch)], BACKWARDS
+        starts = _starts(piece, times) if len(times) < _MOST_TIMES else [0]
         if len(starts) > 1:
             return [
                 evolve(piece, left_out=a, most=None if b is None else b - a)
@@ -159,12 +165,12 @@ def _rest_behind(piece: Piece, whole: _Stretch, inside: _Stretch) -> _Stretch | 
     return None
 
 
-def _backwards(piece: Piece) -> io.BytesIO:
-    """The records of a file in reverse order. Raises `TraceError` if it is too large for that."""
+def _backwards(piece: Piece) -> io.BytesIO | None:
+    """The records of a file in reverse order, or None if it is too large for that."""
     with piece.opened() as stream:
         text = stream.read(MOST_REVERSED + 1)
     if len(text) > MOST_REVERSED:
-        raise TraceError("is too large to be read backwards", where=piece.name)
+        return None
     records: list[list[bytes]] = []
     for raw in text.removesuffix(b"\n").split(b"\n"):
         if not records or time_of(raw) is not None:

@@ -6,17 +6,34 @@ import io
 import math
 import shutil
 import stat
+import tarfile
 import tempfile
+import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from attrs import evolve, field, frozen
 
-from groupcheck.traces.reading.lines import BLOCK, Notes, Part, TraceError, read_lines
+from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Notes, Part, TraceError, read_lines
 from groupcheck.traces.reading.unpacking import Watch, open_file, open_log
 
 MOST_KEPT = 4 << 30
+HURT = (
+    *DAMAGE,
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+"""What reading a damaged archive raises."""
+
+
+class Readable(Protocol):
+    """What can be copied."""
+
+    def read1(self, size: int, /) -> bytes: ...
 
 
 @frozen
@@ -31,6 +48,8 @@ class Piece:
     left_out: int = 0
     # How many lines behind those it has; None: all that the file has.
     most: int | None = None
+    # Why the copy of a member of an archive is not whole; empty if it is.
+    torn: str = ""
     # The temporary folder of `path`, which is deleted with the last piece that holds it.
     held: object = field(default=None, eq=False, repr=False)
     # Is told how far the file has been read, each time that it is.
@@ -124,6 +143,9 @@ class Source:
             first = notes.lines + 1
             with piece.opened() as stream:
                 yield from read_lines(stream, notes, needles, without)
+            if piece.torn:
+                notes.tear(piece.torn)
+                notes.altered = True
             notes.parts.append(Part(piece.name, first, notes.lines - first + 1, piece.left_out))
 
     def holds(self, needles: tuple[bytes, ...]) -> bool:
@@ -141,24 +163,44 @@ class Shelf:
         self._count = 0
         self.left = min(MOST_KEPT, shutil.disk_usage(self._folder.name).free // 2)
 
-    def keep(self, name: str, stream: BinaryIO) -> Piece:
-        """Copies a stream. Raises `TraceError` if it is too large, or damaged at its beginning."""
+    def keep(self, name: str, stream: Readable) -> Piece:
+        """Copies a stream, as far as it can be read. Raises `TraceError` if that is not possible at
+        all, or if it is too large.
+        """
         self._count += 1
-        path = Path(self._folder.name, str(self._count))
+        path, size, torn = Path(self._folder.name, str(self._count)), 0, ""
         try:
             with path.open("wb") as out:
-                while block := stream.read(BLOCK):
-                    self.left -= len(block)
-                    if self.left < 0:
+                while True:
+                    try:
+                        block = stream.read1(BLOCK)
+                    except HURT as e:
+                        if not size:
+                            raise TraceError(f"is damaged: {why(e)}", where=name) from None
+                        torn = f"{name} is read only as far as it is not damaged: {why(e)}"
+                        break
+                    if not block:
+                        break
+                    size += len(block)
+                    if size > self.left:
                         raise TraceError(
                             "is too large to be kept in the temporary folder",
                             where=name,
                             do="unpack it, and give the files",
                         )
                     out.write(block)
-        except OSError as e:
-            raise TraceError(f"cannot be read: {e.strerror or e}", where=name) from None
-        return Piece(name, str(path), held=self._folder)
+        except BaseException as e:
+            path.unlink(missing_ok=True)
+            if isinstance(e, OSError):
+                raise TraceError(f"cannot be copied: {why(e)}", where=name) from None
+            raise
+        self.left -= size
+        return Piece(name, str(path), torn=torn, held=self._folder)
+
+
+def why(e: Exception) -> str:
+    """What an error says of itself."""
+    return e.strerror if isinstance(e, OSError) and e.strerror else str(e) or type(e).__name__
 
 
 def source_of(path: str) -> Source:
