@@ -311,10 +311,14 @@ def commits_in_rounds(group: GroupEvidence) -> Iterator[Said]:
 
 
 def heartbeat_gaps(group: GroupEvidence) -> Iterator[Said]:
-    """A silence between heartbeats that is far longer than usual, and ends with a refusal."""
-    for some in _by_writer(group, "heartbeat", "member_unknown", "heartbeat_failed").values():
-        usual = [g for a, b in pairwise(some)
-                 if a.kind == b.kind == "heartbeat" and (g := _ms(a, b)) is not None]  # fmt: skip
+    """A silence between heartbeats that is far longer than usual, and ends with a refusal. `quiet`:
+    the member said nothing else either, although it usually says much.
+    """
+    for who, every in _by_writer(group).items():
+        some = [s for s in every if s.kind in ("heartbeat", "member_unknown", "heartbeat_failed")]
+        usual = [
+            g for a, b in pairwise(some) if b.kind == "heartbeat" and (g := _ms(a, b) or 0) > 99
+        ]
         if not usual:
             continue
         middle = sorted(usual)[len(usual) // 2]
@@ -323,7 +327,19 @@ def heartbeat_gaps(group: GroupEvidence) -> Iterator[Said]:
             if gap is None or a.kind != "heartbeat" or b.kind == "heartbeat":
                 continue
             if gap >= 6_000 and gap > 3 * middle:
-                yield _new(b, "heartbeat_gap", gap=gap, usual=middle)
+                quiet = _quiet(every if who else group.all(), a, b)
+                yield _new(b, "heartbeat_gap", gap=gap, usual=middle, quiet=1 if quiet else None)
+
+
+def _quiet(every: list[Said], begin: Said, end: Said) -> bool:
+    """Did the member say nothing between the two lines, although at its usual rate it would have
+    said at least three things besides heartbeats?
+    """
+    gap, whole = _ms(begin, end) or 0, _ms(every[0], every[-1]) or 1
+    others = [s for s in every if s.kind not in ("heartbeat", "heartbeat_failed", "member_unknown")]
+    edge = gap // 10
+    said = [s for s in others if (_ms(begin, s) or 0) > edge and (_ms(s, end) or 0) > edge]
+    return not said and len(others) * gap / max(whole, 1) >= 3
 
 
 def join_loops(group: GroupEvidence) -> Iterator[Said]:

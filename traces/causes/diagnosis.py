@@ -87,7 +87,7 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
         f
         for f in shown
         if f.confidence == "possible"
-        and (f.sign.beside or not {s.kind for s in f.evidence} <= settled)
+        and (f.sign.beside or not all(_follows(s, causes) for s in f.evidence))
     )
     told = settled | {s.kind for f in found for s in f.evidence} | _over(evidence)
     questions = [kind for kind in evidence.tallies if kind in trouble() and kind not in told]
@@ -101,6 +101,19 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
         tuple(f for f in found if f.cause.kind in explained and f.confidence != "possible"),
         tuple(dict.fromkeys(hints)),
     )
+
+
+def _follows(said: Said, causes: Iterable[Found]) -> bool:
+    """Does a cause explain the statement? What it follows from stands before it."""
+    for f in causes:
+        first = f.evidence[0]
+        timed = said.time is not None and first.time is not None
+        later = (said.time or 0) >= (first.time or 0) if timed else said.line >= first.line
+        if said.kind in {s.kind for s in f.evidence} or (
+            said.kind in f.cause.accounts_for and later
+        ):
+            return True
+    return False
 
 
 def _over(evidence: GroupEvidence) -> set[str]:
@@ -162,7 +175,7 @@ def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEviden
     decide = _written(sign.decide, values)
     text = _written(sign.text or cause.text, values)
     if sign.confidence == "possible" and not sign.text:
-        text = f"This may be: {cause.title}. {decide and f'To decide, look for {decide}.'}".strip()
+        text = f"This may be: {cause.title}. {decide and f'To decide: {decide}.'}".strip()
     quoted: list[Said] = []
     for kind in dict.fromkeys(s.kind for s in shown):
         quoted += [s for s in shown if s.kind == kind][:QUOTED]
@@ -195,7 +208,8 @@ def _settings(fields: Mapping[str, Any]) -> dict[str, str]:
 
 def _shown(sign: Sign, evidence: GroupEvidence) -> list[Said]:
     """The statements that meet the sign; empty if it is not met."""
-    if sign.library and not any(name in evidence.libraries for name in sign.library):
+    known = evidence.libraries or sign.confidence != "possible"
+    if sign.library and known and not any(name in evidence.libraries for name in sign.library):
         return []
     if sign.same_member:
         return _shown_of_one(sign, evidence)
