@@ -99,7 +99,8 @@ def _ghost_after(timeline: Timeline, m: Member, sessions: dict[str, int]) -> int
     if m.generations == 0 and abs(after - PARKED_MS) <= LATE_MS:
         return PARKED_MS
     client = client_of(m.id)
-    session = timeline.sessions.get(client, sessions.get(client))
+    asked = timeline.asked.get(client)
+    session = asked.session if asked is not None else sessions.get(client)
     return session if session is not None and after <= session + LATE_MS else None
 
 

@@ -116,7 +116,7 @@ class RequestFacts:
 
     def observe(self, e: Exchange) -> None:
         self.requests[e.api] += 1
-        for code in _codes(e):
+        for code in codes_of(e):
             clients = self.errors.setdefault(f"{e.api} {code}", Counter())
             if e.client in clients or len(clients) < CLIENTS_KEPT:
                 clients[e.client] += 1
@@ -191,7 +191,7 @@ class RequestFacts:
         )
 
 
-def _codes(e: Exchange) -> set[int]:
+def codes_of(e: Exchange) -> set[int]:
     """The error codes in the answer, each once."""
     codes = {e.code}
     if isinstance(e, LeaveExchange):

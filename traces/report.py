@@ -9,6 +9,7 @@ from attrs import Factory, frozen
 from groupcheck.model.engine.errors import UserError
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
 from groupcheck.traces.facts import RequestFacts
+from groupcheck.traces.findings import Findings
 from groupcheck.traces.owners import Owners
 from groupcheck.traces.reading import Log, Part
 from groupcheck.traces.repeated import left_out_note
@@ -84,6 +85,8 @@ class GroupReport:
     begins: str
     # Of a request log only.
     requests: Requests | None = None
+    # What a diagnosis is built on.
+    findings: Findings = Factory(Findings)
 
 
 @frozen

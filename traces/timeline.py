@@ -118,10 +118,12 @@ class Timeline:
     epochs: list[tuple[int, Moment, str]] = Factory(list)
     # The members that have not visibly joined the round; set before the line that ends it.
     still_awaited: tuple[str, ...] = ()
-    # session.timeout.ms of clients, as far as lines tell.
-    sessions: dict[str, int] = Factory(dict)
+    # The timeouts of clients, as far as lines tell.
+    asked: dict[str, Timeouts] = Factory(dict)
     # The last sign of life of a member, in ms since 1970 (request logs only).
     signs: dict[str, int] = Factory(dict)
+    # Members that sent a request with their id after their session had ended (request logs only).
+    came_back: set[str] = Factory(set)
     _unstable_since: Moment | None = None
     _preparing_since: Moment | None = None
     _burst: Burst | None = None
@@ -164,8 +166,8 @@ class Timeline:
     def timeouts(self, id: str, timeouts: Timeouts) -> None:
         """Notes what a member asked for; all members of a client ask for the same."""
         client = client_of(id)
-        if client in self.sessions or len(self.sessions) < NAMES_KEPT:
-            self.sessions[client] = timeouts.session
+        if client in self.asked or len(self.asked) < NAMES_KEPT:
+            self.asked[client] = timeouts
 
     def sign(self, id: str, time: int) -> None:
         """Notes a sign of life."""

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Set
+from typing import Literal
 
 from attrs import Factory, define, evolve
 
 from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED, Kind
+from groupcheck.model.protocol.codes import FENCED_INSTANCE_ID, name_of
 from groupcheck.traces.anomalies import find_anomalies
 from groupcheck.traces.broker.belief import Belief
 from groupcheck.traces.broker.certain import Certain
@@ -19,16 +21,21 @@ from groupcheck.traces.broker.log import Broker
 from groupcheck.traces.events import (
     AssignmentReceived,
     Converted,
+    CoordinatorStarted,
     Event,
     GroupDied,
     GroupEmptied,
     GroupLoaded,
+    GroupsDeleted,
     GroupUnloaded,
     MemberLeft,
     OtherProtocol,
     RebalanceStarted,
     Stabilized,
 )
+from groupcheck.traces.findings import Findings, Refused, Window
+from groupcheck.traces.harm import findings_of
+from groupcheck.traces.moments import Moment, elapsed, moment
 from groupcheck.traces.report import Anomaly, GroupReport, Unexplained
 from groupcheck.traces.sequences import Wrong
 from groupcheck.traces.timeline import Timeline
@@ -37,6 +44,8 @@ UNEXPLAINED_KEPT = 200
 NOTES_KEPT = 200
 TEXTS_KEPT = 10_000
 TEXT_CHARS = 500
+LOADS_MS = 60_000
+"""A group that is loaded so soon after its coordinator started belongs to that start."""
 _STEPS = (RebalanceStarted, Stabilized, GroupEmptied, AssignmentReceived)
 _ONCE = (RebalanceStarted, Stabilized, GroupEmptied)
 
@@ -88,6 +97,9 @@ class Trail:
     # What the first line leaves open.
     begins: str = ""
     room: Room = Factory(Room)
+    # From when to when the coordinator was away, and since when it is.
+    away: list[tuple[Moment, Moment, Literal["restart", "moved"]]] = Factory(list)
+    gone_since: tuple[Moment, Literal["restart", "moved"]] | None = None
 
     def note(self, kind: str, line: int, text: str, *evidence: str) -> None:
         if len(self.anomalies) < NOTES_KEPT and self.room.take():
@@ -189,6 +201,8 @@ class Trail:
 
     def _look_back(self, event: Event) -> None:
         """Notes loads and moves of the group, and generations that begin again after them."""
+        if isinstance(event, GroupLoaded | GroupUnloaded):
+            self._away(event, "moved", isinstance(event, GroupLoaded))
         if isinstance(event, GroupUnloaded):
             self.note(
                 "group_unloaded",
@@ -221,10 +235,27 @@ class Trail:
                 self.note("generation_reset", event.line, why)
             self.reset = ""
 
+    def _away(self, event: Event, what: Literal["restart", "moved"], back: bool) -> None:
+        """Notes from when to when the coordinator was away. `back`: it is back."""
+        if isinstance(event, GroupsDeleted) or len(self.away) >= NOTES_KEPT:
+            return
+        now = moment(event)
+        if back and self.gone_since is not None:
+            since, kind = self.gone_since
+            self.away.append((since, now, kind))
+            self.gone_since = None
+        elif back and self.away and (elapsed(self.away[-1][1], now) or 0) <= LOADS_MS:
+            self.away[-1] = (self.away[-1][0], now, self.away[-1][2])
+        elif back:
+            self.away.append((now, now, what))
+        elif self.gone_since is None or what == "restart":
+            self.gone_since = (self.gone_since[0] if self.gone_since else now, what)
+
     def coordinator_gone(self, event: Event, why: str) -> None:
         """The coordinator lost its memory of the group; `why`, in words."""
         self.follower.group.forget(loaded=True)
         self.certain.begin_anew()
+        self._away(event, "restart", isinstance(event, CoordinatorStarted))
         self.timeline.interrupted(event)
         self.reset = why
 
@@ -259,6 +290,25 @@ class Trail:
             assumed,
             self.lines,
             self.begins,
+            findings=self._findings(),
+        )
+
+    def _findings(self) -> Findings:
+        belief = self.follower.group.belief
+        waiting = tuple(id for id, parked in belief.inside.items() if not parked)
+        found = findings_of(self.timeline, away=tuple(self.away), waits_for=waiting)
+        return evolve(found, refusals=self._refusals())
+
+    def _refusals(self) -> tuple[Refused, ...]:
+        """What lines tell of refused requests: those of twins."""
+        fenced = [a for a in self.anomalies if a.kind == "fenced"]
+        if not fenced:
+            return ()
+        window = Window(None, None, fenced[0].line)
+        name = name_of(FENCED_INSTANCE_ID).partition(" ")[2]
+        text = " ".join(fenced[0].evidence)
+        return (
+            Refused("twin", "", FENCED_INSTANCE_ID, name, len(fenced), Counter(), window, text),
         )
 
     def _verdict(

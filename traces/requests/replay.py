@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 from attrs import Factory, define, evolve
 
@@ -23,7 +24,9 @@ from groupcheck.traces.anomalies import find_anomalies, plural, seconds
 from groupcheck.traces.events import Stabilized, Timeouts
 from groupcheck.traces.exchanges import EpochExchange, Exchange, JoinExchange
 from groupcheck.traces.facts import RequestFacts
-from groupcheck.traces.moments import Moment
+from groupcheck.traces.findings import FOUND_KEPT, Findings
+from groupcheck.traces.harm import findings_of
+from groupcheck.traces.moments import Moment, elapsed
 from groupcheck.traces.owners import Owners, Zombie
 from groupcheck.traces.reading import ALTERED
 from groupcheck.traces.report import (
@@ -36,6 +39,7 @@ from groupcheck.traces.report import (
 )
 from groupcheck.traces.requests.certain import Certain
 from groupcheck.traces.requests.follow import Follower
+from groupcheck.traces.requests.harm import RequestHarm
 from groupcheck.traces.requests.holes import Holes
 from groupcheck.traces.requests.log import RequestLog
 from groupcheck.traces.requests.story import Entry
@@ -47,6 +51,8 @@ from groupcheck.traces.timeline import Timeline
 GROUPS_KEPT = 2000
 UNEXPLAINED_KEPT = 200
 SHOWN = 20
+AWAY_MS = 60_000
+"""Answers that the coordinator is away belong together if they are this close."""
 MOVED_MS = 300_000.0
 """How long a request that no line shows can have an effect: a round waits for its members for up to
 max.poll.interval.ms, five minutes by default.
@@ -68,11 +74,14 @@ class RequestTrail:
     refused_of: list[Refused] = Factory(list)
     certain: Certain = Factory(Certain)
     holes: Holes = Factory(Holes)
+    harm: RequestHarm = Factory(RequestHarm)
     # Protocols other than the classic eager one -> how many exchanges show them.
     protocols: Counter[str] = Factory(Counter)
     # The first and the last answer that the coordinator is not here, and how many there are.
     away: list[Exchange] = Factory(list)
     away_count: int = 0
+    # From when to when the coordinator was away.
+    gone: list[tuple[Moment, Moment, Literal["restart", "moved"]]] = Factory(list)
     # When the coordinator was first seen to have moved or to be loading.
     moved_away: float = float("inf")
     lines: int = 0
@@ -90,14 +99,24 @@ class RequestTrail:
         self._kind(e)
         self._sign(e)
         self.holes.observe(e)
+        self.harm.observe(e)
         if e.code in AWAY:
             self.away_count += 1
+            self._gone(e)
             self.away = [*self.away[:1], e]
             if e.code != COORDINATOR_NOT_AVAILABLE:
                 self.moved_away = min(self.moved_away, e.given)
         if isinstance(e, Judged) and "static" not in self.protocols:
             self.certain.observe(e)
             self.follower.observe(e)
+
+    def _gone(self, e: Exchange) -> None:
+        """Notes for how long the coordinator was away."""
+        now = Moment(e.line, round(e.given))
+        if self.gone and (elapsed(self.gone[-1][1], now) or 0) <= AWAY_MS:
+            self.gone[-1] = (self.gone[-1][0], now, "moved")
+        elif len(self.gone) < FOUND_KEPT:
+            self.gone.append((now, now, "moved"))
 
     def _sign(self, e: Exchange) -> None:
         """Notes that somebody uses the id, and its session timeout."""
@@ -182,7 +201,17 @@ class RequestTrail:
             lines=self.lines,
             begins=self.follower.begins if followed else "",
             requests=requests,
+            findings=self._findings(),
         )
+
+    def _findings(self) -> Findings:
+        found = findings_of(self.timeline, away=tuple(self.gone))
+        found = evolve(
+            found,
+            two_owners=tuple(self.owners.two_owners),
+            went_back=tuple(self.facts.rewinds),
+        )
+        return self.harm.added_to(found, self.stays, self.owners, self.timeline)
 
     def _hole(self, k: int) -> str:
         """Why missing lines may explain an answer that does not fit; empty if they cannot."""
