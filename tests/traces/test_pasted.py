@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+import html
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +15,7 @@ from hypothesis import strategies as st
 from groupcheck.traces.broker.pasted import readings
 from groupcheck.traces.replay import replay_file
 
+DATA = Path(__file__).parent.parent / "data"
 TIME, LOGGER = "[2024-10-25 17:25:16,582]", "(kafka.coordinator.group.GroupCoordinator)"
 SAID = (
     "Preparing to rebalance group my-orders_1 in state PreparingRebalance with old generation 4"
@@ -106,3 +111,37 @@ def test_any_change_of_a_line_gives_readings(line: str, some: str, at: int) -> N
 def test_a_long_line_does_not_take_long(text: str) -> None:
     line = "[GroupCoordinator 3]: " + text * (200_000 // len(text))
     assert sum(len(r.text) > 0 for r in readings(line)) < 30
+
+
+REQUESTS = gzip.decompress((DATA / "requests" / "live-zombie.log.gz").read_bytes()).decode()
+
+
+def as_json(line: str) -> str:
+    """As a JSON layout prints it, which tells the time beside the message."""
+    time, _, message = line.partition("] DEBUG ")
+    return json.dumps({"@timestamp": time[1:].replace(",", ".") + "Z", "message": message})
+
+
+@pytest.mark.parametrize(
+    "framed",
+    [
+        lambda line: line,
+        lambda line: f"broker1  | {line}",
+        lambda line: '"2026-11-21 07:50:00.912","' + line.replace('"', '""') + '","/kafka/broker"',
+        lambda line: f"<td>{html.escape(line)}</td>",
+        lambda line: line.replace('"', '\\"'),
+        lambda line: line.replace('"', "”"),
+        lambda line: f"> {line.replace(':{', ': {', 1)}    broker-3",
+        as_json,
+    ],
+    ids=["as it is", "compose", "table", "html", "escaped", "typographic", "quoted", "json"],
+)
+def test_a_request_log_is_understood_in_every_frame(
+    tmp_path: Path, framed: Callable[[str], str]
+) -> None:
+    path = tmp_path / "f.log"
+    path.write_text("".join(f"{framed(line)}\n" for line in REQUESTS.splitlines()))
+    report = replay_file(str(path))
+    expected = replay_file(str(DATA / "requests" / "live-zombie.log.gz"))
+    assert (report.understood, report.strange) == (expected.understood, 0)
+    assert (report.verdict, report.reason) == (expected.verdict, expected.reason)

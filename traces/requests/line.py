@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -28,10 +27,10 @@ from groupcheck.traces.exchanges import (
     Leaver,
     SyncExchange,
 )
+from groupcheck.traces.requests.pasted import decoded
 from groupcheck.traces.timestamps import parse_time
 
 MARK = "Completed request:"
-_DECODE = json.JSONDecoder().raw_decode
 _LONGEST_MS = 1e9
 _LARGEST = 1 << 63
 
@@ -46,14 +45,15 @@ def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
     """The exchange of a line (several for an OffsetFetch of several groups); None if it concerns no
     group. Raises `NotUnderstood`.
     """
-    at = line.find(MARK)
+    at, wrapped = line.find(MARK), None
     if at < 0 or '\\"requestHeader' in line:
         unwrapped = unwrap(line)
         line, at = unwrapped.line, unwrapped.line.find(MARK)
+        wrapped = unwrapped.time
         if at < 0:
             return None
     try:
-        record, _ = _DECODE(line, at + len(MARK))
+        at, record = decoded(line, MARK)
     except (ValueError, RecursionError):
         start = line[at : at + 400]
         if any(f'"requestApiKeyName":"{name}"' in start for name in _READERS):
@@ -67,6 +67,7 @@ def exchanges(number: int, line: str) -> tuple[Exchange, ...] | None:
     if reader is None:
         return None
     time = parse_time(line[:at])
+    time = wrapped if time is None else time
     if time is None:
         raise NotUnderstood("the line has no time")
     shared = _shared(number, record, header, time) | {"api": api, "size": len(line)}
