@@ -48,7 +48,7 @@ ERRORS = {
     "UNKNOWN_MEMBER_ID: The coordinator is not aware of this member.": (
         "member_unknown", "UNKNOWN_MEMBER_ID"),
     "kafka.errors.UnknownMemberIdError: [Error 25]": ("member_unknown", "UNKNOWN_MEMBER_ID"),
-    "re-joining group, reason:{error,unknown_member_id}": ("member_unknown", "UNKNOWN_MEMBER_ID"),
+    "{error,unknown_member_id}": ("member_unknown", "UNKNOWN_MEMBER_ID"),
     "JoinGroupResponse_v0(error_code=26, generation_id=-1)": (
         "session_refused", "INVALID_SESSION_TIMEOUT"),
     "Kafka::InconsistentGroupProtocol": ("protocol_mismatch", "INCONSISTENT_GROUP_PROTOCOL"),
@@ -212,6 +212,100 @@ def test_the_loggers_of_a_broker_are_not_those_of_python() -> None:
     for logger in ("kafka.coordinator.group.GroupCoordinator", "kafka.consumer.Zookeeper"):
         assert names(f"INFO [x]: text ({logger})").library != "kafka-python"
     assert names("INFO kafka.consumer.group text").library == "kafka-python"
+
+
+JSON_JOINED = (
+    '{"level":"INFO","timestamp":"2023-10-06T12:00:50.029Z","logger":"kafkajs","message":"'
+    '[ConsumerGroup] Consumer has joined the group","groupId":"g","memberId":"m-1","isLeader":true,'
+    '"memberAssignment":{"t":[0,1],"u":[3]},"groupProtocol":"RoundRobinAssigner","duration":3012}'
+)
+JSON_HEARTBEAT = (
+    '{"level":"ERROR","logger":"kafkajs","message":"[Connection] Response Heartbeat(key: 12, '
+    'version: 0)","broker":"b:9092","clientId":"m","error":"%s","correlationId":9,"size":6}'
+)
+OTHERS = {
+    # franz-go: its own logger, and plugins that print JSON
+    "[INFO] joined; group: g, member_id: kgo-1, instance_id: <nil>, generation: 412, leader: no": (
+        "franz-go joined g kgo-1 412"),
+    '{"msg":"joined","group":"g","member_id":"kgo-1","instance_id":"<nil>","generation":3}': (
+        "franz-go joined g kgo-1 3"),
+    "[INFO] sync failed with RebalanceInProgress, rejoining; group: g": "franz-go rebalancing g",
+    "[INFO] heartbeat errored; group: g, err: REBALANCE_IN_PROGRESS: The group is rebalancing, so a"
+    " rejoin is needed.": "franz-go rebalancing g",
+    "[ERROR] default commit failed; group: g, err: UNKNOWN_MEMBER_ID: The coordinator is not aware"
+    " of this member.": ("franz-go commit_refused g", "franz-go member_unknown g"),
+    "[WARN] join group failed; group: g, err: GROUP_AUTHORIZATION_FAILED: Not authorized to access"
+    " group: Group authorization failed.": (
+        "franz-go join_failed g", "franz-go not_authorized g"),
+    # sarama
+    "SARAMA: 09:30:06 client/coordinator coordinator for consumergroup g is #3 (b:9092)": (
+        "sarama coordinator_found g"),
+    "[sarama] consumergroup/session/sarama-ab-cd/12 heartbeat loop stopped": (
+        "sarama detail - sarama-ab-cd 12"),
+    "[Sarama] consumer/broker/3 abandoned subscription to t/0 because consuming was taking too"
+    " long": "sarama handler_slow",
+    "error: kafka server: The provided session timeout is outside the allowed range": (
+        "sarama session_refused"),
+    # kafka-go
+    "joined group g as member main@host (github.com/segmentio/kafka-go)-11 in generation 4": (
+        "kafka-go joined g main@host_(github.com/segmentio/kafka-go)-11 4"),
+    "kafka-go: Failed to join group g: [27] Rebalance In Progress: the coordinator has begun"
+    " rebalancing the group": "kafka-go rebalancing g",
+    "kafka-go: Failed to sync group g: [25] Unknown Member ID: the member id is not in": (
+        "kafka-go sync_failed g", "kafka-go member_unknown g"),
+    # KafkaJS
+    JSON_JOINED: ("kafkajs joined g m-1", "kafkajs assigned g m-1"),
+    JSON_HEARTBEAT % "The group is rebalancing, so a rejoin is needed": "kafkajs rebalancing",
+    JSON_HEARTBEAT % "The coordinator is not aware of this member": (
+        "kafkajs heartbeat_failed", "kafkajs member_unknown"),
+    '{"level":"ERROR","logger":"kafkajs","message":"[Consumer] Crash: KafkaJSNonRetriableError:'
+    ' Request JoinGroup(key: 11, version: 5) timed out","groupId":"g"}': (
+        "kafkajs fatal g", "kafkajs request_timed_out g"),
+    # ruby-kafka
+    "ERROR -- : [[g] {}:] [join_group] Timed out while waiting for response 2": (
+        "ruby request_timed_out"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("line", OTHERS)
+def test_libraries_for_go_javascript_and_ruby_say(line: str) -> None:
+    wanted = OTHERS[line] if isinstance(OTHERS[line], tuple) else (OTHERS[line],)
+    for found, words in zip(said(line), wanted, strict=True):
+        library, kind, *more = str(words).split()
+        group, member, generation = [*more, "", "", ""][:3]
+        assert (found.library, found.kind, found.group) == (library, kind, group.strip("-"))
+        assert found.member == member.replace("_", " ")
+        assert str(found.fields.get("generation", "")) == generation
+
+
+def test_assignments_of_go_and_javascript_are_partitions() -> None:
+    holdings = Holdings()
+    for line in (
+        "[INFO] new group session begun; group: g, added: t[0 1], u[3], lost: ",
+        "[INFO] calling onRevoke at the end of a session; group: g, lost: map[t:[1]], stage: 1",
+    ):
+        for each in said(line):
+            holdings.add(each)
+    assert sorted(holdings.now) == ["t-0", "u-3"]
+    (_, assigned) = said(JSON_JOINED)
+    holdings.add(assigned)
+    assert sorted(holdings.now) == ["t-0", "t-1", "u-3"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        (
+            "consumer: read tcp 10.0.9.4:38146->b:9092: i/o timeout, exiting",
+            {"coordinator": "b:9092"},
+        ),
+        ("Response: Request JoinGroup(key: 11, version: 5) timed out", {"api": "JoinGroup"}),
+    ],
+)
+def test_a_request_that_waits_too_long_is_told(text: str, fields: dict[str, str]) -> None:
+    (found,) = said(text)
+    assert found.kind == "request_timed_out"
+    assert fields.items() <= found.fields.items()
 
 
 def test_times_waits_and_settings_are_fields() -> None:

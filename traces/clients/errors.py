@@ -22,6 +22,8 @@ class KnownError:
     number: int
     # What a line that holds it says; empty if the error alone says nothing about a group.
     kind: str = ""
+    # Kind of a failed request -> what a line says instead, if the request failed with this error.
+    turns: Mapping[str, str] = Factory(dict)
     # Older names.
     aliases: tuple[str, ...] = ()
     # Names of exceptions and constants without Err, Error and Exception.

@@ -6,7 +6,7 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from groupcheck.traces.clients.frames import (
     PrettyRecord,
@@ -18,7 +18,7 @@ from groupcheck.traces.clients.frames import (
     time_in_json,
 )
 from groupcheck.traces.clients.said import TEXT_CHARS, Said
-from groupcheck.traces.clients.sentences import WORD, Sentences, all_sentences
+from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
 from groupcheck.traces.clients.settings import Dump, dump_at
 from groupcheck.traces.clients.values import merged, settled
 from groupcheck.traces.clients.who import NAMES, Names, names, task_of, told
@@ -111,8 +111,7 @@ class ClientLog:
         time, process = time_in_json(line), process_of(line)
         if time is None:
             time = self._time_of(text[: hits[0].begin], text)
-        missing = [k for k in NAMES if not getattr(about, k)]
-        about = told({k: hit.fields[k] for hit in hits for k in missing if k in hit.fields}, about)
+        about = _by_all(hits, about)
         for hit in hits:
             mine = told(hit.fields, about)
             if not mine.client and not mine.group:
@@ -181,3 +180,12 @@ class ClientLog:
             if not some or name in some:
                 return name
         return ""
+
+
+def _by_all(hits: list[Hit], about: Names) -> Names:
+    """`about`, with the names and the library that any sentence of the line tells."""
+    wrote = {library for hit in hits for library in hit.sentence.libraries}
+    if not about.library and len(wrote) == 1:
+        about = evolve(about, library=wrote.pop())
+    missing = [key for key in NAMES if not getattr(about, key)]
+    return told({k: hit.fields[k] for hit in hits for k in missing if k in hit.fields}, about)

@@ -106,13 +106,18 @@ class Sentences:
 
 def _with_name(hit: Hit, named: Iterable[Hit], line: str) -> Hit:
     """The hit, with the protocol's name of the error in its field `error`, whatever the library
-    prints there.
+    prints there, and with the kind into which that error turns it.
     """
-    printed = str(hit.fields.get("error", ""))
+    if "error" not in hit.sentence.template.kinds:
+        return hit
+    printed = str(hit.fields["error"])
     for error in named:
         inside = hit.begin <= error.begin and error.end <= hit.end
         if inside and line[error.begin : error.end] in printed:
-            return evolve(hit, fields={**hit.fields, "error": error.sentence.error})
+            name = error.sentence.error
+            kind = errors()[name].turns.get(hit.sentence.kind, hit.sentence.kind)
+            fields = {**hit.fields, "error": name}
+            return evolve(hit, sentence=evolve(hit.sentence, kind=kind), fields=fields)
     return hit
 
 

@@ -66,7 +66,7 @@ _MARKS = (
     ),
     (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|ClientKafka")),
     (SARAMA, re.compile(r"\[?[Ss]arama\]?|SARAMA|\bkafka server: |consumergroup/session/")),
-    (FRANZ_GO, re.compile(r"\bkgo\b|franz")),
+    (FRANZ_GO, re.compile(r"\bkgo\b|franz|; group: [^,;\s]{1,200}(?:, [a-z_]+: |$)")),
     (KAFKA_GO, re.compile(r"segmentio|\bkafka-go\b")),
     (RUBY, re.compile(r"\bKafka::|ruby-kafka|racecar")),
 )  # fmt: skip
