@@ -143,7 +143,7 @@ SAYS = {
     " response from the group coordinator (broker 3, last error was Success): revoking": [
         "session_timed_out"],
     'Group "g": synchronization failed: Broker: Group rebalance in progress: rejoining': [
-        "rebalancing"],
+        "sync_failed", "rebalancing"],
     "Offset commit (manual) failed for 1/1 partition(s) in join-state wait-unassign-call: Broker:"
     " Unknown member: t[0]@5(Broker: Unknown member)": ["commit_refused", "member_unknown"],
     "JoinGroup failed: Broker: Inconsistent group protocol": ["join_failed", "protocol_mismatch"],
