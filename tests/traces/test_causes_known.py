@@ -119,6 +119,7 @@ ALWAYS = {
     "offset_missing_again": ("partition",),
     "together": ("members",),
     "delayed_rebalance": ("delay",),
+    "never_connected": ("repeats",),
 }
 
 

@@ -168,10 +168,21 @@ def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
             asked = []
 
 
+def unreachable(group: GroupEvidence) -> Iterator[Said]:
+    """Members whose connections fail again and again, and that never reach a coordinator."""
+    good = ("coordinator_found", "joined", "synced", "assigned", "heartbeat", "committed")
+    for some in _by_writer(group, "disconnected", "session_timed_out", *good).values():
+        if len(some) >= 2 and all(s.kind == "disconnected" for s in some):
+            reason = next((r for s in some if (r := s.fields.get("reason"))), None)
+            yield _new(some[-1], "never_connected", repeats=len(some), reason=reason)
+
+
 def together(group: GroupEvidence) -> Iterator[Said]:
     """Several clients of one process that failed alike within two seconds."""
     for kind in ("session_timed_out", "poll_expired", "disconnected", "member_unknown"):
-        timed = [s for s in group.all(kind) if s.time is not None and s.who]
+        timed = [
+            s for s in group.all(kind) if s.time is not None and s.who and s.library != "broker"
+        ]
         timed.sort(key=lambda s: (s.process, s.time or 0))
         best: list[Said] = []
         window: list[Said] = []
@@ -437,4 +448,5 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
     lost_connections,
     changed_topics,
     missing_coordinators,
+    unreachable,
 )

@@ -162,7 +162,7 @@ def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEviden
         fields = {**said.fields, **fields}
     values = {
         **fields,
-        "who": _named(who) or "A member",
+        "who": _named(who) or "a member",
         "names": who,
         "group": evidence.group,
         "library": next((name for name, _ in evidence.libraries.most_common(1)), ""),
@@ -249,4 +249,5 @@ def _named(who: Sequence[str]) -> str:
 
 
 def _written(template: str, values: Mapping[str, Any]) -> str:
-    return " ".join(TEMPLATES.from_string(template).render(values).split())
+    text = " ".join(TEMPLATES.from_string(template).render(values).split())
+    return "A" + text[1:] if text.startswith("a member") else text

@@ -151,7 +151,8 @@ class _Any(ChainableUndefined):
 def in_general(template: str) -> str:
     """The text without a log: what depends on one is left out, or shown as `…`."""
     general = TEMPLATES.overlay(undefined=_Any)
-    return " ".join(general.from_string(template).render(who="A member", n=1).split())
+    text = " ".join(general.from_string(template).render(who="a member", n=1).split())
+    return "A" + text[1:] if text.startswith("a member") else text
 
 
 _converter = Converter(forbid_extra_keys=True)
