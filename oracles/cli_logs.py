@@ -33,10 +33,24 @@ DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "sca
 )
 @click.option("--group", metavar="ID", help="Replay only this group.")
 @click.option(
+    "--fail-on",
+    "fail_on",
+    multiple=True,
+    metavar="KIND",
+    help="Exit with 1 only for this: a health (troubled, broken), a kind of cause, or violated."
+    " Repeatable. Default: any trouble.",
+)
+@click.option(
+    "--knowledge",
+    type=PATH,
+    metavar="FILE",
+    help="More known causes, as TOML (docs/reference/causes.md).",
+)
+@click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print one JSON document (groupcheck.replay/1; with --spark groupcheck.archive/1).",
+    help="Print one JSON document (groupcheck.replay/2; with --spark groupcheck.archive/1).",
 )
 @click.option("--html", type=OUTPUT, metavar="FILE", help="Write a page with the timeline.")
 @click.option(

@@ -102,10 +102,10 @@ def replay_archive(
 ) -> int:
     """`groupcheck replay --spark`: see `groupcheck.oracles.archive`."""
     for name, value in options.items():
-        if value is not None:
+        if value not in (None, ()):
             raise UserError(
                 "cannot be combined with --spark or --out",
-                where=f"--{name}",
+                where=f"--{name.replace('_', '-')}",
                 do="an archive contains every group of every log; filter its tables instead",
             )
     if spark is None:

@@ -165,7 +165,7 @@ class Parser:
 
 def known_format(name: str | None) -> None:
     """Raises `TraceError` if there is no format of this name."""
-    known = (*formats.REPLAYED, *formats.NAMED)
+    known = (*formats.REPLAYED, *formats.CLIENTS, *formats.NAMED)
     if name is not None and name not in known:
         do = "choose one of " + ", ".join(known)
         raise TraceError(f"no format {name!r}", where="--format", do=do)
@@ -231,8 +231,8 @@ def _not_replayed(source: Source, format: str | None) -> FileReport:
         )
     else:
         reason = (
-            "the log has no line of a group coordinator; give the broker's server.log (loggers"
-            " kafka.coordinator.group or org.apache.kafka.coordinator)"
+            "the log has no line about a consumer group; give the client's log, or the broker's"
+            " server.log (loggers kafka.coordinator.group or org.apache.kafka.coordinator)"
         )
     return FileReport(
         source.name,

@@ -77,7 +77,7 @@ def _verdict(document: Row) -> Row:
         },
         "lowest_generation": document["generations"]["lowest"],
         "highest_generation": document["generations"]["highest"],
-        "causes": list(document["causes"].items()),
+        "causes": list(document["rebalance_causes"].items()),
         "counts": list(document["counts"].items()),
         **{
             name: when(value) if name in ("first", "last") else value

@@ -1,4 +1,4 @@
-"""A replay as one JSON document, schema groupcheck.replay/1: what scripts depend on.
+"""A replay as one JSON document, schema groupcheck.replay/2: what scripts depend on.
 
 Times are text, `2024-10-25 17:25:16.582`, of the clock that wrote the line (a broker's log does not
 print its zone); durations are milliseconds.
@@ -11,47 +11,112 @@ from textwrap import indent
 from typing import Any
 
 from groupcheck.oracles.printable import as_json
+from groupcheck.oracles.replay.answers import Answer, judged, worst
 from groupcheck.oracles.replay.facts import facts_document
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, unstable_share
+from groupcheck.traces.causes.diagnosis import Found
 from groupcheck.traces.moments import Moment, Round, elapsed
-from groupcheck.traces.report import Anomaly, FileReport, GroupReport, worst_of
+from groupcheck.traces.report import Anomaly, FileReport, GroupReport
 from groupcheck.traces.timeline import Member, Timeline, client_of
 from groupcheck.traces.timestamps import show_time
 
-SCHEMA = "groupcheck.replay/1"
+SCHEMA = "groupcheck.replay/2"
 
 
-def replay_document(reports: Sequence[FileReport], notes: Sequence[str] = ()) -> dict[str, Any]:
-    """All that `groupcheck replay --json` prints: sums over all files, each file, and every group
-    of every file. `notes`: what was passed over.
+def replay_document(
+    reports: Sequence[FileReport], answers: Sequence[Answer], notes: Sequence[str] = ()
+) -> dict[str, Any]:
+    """All that `groupcheck replay --json` prints: sums over all files, each file, and the answer
+    for each group, the worst first, with its rebalances in each file. `notes`: what was passed
+    over.
     """
-    return {
-        **_head(reports, notes),
-        "groups": [group_document(g, r) for r in reports for g in r.groups],
-    }
+    return {**_head(reports, answers, notes), "groups": list(_groups(answers))}
 
 
-def replay_text(reports: Sequence[FileReport], notes: Sequence[str] = ()) -> Iterator[str]:
+def replay_text(
+    reports: Sequence[FileReport], answers: Sequence[Answer], notes: Sequence[str] = ()
+) -> Iterator[str]:
     """The document as text, group by group: a log may name thousands, and each may have thousands
     of rebalances.
     """
-    head = as_json({**_head(reports, notes), "groups": []}, indent=2)
+    head = as_json({**_head(reports, answers, notes), "groups": []}, indent=2)
     assert head.endswith("[]\n}")
     yield head.removesuffix("]\n}")
     between = "\n"
-    for r in reports:
-        for g in r.groups:
-            yield between + indent(as_json(group_document(g, r), indent=2), "    ")
-            between = ",\n"
+    for group in _groups(answers):
+        yield between + indent(as_json(group, indent=2), "    ")
+        between = ",\n"
     yield ("]" if between == "\n" else "\n  ]") + "\n}\n"
 
 
-def _head(reports: Sequence[FileReport], notes: Sequence[str]) -> dict[str, Any]:
+def _groups(answers: Sequence[Answer]) -> Iterator[dict[str, Any]]:
+    """Each group with its answer: once for each log of a broker that names it, or once."""
+    for a in answers:
+        told = answer_document(a)
+        for s in a.seen:
+            yield {**told, **group_document(s.group, s.file)}
+        if not a.seen:
+            yield {**told, **_unseen(a)}
+
+
+def _unseen(a: Answer) -> dict[str, Any]:
+    """A group that only clients' lines name."""
+    return {
+        "verdict": a.verdict,
+        "reason": a.verdict_reason,
+        "rebalances": [],
+        "members": [],
+        "anomalies": [],
+        "unexplained": 0,
+    }
+
+
+def answer_document(a: Answer) -> dict[str, Any]:
+    """Health, causes and what to do."""
+    d = a.diagnosis
+    return {
+        "group": a.group,
+        "health": a.health,
+        "health_reason": a.reason,
+        "causes": [cause_document(f) for f in d.causes],
+        "candidates": [cause_document(f) for f in d.candidates],
+        "consequences": [cause_document(f) for f in d.consequences],
+        "hints": list(d.hints),
+    }
+
+
+def cause_document(f: Found) -> dict[str, Any]:
+    """`settings`: what the log tells of them now, and what they should be."""
+    names = dict.fromkeys([*f.cause.settings, *f.present])
+    return {
+        "kind": f.cause.kind,
+        "title": f.cause.title,
+        "text": f.text,
+        "action": f.action,
+        "confidence": f.confidence,
+        "decide": f.decide,
+        "severity": f.cause.severity,
+        "who": list(f.who),
+        "since": None if f.since is None else show_time(f.since),
+        "until": None if f.until is None else show_time(f.until),
+        "settings": [
+            {"name": n, "present": f.present.get(n), "wanted": f.cause.settings.get(n)}
+            for n in names
+        ],
+        "tickets": [{"id": t.id, "affects": t.affects, "fixed": t.fixed} for t in f.tickets],
+        "evidence": [{"file": s.log, "line": s.line, "text": s.text} for s in f.evidence],
+    }
+
+
+def _head(
+    reports: Sequence[FileReport], answers: Sequence[Answer], notes: Sequence[str]
+) -> dict[str, Any]:
     formats = sorted({r.format for r in reports})
-    verdict, reason = worst_of(reports)
+    verdict, reason = judged(reports)
     return {
         "schema": SCHEMA,
         "format": formats[0] if len(formats) == 1 else "mixed",
+        "health": worst(answers),
         "verdict": verdict,
         "reason": reason,
         "lines": sum(r.lines for r in reports),
@@ -104,7 +169,7 @@ def group_document(g: GroupReport, r: FileReport) -> dict[str, Any]:
         "unexplained": g.unexplained_count,
         "assumed_missing": g.assumed_count,
         "generations": {"lowest": t.lowest, "highest": t.highest},
-        "causes": dict(sorted(t.causes.items(), key=lambda c: (-c[1], c[0]))),
+        "rebalance_causes": dict(sorted(t.causes.items(), key=lambda c: (-c[1], c[0]))),
         "counts": dict(t.counts),
         "time": time_document(t),
         "rebalances": [round_document(x) for x in t.rounds],

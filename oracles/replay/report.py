@@ -1,52 +1,81 @@
 """`groupcheck replay`: reads logs, shows what happened, and writes the page.
 
-Exit codes: 0 every group holds, 1 some line cannot be explained, 3 unknown. A file that cannot be
-read is reported and makes the answer unknown; if none can be read, that is a `UserError` (2).
+Exit codes: 0 all groups are calm, 1 there is trouble, 3 the logs show too little. A file that
+cannot be read is reported; if none can be read, that is a `UserError` (2).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
-from groupcheck.model.engine.verdict import HOLDS, UNKNOWN, VIOLATED
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.replay.answers import answers, judged, worst
 from groupcheck.oracles.replay.document import replay_document, replay_text
 from groupcheck.oracles.show import meter
 from groupcheck.oracles.show.files import written
 from groupcheck.traces.anomalies import plural
-from groupcheck.traces.formats import UNKNOWN_FORMAT
-from groupcheck.traces.reading import TraceError
+from groupcheck.traces.causes.diagnosis import Health
+from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.causes.hearing import Heard, heard
+from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge
+from groupcheck.traces.formats import CLIENTS, UNKNOWN_FORMAT
+from groupcheck.traces.reading import Source, TraceError
 from groupcheck.traces.reading.finding import found
 from groupcheck.traces.reading.unpacking import Watch
 from groupcheck.traces.replay import Asked, known_format, replay_log
-from groupcheck.traces.report import FileReport, unreadable, worst_of
+from groupcheck.traces.report import FileReport, unreadable
+from groupcheck.traces.requests.log import NEEDLES as REQUESTS
 
 
 class Replayed(list[FileReport]):
-    """The reports of all logs, in order. Prints as text; a notebook shows it as a page."""
+    """The reports of all logs, in order, and the answer for each group. Prints as text; a notebook
+    shows it as a page.
+    """
 
-    def __init__(self, reports: Iterable[FileReport], notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        reports: Iterable[FileReport],
+        notes: Sequence[str] = (),
+        heard: Evidence | None = None,
+        knowledge: Knowledge | None = None,
+    ) -> None:
+        """`heard`: what the lines of all logs say about groups; `knowledge`: the known causes."""
         super().__init__(reports)
         # What was passed over in folders and archives.
         self.notes = tuple(notes)
+        # One for each group, the worst first.
+        self.answers = answers(self, heard or Evidence(), knowledge or shipped_knowledge())
+
+    @property
+    def health(self) -> Health:
+        """That of the group in worst health."""
+        return worst(self.answers)
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of all files."""
-        return worst_of(self)[0]
+        """The worst verdict on a broker, in all files."""
+        return judged(self)[0]
 
     @property
     def exit_code(self) -> int:
-        """0 holds, 1 violated, 3 unknown (2 is left for bad usage)."""
-        return {HOLDS: 0, VIOLATED: 1, UNKNOWN: 3}[self.verdict]
+        """0 calm, 1 trouble, 3 the logs show too little (2 is left for bad usage)."""
+        return {"calm": 0, "troubled": 1, "broken": 1, "unknown": 3}[self.health]
+
+    def fails_on(self, kinds: Sequence[str]) -> int:
+        """The exit code if only these kinds of trouble count: a health, a kind of cause, or the
+        verdict `violated`.
+        """
+        found = {a.health for a in self.answers} | {str(a.verdict) for a in self.answers}
+        found |= {f.cause.kind for a in self.answers for f in a.diagnosis.causes}
+        return 1 if found & {*kinds} else 3 if self.health == "unknown" else 0
 
     def document(self) -> dict[str, Any]:
-        """The answer as plain JSON, schema groupcheck.replay/1."""
-        return replay_document(self, self.notes)
+        """The answer as plain JSON, schema groupcheck.replay/2."""
+        return replay_document(self, self.answers, self.notes)
 
     def html(self) -> str:
         """A complete page with the life of every group."""
@@ -76,6 +105,7 @@ def replay(
     *,
     format: str | None = None,
     group: str | None = None,
+    knowledge: Knowledge | None = None,
     watch: Watch | None = None,
 ) -> Replayed:
     """Replays the logs that files, folders, archives and `-` (standard input) hold; the rotated
@@ -87,12 +117,16 @@ def replay(
     known_format(format)
     there = found([str(path) for path in paths], watch=watch)
     asked = Asked(group, format)
+    evidence = Evidence()
     reports: list[FileReport] = []
     for source in there.sources:
         try:
-            reports += replay_log(source, asked)
+            heard_here = heard(source, group, REQUESTS)
+            reports += _of(source, asked, heard_here)
         except TraceError as e:  # it has changed since it was found
             there.refused.append((source.name, e))
+        else:
+            evidence.add_all(heard_here.evidence.statements())
     if not reports:
         raise there.refused[0][1]
     said = [r for r in reports if not (r.format == UNKNOWN_FORMAT and r.path in there.unnamed)]
@@ -100,7 +134,17 @@ def replay(
     notes = list(there.notes)
     if said and silent:
         notes.append(f"{plural(silent, 'file')} without a line about a group passed over")
-    return Replayed([*(said or reports), *(unreadable(*one) for one in there.refused)], notes)
+    every = [*(said or reports), *(unreadable(*one) for one in there.refused)]
+    return Replayed(every, notes, evidence, knowledge)
+
+
+def _of(source: Source, asked: Asked, heard_here: Heard) -> Iterator[FileReport]:
+    """The reports of one log: of each kind of broker lines that it has, and of its clients."""
+    clients = heard_here.report
+    brokers = () if asked.format in CLIENTS else replay_log(source, asked)
+    yield from (r for r in brokers if r.format != UNKNOWN_FORMAT or clients is None)
+    if clients is not None and (asked.format is None or asked.format in CLIENTS):
+        yield clients
 
 
 def _progress(name: str, read: int, size: int, seconds: float) -> str:
@@ -114,15 +158,19 @@ def run(
     group: str | None,
     as_json: bool,
     html: Path | None,
+    fail_on: Sequence[str] = (),
+    knowledge: Path | None = None,
 ) -> int:
     """Replays, prints, writes the page, and gives the exit code."""
+    known = None if knowledge is None else knowledge_of(knowledge)
     with meter.reports(_progress) as progress:
-        reports = replay(paths, format=format, group=group, watch=progress)
+        reports = replay(paths, format=format, group=group, knowledge=known, watch=progress)
+    code = reports.fails_on(fail_on) if fail_on else reports.exit_code
     if html is not None:
         written(html, reports.html())
     if as_json:
-        sys.stdout.writelines(replay_text(reports, reports.notes))
-        return reports.exit_code
+        sys.stdout.writelines(replay_text(reports, reports.answers, reports.notes))
+        return code
     from rich.text import Text
 
     from groupcheck.oracles.replay.text import replay_view
@@ -131,4 +179,4 @@ def run(
     show(replay_view(reports))
     for note in reports.notes:
         show(Text(printable(note), "dim"))
-    return reports.exit_code
+    return code

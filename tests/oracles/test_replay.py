@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from groupcheck.oracles import cli
 from groupcheck.oracles.replay.document import replay_document, replay_text
 from groupcheck.oracles.replay.page import page
+from groupcheck.oracles.replay.report import replay
 from groupcheck.oracles.replay.text import replay_view
 from groupcheck.oracles.show.text import as_plain
 from groupcheck.traces.replay import replay_file
@@ -37,16 +38,16 @@ def test_a_log_that_holds_exits_with_0_and_one_document(capsys: pytest.CaptureFi
     code, told = document(capsys, SCALE)
     assert code == 0
     assert (told["schema"], told["format"], told["verdict"]) == (
-        "groupcheck.replay/1",
+        "groupcheck.replay/2",
         "broker-java",
         "holds",
     )
     assert (told["lines"], told["lines_understood"], told["lines_not_understood"]) == (46, 46, 0)
     assert [(g["group"], g["verdict"], g["unexplained"]) for g in told["groups"]] == [
-        ("multi-partition-group", "holds", 0),
         ("my-consumer-group", "holds", 0),
+        ("multi-partition-group", "holds", 0),
     ]
-    first = told["groups"][1]["rebalances"][0]
+    first = told["groups"][0]["rebalances"][0]
     assert (first["from_generation"], first["to_generation"], first["cause"]) == (6, 7, "leave")
     assert first["member"] == "console-consumer-20537d22-adb5-416f-8ecd-1de67d3579be"
     assert (first["started"], first["ended"]) == (
@@ -56,7 +57,7 @@ def test_a_log_that_holds_exits_with_0_and_one_document(capsys: pytest.CaptureFi
     assert first["duration_ms"] == 2919
     # Two members, and one of them left: the other one is who joined last.
     assert first["held_up_by"] == ["console-consumer-ba4baa00-ac88-4f1e-9013-353f48fb9064"]
-    left = [m for m in told["groups"][1]["members"] if m["gone"] == "left"]
+    left = [m for m in told["groups"][0]["members"] if m["gone"] == "left"]
     assert len(left) == 3 and left[0]["client"] == "console-consumer"
 
 
@@ -74,27 +75,49 @@ def test_a_log_that_no_coordinator_wrote_exits_with_1(
     assert "unexplained_line" in capsys.readouterr().out
 
 
-def test_what_is_not_modelled_yet_exits_with_3(capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("live-kip848.log", "classic-eager-scaleup.log"):
-        code, told = document(capsys, DATA / name)
-        assert (code, told["verdict"]) == (3, "unknown")
+def test_the_verdict_on_the_broker_stands_beside_the_health(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What is not modelled yet has no verdict, and its groups have a health all the same."""
+    for name, code, health in (
+        ("live-kip848.log", 1, "broken"),
+        ("classic-eager-scaleup.log", 0, "calm"),
+    ):
+        found, told = document(capsys, DATA / name)
+        assert (found, told["health"], told["verdict"]) == (code, health, "unknown")
+    (tmp_path / "short.log").write_text("".join(SCALE.read_text().splitlines(True)[:1]))
+    found, told = document(capsys, tmp_path / "short.log")
+    assert (found, told["health"]) == (3, "unknown")
+
+
+def test_only_the_trouble_that_is_asked_for_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(DATA / "live-zombie.log")
+    for kinds, code in (
+        (["violated"], 0),
+        (["broken"], 1),
+        (["session_expired_broker"], 1),
+        (["troubled", "poll_timeout"], 0),
+    ):
+        asked = [word for kind in kinds for word in ("--fail-on", kind)]
+        assert cli.run(["replay", log, *asked]) == code
+    capsys.readouterr()
 
 
 def test_several_files_are_one_document_and_the_worst_decides(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     code, told = document(capsys, SCALE, DATA / "live-kip848.log")
-    assert code == 3
+    assert code == 1
     assert [f["verdict"] for f in told["files"]] == ["holds", "unknown"]
     assert told["lines"] == 46 + 42
     assert {g["file"] for g in told["groups"]} == {str(SCALE), str(DATA / "live-kip848.log")}
 
 
 def test_the_document_is_the_same_in_pieces_and_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    reports = [replay_file(str(SCALE)), replay_file(str(DATA / "classic-eager-scaleup.log"))]
-    for some in (reports, reports[1:]):
-        assert json.loads("".join(replay_text(some))) == json.loads(
-            json.dumps(replay_document(some))
+    for some in ([SCALE, DATA / "classic-eager-scaleup.log"], [SCALE]):
+        found = replay(some)
+        assert json.loads("".join(replay_text(found, found.answers))) == json.loads(
+            json.dumps(replay_document(found, found.answers))
         )
 
 

@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 from jinja2 import Undefined
 
+from groupcheck.traces.anomaly_kinds import KINDS
+from groupcheck.traces.causes import from_brokers
 from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import CONFIDENCES, TEMPLATES, needs_of, shipped_knowledge
 from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds, shipped
 
 FOLDER = Path(__file__).parent.parent / "data/causes"
@@ -22,6 +25,8 @@ CASES: list[dict[str, Any]] = [
     for case in tomllib.loads(file.read_text(encoding="utf-8"))["case"]
 ]
 CAUSES = shipped_knowledge().causes
+# What the replay of a whole log of a broker finds.
+FOUND = {from_brokers.KINDS.get(kind.name, kind.name) for kind in KINDS} - {"instance_fenced"}
 # Whose sentences are still being collected.
 AWAITED = {
     "admin_on_live_group", "client_request_timeout", "client_stall", "cooperative_misuse",
@@ -54,7 +59,16 @@ def test_a_log_shows_exactly_its_causes(case: dict[str, Any]) -> None:
 
 def test_every_cause_has_a_log_that_shows_it() -> None:
     shown = {kind for case in CASES for kind in (*case["causes"], *case.get("possible", []))}
+    shown |= FOUND  # found in whole logs, see below
     assert {*CAUSES} - shown <= AWAITED
+
+
+@pytest.mark.parametrize("kind", [kind for kind in sorted(FOUND) if kind in CAUSES])
+def test_an_anomaly_of_a_whole_log_is_a_cause(kind: str) -> None:
+    evidence = Evidence()
+    evidence.add(Said(kind=kind, line=3, text="t", group="g", fields={"told": "It happened"}))
+    (found,) = diagnose(evidence.settled()[0], shipped_knowledge()).causes
+    assert (found.cause.kind, found.text[:11]) == (kind, "It happened")
 
 
 def test_what_a_cause_must_not_be_confused_with_is_known_and_told() -> None:
@@ -112,6 +126,7 @@ def test_no_text_has_holes(kind: str) -> None:
 
 # What a derived fact always tells.
 ALWAYS = {
+    **dict.fromkeys(FOUND, ("told",)),
     "heartbeat_gap": ("gap",),
     "callback_slow": ("held",),
     "settings_clash": ("setting_session__timeout__ms", "setting_heartbeat__interval__ms"),

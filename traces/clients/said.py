@@ -22,6 +22,8 @@ class Said:
     time: int | None = None
     # java, librdkafka, kafka-python, ...; empty if the sentence is printed by several.
     library: str = ""
+    # The log that has the line; empty if there is only one.
+    log: str = ""
     # The process or container that wrote it, where a prefix names one.
     process: str = ""
     # Names in the line; empty if it does not show them.

@@ -82,7 +82,8 @@ def documents(archive: Path) -> dict[tuple[str, str, int | None], dict[str, Any]
             "lowest": told.pop("lowest_generation"),
             "highest": told.pop("highest_generation"),
         }
-        told["causes"], told["counts"] = dict(told["causes"]), dict(told["counts"])
+        told["rebalance_causes"] = dict(told.pop("causes"))
+        told["counts"] = dict(told["counts"])
         told["epochs"] = [_told(epoch) for epoch in told["epochs"]]
         told |= {"rebalances": [], "members": [], "anomalies": []}
         told |= {} if facts is None else {"answers_judged": judged, "facts": json.loads(facts)}

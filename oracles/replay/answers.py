@@ -1,0 +1,128 @@
+"""The answer for each group, from everything that all logs say: its health, the causes and what to
+do about them, apart from the verdict on the broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
+from groupcheck.traces.causes.diagnosis import Diagnosis, Health, diagnose
+from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.causes.from_brokers import statements
+from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.causes.knowledge import Knowledge
+from groupcheck.traces.formats import CLIENTS
+from groupcheck.traces.report import RANK, FileReport, GroupReport, worst_of
+
+WORST: tuple[Health, ...] = ("broken", "troubled", "unknown", "calm")
+NOT_JUDGED = "clients' lines are not judged against the model"
+SETTLED = frozenset({"synced", "assigned", "heartbeat", "committed", "broker_stable", "closed"})
+"""Statements of a group at work: without trouble, they show that it is calm."""
+
+
+@frozen
+class Seen:
+    """A group in the log of a broker, with the report of its file."""
+
+    file: FileReport
+    group: GroupReport
+
+
+@frozen
+class Answer:
+    """What all logs together tell about one group."""
+
+    # Empty for lines that name no group.
+    group: str
+    health: Health
+    # Why it has this health, in a few words.
+    reason: str
+    diagnosis: Diagnosis
+    # The verdict on the broker: is every line of its logs explained by the protocol?
+    verdict: Kind
+    verdict_reason: str
+    # Where the group stands in logs of brokers; empty if only clients' lines name it.
+    seen: tuple[Seen, ...]
+
+    @property
+    def rounds(self) -> int:
+        """How many rebalances its logs show."""
+        return sum(s.group.timeline.counts.get("rebalances", 0) for s in self.seen)
+
+
+def answers(reports: Sequence[FileReport], heard: Evidence, knowledge: Knowledge) -> list[Answer]:
+    """One answer for each group, the worst first. `heard`: what the lines of all logs say."""
+    seen: dict[str, list[Seen]] = {}
+    for report in reports:
+        for group in report.groups:
+            seen.setdefault(group.group, []).append(Seen(report, group))
+            heard.add_all(statements(report, group))
+    found = {e.group: e for e in heard.settled()}
+    names = {**dict.fromkeys(seen), **dict.fromkeys(found)}
+    out = [
+        _answer(name, found.get(name, GroupEvidence(name)), seen.get(name, []), knowledge)
+        for name in names
+    ]
+    return sorted(out, key=_rank)
+
+
+def _answer(
+    name: str, evidence: GroupEvidence, seen: Sequence[Seen], knowledge: Knowledge
+) -> Answer:
+    diagnosis = diagnose(evidence, knowledge)
+    verdict, verdict_reason = _judged(seen)
+    health, reason = _health(diagnosis, evidence, seen, verdict, verdict_reason)
+    return Answer(name, health, reason, diagnosis, verdict, verdict_reason, tuple(seen))
+
+
+def _judged(seen: Sequence[Seen]) -> tuple[Kind, str]:
+    """The worst verdict on a broker."""
+    if not seen:
+        return UNKNOWN, NOT_JUDGED
+    decisive = max(seen, key=lambda s: RANK[s.group.verdict]).group
+    return decisive.verdict, decisive.reason
+
+
+def _health(
+    diagnosis: Diagnosis,
+    evidence: GroupEvidence,
+    seen: Sequence[Seen],
+    verdict: Kind,
+    verdict_reason: str,
+) -> tuple[Health, str]:
+    if verdict == VIOLATED:
+        return "broken", f"the broker did what no correct coordinator does: {verdict_reason}"
+    if diagnosis.causes:
+        return diagnosis.health, diagnosis.causes[0].cause.title
+    if diagnosis.health != "calm":
+        return "troubled", "this log cannot tell why"
+    if _settles(evidence, seen):
+        return "calm", "no sign of trouble"
+    return "unknown", "this log shows too little of the group"
+
+
+def _settles(evidence: GroupEvidence, seen: Sequence[Seen]) -> bool:
+    """Does the evidence show the group at work?"""
+    rounds = (r for s in seen for r in s.group.timeline.rounds)
+    return bool(SETTLED & evidence.tallies.keys()) or any(r.ended is not None for r in rounds)
+
+
+def _rank(a: Answer) -> tuple[int, int, int, str]:
+    causes = len(a.diagnosis.causes) + len(a.diagnosis.candidates)
+    return WORST.index(a.health), -causes, -a.rounds, a.group
+
+
+def worst(found: Sequence[Answer]) -> Health:
+    """The health of everything: of groups that show nothing, only if no other group does."""
+    shown = [a.health for a in found if a.health != "unknown" or a.diagnosis.hints]
+    return min(shown or ["unknown"], key=WORST.index)
+
+
+def judged(reports: Sequence[FileReport]) -> tuple[Kind, str]:
+    """The worst verdict on a broker, with its reason. Reports about clients have none, so they
+    count only if there is nothing else.
+    """
+    return worst_of([r for r in reports if r.format not in CLIENTS] or reports)
