@@ -1,7 +1,8 @@
 """What clients outside the JVM print is understood: by sentence, by error, and by who owned what.
 
 The recordings in tests/data/clients are runs of confluent-kafka 2.16.1 (librdkafka 2.16.0) and of
-kafka-python 3.0.12 against Kafka 4.3.0; owned.json holds what each program saw in its callbacks.
+kafka-python 3.0.12 against Kafka 4.3.0; owned.json holds what each program saw in its callbacks,
+and what the broker answered.
 """
 
 from __future__ import annotations
@@ -306,6 +307,21 @@ def test_a_request_that_waits_too_long_is_told(text: str, fields: dict[str, str]
     (found,) = said(text)
     assert found.kind == "request_timed_out"
     assert fields.items() <= found.fields.items()
+
+
+SAID_OF = {"HEARTBEAT 27": "rebalancing", "JOIN_GROUP 79": "id_given"}
+SAID_OF |= {"OFFSET_COMMIT 22": "commit_refused", "OFFSET_COMMIT 25": "commit_refused"}
+
+
+@pytest.mark.parametrize("name", OWNED)
+def test_each_answer_with_an_error_is_told_once(name: str) -> None:
+    """owned.json has the broker's request log, as the number of answers with each error."""
+    told = kinds_of(said(*recording(name)))
+    refused = OWNED[name]["refused"]
+    assert {*refused} <= {*SAID_OF}
+    for kind in {*SAID_OF.values()}:
+        wanted = sum(n for what, n in refused.items() if SAID_OF[what] == kind)
+        assert told.count(kind) == wanted, kind
 
 
 def test_times_waits_and_settings_are_fields() -> None:

@@ -29,6 +29,7 @@ from groupcheck.traces.template import Template, compile_template
 WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")
 _FIELD = re.compile(r"\{\w+(?::\w+)?\}")
 KINDS_FILE = "kinds.toml"
+_QUIET = ("detail", "rejoin_requested", "request_answered", "request_sent")
 
 
 @frozen
@@ -99,9 +100,17 @@ class Sentences:
             ignored = [hit for hit in kept if hit.fields.get("ignored")]
             named = [e for e in named if not any(i.begin <= e.begin < i.end for i in ignored)]
             for hit in named:
-                if hit.sentence.kind and all(hit.sentence.kind != k.sentence.kind for k in kept):
+                if hit.sentence.kind and not any(_tells(k, hit) for k in kept):
                     kept.append(hit)
         return sorted(kept, key=lambda hit: hit.begin)
+
+
+def _tells(hit: Hit, error: Hit) -> bool:
+    """Whether the sentence says what the error in the line says, or is none to say it: what a step
+    inside the library or the answer to a request came to has a line of its own.
+    """
+    inside = hit.begin <= error.begin and error.end <= hit.end
+    return hit.sentence.kind == error.sentence.kind or (inside and hit.sentence.kind in _QUIET)
 
 
 def _with_name(hit: Hit, named: Iterable[Hit], line: str) -> Hit:
