@@ -279,6 +279,35 @@ def test_libraries_for_go_javascript_and_ruby_say(line: str) -> None:
         assert str(found.fields.get("generation", "")) == generation
 
 
+def test_the_second_line_of_a_record_of_brod_belongs_to_the_group_of_the_first() -> None:
+    head = "12:00:00.1 [info] Group member (g,coor=<0.211.0>,cb=<0.200.0>,generation=3):"
+    _, failed, unknown = said(head, "failed to join group", "reason: unknown_member_id")
+    assert (failed.library, failed.kind, failed.group) == ("brod", "join_failed", "g")
+    assert unknown.kind == "member_unknown"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Error: group rebalance in progress",
+        "  origin: 'kafka', message: 'group rebalance in progress', code: -1",
+        "ErrorCode.RebalanceInProgress",
+        "RDKafkaErrorCode::RebalanceInProgress",
+        "kafka.RebalanceInProgressError",
+    ],
+)
+def test_wrappers_of_librdkafka_name_its_errors_in_their_own_way(line: str) -> None:
+    (found,) = said(line)
+    assert (found.kind, found.fields["error"]) == ("rebalancing", "REBALANCE_IN_PROGRESS")
+
+
+def test_the_lines_of_redpanda_are_those_of_a_broker() -> None:
+    (found,) = said("TRACE 2023-01-01 10:00:00,123 kafka - [N:g S:Stable G:3] Removing unjoined"
+                    " member m-1")  # fmt: skip
+    assert (found.kind, found.group, found.member) == ("broker_left", "g", "m-1")
+    assert found.fields["generation"] == 3
+
+
 def test_assignments_of_go_and_javascript_are_partitions() -> None:
     holdings = Holdings()
     for line in (

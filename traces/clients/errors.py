@@ -43,7 +43,11 @@ class KnownError:
         for each in self.classes:
             for spelt in sorted({each, each.replace("Id", "ID")}):
                 yield from (spelt, f"Err{spelt}", f"{spelt}Error", f"{spelt}Exception")
-        yield from self.texts
+        for text in self.texts:
+            yield text
+            origin, _, told = text.partition(": ")
+            if origin in ("Broker", "Local"):  # node-rdkafka prints the rest, and small
+                yield from (f"Error: {told.lower()}", f"message: '{told.lower()}'")
 
 
 _NUMBERED = re.compile(

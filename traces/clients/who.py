@@ -87,6 +87,7 @@ _FIELDS = {
     "group": re.compile(
         rf"\b(?:groupId|group_id|group\.id|group){_VALUE}"
         r"|\b[Gg]roup(?: id)? \"([^\"]{1,300})\""  # librdkafka
+        r"|\bGroup member \(([^,]{1,300}),coor="  # brod
         r"|\bfor group (?!(?:coordinator|leader|management|member|metadata|rebalance|and|but|in|is"
         r"|to|with)\b)['\"]?([^\s'\",;:)]{1,300})"  # Python
     ),
