@@ -319,7 +319,11 @@ def _piled_up(timeline: Timeline) -> Iterator[Anomaly]:
 
 
 def _never_joined(timeline: Timeline) -> Iterator[Anomaly]:
-    unused = [m for m in timeline.members.values() if m.gone == "never_joined"]
+    unused = [
+        m
+        for m in timeline.members.values()
+        if m.gone == "never_joined" and m.joined is None and m.id not in timeline.signs
+    ]
     if unused:
         first = unused[0].handed_out or unused[0].ended
         yield Anomaly(

@@ -127,6 +127,11 @@ KINDS = (
         "The group changed between the classic and the KIP-848 protocol.",
         BROKER,
     ),
+    Kind(
+        "load_failed",
+        "A partition of __consumer_offsets could not be loaded: its groups have no coordinator.",
+        BROKER,
+    ),
     Kind("coordinator_started", "The coordinator of a broker started.", BROKER),
     Kind("coordinator_stopped", "The coordinator of a broker stopped.", BROKER),
     Kind(

@@ -317,6 +317,15 @@ class PartitionTaken(Event):
 
 
 @frozen(kw_only=True)
+class LoadFailed(Event):
+    """A partition of `__consumer_offsets` could not be loaded: its groups have no coordinator."""
+
+    partition: int
+    # Why, if the line tells it.
+    error: str | None = None
+
+
+@frozen(kw_only=True)
 class PartitionGiven(Event):
     """The broker no longer coordinates the groups of this partition."""
 

@@ -24,6 +24,7 @@ from groupcheck.traces.events import (
     Fenced,
     GroupsDeleted,
     LeaderReplaced,
+    LoadFailed,
     Noted,
     StaticReplaced,
 )
@@ -128,6 +129,16 @@ class Replay:
                 self.anomalies.append(Anomaly(kind, event.line, text))
             for trail in self._of(event.broker):
                 trail.coordinator_gone(event, "the broker was restarted")
+        elif isinstance(event, LoadFailed) and len(self.anomalies) < NOTES_KEPT:
+            why = f": {event.error.rstrip('.')[:TEXT_CHARS]}" if event.error else ""
+            self.anomalies.append(
+                Anomaly(
+                    "load_failed",
+                    event.line,
+                    f"__consumer_offsets-{event.partition} could not be loaded{why}; its groups"
+                    " have no coordinator",
+                )
+            )
         elif isinstance(event, GroupsDeleted):
             names = set(event.groups)
             for trail in self._of(event.broker):

@@ -85,6 +85,8 @@ class GroupReport:
     begins: str
     # Of a request log only.
     requests: Requests | None = None
+    # No line could have contradicted another, so the verdict says nothing about the coordinator.
+    nothing_judged: bool = False
     # What a diagnosis is built on.
     findings: Findings = Factory(Findings)
 
@@ -165,7 +167,8 @@ def unreadable(path: str, why: UserError) -> FileReport:
 
 
 def _verdict(log: Log, groups: Sequence[GroupReport], too_many: int) -> tuple[Kind, str]:
-    decisive = max(groups, key=lambda g: RANK[g.verdict])
+    judged = [g for g in groups if not g.nothing_judged]
+    decisive = max(judged or groups, key=lambda g: RANK[g.verdict])
     if decisive.verdict != HOLDS:
         return decisive.verdict, f"group {decisive.group}: {decisive.reason}"
     if log.strange or too_many:
@@ -173,6 +176,12 @@ def _verdict(log: Log, groups: Sequence[GroupReport], too_many: int) -> tuple[Ki
         return UNKNOWN, f"{lost}; all others are explained"
     if log.notes.torn:
         return UNKNOWN, f"{log.notes.torn}; everything that was read is explained"
+    silent = len(groups) - len(judged)
+    if silent:
+        return (
+            HOLDS,
+            f"{decisive.reason}; of {silent:,} of {len(groups):,} groups nothing is judged",
+        )
     return HOLDS, decisive.reason
 
 

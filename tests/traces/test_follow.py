@@ -328,3 +328,33 @@ def test_a_static_member_returns_under_another_id(log: Log) -> None:
     log.prepare(1, f"Leader {B} re-joining group during Stable; client reason: x").stable(2, 1, B)
     group = log.group()
     assert group.verdict == "holds" and group.timeline.members[A].gone == "replaced"
+
+
+def test_a_group_of_which_nothing_is_judged_does_not_decide_the_headline(log: Log) -> None:
+    two_members(log).say("[GroupId=gone] Unloading group metadata for generation 3.")
+    log.path.write_text("".join(log.lines))
+    report = replay_file(str(log.path))
+    assert [(g.group, g.verdict, g.nothing_judged) for g in report.groups] == [
+        ("g", "holds", False),
+        ("gone", "unknown", True),
+    ]
+    assert report.verdict == "holds" and "of 1 of 2 groups nothing is judged" in report.reason
+
+
+def test_lines_that_cannot_contradict_each_other_are_no_evidence(log: Log) -> None:
+    log.prepare(3, f"removing member {A} on heartbeat expiration.")
+    group = log.group()
+    assert (group.verdict, group.nothing_judged) == ("unknown", True)
+    assert log.say("Stabilized group g generation 4 with 1 members.").group().verdict == "holds"
+
+
+def test_a_partition_that_cannot_be_loaded_is_named(log: Log) -> None:
+    two_members(log).say(
+        "Failed to load metadata from __consumer_offsets-7 with epoch 2 due to"
+        " java.lang.IllegalStateException: no such record."
+    )
+    log.group()
+    report = replay_file(str(log.path))
+    (failed,) = [a for a in report.anomalies if a.kind == "load_failed"]
+    assert failed.line == len(log.lines)
+    assert "__consumer_offsets-7 could not be loaded: java.lang.IllegalState" in failed.text

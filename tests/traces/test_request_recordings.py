@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -165,3 +166,30 @@ def test_a_cooperative_groups_answers_are_those_of_the_classic_coordinator() -> 
         "leader_rejoin",
         "session_expired",
     ]
+
+
+def test_a_kip_848_group_has_its_epochs_and_members() -> None:
+    rounds = group("kip848").timeline.rounds
+    assert [(r.to_generation, r.cause.value, r.size, r.outcome) for r in rounds] == [
+        (2, "join", 1, "assigned"),
+        (3, "join", 2, "assigned"),
+        (4, "join", 3, "assigned"),
+        (5, "leave", 2, "assigned"),
+        (6, "not_told", 2, "open"),  # that a member expired shows in no request
+    ]
+    # The broker's own log has the same members at the same epochs.
+    theirs = replay_file(str(DATA.parent / "replay" / "live-kip848.log")).groups[0].timeline.rounds
+    assert [r.causers for r in rounds[:4]] == [r.causers for r in theirs[:4]]
+
+
+def test_a_group_that_changes_its_protocol_has_each_round_once(tmp_path: Path) -> None:
+    parts = [
+        gzip.decompress((DATA / f"live-{n}.log.gz").read_bytes()) for n in ("zombie", "kip848")
+    ]
+    (tmp_path / "mixed.log").write_bytes(b"".join(parts))
+    (g,) = replay_file(str(tmp_path / "mixed.log")).groups
+    starts = [(r.started.line, r.to_generation) for r in g.timeline.rounds if r.started]
+    assert len(starts) == len(set(starts)) == 11
+    assert [n for _, n in starts] == [1, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6]
+    assert [epoch for epoch, _, _ in g.timeline.epochs] == [2, 3, 4, 5, 6]
+    assert "ids_never_used" not in kinds(g)

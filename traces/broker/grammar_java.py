@@ -24,6 +24,7 @@ from groupcheck.traces.events import (
     IdHandedOut,
     JoinRejected,
     LeaderReplaced,
+    LoadFailed,
     MemberAdded,
     MemberExpired,
     MemberLeft,
@@ -155,6 +156,9 @@ LIFE = rows(
         (PartitionGiven, "3.6", "now",
          "Scheduling unloading of metadata for __consumer_offsets-{partition:int}"
          " with epoch {_epoch}"),
+        (LoadFailed, "3.6", "now",
+         "Failed to load metadata from __consumer_offsets-{partition:int} with epoch {_epoch}"
+         " due to {error}"),
         (GroupsDeleted, "3.7", "now",
          "The following groups were deleted: {groups:names}."
          " A total of {_count:int} offsets were removed."),

@@ -20,6 +20,7 @@ from groupcheck.traces.events import (
     IdHandedOut,
     JoinRejected,
     LeaderReplaced,
+    LoadFailed,
     MemberAdded,
     MemberExpired,
     MemberLeft,
@@ -242,6 +243,9 @@ MANAGER = rows(
         (PartitionGiven, "0.11", "3.9",
          "Scheduling unloading of offsets and group metadata"
          " from __consumer_offsets-{partition:int}"),
+        (LoadFailed, "0.9", "3.9", "Error loading offsets from __consumer_offsets-{partition:int}"),
+        (LoadFailed, "0.9", "3.9",
+         "Error in loading offsets from [__consumer_offsets,{partition:int}]"),
         (GroupsDeleted, "2.0", "3.9",
          "The following groups were deleted: {groups:names}."
          " A total of {_count:int} offsets were removed."),

@@ -79,8 +79,10 @@ class Trail:
     refused: Counter[tuple[str, ...]] = Factory(Counter)
     anomalies: list[Anomaly] = Factory(list)
     lines: int = 0
-    # Lines that tell a step of a rebalance.
+    # Lines that tell a step of a rebalance, and how many of them come when the generation is known,
+    # so that they could be wrong.
     steps: int = 0
+    judged: int = 0
     # Protocols other than the classic one -> how many lines are about them.
     protocols: Counter[str] = Factory(Counter)
     last_text: str = ""
@@ -153,6 +155,7 @@ class Trail:
         if not self.begins:
             self.begins = _beginning(event)
         self.steps += isinstance(event, _STEPS)
+        self.judged += isinstance(event, _STEPS) and self.follower.group.base is not None
         self._look_back(event)
         self.follower.group.printing = broker.printing
         if isinstance(event, Stabilized):
@@ -290,6 +293,7 @@ class Trail:
             assumed,
             self.lines,
             self.begins,
+            nothing_judged=reason.startswith("nothing is judged"),
             findings=self._findings(),
         )
 
@@ -347,7 +351,9 @@ class Trail:
                 ),
             )
         if not self.steps:
-            return UNKNOWN, "no line shows a step of this group's rebalances"
+            return UNKNOWN, "nothing is judged: no line shows a step of this group's rebalances"
+        if not self.judged:
+            return UNKNOWN, "nothing is judged: no line could contradict one before it"
         return HOLDS, "every line is explained"
 
 

@@ -21,7 +21,7 @@ from groupcheck.model.protocol.codes import (
 )
 from groupcheck.traces import formats
 from groupcheck.traces.anomalies import find_anomalies, plural, seconds
-from groupcheck.traces.events import Stabilized, Timeouts
+from groupcheck.traces.events import OtherProtocol, Stabilized, Timeouts
 from groupcheck.traces.exchanges import EpochExchange, Exchange, JoinExchange
 from groupcheck.traces.facts import RequestFacts
 from groupcheck.traces.findings import FOUND_KEPT, Findings
@@ -38,6 +38,7 @@ from groupcheck.traces.report import (
     file_report,
 )
 from groupcheck.traces.requests.certain import Certain
+from groupcheck.traces.requests.epochs import EpochTrail
 from groupcheck.traces.requests.follow import Follower
 from groupcheck.traces.requests.harm import RequestHarm
 from groupcheck.traces.requests.holes import Holes
@@ -85,6 +86,8 @@ class RequestTrail:
     # When the coordinator was first seen to have moved or to be loading.
     moved_away: float = float("inf")
     lines: int = 0
+    # Of a KIP-848 group.
+    epochs: EpochTrail | None = None
     follower: Follower = Factory(lambda self: Follower(self.tell, self.refuse), takes_self=True)
 
     def observe(self, e: Exchange) -> None:
@@ -106,7 +109,13 @@ class RequestTrail:
             self.away = [*self.away[:1], e]
             if e.code != COORDINATOR_NOT_AVAILABLE:
                 self.moved_away = min(self.moved_away, e.given)
-        if isinstance(e, Judged) and "static" not in self.protocols:
+        if isinstance(e, EpochExchange) and self.epochs is None:
+            # From here on the group is no classic one: its coordinator is not followed any more.
+            self.follower.finish()
+            self.epochs = EpochTrail(self._epoch, e.protocol)
+        if self.epochs is not None:
+            self.epochs.observe(e)
+        elif isinstance(e, Judged) and "static" not in self.protocols:
             self.certain.observe(e)
             self.follower.observe(e)
 
@@ -154,6 +163,12 @@ class RequestTrail:
             done = self.timeline.rounds[-1]
             done.held_up_by, done.waited_for = (entry.held_up_by,), "joined last"
 
+    def _epoch(self, event: OtherProtocol) -> None:
+        """Something that happened to a KIP-848 group."""
+        first, last = self.timeline.first, self.timeline.last
+        self.timeline.observe(event)
+        self.timeline.first, self.timeline.last = first, last
+
     def refuse(self, refused: Refused) -> None:
         """An answer that no world gives."""
         self.refused += 1
@@ -174,7 +189,8 @@ class RequestTrail:
 
     def report(self, doubts: str) -> GroupReport:
         """The group's report. `doubts`: what makes the whole file doubtful (empty: nothing)."""
-        self.follower.finish()
+        if self.epochs is None:
+            self.follower.finish()
         self._name_the_certain()
         verdict, reason = self._verdict(doubts)
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
@@ -201,6 +217,7 @@ class RequestTrail:
             lines=self.lines,
             begins=self.follower.begins if followed else "",
             requests=requests,
+            nothing_judged=reason.startswith("nothing is judged"),
             findings=self._findings(),
         )
 
@@ -265,9 +282,9 @@ class RequestTrail:
             return (
                 UNKNOWN,
                 (
-                    "the log shows no complete round of this group"
+                    "nothing is judged: the log shows no complete round of this group"
                     if self.facts.generations
-                    else "no request belongs to a round of this group"
+                    else "nothing is judged: no request belongs to a round of this group"
                 ),
             )
         zombies = [z for z in self.owners.zombies if z.committed]

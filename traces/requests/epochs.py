@@ -1,0 +1,96 @@
+"""Requests to a KIP-848 group (consumer, share, streams) as the events that its coordinator's log
+has, so that both kinds of logs have one timeline.
+
+Classic members of such a group (KIP-848's online upgrade) are members like the others; the
+generation of their answers is the epoch. That a member expired shows in no request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attrs import Factory, define
+
+from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID
+from groupcheck.traces.events import OtherProtocol
+from groupcheck.traces.exchanges import (
+    EpochExchange,
+    Exchange,
+    HeartbeatExchange,
+    JoinExchange,
+    LeaveExchange,
+    SyncExchange,
+)
+
+MEMBERS_KEPT = 20_000
+FENCED_MEMBER_EPOCH = 110
+_FENCED = frozenset({UNKNOWN_MEMBER_ID, FENCED_MEMBER_EPOCH})
+LEAVES, AWAY = -1, -2
+"""The epochs with which a member leaves, and with which a static member goes away for a while."""
+
+
+@define
+class EpochTrail:
+    """One group's members and epochs, as its requests tell them."""
+
+    # Takes each event.
+    tell: Callable[[OtherProtocol], None]
+    protocol: str = "consumer"
+    # Member -> the epoch that it was told last.
+    _told: dict[str, int] = Factory(dict)
+    _highest: int = 0
+
+    def observe(self, e: Exchange) -> None:
+        for what, member, epoch in self._said(e):
+            self._event(e, what, member, epoch)
+
+    def _said(self, e: Exchange) -> Iterator[tuple[str, str, int | None]]:
+        """What an exchange tells: event, member and epoch."""
+        if isinstance(e, LeaveExchange):
+            for leaver in e.leavers:
+                if leaver.code == NONE and self._told.pop(leaver.member, None) is not None:
+                    yield "left", leaver.member, None
+            return
+        member = e.told if isinstance(e, JoinExchange) else e.member
+        if e.code in _FENCED and self._told.pop(member, None) is not None:
+            yield "fenced", member, None
+        if e.code != NONE or not member:
+            return
+        if isinstance(e, EpochExchange) and e.epoch in (LEAVES, AWAY):
+            self._told.pop(member, None)
+            yield "left" if e.epoch == LEAVES else "away", member, None
+        elif isinstance(e, EpochExchange):
+            yield from self._reached(member, e.to_epoch)
+        elif isinstance(e, JoinExchange):
+            yield from self._reached(member, e.to_generation)
+        elif isinstance(e, SyncExchange | HeartbeatExchange) and member in self._told:
+            yield from self._reached(member, e.generation)
+
+    def _reached(self, member: str, epoch: int | None) -> Iterator[tuple[str, str, int | None]]:
+        if epoch is None or epoch <= 0:
+            return
+        known = self._told.get(member)
+        if known is None:
+            if len(self._told) >= MEMBERS_KEPT:
+                return
+            yield "joined", member, None
+        self._told[member] = epoch
+        if epoch > self._highest:
+            self._highest = epoch
+            yield "epoch", "", epoch
+        if known != epoch:
+            yield "assignment", member, epoch
+
+    def _event(self, e: Exchange, what: str, member: str, epoch: int | None) -> None:
+        place: dict[str, Any] = {"line": e.line, "time": e.answered, "group": e.group}
+        self.tell(
+            OtherProtocol(
+                **place,
+                protocol=self.protocol,
+                what=what,
+                member=member or None,
+                epoch=epoch,
+                detail="STABLE" if what == "assignment" else None,
+            )
+        )
