@@ -181,8 +181,8 @@ def test_a_wrong_answer_is_found(api: str, change: Change, tmp_path: Path) -> No
     for seed in range(6):
         for lines in changed(printed_requests(seed, WRONG, STEPS), api, change, seed):
             group = replayed(lines, tmp_path)
-            if "the log ends before all" in group.reason:
-                continue  # what follows in the same step might explain it
+            if "the log ends before all" in group.reason or "no line shows how" in group.reason:
+                continue  # what follows in the same step, or a lost LeaveGroup, might explain it
             assert group.verdict == "violated" and group.unexplained, (seed, group.reason)
             tried += 1
     assert tried >= 4

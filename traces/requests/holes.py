@@ -10,10 +10,11 @@ from bisect import bisect_right
 
 from attrs import Factory, define, frozen
 
-from groupcheck.model.protocol.codes import NONE
+from groupcheck.model.protocol.codes import NONE, UNKNOWN_MEMBER_ID
 from groupcheck.traces.exchanges import (
     Exchange,
     JoinExchange,
+    LeaveExchange,
     SyncExchange,
 )
 
@@ -54,6 +55,10 @@ class Holes:
     _last: dict[str, tuple[int, float]] = Factory(dict)
     _rounds: dict[int, _Round] = Factory(dict)
     _highest: tuple[int, float] | None = None
+    # Member -> its session timeout, and when it was answered last; the members that left.
+    _asked: dict[str, int] = Factory(dict)
+    _seen: dict[str, float] = Factory(dict)
+    _left: set[str] = Factory(set)
     # When the last answer was given.
     _end: float = float("-inf")
 
@@ -66,6 +71,10 @@ class Holes:
             del self._last[next(iter(self._last))]
         self._last[e.connection] = (e.correlation, e.given)
         self._end = max(self._end, e.given)
+        if e.member and len(self._seen) < CONNECTIONS_KEPT:
+            self._seen[e.member] = e.given
+        if len(self._left) < CONNECTIONS_KEPT:
+            self._left |= _gone(e)
         if isinstance(e, JoinExchange) and e.code == NONE and e.to_generation > 0:
             self._joined(e)
         if isinstance(e, SyncExchange) and e.code == NONE and e.generation in self._rounds:
@@ -90,8 +99,20 @@ class Holes:
         round = self._rounds.setdefault(e.to_generation, _Round(e.given))
         round.completed = min(round.completed, e.given)
         round.joined.add(e.told)
-        if e.leader == e.told:
+        self._asked[e.told] = e.session_ms
+        if e.leader == e.told and e.members:
             round.members |= {id for id, _ in e.members}
+            self._vanished(e, round.members)
+
+    def _vanished(self, e: JoinExchange, members: set[str]) -> None:
+        """Members that are gone although their sessions have not ended and no line shows that they
+        left.
+        """
+        for id in [id for id in self._asked if id not in members]:
+            session, seen = self._asked.pop(id), self._seen.pop(id, e.given)
+            if seen + session > e.given and id not in self._left:
+                self._add(seen, e.given, f"no line shows how {id} left the group")
+            self._left.discard(id)
 
     def _before(self, at: float) -> float:
         """When the last round that the log shows whole had ended."""
@@ -121,3 +142,10 @@ class Holes:
             if hole.until >= since and hole.since <= e.given:
                 return hole.said
         return ""
+
+
+def _gone(e: Exchange) -> set[str]:
+    """The members of which an answer tells that they are gone."""
+    if isinstance(e, LeaveExchange):
+        return {x.member for x in e.leavers}
+    return {e.member} if e.code == UNKNOWN_MEMBER_ID else set()
