@@ -1,5 +1,5 @@
-"""What is said about excerpts of real problems (tests/data/incidents), against the causes that their
-threads established.
+"""What is said about excerpts of real problems (tests/data/incidents), against the causes that
+their threads established.
 """
 
 from __future__ import annotations
