@@ -3,7 +3,7 @@
 RUN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help setup demo test lint format bench bench-assignors bench-spark nightly docs clean \
+.PHONY: help setup demo test browser lint format bench bench-assignors bench-spark nightly docs clean \
 	mutants-engine mutants-protocol
 
 help:
@@ -26,6 +26,9 @@ lint: $(READY) ## ruff, mypy --strict, import contracts
 	@$(RUN)/ruff format --check --quiet .
 	@$(RUN)/mypy --no-error-summary
 	@$(RUN)/lint-imports > .venv/imports.txt || { cat .venv/imports.txt; exit 1; }
+
+browser: $(READY) ## the pages that replay writes, looked at in a headless Chromium; half a minute
+	@$(RUN)/pytest tests/browser/look_at_replay.py
 
 bench: $(READY) ## speed and memory beside Spin and C; 10 minutes (BENCH=--quick: less)
 	@.ci/need "make bench" gcc spin

@@ -54,6 +54,9 @@ DIALECTS = ("java-4", "java-4-debug", "java-3.8", "scala-3.5", "scala-2.4", "sca
 )
 @click.option("--html", type=OUTPUT, metavar="FILE", help="Write a page with the timeline.")
 @click.option(
+    "--markdown", type=OUTPUT, metavar="FILE", help="Write the answer as Markdown, for a ticket."
+)
+@click.option(
     "--spark",
     metavar="MASTER",
     help="Replay whole archives with Spark (docs/archive.md): local[2], spark://HOST:PORT, yarn,"

@@ -89,12 +89,12 @@ def explain(*, key: str, as_json: bool, html: Path | None, **options: Any) -> in
     return 0
 
 
-def replay(files: Sequence[Path], html: Path | None, **options: Any) -> int:
+def replay(files: Sequence[Path], html: Path | None, markdown: Path | None, **options: Any) -> int:
     """`groupcheck replay`: see `groupcheck.oracles.replay.report`."""
     from groupcheck.oracles.replay.report import run
 
-    not_read({"--html": html}, files)
-    return run(files, html=html, **options)
+    not_read({"--html": html, "--markdown": markdown}, files)
+    return run(files, html=html, markdown=markdown, **options)
 
 
 def replay_archive(

@@ -128,7 +128,11 @@ def test_every_python_block_in_the_documents_compiles_and_says_something(documen
 def test_every_picture_in_the_documents_is_there_and_is_one():
     for document in DOCUMENTS:
         for target in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", document.read_text("utf-8")):
-            assert ElementTree.parse(document.parent / target).getroot().tag.endswith("svg"), target
+            path = document.parent / target
+            if path.suffix == ".png":
+                assert path.read_bytes().startswith(b"\x89PNG\r\n"), target
+            else:
+                assert ElementTree.parse(path).getroot().tag.endswith("svg"), target
 
 
 def test_a_command_that_does_not_exist_is_found():

@@ -24,7 +24,7 @@ PLACEHOLDER = re.compile(r"\.\.\.|…|\b[A-Z]{2,}\b(?!-)|\[")
 
 def sources() -> list[Path]:
     """The pages and pictures of docs/."""
-    return sorted(p for s in ("*.md", "*.svg") for p in (ROOT / "docs").rglob(s))
+    return sorted(p for s in ("*.md", "*.svg", "*.png") for p in (ROOT / "docs").rglob(s))
 
 
 def relinked(text: str) -> str:
@@ -60,7 +60,10 @@ def assemble(into: Path) -> None:
     for path in sources():
         target = into / path.relative_to(ROOT / "docs")
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(relinked(path.read_text("utf-8")), "utf-8")
+        if path.suffix == ".png":
+            shutil.copyfile(path, target)
+        else:
+            target.write_text(relinked(path.read_text("utf-8")), "utf-8")
     for name in OF_THE_ROOT:
         (into / name).write_text(relinked((ROOT / name).read_text("utf-8")), "utf-8")
     for name, text in pages.items():

@@ -46,6 +46,8 @@ class Answer:
     verdict_reason: str
     # Where the group stands in logs of brokers; empty if only clients' lines name it.
     seen: tuple[Seen, ...]
+    # All that lines say about it.
+    evidence: GroupEvidence
 
     @property
     def rounds(self) -> int:
@@ -75,7 +77,7 @@ def _answer(
     diagnosis = diagnose(evidence, knowledge)
     verdict, verdict_reason = _judged(seen)
     health, reason = _health(diagnosis, evidence, seen, verdict, verdict_reason)
-    return Answer(name, health, reason, diagnosis, verdict, verdict_reason, tuple(seen))
+    return Answer(name, health, reason, diagnosis, verdict, verdict_reason, tuple(seen), evidence)
 
 
 def _judged(seen: Sequence[Seen]) -> tuple[Kind, str]:

@@ -1,114 +1,133 @@
-"""A replay as one HTML page: no script, no network; every text is escaped by the template."""
+"""A replay as one HTML page: the answer about each group, its time line, its rounds and members.
+
+Nothing is loaded from a network. The only script is `templates/timeline.js`: the page's policy
+names its digest, so that a browser runs nothing else. Every text is escaped by the templates.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.resources import files
 
 from attrs import frozen
+from markupsafe import Markup
 
-from groupcheck.oracles.replay.text import MUST_SEE, file_facts, group_facts, round_cells
+from groupcheck.oracles.printable import as_json
+from groupcheck.oracles.replay.answers import Answer, worst
+from groupcheck.oracles.replay.claims import (
+    KEEP,
+    NOT_TOLD,
+    WORDS,
+    Claim,
+    Told,
+    headline,
+    split_calm,
+    told,
+)
+from groupcheck.oracles.replay.lanes import picture
+from groupcheck.oracles.replay.rounds import COLUMNS, began, fold_cells, folded
+from groupcheck.oracles.replay.text import MUST_SEE, file_facts, group_facts
 from groupcheck.oracles.show.pages import PAGE, render
-from groupcheck.traces.moments import Moment, Round
-from groupcheck.traces.report import FileReport, GroupReport, worst_of
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.moments import Moment
+from groupcheck.traces.report import FileReport, GroupReport
 from groupcheck.traces.timestamps import show_time
 
-WIDTH = 1000
-GROUPS_SHOWN = 500
+GROUPS_SHOWN = 200
+PICTURES_SHOWN = 12
 ROUNDS_SHOWN = 2000
 MEMBERS_SHOWN = 2000
+DATED = {23: "full", 18: "day"}
+"""Characters of a time -> how much of its date is known."""
 
 
 @frozen
-class Bar:
-    """A stretch of a group's life in the picture."""
+class Section:
+    """What the page shows about one group."""
 
-    # Of `WIDTH` units.
-    x: float
-    width: float
-    # preparing, completing, stable or empty
-    kind: str
-    title: str
-
-
-def bars(g: GroupReport) -> list[Bar]:
-    """The rounds of a group as stretches of time; none without timestamps."""
-    t = g.timeline
-    if (
-        t.first is None
-        or t.last is None
-        or t.first.time is None
-        or t.last.time is None
-        or t.last.time <= t.first.time
-    ):
-        return []
-    begin, whole = t.first.time, t.last.time - t.first.time
-    drawn = []
-
-    def stretch(start: Moment | None, end: Moment | None, kind: str, title: str) -> None:
-        if (
-            start is None
-            or end is None
-            or start.time is None
-            or end.time is None
-            or end.time < start.time
-        ):
-            return
-        x = (start.time - begin) / whole * WIDTH
-        drawn.append(
-            Bar(
-                round(x, 2),
-                round(max((end.time - start.time) / whole * WIDTH, 0.6), 2),
-                kind,
-                title,
-            )
-        )
-
-    shown = t.rounds[-ROUNDS_SHOWN:]
-    for k, x in enumerate(shown):
-        following = shown[k + 1].started if k + 1 < len(shown) else t.last
-        stretch(
-            x.started,
-            x.joined_at or following,
-            "preparing",
-            f"to generation {x.to_generation}: {x.cause.value}",
-        )
-        if x.outcome == "emptied":
-            stretch(x.joined_at, following, "empty", "Empty")
-            continue
-        stretch(
-            x.joined_at,
-            x.assigned or following,
-            "completing",
-            f"generation {x.to_generation} waits for its assignment",
-        )
-        stretch(x.assigned, following, "stable", f"generation {x.to_generation} is Stable")
-    return drawn
+    told: Told
+    # The id of its time line on the page; empty without a picture.
+    name: str
+    # The picture as JSON for the script.
+    picture: Markup
+    # How many things the picture leaves out.
+    left_out: int
 
 
-def page(reports: Sequence[FileReport], layout: str = PAGE) -> str:
+def page(reports: Sequence[FileReport], answers: Sequence[Answer], layout: str = PAGE) -> str:
     """The whole page, or with the layout `FRAGMENT` a part of a notebook."""
-    verdict, reason = worst_of(reports)
+    single, calm = split_calm(answers)
+    script = _script()
     return render(
         "replay.html",
         layout,
         reports=reports,
-        verdict=verdict,
-        reason=reason,
-        width=WIDTH,
+        health=worst(answers),
+        words=WORDS,
+        headline=headline(answers),
+        alone=told(single[0], reports) if len(single) == 1 and not calm else None,
+        sections=list(_sections(reports, single[:GROUPS_SHOWN], layout == PAGE)),
+        not_shown=len(single[GROUPS_SHOWN:]),
+        calm=calm,
+        whole=layout == PAGE,
+        script=Markup(script),
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         must_see=MUST_SEE,
-        groups_shown=GROUPS_SHOWN,
-        rounds_shown=ROUNDS_SHOWN,
         members_shown=MEMBERS_SHOWN,
-        bars=bars,
+        columns=("line", *COLUMNS),
         file_facts=file_facts,
         group_facts=group_facts,
-        cells=_cells,
+        rounds=_rounds,
+        settings=_settings,
         when=_when,
     )
 
 
-def _cells(x: Round) -> tuple[str, ...]:
-    return (str((x.started or x.joined_at or Moment(0, None)).line), *round_cells(x))
+@cache
+def _script() -> str:
+    return (files("groupcheck.oracles") / "templates" / "timeline.js").read_text(encoding="utf-8")
+
+
+def _sections(
+    reports: Sequence[FileReport], shown: Sequence[Answer], drawn: bool
+) -> Iterator[Section]:
+    for k, answer in enumerate(shown):
+        found = picture(
+            [s.group for s in answer.seen],
+            _statements(answer) if k < PICTURES_SHOWN else (),
+            answer.diagnosis.causes,
+        )
+        if not (drawn and found.drawn and k < PICTURES_SHOWN):
+            yield Section(told(answer, reports), "", Markup(""), 0)
+            continue
+        begin = show_time(found.begin)
+        document = {**found.document(), "dated": DATED.get(len(begin), "none")}
+        # Inside a script element only `<` could end the data.
+        text = as_json(document).replace("<", "\\u003c")
+        yield Section(told(answer, reports), f"picture{k + 1}", Markup(text), found.left_out)
+
+
+def _statements(answer: Answer) -> list[Said]:
+    """What clients said about the group; what brokers' logs show is in their reports."""
+    said = answer.evidence.all()
+    return [s for s in said if s.library != BROKER] if answer.seen else said
+
+
+def _rounds(g: GroupReport) -> Iterator[tuple[str, ...]]:
+    """The rows of the table of rebalances."""
+    for fold in folded(g.timeline.rounds[-ROUNDS_SHOWN:]):
+        at = began(fold.rounds[0])
+        yield ("" if at is None else str(at.line), *fold_cells(fold))
+
+
+def _settings(claim: Claim) -> Iterator[tuple[str, str, str]]:
+    """The rows of the table of settings."""
+    for s in claim.settings:
+        yield s.name, s.present or NOT_TOLD, s.wanted or KEEP
 
 
 def _when(moment: Moment | None) -> str:

@@ -81,7 +81,13 @@ class Replayed(list[FileReport]):
         """A complete page with the life of every group."""
         from groupcheck.oracles.replay.page import page
 
-        return page(self)
+        return page(self, self.answers)
+
+    def markdown(self) -> str:
+        """The answer for a ticket."""
+        from groupcheck.oracles.replay.markdown import markdown
+
+        return markdown(self, self.answers)
 
     def __repr__(self) -> str:
         groups = plural(sum(len(r.groups) for r in self), "group")
@@ -91,13 +97,13 @@ class Replayed(list[FileReport]):
         from groupcheck.oracles.replay.text import replay_view
         from groupcheck.oracles.show.text import as_plain
 
-        return as_plain(replay_view(self))
+        return as_plain(replay_view(self, self.answers))
 
     def _repr_html_(self) -> str:
         from groupcheck.oracles.replay.page import page
         from groupcheck.oracles.show.pages import FRAGMENT
 
-        return page(self, FRAGMENT)
+        return page(self, self.answers, FRAGMENT)
 
 
 def replay(
@@ -158,16 +164,19 @@ def run(
     group: str | None,
     as_json: bool,
     html: Path | None,
+    markdown: Path | None = None,
     fail_on: Sequence[str] = (),
     knowledge: Path | None = None,
 ) -> int:
-    """Replays, prints, writes the page, and gives the exit code."""
+    """Replays, prints, writes the page and the ticket, and gives the exit code."""
     known = None if knowledge is None else knowledge_of(knowledge)
     with meter.reports(_progress) as progress:
         reports = replay(paths, format=format, group=group, knowledge=known, watch=progress)
     code = reports.fails_on(fail_on) if fail_on else reports.exit_code
     if html is not None:
         written(html, reports.html())
+    if markdown is not None:
+        written(markdown, reports.markdown())
     if as_json:
         sys.stdout.writelines(replay_text(reports, reports.answers, reports.notes))
         return code
@@ -176,7 +185,7 @@ def run(
     from groupcheck.oracles.replay.text import replay_view
     from groupcheck.oracles.show.text import show
 
-    show(replay_view(reports))
+    show(replay_view(reports, reports.answers))
     for note in reports.notes:
         show(Text(printable(note), "dim"))
     return code

@@ -1,11 +1,11 @@
-"""A replay for a terminal: each file's verdict, each group's rebalances, members and what stands
-out.
+"""A replay for a terminal: the answer about each group, then the figures of each log and
+its groups, their rebalances, members and what stands out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 from attrs import frozen
 from rich import box
@@ -15,19 +15,32 @@ from rich.table import Table
 from rich.text import Text
 
 from groupcheck.oracles.printable import printable
+from groupcheck.oracles.replay.answers import Answer
+from groupcheck.oracles.replay.claims import KEEP, NOT_TOLD, Told, split_calm, told
 from groupcheck.oracles.replay.facts import facts_lines
+from groupcheck.oracles.replay.harm import finding_facts
+from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
 from groupcheck.oracles.show.text import COLOUR, NARROW, Stacked, facts_table
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, plural, seconds, unstable_share
-from groupcheck.traces.formats import REQUEST_LOG
-from groupcheck.traces.moments import Moment, Round, elapsed
+from groupcheck.traces.formats import CLIENTS, REQUEST_LOG
+from groupcheck.traces.moments import Round, elapsed
 from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport
 from groupcheck.traces.timeline import Timeline
 from groupcheck.traces.timestamps import show_time
 
+ANSWERS_SHOWN = 5
+LINES_SHOWN = 20
 GROUPS_SHOWN = 12
 ROUNDS_SHOWN = 24
+QUOTES_SHOWN = 3
+QUOTE_CHARS = 320
 EVIDENCE_SHOWN = 6
-NAMES_SHOWN = 3
+HEALTH_COLOUR = {
+    "broken": "bold red",
+    "troubled": "bold yellow",
+    "unknown": "bold",
+    "calm": "bold green",
+}
 FIXED = 52  # columns of the table of rebalances that hold no member ids
 MUST_SEE = (
     "unexplained_line",
@@ -40,27 +53,86 @@ MUST_SEE = (
 )
 
 
-def replay_view(reports: Sequence[FileReport]) -> Group:
-    """All files, one after the other."""
-    return Group(*(part for r in reports for part in _file(r)))
+def replay_view(reports: Sequence[FileReport], answers: Sequence[Answer]) -> Group:
+    """The answer about each group, the worst first; then what the logs show in detail."""
+    single, calm = split_calm(answers)
+    hidden = {a.group for a in calm}
+    blocks: list[Iterator[RenderableType]] = [
+        *(_answer(told(answer, reports)) for answer in single[:ANSWERS_SHOWN]),
+        _more(single[ANSWERS_SHOWN:], calm, reports),
+        *(_file(r, hidden) for r in reports),
+    ]
+    whole = [Group(*parts) for block in blocks if (parts := list(block))]
+    return Group(*[part for block in whole for part in (Text(), block)][1:])
 
 
-def _file(r: FileReport) -> Iterator[RenderableType]:
-    yield Text("  ").join(
-        [
-            Text(r.verdict, COLOUR[r.verdict]),
-            Text(printable(r.path), "bold"),
-            Text(printable(r.reason)),
-        ]
-    )
+def _answer(t: Told) -> Iterator[RenderableType]:
+    """Health and group, then cause, evidence, action and the rest, and the broker last."""
+    style = HEALTH_COLOUR[t.answer.health]
+    yield Text.assemble((t.health, style), "  ", (printable(t.group), "bold"))
+    yield Padding(facts_table(_answer_facts(t)), (0, 0, 0, 2))
+
+
+def _answer_facts(t: Told) -> Iterator[tuple[str, str]]:
+    if not t.causes:
+        yield "why", t.sentence
+    for claim in t.causes:
+        yield "cause", f"{claim.text} ({claim.confidence})"
+        if claim.when:
+            yield "when", claim.when
+        for quote in claim.evidence[:QUOTES_SHOWN]:
+            line = cut(printable(quote.text), QUOTE_CHARS)
+            yield "", f"{quote.place}: {line}" if quote.place else line
+        if len(claim.evidence) > QUOTES_SHOWN:
+            more = plural(len(claim.evidence) - QUOTES_SHOWN, "more line")
+            yield "", f"and {more} (--json has all)"
+        if claim.action:
+            yield "do", claim.action
+        for s in claim.settings:
+            yield "setting", f"{s.name}: {s.present or NOT_TOLD} -> {s.wanted or KEEP}"
+        if claim.tickets:
+            yield "tickets", ", ".join(claim.tickets)
+    for text in t.harm:
+        yield "harm", text
+    for claim in t.candidates:
+        decide = f" To decide, look for {claim.decide}" if claim.decide else ""
+        yield "possible", claim.text if claim.decide in claim.text else f"{claim.text}{decide}"
+    for hint in t.hints:
+        yield "look for", hint
+    if t.consequences:
+        yield "so also", "; ".join(claim.title for claim in t.consequences)
+    yield "broker", t.verdict
+
+
+def _more(
+    troubled: Sequence[Answer], calm: Sequence[Answer], reports: Sequence[FileReport]
+) -> Iterator[RenderableType]:
+    """Groups that have one line each, and calm groups that share one."""
+    for answer in troubled[:LINES_SHOWN]:
+        t = told(answer, reports)
+        yield Text.assemble(
+            (t.health, HEALTH_COLOUR[answer.health]),
+            "  ",
+            (printable(t.group), "bold"),
+            "  ",
+            printable(t.sentence),
+        )
+    if len(troubled) > LINES_SHOWN:
+        yield Text(f"and {len(troubled) - LINES_SHOWN:,} more groups (--json has all)", "dim")
+    if calm:
+        yield Text.assemble(("calm", HEALTH_COLOUR["calm"]), f"  {len(calm):,} groups are calm")
+
+
+def _file(r: FileReport, hidden: Set[str]) -> Iterator[RenderableType]:
+    """The figures of a log, and those of its groups but the `hidden`."""
+    yield Text.assemble((printable(r.path), "bold"), "  ", printable(r.reason))
     yield Padding(facts_table(file_facts(r)), (0, 0, 0, 2))
     for a in r.anomalies:
         yield Padding(_anomaly(a), (0, 0, 0, 2))
-    if len(r.groups) <= GROUPS_SHOWN:
-        shown = list(r.groups)
-    else:
+    shown = [g for g in r.groups if g.group not in hidden]
+    if len(shown) > GROUPS_SHOWN:
         shown = sorted(
-            r.groups, key=lambda g: (-RANK[g.verdict], -len(g.anomalies), -len(g.timeline.rounds))
+            shown, key=lambda g: (-RANK[g.verdict], -len(g.anomalies), -len(g.timeline.rounds))
         )[:GROUPS_SHOWN]
         yield Padding(_overview(r), (1, 0, 0, 2))
         yield Text(
@@ -101,6 +173,8 @@ def file_facts(r: FileReport) -> Iterator[tuple[str, str]]:
 
 
 def _writer(r: FileReport) -> str:
+    if r.format in CLIENTS:
+        return "clients"
     return "the group APIs" if r.format == REQUEST_LOG else "a coordinator"
 
 
@@ -137,6 +211,7 @@ def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
         yield "time", _time(t)
     if g.requests is not None:
         yield from facts_lines(g.requests)
+    yield from finding_facts(g.findings)
     if g.unexplained_count or g.assumed_count:
         yield (
             "unexplained",
@@ -220,66 +295,22 @@ class Rounds:
 
 def _rounds(rounds: Sequence[Round], room: int | None) -> Table:
     table = Table(box=box.SIMPLE, padding=(0, 1), pad_edge=False)
-    table.add_column("started", no_wrap=True)
-    table.add_column("generation", no_wrap=True)
-    table.add_column("why", overflow="fold", ratio=3)
-    table.add_column("took", justify="right", no_wrap=True)
-    table.add_column("size", justify="right")
-    table.add_column("held up by", overflow="fold", ratio=3)
+    for name in COLUMNS:
+        wide = name in ("why", "held up by")
+        table.add_column(
+            name,
+            overflow="fold",
+            ratio=3 if wide else None,
+            no_wrap=name == "generation",
+            justify="right" if name in ("took", "size") else "left",
+        )
+    folds = folded(rounds)
     half = ROUNDS_SHOWN // 2
-    left_out = range(half, len(rounds) - half) if len(rounds) > ROUNDS_SHOWN else range(0)
-    for k, x in enumerate(rounds):
-        if k not in left_out:
-            table.add_row(*(Text(printable(cell)) for cell in round_cells(x, room)))
+    left_out = folds[half:-half] if len(folds) > ROUNDS_SHOWN else []
+    for k, fold in enumerate(folds):
+        if not left_out or k < half or k >= len(folds) - half:
+            table.add_row(*(Text(printable(cell)) for cell in fold_cells(fold, room)))
         elif k == half:
-            more = Text(f"... {len(left_out)} more (--json has all)", "dim")
+            more = Text(f"... {sum(len(f.rounds) for f in left_out)} more (--json has all)", "dim")
             table.add_row("", "", more, "", "", "")
     return table
-
-
-def round_cells(x: Round, room: int | None = None) -> tuple[str, str, str, str, str, str]:
-    """started (time of day), generations, why, how long, size, held up by. Member ids are cut to
-    `room` characters.
-    """
-    at: Moment | None = x.started or x.joined_at
-    took, join = elapsed(x.started, x.ended), elapsed(x.started, x.joined_at)
-    length = (
-        seconds(took)
-        if took is not None
-        else f"{seconds(join)} *"
-        if join is not None
-        else x.outcome
-    )
-    by = names(x.causers, room)
-    why = x.cause.value.replace("_", " ") + (f": {by}" if by else "")
-    if (
-        x.client_reason
-        and x.client_reason != "not provided"
-        and not any(id in x.client_reason for id in x.causers)
-    ):
-        why += f" ({x.client_reason})"
-    to = "?" if x.to_generation is None else str(x.to_generation)
-    start = "?" if x.from_generation is None else str(x.from_generation)
-    held = names(x.held_up_by, room)
-    waited = f"{held}: {x.waited_for}" if held else x.waited_for
-    return (
-        show_time(at.time if at else None)[-12:],
-        f"{start} to {to}",
-        why,
-        length,
-        "" if x.size is None else str(x.size),
-        waited,
-    )
-
-
-def names(ids: Sequence[str], room: int | None) -> str:
-    """A few ids, and how many more there are."""
-    more = f" and {len(ids) - NAMES_SHOWN} more" if len(ids) > NAMES_SHOWN else ""
-    return ", ".join(short(id, room) for id in ids[:NAMES_SHOWN]) + more
-
-
-def short(id: str, room: int | None) -> str:
-    """A member id that still tells client and process: the beginning, and the last characters of
-    its UUID.
-    """
-    return id if room is None or len(id) <= room else f"{id[: room - 8]}…{id[-6:]}"

@@ -139,7 +139,7 @@ def test_json_is_printable_ascii_and_still_says_the_same():
 
 def test_whatever_a_template_shows_is_made_printable():
     assert steering(printable(HOSTILE)) == set()
-    page = render("replay.html", verdict=HOSTILE, reason=HOSTILE, reports=[])
+    page = render("assign.html", verdict=HOSTILE, title=HOSTILE, facts=[], core=(), sections=[])
     assert page.count("\\u202e") >= 3 and steering(page) == set()
 
 

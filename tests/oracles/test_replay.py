@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groupcheck.oracles import cli
 from groupcheck.oracles.replay.document import replay_document, replay_text
-from groupcheck.oracles.replay.page import page
-from groupcheck.oracles.replay.report import replay
-from groupcheck.oracles.replay.text import replay_view
-from groupcheck.oracles.show.text import as_plain
+from groupcheck.oracles.replay.report import Replayed, replay
 from groupcheck.traces.replay import replay_file
 
 DATA = Path(__file__).parent.parent / "data" / "replay"
@@ -121,10 +119,8 @@ def test_the_document_is_the_same_in_pieces_and_whole(capsys: pytest.CaptureFixt
         )
 
 
-def test_of_many_groups_the_text_shows_those_that_stand_out(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    path = tmp_path / "many.log"
+def many(path: Path) -> Replayed:
+    """A log of 40 groups that are calm."""
     lines = [
         line
         for line in SCALE.read_text().splitlines(keepends=True)
@@ -133,15 +129,22 @@ def test_of_many_groups_the_text_shows_those_that_stand_out(
     copies = [
         line.replace("multi-partition-group", f"group-{k}") for k in range(40) for line in lines
     ]
-    copies[5] = copies[5].replace("generation 1", "generation 7")
     path.write_text("".join(copies))
-    call("replay", path)
-    text = capsys.readouterr().out
-    assert (
-        "40 groups; here are the 12" in text
-        and "group group-0 " in text
-        and "group group-39 " not in text
-    )
+    return replay([path])
+
+
+def test_many_groups_that_are_calm_share_a_line(tmp_path: Path) -> None:
+    text = str(many(tmp_path / "many.log"))
+    assert text.startswith("calm  40 groups are calm") and "group-0" not in text
+
+
+def test_of_many_groups_in_trouble_the_text_shows_those_that_stand_out(tmp_path: Path) -> None:
+    replayed = many(tmp_path / "many.log")
+    replayed.answers = [evolve(a, health="troubled") for a in replayed.answers]
+    text = str(replayed)
+    assert "40 groups; here are the 12" in text
+    _, _, details = text.partition("40 groups; here are the 12")
+    assert details.count("holds  group group-") == 12
 
 
 def test_one_group_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -190,14 +193,16 @@ def test_nothing_escapes_into_the_page(tmp_path: Path) -> None:
         .replace("the consumer is being closed", evil)
     )
     path.write_text(text)
-    report = replay_file(str(path))
-    assert evil in [g.group for g in report.groups]
-    html = page([report])
+    replayed = replay([path])
+    assert evil in [g.group for g in replayed[0].groups]
+    html = replayed.html()
     tags = Tags()
     tags.feed(html)
-    assert not {"script", "img"} & tags.seen and tags.sources == []
-    assert f"<h3>group {escape(evil)} " in html and html.count("</style>") == 1
-    assert "\x1b" not in as_plain(replay_view([report])) and "‮" not in html
+    assert "img" not in tags.seen and tags.sources == []
+    # The page's own script, and data for it.
+    assert html.count("<script>") == 1 and html.count("</script>") == html.count("<script")
+    assert f"group {escape(evil)}</h2>" in html and html.count("</style>") == 1
+    assert "\x1b" not in str(replayed) and "‮" not in html
 
 
 def test_the_page_is_written_and_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -205,7 +210,7 @@ def test_the_page_is_written_and_whole(capsys: pytest.CaptureFixture[str], tmp_p
     assert call("replay", SCALE, "--html", out) == 0
     html = out.read_text()
     assert html.startswith("<!DOCTYPE html>") and html.rstrip().endswith("</html>")
-    assert 'class="preparing"' in html and "multi-partition-group" in html
+    assert '"preparing"' in html and "multi-partition-group" in html
 
 
 words = st.sampled_from(
@@ -270,7 +275,7 @@ def test_a_real_log_with_damaged_lines_never_crashes(tmp_path: Path, data: st.Da
 def test_on_a_phone_each_cell_says_what_it_is(tmp_path: Path) -> None:
     path = tmp_path / "f.log"
     path.write_text(SCALE.read_text())
-    html = page([replay_file(str(path))])
+    html = replay([path]).html()
     table = html[html.index("<tbody>") :]
     cells = re.findall(r"<td[^>]*>", table)
     assert cells and all("data-name=" in cell for cell in cells)

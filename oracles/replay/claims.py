@@ -1,0 +1,186 @@
+"""What is said about each group, in words that text, page and ticket share: the causes with their
+evidence, what to do, what is only possible, and what this log cannot tell.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from groupcheck.oracles.replay.answers import WORST, Answer
+from groupcheck.oracles.replay.harm import harm
+from groupcheck.oracles.replay.rounds import lasted
+from groupcheck.traces.anomalies import plural
+from groupcheck.traces.causes.diagnosis import Found
+from groupcheck.traces.causes.knowledge import Ticket
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.reading.source import place_of
+from groupcheck.traces.report import FileReport
+from groupcheck.traces.timestamps import show_time
+
+CALM_SHOWN = 3
+NOT_TOLD, KEEP = "the log does not tell", "as it is"
+WORDS = {"broken": "broken", "troubled": "troubled", "unknown": "cannot tell", "calm": "calm"}
+
+
+@frozen
+class Setting:
+    """A setting that plays a part."""
+
+    name: str
+    # Its value as the log tells it; empty if it does not.
+    present: str
+    # The value that it should have, or what decides it; empty if nothing is to be changed.
+    wanted: str
+
+
+@frozen
+class Quote:
+    """A line of a log that shows something."""
+
+    # Such as `line 12`, or `app.log line 12` where there are several logs.
+    place: str
+    text: str
+
+
+@frozen
+class Claim:
+    """A cause in words."""
+
+    # From 1 for causes, in the order of the answer; 0 for others.
+    number: int
+    kind: str
+    title: str
+    confidence: str
+    text: str
+    action: str
+    # When, and for how long; empty without timestamps.
+    when: str
+    who: tuple[str, ...]
+    settings: tuple[Setting, ...]
+    tickets: tuple[str, ...]
+    evidence: tuple[Quote, ...]
+    # What would decide, where the cause is only possible.
+    decide: str
+
+
+@frozen
+class Told:
+    """The answer about a group in words."""
+
+    answer: Answer
+    causes: tuple[Claim, ...]
+    candidates: tuple[Claim, ...]
+    consequences: tuple[Claim, ...]
+    # Of the hints, those that no candidate says.
+    hints: tuple[str, ...]
+    # What it cost, in short sentences.
+    harm: tuple[str, ...]
+
+    @property
+    def health(self) -> str:
+        return WORDS[self.answer.health]
+
+    @property
+    def group(self) -> str:
+        """Its name; lines that name no group are of one that is not named."""
+        return f"group {self.answer.group}" if self.answer.group else "a group without a name"
+
+    @property
+    def sentence(self) -> str:
+        """The answer in one sentence."""
+        if self.causes:
+            return self.causes[0].text
+        return self.answer.reason
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.answer.verdict}: {self.answer.verdict_reason}"
+
+
+def told(answer: Answer, reports: Sequence[FileReport]) -> Told:
+    """The words of an answer. `reports` tell in which file a line stands."""
+    d = answer.diagnosis
+    said = [text for f in d.candidates for text in (f.decide, f.text) if text]
+
+    def claims(found: Sequence[Found], numbered: bool = False) -> tuple[Claim, ...]:
+        return tuple(_claim(f, numbered and k, reports) for k, f in enumerate(found, 1))
+
+    return Told(
+        answer,
+        claims(d.causes, numbered=True),
+        claims(d.candidates),
+        claims(d.consequences),
+        tuple(hint for hint in d.hints if not any(text in hint for text in said)),
+        tuple(dict.fromkeys(text for s in answer.seen for text in harm(s.group.findings))),
+    )
+
+
+def headline(answers: Sequence[Answer]) -> str:
+    """How many groups are in which health, the worst first."""
+    answers = [a for a in answers if _tells(a)] or answers
+    counts = Counter(a.health for a in answers)
+    parts = [f"{counts[h]:,} {WORDS[h]}" for h in WORST if counts[h]]
+    return f"{plural(len(answers), 'group')}: {', '.join(parts)}" if parts else "no group"
+
+
+def split_calm(answers: Sequence[Answer]) -> tuple[list[Answer], list[Answer]]:
+    """The answers to show one by one, and calm groups that fold into one line. Lines that name no
+    group and tell nothing are left out, if there is any group.
+    """
+    answers = [a for a in answers if _tells(a)] or answers
+    calm = [a for a in answers if a.health == "calm"]
+    if len(calm) <= CALM_SHOWN:
+        return list(answers), []
+    return [a for a in answers if a.health != "calm"], calm
+
+
+def _tells(a: Answer) -> bool:
+    d = a.diagnosis
+    return bool(a.group or d.causes or d.candidates or d.hints)
+
+
+def _claim(found: Found, number: int, reports: Sequence[FileReport]) -> Claim:
+    wanted, present = found.cause.settings, found.present
+    names = [*wanted, *(name for name in present if name not in wanted)]
+    return Claim(
+        number=number,
+        kind=found.cause.kind,
+        title=found.cause.title,
+        confidence=found.confidence,
+        text=found.text,
+        action=found.action,
+        when=_when(found.since, found.until),
+        who=found.who,
+        settings=tuple(Setting(n, present.get(n, ""), wanted.get(n, "")) for n in names),
+        tickets=tuple(dict.fromkeys(map(_ticket, found.tickets))),
+        evidence=tuple(Quote(_place(s, reports), s.text) for s in found.evidence),
+        decide=found.decide,
+    )
+
+
+def _when(since: int | None, until: int | None) -> str:
+    if since is None or until is None:
+        return ""
+    if until <= since:
+        return show_time(since)
+    return f"{show_time(since)} to {show_time(until)[-12:]} ({lasted(until - since)})"
+
+
+def _ticket(ticket: Ticket) -> str:
+    about = [f"affects {ticket.affects}"] if ticket.affects else []
+    about += [f"fixed in {ticket.fixed}"] if ticket.fixed else []
+    return ticket.id + (f" ({', '.join(about)})" if about else "")
+
+
+def _place(said: Said, reports: Sequence[FileReport]) -> str:
+    """Where a line stands: with the name of its file, unless there is only one."""
+    if not said.line:
+        return ""
+    report = next((r for r in reports if r.path == said.log), None)
+    files = report.files if report is not None else ()
+    path, line = place_of(files, said.line) if len(files) > 1 else (said.log, said.line)
+    named = path and (len(files) > 1 or len({r.path for r in reports}) > 1)
+    return f"{path} line {line}" if named else f"line {line}"

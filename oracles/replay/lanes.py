@@ -1,0 +1,315 @@
+"""The picture of a group over time, as plain values for the script of the page: a lane for each
+member, the rounds and generations above them, and where the harm was done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from heapq import nsmallest
+from types import MappingProxyType
+from typing import Any
+
+from attrs import Factory, define, evolve, frozen
+
+from groupcheck.oracles.printable import printable
+from groupcheck.oracles.replay.harm import ABSENT
+from groupcheck.oracles.replay.rounds import cut, names
+from groupcheck.traces.causes.diagnosis import Found
+from groupcheck.traces.clients.partitions import Holdings, Span
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.sentences import trouble
+from groupcheck.traces.findings import Findings, Window
+from groupcheck.traces.moments import Moment, Round
+from groupcheck.traces.report import GroupReport
+from groupcheck.traces.stays import Stay
+from groupcheck.traces.timeline import Member, client_of
+
+LANES_SHOWN = 2000
+ITEMS_SHOWN = 20_000
+ROUNDS_DRAWN = 3000
+MARKS_SHOWN = 500
+UNOWNED_SHOWN = 50
+PARTITIONS_NAMED = 8
+TEXT_CHARS = 300
+GONE = {
+    "left": "left the group",
+    "expired": "was removed: its session expired",
+    "not_rejoined": "was removed: it did not join until the rebalance timeout",
+    "not_synced": "was removed: it did not send SyncGroup",
+    "never_joined": "never used its id",
+    "replaced": "was replaced by a new id of the same instance",
+}
+
+
+@frozen
+class Item:
+    """Something on a lane, or in a band above them. `until` equals `since` for a moment."""
+
+    lane: int
+    since: int
+    until: int
+    kind: str
+    text: str
+    line: int
+
+
+@define
+class Picture:
+    """All that is drawn about one group. Times are ms since 1970 by the clocks of the logs."""
+
+    # Member id or client -> its lane, in order of appearance.
+    lanes: dict[str, int] = Factory(dict)
+    items: list[Item] = Factory(list)
+    # Rounds and generations: preparing, completing, stable or empty.
+    bands: list[Item] = Factory(list)
+    # Where the causes were seen, and other harm; `lane` is the number of the claim, from 1.
+    marks: list[Item] = Factory(list)
+    # Members and clients that the causes concern; their lanes come first.
+    concerned: frozenset[str] = frozenset()
+    # Items and lanes beyond the limits.
+    left_out: int = 0
+
+    @property
+    def drawn(self) -> bool:
+        return self.end > self.begin
+
+    @property
+    def begin(self) -> int:
+        return min((x.since for x in self._all()), default=0)
+
+    @property
+    def end(self) -> int:
+        return max((x.until for x in self._all()), default=0)
+
+    def _all(self) -> Iterable[Item]:
+        return [*self.items, *self.bands, *self.marks]
+
+    def lane(self, name: str) -> int | None:
+        """The lane of a member; None if there are too many."""
+        if name not in self.lanes and len(self.lanes) >= LANES_SHOWN:
+            self.left_out += 1
+            return None
+        return self.lanes.setdefault(name, len(self.lanes))
+
+    def add(self, who: str, since: int, until: int, kind: str, text: str, line: int) -> None:
+        lane = self.lane(who)
+        if lane is None:
+            return
+        if len(self.items) >= ITEMS_SHOWN:
+            self.left_out += 1
+            return
+        self.items.append(Item(lane, since, max(since, until), kind, text, line))
+
+    def tick(self, who: str, at: Moment | None, kind: str, text: str) -> None:
+        if who and at is not None and at.time is not None:
+            self.add(who, at.time, at.time, kind, text, at.line)
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON with times relative to `from`. Texts are made printable and cut."""
+        begin = self.begin
+        order = sorted(self.lanes, key=lambda name: not {name, client_of(name)} & self.concerned)
+        place = {self.lanes[name]: k for k, name in enumerate(order)}
+
+        def told(some: Iterable[Item], places: Mapping[int, int] = MappingProxyType({})) -> Any:
+            return [
+                [
+                    places.get(x.lane, x.lane),
+                    x.since - begin,
+                    x.until - begin,
+                    x.kind,
+                    cut(printable(x.text[: 2 * TEXT_CHARS]), TEXT_CHARS),
+                    x.line,
+                ]
+                for x in sorted(some, key=lambda x: (x.since, x.until))
+            ]
+
+        return {
+            "from": begin,
+            "length": self.end - begin,
+            "lanes": [printable(name) for name in order],
+            "items": told(self.items, place),
+            "bands": told(self.bands),
+            "marks": told(self.marks[:MARKS_SHOWN]),
+        }
+
+
+def picture(
+    groups: Sequence[GroupReport], statements: Iterable[Said], found: Sequence[Found]
+) -> Picture:
+    """What logs of brokers (`groups`) and of clients (`statements`) show about one group, with the
+    causes that were `found`.
+    """
+    out = Picture(concerned=frozenset(who for cause in found for who in cause.who))
+    for number, cause in enumerate(found, 1):
+        if cause.since is not None and cause.until is not None:
+            first = next((s.line for s in cause.evidence), 0)
+            out.marks.append(
+                Item(number, cause.since, cause.until, "cause", cause.cause.title, first)
+            )
+    for group in groups:
+        _members(out, group)
+        rounds = group.timeline.rounds[-ROUNDS_DRAWN:]
+        out.left_out += len(group.timeline.rounds) - len(rounds)
+        _rounds(out, rounds, group.timeline.last)
+        if group.requests is not None:
+            _stays(out, group.requests.stays.kept, group)
+        _harm(out, group.findings)
+    _said(out, statements)
+    return out
+
+
+def _members(out: Picture, group: GroupReport) -> None:
+    last = group.timeline.last
+    for m in group.timeline.members.values():
+        begin = m.joined or m.handed_out or m.first_seen
+        if begin is None or begin.time is None or last is None or last.time is None:
+            continue
+        end = m.ended.time if m.ended and m.ended.time is not None else last.time
+        out.add(m.id, begin.time, end, "member", _life(m), begin.line)
+        out.tick(m.id, m.handed_out, "id", "the coordinator handed out this id")
+        out.tick(m.id, m.joined, "joined", "joined")
+        if m.gone:
+            kind = "left" if m.gone in ("left", "replaced") else "gone"
+            out.tick(m.id, m.ended, kind, GONE.get(m.gone, m.gone))
+
+
+def _harm(out: Picture, found: Findings) -> None:
+    """Where users felt it, and members that were away."""
+
+    def mark(window: Window, text: str, kind: str = "harm") -> None:
+        if window.since is not None and window.until is not None:
+            out.marks.append(Item(0, window.since, window.until, kind, text, window.line))
+
+    for empty in found.empty:
+        if not empty.by_choice:
+            mark(empty.window, "the group had no members")
+    for some in found.unowned[:UNOWNED_SHOWN]:
+        mark(some.window, f"{some.partition} had no owner")
+    for two in found.two_owners:
+        text = f"{two.partition} was owned by {two.earlier} and {two.later}"
+        mark(Window(two.since, two.until, 0), text)
+    for back in found.went_back:
+        text = f"the offset of {back.partition} went back from {back.was} to {back.committed}"
+        mark(Window(back.time, back.time, back.line), text)
+    for jump in found.jumped:
+        text = f"the offset of {jump.partition} jumped from {jump.was} to {jump.committed}"
+        mark(Window(jump.time, jump.time, jump.line), text)
+    for restart in found.restarts:
+        mark(restart.window, f"the coordinator was away ({restart.what})", "restart")
+    for absent in found.absences:
+        w = absent.window
+        if w.since is not None and w.until is not None:
+            text = f"it {ABSENT[absent.kind]}"
+            out.add(absent.member, w.since, w.until, "away", text, w.line)
+
+
+def _life(m: Member) -> str:
+    led = f", led {m.led} generations" if m.led else ""
+    caused = f", caused {m.caused} rebalances" if m.caused else ""
+    instance = f", instance {m.instance}" if m.instance else ""
+    end = GONE.get(m.gone, m.gone) if m.gone else "a member until the log ends"
+    return f"{end}{led}{caused}{instance}"
+
+
+def _rounds(out: Picture, rounds: Sequence[Round], last: Moment | None) -> None:
+    for k, x in enumerate(rounds):
+        following = rounds[k + 1].started if k + 1 < len(rounds) else last
+        why = x.cause.value.replace("_", " ")
+        by = f" ({names(x.causers, None)})" if x.causers else ""
+        waits = f"; it waited: {names(x.held_up_by, None)} {x.waited_for}" if x.waited_for else ""
+        _band(out, x.started, x.joined_at or following, "preparing", f"rebalance: {why}{by}{waits}")
+        for id in x.causers[:1]:
+            out.tick(id, x.started, "caused", f"a rebalance begins: {why}")
+        if x.outcome == "emptied":
+            _band(out, x.joined_at, following, "empty", f"generation {x.to_generation}: Empty")
+            continue
+        waiting = f"generation {x.to_generation} waits for its assignment"
+        _band(out, x.joined_at, x.assigned or following, "completing", waiting)
+        _band(out, x.assigned, following, "stable", f"generation {x.to_generation}: Stable")
+        out.tick(x.leader or "", x.assigned, "led", "the leader's assignment arrives")
+
+
+def _band(out: Picture, start: Moment | None, end: Moment | None, kind: str, text: str) -> None:
+    if start is None or end is None or start.time is None or end.time is None:
+        return
+    if end.time >= start.time:
+        out.bands.append(Item(0, start.time, end.time, kind, text, start.line))
+
+
+def _stays(out: Picture, stays: Sequence[Stay], group: GroupReport) -> None:
+    members, last = group.timeline.members, group.timeline.last
+    end = last.time if last and last.time is not None else 0
+    # A commit after LeaveGroup has no member id: it is one of the client's last member.
+    latest: dict[str, str] = {}
+    for stay in stays:
+        if stay.member:
+            latest[stay.client] = stay.member
+        member = members.get(stay.member)
+        gone = member.ended.time if member and member.ended else None
+        until = stay.until
+        if until is None:
+            until = max(stay.since, gone if gone is not None else end)
+        who = stay.member or latest.get(stay.client, stay.client)
+        out.add(who, stay.since, until, stay.kind, _stay(stay), stay.line)
+
+
+def _stay(stay: Stay) -> str:
+    generation = f" in generation {stay.generation}" if (stay.generation or -1) >= 0 else ""
+    if stay.kind == "owns":
+        more = stay.count - PARTITIONS_NAMED
+        some = ", ".join(stay.partitions[:PARTITIONS_NAMED]) + (f" and {more} more" * (more > 0))
+        return f"owns {some}{generation}"
+    words = {
+        "joining": "waits for the answer to JoinGroup",
+        "syncing": "waits for its assignment",
+        "refused": "was refused: the group does not know it in this generation",
+    }
+    return words[stay.kind] + generation
+
+
+def _said(out: Picture, statements: Iterable[Said]) -> None:
+    """What clients said: ticks, and what they own between two lines about it."""
+    holdings: dict[str, Holdings] = {}
+    latest = 0
+    clients = {client_of(name): name for name in out.lanes}
+    timed = sorted((s for s in statements if s.time is not None), key=lambda s: s.time or 0)
+    writers: dict[str, set[str]] = {}
+    for s in timed:
+        writers.setdefault(s.log, set()).update({s.who} - {""})
+    # A line without a name belongs to the only writer of its log that has one.
+    alone = {log: min(names) for log, names in writers.items() if len(names) == 1}
+    for s in timed:
+        latest = s.time or 0
+        name = s.who or alone.get(s.log, "") or s.log or "the client"
+        who = s.member if s.member in out.lanes else clients.get(name, name)
+        mine = holdings.setdefault(who, Holdings())
+        gone = s.kind in ("left", "closed")
+        mine.add(evolve(s, kind="lost", fields={"whole": True}) if gone else s)
+        kind = "trouble" if s.kind in trouble() else SAID.get(s.kind, "said")
+        out.add(who, latest, latest, kind, s.text, s.line)
+    for who, mine in holdings.items():
+        for since, until, partitions in _held(mine.settled(latest)):
+            out.add(who, since, until, "owns", f"owns {_named(partitions)}", 0)
+
+
+def _held(spans: Sequence[Span]) -> Iterator[tuple[int, int, Set[str]]]:
+    """From when to when a client held which partitions: a stretch ends where they change."""
+    changes = []
+    for s in spans:
+        if s.since is not None and s.until is not None:
+            changes += [(s.since, True, s.partition), (s.until, False, s.partition)]
+    now: set[str] = set()
+    before = 0
+    for time, gained, partition in sorted(changes):
+        if now and time > before:
+            yield before, time, now
+        (now.add if gained else now.discard)(partition)
+        before = time
+
+
+def _named(partitions: Collection[str]) -> str:
+    more = len(partitions) - PARTITIONS_NAMED
+    return ", ".join(nsmallest(PARTITIONS_NAMED, partitions)) + f" and {more} more" * (more > 0)
+
+
+SAID = {"joined": "joined", "id_given": "id", "leading": "led", "left": "left", "closed": "left"}

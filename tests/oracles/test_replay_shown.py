@@ -1,0 +1,253 @@
+"""What a replay shows: the answer first, in a terminal, a ticket and a notebook; calm groups and
+equal rounds folded.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from answered import BEGIN, answer, busy, found, report
+from attrs import evolve
+
+import groupcheck
+from groupcheck.oracles.replay.lanes import picture
+from groupcheck.oracles.replay.markdown import fenced, markdown, plain, span
+from groupcheck.oracles.replay.page import page
+from groupcheck.oracles.replay.rounds import fold_cells, folded
+from groupcheck.oracles.replay.text import replay_view
+from groupcheck.oracles.show.text import as_plain
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.events import Cause
+from groupcheck.traces.moments import Moment, Round
+from groupcheck.traces.reading import Part
+from groupcheck.traces.replay import replay_file
+
+DATA = Path(__file__).parent.parent / "data"
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'\u202e\x00```\n# no heading"
+
+
+def rounds(*sizes: int, client: str = "c-1") -> list[Round]:
+    return [
+        Round(
+            Moment(k, BEGIN + 1000 * k),
+            k,
+            k + 1,
+            Cause.JOIN,
+            joined_at=Moment(k, BEGIN + 1000 * k + 300),
+            assigned=Moment(k, BEGIN + 1000 * k + 310 + k),
+            outcome="assigned",
+            size=size,
+            causers=(f"{client}-{k:08x}-0000-4000-8000-000000000000",),
+        )
+        for k, size in enumerate(sizes)
+    ]
+
+
+def test_the_text_begins_with_the_answer_and_ends_it_with_the_broker():
+    cause = found(quoted=["poll timeout has expired", "leaving"])
+    maybe = found("This may be something else.", confidence="possible", decide="the broker's log")
+    asked = answer(causes=[cause], candidates=[maybe], hints=["the client's log at DEBUG"])
+    told = as_plain(replay_view([], [asked])).splitlines()
+    assert told == [
+        "broken  group orders",
+        "  cause     c1 did not call poll() for 412 s and left the group. (certain)",
+        "  when      2024-10-27 03:33:30.000 to 03:34:20.000 (50.0 s)",
+        "            line 1: poll timeout has expired",
+        "            line 2: leaving",
+        "  do        Find out what one batch waits for.",
+        "  setting   max.poll.interval.ms: 300000 -> above the longest handling of one batch",
+        "  tickets   KAFKA-7610 (fixed in 2.2)",
+        "  possible  This may be something else. To decide, look for the broker's log",
+        "  look for  the client's log at DEBUG",
+        "  broker    holds: every line is explained",
+    ]
+
+
+def test_the_file_of_a_quoted_line_is_named_where_there_are_several():
+    said = [Said(kind="poll_expired", line=k, text="x", log="a.log") for k in (7, 108)]
+    asked = answer(causes=[evolve(found(), evidence=tuple(said))])
+    one, other = evolve(report(), path="a.log"), evolve(report(), path="b.log")
+    assert "  line 7: x\n" in as_plain(replay_view([one], [asked]))
+    assert "  a.log line 7: x\n" in as_plain(replay_view([one, other], [asked]))
+    parts = (Part("a.log.1", first_line=1, lines=100), Part("a.log", first_line=101, lines=50))
+    rotated = as_plain(replay_view([evolve(one, files=parts)], [asked]))
+    assert "  a.log.1 line 7: x\n" in rotated and "  a.log line 8: x\n" in rotated
+
+
+def test_what_a_candidate_says_is_not_said_again_as_a_hint():
+    maybe = found("This may be X.", confidence="possible", decide="line Y")
+    hints = ["This may be X.", "look for line Y there", "the broker's log"]
+    told = as_plain(replay_view([], [answer("g", "troubled", candidates=[maybe], hints=hints)]))
+    assert told.count("look for ") == 2 and "look for  the broker's log" in told
+
+
+@pytest.mark.parametrize(
+    ("until", "words"), [(12_345, "12.3 s"), (3_212_600, "53 min 32 s"), (11_520_000, "3 h 12 min")]
+)
+def test_the_answer_tells_how_long_it_lasted(until: int, words: str):
+    cause = evolve(found(), since=BEGIN, until=BEGIN + until)
+    assert f"({words})" in as_plain(replay_view([], [answer(causes=[cause])]))
+
+
+def test_calm_groups_fold_into_one_line_beyond_a_few():
+    calm = [answer(f"calm-{k}", "calm") for k in range(97)]
+    told = as_plain(replay_view([], [answer("bad"), *calm]))
+    assert told.startswith("broken  group bad\n") and "97 groups are calm" in told
+    assert "calm-1" not in told
+    few = as_plain(replay_view([], [answer("bad"), *calm[:3]]))
+    assert few.count("group calm-") == 3 and "are calm" not in few
+
+
+def test_of_many_groups_in_trouble_the_first_are_told_whole_and_others_in_a_line():
+    told = as_plain(replay_view([], [answer(f"g{k}", causes=[found()]) for k in range(30)]))
+    assert told.count("\n  do       ") == 5
+    assert "broken  group g5  c1 did not call poll()" in told and "and 5 more groups" in told
+
+
+def test_equal_rounds_are_folded_and_others_are_not():
+    alone, turns = rounds(1, client="x"), [*rounds(1), *rounds(1, client="y")]
+    some = [*rounds(1, 2, 1, 1), *alone, *turns, *turns, *turns]
+    assert [(len(f.rounds), f.cycle) for f in folded(some)] == [(4, 1), (1, 1), (6, 2)]
+    assert [x for f in folded(some) for x in f.rounds] == some
+    assert fold_cells(folded(some)[0])[4] == "1 to 2"
+    assert fold_cells(folded(some)[2])[2] == "3 times these 2 rounds: join: c-1; then join: y"
+
+
+def test_two_rounds_alike_are_not_folded():
+    assert [len(f.rounds) for f in folded([*rounds(1, 1), *rounds(1, 1, client="z")])] == [1] * 4
+
+
+def test_a_fold_tells_how_many_rounds_it_holds_and_how_long_they_took():
+    view = busy(1, 10)
+    view.group.timeline.rounds.extend(rounds(*[1] * 34))
+    told = as_plain(replay_view([view.file], [answer(seen=[view])]))
+    assert "34 rounds alike:" in told and "join: c-1 " in told
+    assert "0 to 34" in told and "326 ms, at most" in told
+
+
+def test_a_ticket_has_answer_evidence_rounds_settings_and_version():
+    view = busy(1, 10)
+    view.group.timeline.rounds.extend(rounds(*[1] * 34))
+    told = markdown([view.file], [answer(causes=[found()], seen=[view])])
+    assert told.startswith("# 1 group: 1 broken\n\n## broken: group `orders`\n")
+    assert "| max.poll.interval.ms | 300000 | above the longest" in told.replace("\\_", "_")
+    assert "```text\nline 1: consumer poll timeout has expired\n```" in told
+    assert "34 rounds alike: join: c-1" in told
+    assert told.endswith(f"groupcheck {groupcheck.__version__}\n")
+
+
+def test_nothing_in_a_ticket_is_markup_but_groupcheck_s_own():
+    assert fenced(["a", "```` b", "\n# c"]) == "`````text\na\n```` b\n\\n# c\n`````"
+    assert span("a`b``c") == "```a`b``c```" and span("`") == "`` ` ``"
+    assert plain("<b>[x](y) *a* @me #1 |") == r"\<b\>\[x\](y) \*a\* \@me \#1 \|"
+    assert plain("- a") == r"\- a" and plain("1. a") == r"1\. a"
+    assert plain("https://x www.y") == r"https:/\/x www\.y"
+    view = busy(2, 10, HOSTILE)
+    view.group.timeline.rounds.extend(rounds(1, client=HOSTILE))
+    cause = found(HOSTILE, who=[HOSTILE], quoted=[HOSTILE], decide=HOSTILE)
+    asked = answer(HOSTILE, causes=[cause], candidates=[cause], hints=[HOSTILE], seen=[view])
+    told = markdown([view.file], [asked])
+    outside = re.sub(r"(?s)^(`{3,})text\n.*?\n\1$", "", told, flags=re.M)
+    outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", outside)
+    assert not re.search(r"(?<!\\)[<>]", outside) and "\n# no" not in told
+    assert [line for line in told.splitlines() if line.startswith("#")] == [
+        "# 1 group: 1 broken",
+        f"## broken: group {span(HOSTILE)}",
+        "## Logs",
+    ]
+
+
+class Elements(HTMLParser):
+    """The elements of a page, the text of its scripts, and what stands in its data."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+        self.scripts: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
+        assert not any(name.startswith("on") for name, _ in attrs)
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.lasttag == "script":
+            self.scripts[-1] += data
+
+
+def test_a_hostile_log_adds_no_element_to_the_page_and_stays_whole_in_its_data():
+    cause = found(HOSTILE, who=[HOSTILE], quoted=[HOSTILE], decide=HOSTILE)
+    asked = answer(HOSTILE, causes=[cause], candidates=[cause], seen=[busy(1, 10, HOSTILE)])
+    seen = Elements()
+    seen.feed(page([report()], [asked]))
+    assert not {"img", "svg", "iframe", "object", "a"} & seen.seen
+    data, program = seen.scripts
+    assert program.startswith('"use strict"')
+    (lane,) = json.loads(data)["lanes"]
+    assert lane.startswith("</script><img src=x onerror=alert(1)>\"'\\u202e\\x00")
+
+
+def test_the_policy_of_the_page_names_the_digest_of_its_script():
+    html = page([report()], [answer(seen=[busy(1, 10)])])
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', html)
+    (script,) = re.findall(r"(?s)<script>(.*?)</script>", html)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert policy.split("; ") == [
+        "default-src 'none'",
+        "style-src 'unsafe-inline'",
+        f"script-src 'sha256-{digest}'",
+    ]
+
+
+@pytest.mark.parametrize("name", ["requests/live-zombie.log.gz", "replay/live-zombie.log"])
+def test_a_picture_has_a_lane_for_each_member_and_all_inside_its_time(name: str):
+    (group,) = replay_file(str(DATA / name)).groups
+    told = picture([group], [], []).document()
+    assert set(told["lanes"]) >= {id for id, m in group.timeline.members.items() if m.joined}
+    everything = [*told["items"], *told["bands"], *told["marks"]]
+    assert all(0 <= since <= until <= told["length"] for _, since, until, *_ in everything)
+    kinds = {kind for _, _, _, kind, *_ in everything}
+    assert {"member", "joined", "preparing", "stable"} <= kinds
+    assert ({"owns", "joining", "syncing", "refused", "harm"} <= kinds) == ("requests" in name)
+
+
+def test_lines_of_clients_make_lanes_and_what_they_own():
+    def line(kind: str, at: int | None, partitions: str = "") -> Said:
+        fields = {"partitions": partitions} if partitions else {}
+        time = None if at is None else BEGIN + at
+        return Said(kind=kind, line=1, text=kind, time=time, client="c", fields=fields)
+
+    said = [
+        line("assigned", 0, "t-0, t-1"),
+        line("assigned", 3, "t-2"),
+        line("poll_expired", 5),
+        line("revoked", 9, "t-0, t-1"),
+        line("left", 12),
+        line("joined", None),
+    ]
+    # This one names nobody, and `c` is the only one that does.
+    said.append(evolve(line("heartbeat", 6), client=""))
+    told = picture([], said, [found(who=["c"])]).document()
+    assert told["lanes"] == ["c"] and [0, 6, 6, "said", "heartbeat", 1] in told["items"]
+    assert [item[1:5] for item in told["items"] if item[3] == "owns"] == [
+        [0, 3, "owns", "owns t-0, t-1"],
+        [3, 9, "owns", "owns t-0, t-1, t-2"],
+        [9, 12, "owns", "owns t-2"],
+    ]
+    assert [0, 5, 5, "trouble", "poll_expired", 1] in told["items"]
+    assert told["marks"] == [[1, 10_000, 60_000, "cause", "poll() was not called in time", 1]]
+
+
+def test_members_that_a_cause_concerns_stand_first():
+    view = busy(5, 100)
+    told = picture([view.group], [], [found(who=["member-0003"])]).document()
+    assert told["lanes"][:2] == ["member-0003", "member-0000"]
+    begin = next(item for item in told["items"] if item[3] == "member" and item[0] == 0)
+    assert begin[1] == 300
