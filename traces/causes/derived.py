@@ -313,10 +313,15 @@ def commits_in_rounds(group: GroupEvidence) -> Iterator[Said]:
                 in_round, out = False, True
             elif said.kind in ("rebalancing", "revoked", "rejoin_requested", "joining"):
                 in_round = not out
-            elif said.kind in ("synced", "assigned") and "step" not in said.fields:
+            elif said.kind in ("synced", "assigned") and said.fields.get("step") in (
+                None,
+                "callback",  # Java's
+            ):
                 in_round = out = False
             elif said.kind == "joined":
                 out = False
+            elif said.fields.get("error") == "UNKNOWN_MEMBER_ID":
+                in_round, out = False, True
             elif said.kind in ("commit_refused", "commit_failed") and in_round:
                 yield _new(said, "commit_in_round", **said.fields)
 

@@ -25,13 +25,19 @@ class Owned:
     how: str = ""
 
 
+_GONE = {"STALE": "lost", "FENCED": "lost", "FATAL": "lost", "UNSUBSCRIBED": "closed"}
+"""States of a member of KIP-848 without partitions -> how it came to that."""
+
+
 @define
 class _Open:
-    """A partition that was assigned. A client may announce a revocation before the callback for it
-    runs: the later one counts.
+    """A partition that was assigned. A client may announce an assignment or a revocation before the
+    callback for it runs: the callback counts. Without a listener, a client of KIP-848 prints the
+    announcements alone.
     """
 
     since: int | None
+    announced: bool = False
     until: int | None = None
     how: str = ""
 
@@ -50,20 +56,24 @@ def owned(statements: Iterable[Said]) -> list[Owned]:
         mine = held.setdefault(of, {})
         step = said.fields.get("step", "callback")
         partitions = [p.strip() for p in str(said.fields.get("partitions", "")).split(",")]
-        if said.kind == "assigned" and step == "callback":
+        if said.kind == "assigned" and step in ("callback", "added"):
             for partition in filter(None, partitions):
                 if partition in mine and mine[partition].how:
                     end(of, partition)
-                mine.setdefault(partition, _Open(said.time))
+                one = mine.setdefault(partition, _Open(said.time, announced=step == "added"))
+                if one.announced and step == "callback":
+                    one.since, one.announced = said.time, False
         elif said.kind in ("revoked", "lost") and step in ("callback", "announced"):
             for partition in filter(mine.__contains__, partitions):
                 mine[partition].until, mine[partition].how = said.time, said.kind
                 if step == "callback":
                     end(of, partition)
-        elif said.kind == "closed" and said.fields.get("reason") == "close":
-            for partition in [*mine]:
-                if not mine[partition].how:
-                    mine[partition].until, mine[partition].how = said.time, "closed"
+        else:
+            closed = said.kind == "closed" and said.fields.get("reason") == "close"
+            how = "closed" if closed else _GONE.get(str(said.fields.get("state")))
+            for one in mine.values():
+                if how and not one.how:
+                    one.until, one.how = said.time, how
     for of, mine in held.items():
         for partition in [*mine]:
             end(of, partition)
