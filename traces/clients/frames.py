@@ -72,6 +72,7 @@ _CONTINUES = re.compile(
     r"(?:[A-Za-z][\w.@-]{0,120}[ \t]{0,40}\| )?"
     r"(?:[ \t]|\Z|Caused by: |(?:Current owned|Added|Revoked|Assigned) partitions"
     r"|elected=|assignments received:|re-joining group, |failed to join|Leaving group, "  # brod
+    r"|(?:now assigned|compare with previously owned|newly added|revoked) partitions: "
     r"|(?:[a-z][\w$]{0,60}\.){2,12}\w{1,90}(?:Exception|Error)\b)"
 )
 _DATED = re.compile(r"\d\d:\d\d:\d\d")
