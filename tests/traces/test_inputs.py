@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.replay.report import replay
-from groupcheck.traces.reading import Notes, source, unpacking
+from groupcheck.traces.reading import Notes, finding, source, unpacking
 from groupcheck.traces.reading.finding import Found, found
 from groupcheck.traces.replay import replay_log
 
@@ -155,6 +155,15 @@ def test_the_members_of_archives_are_files_of_their_own_and_others_are_counted(
         }
         assert there.notes == ["files passed over: 1 binary, 1 empty, 2 hidden"]
         assert there.refused == []
+
+
+def test_no_more_logs_are_taken_than_can_be_followed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finding, "MOST_MEMBERS", 5)
+    inner = zipped({f"{k}.txt": LOG for k in range(4)})
+    there = of(tmp_path, zipped({f"{k}.zip": inner for k in range(4)}))
+    assert len(there.sources) == 5 and "the rest of it is left out" in str(there.refused[0][1])
 
 
 def test_an_archive_in_an_archive_is_read_and_no_deeper_one(tmp_path: Path) -> None:

@@ -99,6 +99,10 @@ def test_the_rebalance_over_the_cut_is_one(tmp_path: Path) -> None:
         ("app_1__log__gz", "app__log"),
         ("messages_20250224", "messages"),
         ("server__log__1", "server__log__2"),
+        ("messages__1", "messages"),
+        ("messages__2__gz", "messages__gz"),
+        ("0__log__20250224_123456__gz", "0__log"),
+        ("2025_02_24__log", "2025_02_25__log"),
     ],
 )
 @pytest.mark.parametrize("dated", [True, False])
@@ -117,11 +121,13 @@ def test_names_of_rotated_files(tmp_path: Path, older: str, newer: str, dated: b
     "files",
     [
         {"broker_1__log": timed(1, 2), "broker_2__log": timed(3, 4)},
+        {"kafka_0": timed(1, 2), "kafka_1": timed(3, 4)},
+        {"host_10__0__0__1": timed(1, 2), "host_10__0__0__2": timed(3, 4)},
         {"a__log": timed(1, 2), "b__log__1": timed(3, 4)},
         {"server__log": timed(1, 9), "server__log__1": timed(2, 5, word="other")},
         {"server__log": timed(1, 9), "server__log__1": timed(1, 10, word="other")},
     ],
-    ids=["numbered processes", "other names", "overlap", "the same beginning"],
+    ids=["numbered processes", "pods", "addresses", "other names", "overlap", "the same beginning"],
 )
 def test_files_of_different_processes_stay_apart(tmp_path: Path, files: dict[str, str]) -> None:
     paths = write(tmp_path, **files)

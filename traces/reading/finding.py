@@ -102,6 +102,10 @@ class _Search:
                 self.inside.add(piece.name)
             return
         for member in members(piece, kind, self.shelf):
+            if len(self.pieces) >= MOST_MEMBERS:
+                why = TraceError(f"the rest of it is left out, behind {MOST_MEMBERS:,} logs")
+                self.refuse(piece.name, why, named=True)
+                return
             if isinstance(member, TraceError):
                 self.refuse(piece.name, member, named=False)
             else:

@@ -21,12 +21,16 @@ from groupcheck.traces.reading.source import Piece, Shelf, Source
 
 _PACKING = re.compile(r"\.(?:gz|bz2|xz|zst|zstd|Z)\Z", re.IGNORECASE)
 _DATE = r"(?:19|20)\d\d[-_.]?[01]\d(?:[-_.]?[0-3]\d(?:[-_.T]?[0-2]\d(?:[-_.:]?\d\d){0,2})?)?"
-# What rotation adds behind the extension (server.log.1, server.log.2025-02-24-16.gz,
-# messages-20250224) or in front of it (app.2025-02-24.3.log).
-_BEHIND = re.compile(rf"[.-](?:{_DATE}(?:[.-]\d{{1,6}})?|\d{{1,6}})\Z")
-_BEFORE = re.compile(rf"[.-]{_DATE}(?:[.-]\d{{1,6}})?(?=\.[A-Za-z]{{2,6}}\Z)")
-# app-1.log: as often the first of several processes, so it needs an app.log beside it.
-_NUMBERED = re.compile(r"[.-](\d{1,6})(?=\.[A-Za-z]{2,6}\Z)")
+# What rotation adds behind the extension (server.log.1, server.log.2025-02-24-16,
+# messages-20250224) or in front of it (app.2025-02-24.3.log, 2025-02-24.log).
+_STRONG = (
+    re.compile(rf"[.-]{_DATE}(?:[.-]\d{{1,6}})?\Z"),
+    re.compile(r"(?:(?<=\.[A-Za-z]{3})|(?<=\.[A-Za-z]{4}))\.\d{1,6}\Z"),
+    re.compile(rf"(?:[.-]|\A){_DATE}(?:[.-]\d{{1,6}})?(?=\.[A-Za-z]{{2,6}}\Z)"),
+)
+# app-1.log, kafka-0, messages.1: as often the first of several processes, so it needs an app.log
+# beside it.
+_WEAK = re.compile(r"[.-]\d{1,6}(?=\.[A-Za-z]{2,6}\Z|\Z)")
 _NUMBERS = re.compile(r"\d+")
 LEAST_COMMON = 20
 """Files without full timestamps must have this many lines in common to be a copy of each other."""
@@ -59,7 +63,7 @@ class _Dated:
 
 def joined(pieces: Sequence[Piece], shelf: Shelf) -> list[Source]:
     """The logs that the files are, in the order of the first file of each."""
-    names = {p.name for p in pieces}
+    names = {_PACKING.sub("", p.name) for p in pieces}
     families: dict[str, list[_Dated]] = {}
     remarks: dict[str, list[str]] = {}
     for piece in pieces:
@@ -84,13 +88,13 @@ def _taken_apart(name: str, names: set[str]) -> tuple[str, str]:
     """(name without what rotation added, what it added)."""
     folder, slash, file = name.rpartition("/")
     file = _PACKING.sub("", file)
-    for pattern in (_BEHIND, _BEFORE):
+    for pattern in _STRONG:
         suffix = pattern.search(file)
         if suffix is not None:
             stem = file[: suffix.start()] + file[suffix.end() :]
             if stem:
                 return folder + slash + stem, suffix[0]
-    numbered = _NUMBERED.search(file)
+    numbered = _WEAK.search(file)
     if numbered is not None:
         stem = file[: numbered.start()] + file[numbered.end() :]
         if folder + slash + stem in names:
