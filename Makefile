@@ -56,6 +56,7 @@ nightly: $(READY) ## what takes hours: random schedules and specs, kills, limits
 	@$(RUN)/groupcheck conform classic --whole --members 2 --schedules 3000 --seed 1
 	@$(RUN)/groupcheck conform classic --whole --members 4 --schedules 3000 --seed 2
 	@$(RUN)/python tests/oracles/assignment/judged_by_contract.py
+	@$(RUN)/python tests/traces/mutated_lines.py 1000000
 	@.ci/need "asking assignors of other languages" go node npm
 	@$(RUN)/python tests/oracles/assignment/adapters/again.py
 

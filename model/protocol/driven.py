@@ -82,9 +82,12 @@ class Driven:
             return
         # A link shows one answer. So the request comes twice: over a living connection, which
         # shows its own answer, and over a dead one, which shows the answer to the parked request.
-        late = {self.memory(r.state): r for r in self.unheard(state, member, request)}
+        unheard = list(self.unheard(state, member, request))
+        late = {self.memory(r.state): r for r in unheard}
         for r in reactions:
-            beside = late[self.memory(r.state)]
+            beside = late.get(self.memory(r.state))
+            if beside is None:  # it joined, and an id that nobody hears of has another number
+                beside = next(u for u in unheard if u.rules == r.rules)
             yield attrs.evolve(r, told=beside.told, beside=beside.state[self.links[member]])
 
     def unheard(self, state: State, member: int, request: Request) -> Iterator[Reaction]:

@@ -217,3 +217,12 @@ def test_no_broker_is_accused_where_it_is_not_clear_which_lines_were_doubled(
         report.verdict == "unknown"
         and "it is not clear whether two appenders wrote them" in report.reason
     )
+
+
+def test_a_line_without_a_time_that_is_pasted_twice_accuses_nobody(tmp_path: Path) -> None:
+    line = (
+        "[GroupCoordinator 0]: Preparing to rebalance group g in state PreparingRebalance with old"
+        " generation 1 (__consumer_offsets-10) (reason: removing member m-1 on heartbeat"
+        " expiration) (kafka.coordinator.group.GroupCoordinator)\n"
+    )
+    assert replay(tmp_path, [line, line]).verdict != "violated"

@@ -193,3 +193,15 @@ def test_a_round_does_not_wait_for_a_member_that_was_removed_before_another_one_
     log.heartbeat(820 + waited_ms, "a", 3, 27)
     log.join(840 + waited_ms, "a", 4, ["a"])
     assert log.verdict() == expected
+
+
+def test_an_answer_that_an_old_join_group_never_gets_is_named_and_not_stumbled_over(
+    log: Log,
+) -> None:
+    log.enter(0, "a", 1)
+    log.sync(100, "a", 1, ["a"])
+    log.join(602, "b", -1, took=2)
+    log.lines[-1] = log.lines[-1].replace('Version": 7', 'Version": 3')
+    log.join(800, "b", 2, ["a", "b"], took=199)
+    log.join(800, "a", 2, ["a", "b"])
+    assert log.verdict()[0] == "violated"

@@ -110,7 +110,7 @@ class Trail:
     def observe(self, event: Event, text: str, broker: Broker) -> None:
         """One line about this group."""
         self.lines += 1
-        repeats = text == self.last_text and event.time == self.last_time and event.time is not None
+        repeats = text == self.last_text and event.time == self.last_time
         if isinstance(event, _ONCE) and repeats:
             self.duplicates += 1
             if self.duplicates == 1:
