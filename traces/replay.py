@@ -227,9 +227,6 @@ PARSERS = (
 )
 """Each makes its own pass over a log and leaves the lines of the others alone."""
 
-CLAIMED = (b"[GroupCoordinator ", b"[GroupMetadataManager ", *request_log.NEEDLES)
-"""What a line of a broker has, so that no other parser takes it for its own."""
-
 
 def _not_replayed(source: Source, format: str | None) -> FileReport:
     notes = Notes()

@@ -16,6 +16,7 @@ from groupcheck.traces.repeated import left_out_note
 from groupcheck.traces.stays import Stays
 from groupcheck.traces.timeline import Timeline
 
+UNREADABLE = "unreadable"
 RANK = {HOLDS: 0, UNKNOWN: 1, VIOLATED: 2}
 
 
@@ -163,7 +164,7 @@ def file_report(
 def unreadable(path: str, why: UserError) -> FileReport:
     """The report of a file that could not be read, among others that could."""
     reason = why.what + (f" ({why.do})" if why.do else "")
-    return FileReport(path, "unreadable", UNKNOWN, reason, 0, 0, 0, 0)
+    return FileReport(path, UNREADABLE, UNKNOWN, reason, 0, 0, 0, 0)
 
 
 def _verdict(log: Log, groups: Sequence[GroupReport], too_many: int) -> tuple[Kind, str]:

@@ -27,7 +27,7 @@ from groupcheck.traces.reading import Source, TraceError
 from groupcheck.traces.reading.finding import found
 from groupcheck.traces.reading.unpacking import Watch
 from groupcheck.traces.replay import Asked, known_format, replay_log
-from groupcheck.traces.report import FileReport, unreadable
+from groupcheck.traces.report import UNREADABLE, FileReport, unreadable
 from groupcheck.traces.requests.log import NEEDLES as REQUESTS
 
 
@@ -62,8 +62,15 @@ class Replayed(list[FileReport]):
 
     @property
     def exit_code(self) -> int:
-        """0 calm, 1 trouble, 3 the logs show too little (2 is left for bad usage)."""
-        return {"calm": 0, "troubled": 1, "broken": 1, "unknown": 3}[self.health]
+        """0 calm, 1 trouble, 3 the logs show too little, or one of them could not be read (2 is
+        left for bad usage).
+        """
+        code = {"calm": 0, "troubled": 1, "broken": 1, "unknown": 3}[self.health]
+        return code or (3 if self._unread else 0)
+
+    @property
+    def _unread(self) -> bool:
+        return any(r.format == UNREADABLE for r in self)
 
     def fails_on(self, kinds: Sequence[str]) -> int:
         """The exit code if only these kinds of trouble count: a health, a kind of cause, or the
@@ -71,7 +78,7 @@ class Replayed(list[FileReport]):
         """
         found = {a.health for a in self.answers} | {str(a.verdict) for a in self.answers}
         found |= {f.cause.kind for a in self.answers for f in a.diagnosis.causes}
-        return 1 if found & {*kinds} else 3 if self.health == "unknown" else 0
+        return 1 if found & {*kinds} else 3 if self.health == "unknown" or self._unread else 0
 
     def document(self) -> dict[str, Any]:
         """The answer as plain JSON, schema groupcheck.replay/2."""

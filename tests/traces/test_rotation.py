@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from groupcheck.oracles.replay.document import replay_document
 from groupcheck.oracles.replay.report import Replayed, replay
 from groupcheck.traces.reading import Notes, place_of
 from groupcheck.traces.reading.finding import Found, found
@@ -81,7 +80,7 @@ def test_the_rebalance_over_the_cut_is_one(tmp_path: Path) -> None:
     middle = next(k for k, line in enumerate(WHOLE) if "Preparing to rebalance" in line) + 1
     paths = write(folder, s__log="".join(WHOLE[middle:]), s__log__1="".join(WHOLE[:middle]))
     cut = replay(paths)
-    told, expected = ([g["rebalances"] for g in replay_document(r)["groups"]] for r in (cut, whole))
+    told, expected = ([g["rebalances"] for g in r.document()["groups"]] for r in (cut, whole))
     assert told == expected and expected[0]
     apart = [g.timeline.rounds for path in paths for g in replay([path])[0].groups]
     assert apart != [g.timeline.rounds for g in whole[0].groups], "by themselves they say less"
@@ -197,7 +196,9 @@ def test_a_file_that_cannot_be_read_does_not_lose_the_others(
         ("broker-java", "holds"),
         ("unreadable", "unknown"),
     ]
-    assert together.exit_code == 3 and together[1].reason.startswith("cannot be read: No such")
+    assert replay(paths).exit_code == 0 and together.exit_code == 3
+    assert together.fails_on(["broken"]) == 3
+    assert together[1].reason.startswith("cannot be read: No such")
 
 
 def test_how_far_files_are_read_is_told(tmp_path: Path) -> None:
