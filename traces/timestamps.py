@@ -106,6 +106,7 @@ def _unix(found: re.Match[str]) -> Stamp | None:
     return None if time is None else Stamp(time, zoned=True)
 
 
+_LIBRDKAFKA = re.compile(r"%[0-7]\|(\d{9,11}\.\d{1,9})\|")
 _FORMS: tuple[_Form, ...] = (
     # log4j's DATE and its relatives: 25 Oct 2024 17:25:16,582 · 25/Oct/2024:17:25:16 +0000
     (
@@ -156,7 +157,7 @@ _FORMS: tuple[_Form, ...] = (
         lambda m: _stamp(_YEARLESS, *m.groups()),
     ),
     # librdkafka: %7|1729877116.582|JOIN|
-    (re.compile(r"%[0-7]\|(\d{9,11}\.\d{1,9})\|"), _unix),
+    (_LIBRDKAFKA, _unix),
     # a number of seconds, milliseconds, microseconds or nanoseconds at the beginning or as a field
     (
         re.compile(
@@ -179,6 +180,8 @@ def stamp(text: str) -> Stamp | None:
     """
     if stock := _STOCK.fullmatch(text):
         return _stamp(*stock.groups())
+    if text[:1] == "%" and (seconds := _LIBRDKAFKA.match(text)):
+        return _unix(seconds)
     if iso := list(_ISO.finditer(text)):
         return _stamp(*iso[-1].groups())
     for form, read in _FORMS:

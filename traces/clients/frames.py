@@ -148,3 +148,15 @@ class PrettyRecord:
         """What its lines say, with the time of the record."""
         for said in self._said:
             yield said if self._time is None else evolve(said, time=self._time)
+
+
+_STEP = re.compile(
+    r"%7\|\d{9,11}\.\d{1,3}\|(?:DUMP(?:_ALL|_PND|_QRY|_REM)?|CGRPOP|ASSIGNDONE|PAUSE|SRVPEND|REMOVE)\|"
+)
+
+
+def says_nothing(line: str) -> bool:
+    """The line is a step of librdkafka's that changes nothing for the group: with `debug` on, most
+    lines are.
+    """
+    return line[:3] == "%7|" and _STEP.match(line) is not None

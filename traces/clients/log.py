@@ -15,6 +15,7 @@ from groupcheck.traces.clients.frames import (
     message_end,
     plain,
     process_of,
+    says_nothing,
     time_in_json,
 )
 from groupcheck.traces.clients.said import TEXT_CHARS, Said
@@ -74,6 +75,9 @@ class ClientLog:
                 if self._dump.takes(plain(line[:MOST_CHARS])):
                     continue
                 yield from self._settings()
+            if says_nothing(line):
+                self.understood += 1
+                continue
             if "Config values" in line:
                 self._dump = dump_at(number, plain(line[:MOST_CHARS]))
                 self._before.append(line)

@@ -21,7 +21,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from attrs import Factory, evolve, frozen
+from attrs import Factory, evolve, field, frozen
 
 from groupcheck.traces.clients.errors import errors, numbered
 from groupcheck.traces.template import Template, compile_template
@@ -46,10 +46,11 @@ class Sentence:
     means: Mapping[str, Any] = Factory(dict)
     # The error that the text names; empty if it is a whole sentence.
     error: str = ""
+    # How many characters of the text are fixed: the longest text fits a line best.
+    weight: int = field(init=False)
 
-    @property
-    def weight(self) -> int:
-        """How many characters of the text are fixed: the longest text fits a line best."""
+    @weight.default
+    def _fixed(self) -> int:
         return len(_FIELD.sub("", self.template.text))
 
 

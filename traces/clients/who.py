@@ -35,6 +35,10 @@ _JAVA_PREFIX = re.compile(
     r"(?:instanceId=(?P<instance>[^,\]]{1,300}), )?clientId=(?P<client>[^,\]]{0,300})"
     r"(?:, (?:groupId=(?P<group>[^\]]{0,300})|transactionalId=[^\]]{0,300}))?\]"
 )
+# %7|1795247443.207|CGRPSTATE|a#consumer-1| [thrd:main]:
+_LIBRDKAFKA_LINE = re.compile(
+    r"%[0-7]\|\d{9,11}\.\d{1,3}\|\w{1,20}\|(?P<client>[^|]{1,250}#(?:consumer|producer)-\d{1,9})\|"
+)
 _HANDLE = re.compile(r"(?P<client>[^\s|\[\]:'\"(]{1,200}#(?:consumer|producer)-\d{1,9})\b")
 _MARKS = (
     (
@@ -137,7 +141,9 @@ def task_of(line: str) -> str:
 
 def _names(line: str) -> Names:
     prefix = _JAVA_PREFIX.search(line)
-    if prefix is not None:
+    if line[:1] == "%" and (stock := _LIBRDKAFKA_LINE.match(line)) is not None:
+        found = Names(LIBRDKAFKA, client=stock["client"])
+    elif prefix is not None:
         found = Names(
             JAVA,
             group=_name(prefix["group"]),
@@ -146,7 +152,7 @@ def _names(line: str) -> Names:
         )
     else:
         library = next((name for name, mark in _MARKS if mark.search(line)), "")
-        handle = _HANDLE.search(line)
+        handle = _HANDLE.search(line) if "#consumer-" in line or "#producer-" in line else None
         found = Names(library, client=handle["client"] if handle else "")
         if handle and not library:
             found = evolve(found, library=LIBRDKAFKA)
@@ -177,6 +183,8 @@ def shown_name(text: str) -> str:
 def told(fields: Mapping[str, Any], about: Names) -> Names:
     """`about`, with the names among the fields of a sentence. Java's prefix is surer than they."""
     found = {key: shown_name(str(fields[key])) for key in NAMES if fields.get(key)}
+    if not found:
+        return about
     if about.library == JAVA:
         found = {key: text for key, text in found.items() if not getattr(about, key)}
     if _CLASS.search(found.get("group", "")):
