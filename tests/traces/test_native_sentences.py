@@ -308,6 +308,20 @@ def test_the_lines_of_redpanda_are_those_of_a_broker() -> None:
     assert found.fields["generation"] == 3
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "dial tcp 10.0.0.1:5432: connect: connection refused",
+        "PHP Fatal error: Uncaught Exception in /app/group.php",
+        "git: Commit failed: no member",
+        "leaving group chat",
+        "Heartbeat failed: the load balancer does not answer",
+    ],
+)
+def test_common_words_of_other_programs_say_nothing(line: str) -> None:
+    assert said(f"2024-03-01 10:00:00 ERROR coordinator {line}") == []
+
+
 def test_assignments_of_go_and_javascript_are_partitions() -> None:
     holdings = Holdings()
     for line in (
@@ -327,7 +341,7 @@ def test_assignments_of_go_and_javascript_are_partitions() -> None:
     [
         (
             "consumer: read tcp 10.0.9.4:38146->b:9092: i/o timeout, exiting",
-            {"coordinator": "b:9092"},
+            {"host": "b"},
         ),
         ("Response: Request JoinGroup(key: 11, version: 5) timed out", {"api": "JoinGroup"}),
     ],

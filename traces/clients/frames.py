@@ -156,7 +156,9 @@ _STEP = re.compile(
 
 
 def says_nothing(line: str) -> bool:
-    """The line is a step of librdkafka's that changes nothing for the group: with `debug` on, most
-    lines are.
+    """The line is a step that changes nothing for the group: with `debug` on, most lines of
+    librdkafka are, and kafka-python prints one at every poll.
     """
-    return line[:3] == "%7|" and _STEP.match(line) is not None
+    if line[:3] == "%7|":
+        return _STEP.match(line) is not None
+    return " need_rejoin: False" in line or " need_rejoin: True (from base" in line

@@ -104,7 +104,7 @@ class ClientLog:
         about = self._of_task(text, names(text))
         if about.client or about.group:
             self._head = about
-        hits = merged(self.sentences.in_line(text, about.library))
+        hits = merged(self.sentences.in_line(text, about.library or self._head.library))
         if about.library:
             self.libraries[about.library] += 1
         if not hits:

@@ -7,8 +7,9 @@
     library = "librdkafka"
     versions = "1.0 -"
 
-A text is looked for anywhere in a line. To be quick, each text is filed under its rarest word, and
-a line is compared only with the texts that are filed under one of its words.
+A text is looked for anywhere in a line. One that many programs print is `marked = true`: then a
+mark of the library must stand in the line, too. To be quick, each text is filed under its rarest
+word, and a line is compared only with the texts that are filed under one of its words.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ class Sentence:
     means: Mapping[str, Any] = Factory(dict)
     # The error that the text names; empty if it is a whole sentence.
     error: str = ""
+    # The text is so common that the rest of the line must show which library wrote it.
+    marked: bool = False
     # How many characters of the text are fixed: the longest text fits a line best.
     weight: int = field(init=False)
 
@@ -81,7 +84,8 @@ class Sentences:
             for needed, sentence in self.by_word[word]:
                 if not needed <= words:
                     continue
-                if library and sentence.libraries and library not in sentence.libraries:
+                wrote = sentence.libraries
+                if wrote and library not in wrote and (library or sentence.marked):
                     continue
                 located = sentence.template.locate(line)
                 if located is not None:
@@ -168,6 +172,7 @@ def read_table(text: str, file: str) -> list[Sentence]:
                     compile_template(" ".join(row["text"].split()), whole=False),
                     row.get("versions", ""),
                     row.get("means", {}),
+                    marked=row.get("marked", False),
                 )
             )
     return out

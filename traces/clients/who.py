@@ -73,6 +73,7 @@ _MARKS = (
     (FRANZ_GO, re.compile(r"\bkgo\b|franz|; group: [^,;\s]{1,200}(?:, [a-z_]+: |$)")),
     (KAFKA_GO, re.compile(r"segmentio|\bkafka-go\b")),
     (RUBY, re.compile(r"\bKafka::|ruby-kafka|racecar")),
+    ("brod", re.compile(r"Group member \([^,]{1,300},coor=|\bbrod\b")),
 )  # fmt: skip
 _HEARTBEAT_THREAD = re.compile(
     r"kafka-coordinator-heartbeat-thread \| (?P<group>[^\]\s\",]{1,300})"
