@@ -21,6 +21,7 @@ KILLED, SURVIVED, UNKNOWN, NONE = "killed", "survived", "unknown", "-"
 SAME_ROWS, SAME_BEHAVIOUR = "the same rows", "the same answers to every sequence of inputs"
 ANOTHER_SIZE = "another number of states"
 MOST_ROWS, MOST_STATES = 120_000, 200_000
+GENERATIONS = (1, 2)  # of the member's rows
 SCHEDULES = 100  # of real members on a real coordinator
 ONE: dict[str, Any] = {"members": 1, "generations": 1}
 TWO: dict[str, Any] = {"members": 2, "generations": 1}
@@ -36,6 +37,7 @@ SCOPES = (
     TWO,
     *({**TWO, "settings": {"protocols": lists}} for lists in LISTS),
     {**TWO, "settings": {"max_size": "1"}},
+    {"members": 3, "generations": 1, "faults": {}, "settings": {"max_size": "2"}},
     {"members": 3, "generations": 1, "faults": {"rebalance_timeout": 1, "session_timeout": 1}},
 )
 # Scopes of `check`: any one fault; one member with any two faults; a size limit; different
@@ -53,11 +55,17 @@ LEFT_OUT = "tests/model/protocol/test_static_rejoin.py"  # another variant
 
 
 def conform(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
-    """Executes the rows of the model's coordinator on Kafka's own."""
+    """Executes the rows of the model's coordinator on Kafka's own, at each scope where the mistake
+    changes a row.
+    """
     from groupcheck.oracles.conform.conformance import conform as run
     from groupcheck.oracles.conform.shown import input_shown
 
-    for scope in scopes:
+    tables = []
+    for k, scope in enumerate(scopes):
+        tables.append(table(rows_at(scope)))
+        if (scope not in SMALL) if usual is None else tables[k] == usual["tables"][k]:
+            continue
         found = run(
             "classic",
             kafka=driver.version,
@@ -75,26 +83,34 @@ def conform(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
             }
         if found.verdict == "unknown":
             return {"verdict": UNKNOWN, "by": f"{by}: {found.why}"}
-    return {"verdict": SURVIVED, "by": ""}
+    return {"verdict": SURVIVED, "by": "", "tables": tables}
+
+
+def rows_at(scope: Mapping[str, Any]) -> Any:
+    """The rows of the model's coordinator at a scope."""
+    from groupcheck.oracles.conform.conformance import _faults, executable
+    from groupcheck.oracles.conform.conformance import rows_at as found
+
+    faults = _faults(executable("classic"), scope.get("faults"))
+    settings = scope.get("settings", {})
+    return found("classic", scope["members"], scope["generations"], faults, None, settings)[1]
 
 
 def rows(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """Compares the rows of the model's coordinator with those of the original, without Kafka."""
-    from groupcheck.oracles.conform.conformance import _faults, executable, rows_at
-
-    about = executable("classic")
-    found = []
-    for scope in scopes:
-        bounds = scope["members"], scope["generations"], _faults(about, scope.get("faults"))
-        found.append(rows_at("classic", *bounds, None, scope.get("settings", {}))[1])
-    return compared([table(some) for some in found], usual)
+    return compared([table(rows_at(scope)) for scope in scopes], usual)
 
 
 def rows_of_member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """Compares the rows of the model's member with those of the original, without Kafka."""
+    return compared(tables_of_member(GENERATIONS), usual)
+
+
+def tables_of_member(generations: Sequence[int]) -> list[Told]:
+    """Digests of the member's rows with so many generations."""
     from groupcheck.oracles.conform.member.conformance import rows_of
 
-    return compared([table(some) for some in rows_of("classic", None, None, {})], usual)
+    return [table(some) for n in generations for some in rows_of("classic", n, None, {})]
 
 
 def compared(tables: list[Told], usual: Told | None) -> Told:
@@ -195,19 +211,29 @@ def _tested(*which: str) -> Told:
 
 
 def member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
-    """Executes the rows of the model's member on Kafka's own."""
-    try:
-        from groupcheck.oracles.conform.member.conformance import conform_member
-    except ModuleNotFoundError:
-        return {"verdict": NONE, "by": "there is no such comparison"}
+    """Executes the rows of the model's member on Kafka's own, with one generation and with two, if
+    the mistake changes a row.
+    """
+    from groupcheck.oracles.conform.member.conformance import conform_member
 
-    found = conform_member("classic", kafka=driver.version, driver=driver, max_differences=1)
-    if found.verdict == "agrees":
-        return {"verdict": SURVIVED, "by": ""}
-    if found.verdict == "unknown":
-        return {"verdict": UNKNOWN, "by": found.reason}
-    (first, *_) = found.differences
-    return {"verdict": KILLED, "by": f"{first.row.given}: {'; '.join(first.what)}"[:300]}
+    tables = []
+    for k, generations in enumerate(GENERATIONS):
+        tables.append(tables_of_member([generations]))
+        if k > 0 if usual is None else tables[k] == usual["tables"][k]:
+            continue
+        found = conform_member(
+            "classic",
+            kafka=driver.version,
+            driver=driver,
+            max_differences=1,
+            generations=generations,
+        )
+        if found.verdict == "unknown":
+            return {"verdict": UNKNOWN, "by": found.reason}
+        if found.verdict == "differs":
+            (first, *_) = found.differences
+            return {"verdict": KILLED, "by": f"{first.row.given}: {'; '.join(first.what)}"[:300]}
+    return {"verdict": SURVIVED, "by": "", "tables": tables}
 
 
 def whole(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
