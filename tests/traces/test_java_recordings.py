@@ -17,7 +17,7 @@ from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.knowledge import shipped_knowledge
 from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.ownership import Owned, owned
+from groupcheck.traces.clients.partitions import Holdings, Span
 from groupcheck.traces.clients.said import Said
 
 DATA = Path(__file__).parents[1] / "data" / "clients"
@@ -28,6 +28,13 @@ EXPIRED = {"session_expired_client", "session_expired_broker"}
 def recorded(run: str, process: str) -> list[Said]:
     lines = gzip.decompress((DATA / f"{run}.{process}.log.gz").read_bytes()).decode().splitlines()
     return list(ClientLog().statements(enumerate(lines, 1)))
+
+
+def held(statements: list[Said]) -> list[Span]:
+    holdings = Holdings()
+    for one in statements:
+        holdings.add(one)
+    return holdings.settled(max(s.time or 0 for s in statements))
 
 
 def diagnosed(statements: list[Said]) -> Diagnosis:
@@ -66,14 +73,14 @@ def test_the_settings_are_read(run: str, process: str) -> None:
 def test_every_partition_has_one_owner_but_for_the_stalls(run: str) -> None:
     """What one process still holds while it stands still, the other one is given."""
     sides = {process: recorded(run, process) for process in "ab"}
-    lives = [(p, o) for p, some in sides.items() for o in owned(some)]
+    lives = [(process, span) for process, some in sides.items() for span in held(some)]
     assert {o.partition for _, o in lives} == {f"orders-{n}" for n in range(4)}
     stalls = {
         "a": max(pairwise(s.time or 0 for s in sides["a"]), key=lambda gap: gap[1] - gap[0]),
         "b": _late(sides["b"]),
     }
     overlaps = [
-        (max(x.since or 0, y.since or 0), min(_end(x, sides[p]), _end(y, sides[q])))
+        (max(x.since or 0, y.since or 0), min(x.until or 0, y.until or 0))
         for p, x in lives
         for q, y in lives
         if p < q and x.partition == y.partition
@@ -81,10 +88,6 @@ def test_every_partition_has_one_owner_but_for_the_stalls(run: str) -> None:
     for begin, end in overlaps:
         if begin < end:
             assert any(a <= begin and end <= b + 100 for a, b in stalls.values())
-
-
-def _end(one: Owned, statements: list[Said]) -> int:
-    return one.until or max(s.time or 0 for s in statements)
 
 
 def _late(statements: list[Said]) -> tuple[int, int]:

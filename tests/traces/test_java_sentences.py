@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from groupcheck.traces.clients.log import ClientLog
-from groupcheck.traces.clients.ownership import owned
+from groupcheck.traces.clients.partitions import Holdings
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.who import NAMES
 from groupcheck.traces.timestamps import show_time
@@ -185,15 +185,17 @@ def _recorded(path: Path) -> tuple[ClientLog, list[Said]]:
 def test_a_recorded_log_tells_who_owned_what_when(
     recording: str, run: str, truth: list[tuple[str, int, int, str]]
 ) -> None:
-    statements = _recorded(DATA / f"{recording}.{run}.log.gz")[1]
-    found = sorted(owned(statements), key=lambda o: (o.partition, o.since))
-    ends = {"revoked": "revoked", "killed": ""}
+    holdings = Holdings()
+    for one in _recorded(DATA / f"{recording}.{run}.log.gz")[1]:
+        assert one.client in ("", run)
+        holdings.add(one)
+    found = sorted(holdings.settled(None), key=lambda span: (span.partition, span.since))
+    ends = {"revoked": "revoked", "killed": "end of log"}
     assert [(o.partition, o.how) for o in found] == [(p, ends[how]) for p, _, _, how in truth]
-    assert {(o.group, o.who) for o in found} == {("g1", run)}
-    for one, (_, since, until, _) in zip(found, truth, strict=True):
-        assert one.since is not None
-        assert abs(one.since - since) < 100
-        assert one.until is None or abs(until - one.until) < 100
+    for span, (_, since, until, _) in zip(found, truth, strict=True):
+        assert span.since is not None
+        assert abs(span.since - since) < 100
+        assert span.until is None or abs(until - span.until) < 100
 
 
 @pytest.mark.parametrize("path", LIVE, ids=[p.name.removesuffix(".log.gz") for p in LIVE])

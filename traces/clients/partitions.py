@@ -47,40 +47,82 @@ class Span:
     how: End
 
 
+_LOST = {"STALE", "FENCED", "FATAL"}
+"""States of a member of KIP-848 that has lost its partitions."""
+
+
+@define
+class _Held:
+    """A partition that a client holds, or is about to give up."""
+
+    since: int | None
+    # The callback for it has not run, as far as the log tells.
+    announced: bool = False
+    until: int | None = None
+    how: End = "end of log"
+
+
 @define
 class Holdings:
     """What one client holds, by its statements of the kinds `assigned`, `revoked` and `lost`.
 
     A field `whole` says that a statement names all that the client has, or gives up; otherwise the
-    partitions are added or taken away.
+    partitions are added or taken away. A field `step` tells what the client is about to do: a
+    callback counts more than what announced it, and other steps do not count. (Java's client for
+    KIP-848 prints announcements alone if the application has no listener.)
     """
 
-    now: dict[str, int | None] = Factory(dict)
+    now: dict[str, _Held] = Factory(dict)
     spans: list[Span] = Factory(list)
 
     def add(self, said: Said) -> None:
-        if said.kind not in ("assigned", "revoked", "lost"):
-            return
-        named = list(_named(said))
-        whole = bool(said.fields.get("whole"))
-        if said.kind == "assigned":
-            if whole:
-                self._end((p for p in [*self.now] if p not in named), said.time, "revoked")
-            for partition in named:
-                self.now.setdefault(partition, said.time)
-        else:
-            gone = named if named or not whole else [*self.now]
-            self._end(gone, said.time, "lost" if said.kind == "lost" else "revoked")
+        if said.fields.get("state") in _LOST:
+            self._give_up([*self.now], said.time, "lost", announced=True)
+        step = said.fields.get("step", "callback")
+        if said.kind == "assigned" and step in ("callback", "added"):
+            self._assign(said, announced=step == "added")
+        elif said.kind in ("revoked", "lost") and step in ("callback", "announced"):
+            named = list(_named(said))
+            gone = named if named or not said.fields.get("whole") else [*self.now]
+            how: End = "lost" if said.kind == "lost" else "revoked"
+            self._give_up(gone, said.time, how, announced=step == "announced")
 
-    def _end(self, partitions: Iterable[str], time: int | None, how: End) -> None:
+    def _assign(self, said: Said, announced: bool) -> None:
+        named = list(_named(said))
+        if said.fields.get("whole"):
+            others = [p for p in self.now if p not in named]
+            self._give_up(others, said.time, "revoked", announced=False)
+        for partition in named:
+            if partition in self.now and self.now[partition].how != "end of log":
+                self._end(partition)
+            held = self.now.setdefault(partition, _Held(said.time, announced))
+            if held.announced and not announced:
+                held.since, held.announced = said.time, False
+
+    def _give_up(
+        self, partitions: Iterable[str], time: int | None, how: End, announced: bool
+    ) -> None:
         for partition in partitions:
-            if partition in self.now:
-                self.spans.append(Span(partition, self.now.pop(partition), time, how))
+            held = self.now.get(partition)
+            if held is None:
+                continue
+            held.until, held.how = time, how
+            if not announced:
+                self._end(partition)
+
+    def _end(self, partition: str) -> None:
+        held = self.now.pop(partition)
+        self.spans.append(Span(partition, held.since, held.until, held.how))
 
     def settled(self, time: int | None) -> list[Span]:
         """All spans in the order of their ends, when the log ends at `time`."""
-        held = [Span(p, since, time, "end of log") for p, since in self.now.items()]
-        return [*self.spans, *held]
+        return [
+            *self.spans,
+            *(
+                Span(p, h.since, time if h.how == "end of log" else h.until, h.how)
+                for p, h in self.now.items()
+            ),
+        ]
 
 
 def _named(said: Said) -> Iterator[str]:
