@@ -135,7 +135,7 @@ def sync_of_the_expelled(lines: Lines) -> Iterator[tuple[int, Lines]]:
 def generation_back(lines: Lines) -> Iterator[tuple[int, Lines]]:
     joins = of(lines, "JOIN_GROUP", 0)
     for k in joins[3:]:
-        old = next(j for j in joins if parsed(lines[j])["response"]["generationId"] == 2)
+        old = next((j for j in joins if parsed(lines[j])["response"]["generationId"] == 2), joins[0])
         if parsed(lines[k])["response"]["generationId"] > 3 and k + 6 < len(lines):
             yield k + 6, put(lines, k + 6, at_once(lines[old]))
 

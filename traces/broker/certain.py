@@ -39,6 +39,8 @@ from groupcheck.traces.sequences import TEXT_CHARS, Growing, Key, Wrong
 MEMBERS_KEPT = 20_000
 LEADERS_KEPT = 200
 SEEN_KEPT = 100_000
+FEW = 4
+"""A group that began anew reaches so few generations again within some missing lines."""
 BEGINS, ASSIGNED, ENDS = 1, 3, 5
 _ONCE = (BEGINS, ENDS)
 _ANEW = (
@@ -114,12 +116,13 @@ class Certain:
             self._static.add(event.member)
 
     def _step(self, key: Key, line: int, text: str) -> None:
-        """A step of a generation. One of the first generation, followed by another such, tells that
-        the group began anew in lines that are missing.
+        """A step of a generation. One of the first generation tells that the group began anew in
+        lines that are missing, unless the old generations go on right after it.
         """
         if self._first is not None:
             first, self._first = self._first, None
-            if key[0] <= first[0][0] + 1:
+            goes_on = self._highest > FEW and self._highest <= key[0] <= self._highest + 2
+            if not goes_on:
                 self.begin_anew()
             self._add(*first)
         if key[0] <= 1 < self._highest:
@@ -170,8 +173,6 @@ class Certain:
             self._differ[event.generation] = (known, (size, event.line, text[:TEXT_CHARS]))
 
     def _settle(self) -> None:
-        if self._first is not None:
-            self.generations.add(*self._first)
         self.generations.settle()
         self._first, self._highest = None, 0
         self._seen.clear()
@@ -206,11 +207,15 @@ class Certain:
             told = self._leaders.get(number, ())
             return self._led_by.get(number) == leader or any(x == leader for x, _, _ in told)
 
+        later = min((line for _, line, _ in self._leaders.get(generation + 1, ())), default=0)
+
         def likely(told: tuple[str, int, str]) -> tuple[bool, bool, bool, int]:
             leader, line, _ = told
             gone = self._gone.get(leader)
             there = self._joined.get(leader, 0) <= line and (gone is None or gone.line > line)
-            return there, leads(leader, generation - 1), leads(leader, generation + 1), -line
+            # Who is gone by then could not lead on.
+            leads_on = leads(leader, generation + 1) or (gone is not None and gone.line < later)
+            return there, leads(leader, generation - 1), leads_on, -line
 
         right = max(found, key=likely)
         for leader, line, text in found:

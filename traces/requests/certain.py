@@ -80,6 +80,9 @@ class Certain:
     _gone: dict[str, _Gone] = Factory(dict)
     _parked: deque[JoinExchange] = Factory(lambda: deque(maxlen=PARKED_KEPT))
     _given_ids: Counter[str] = Factory(Counter)
+    _highest: int = 0
+    # Static members (KIP-345) change their ids, so only the generations of their group tell.
+    static: bool = False
 
     def observe(self, e: Exchange) -> None:
         if e.code in AWAY:
@@ -89,7 +92,15 @@ class Certain:
             self._joined(e)
         elif isinstance(e, SyncExchange | HeartbeatExchange | CommitExchange):
             self._in_generation(e)
-        self._membership(e)
+        if not self.static:
+            self._membership(e)
+
+    def turn_static(self) -> None:
+        """The group has static members: what was known of members is void."""
+        if not self.static:
+            self.static = True
+            self._generations.clear()
+            self._gone.clear()
 
     def finish(self) -> list[Wrong]:
         """All impossible answers, in order of their lines."""
@@ -113,15 +124,19 @@ class Certain:
             self._begin_anew()  # the group may have been deleted and made again
         self._given_ids[e.told] += 1
         self._step(e.given + SLACK_MS, e.to_generation, e.line, text)
+        if self.static:
+            return
         g = self._generation(e.to_generation)
         lines = g.leaders.setdefault(e.leader, [])
         if len(lines) < 50:
             lines.append((e.line, text))
-        if e.leader == e.told and e.members:
+        self._highest = max(self._highest, e.to_generation)
+        if e.leader == e.told and e.members and not g.named_at:
             g.members, g.named_at = frozenset(id for id, _ in e.members), e.line
             if e.told not in g.members:
                 self._refuse(e.line, text, "the leader is not among the members that it is told")
-            for id in [id for id in self._given_ids if id not in g.members]:
+            older = e.to_generation < self._highest
+            for id in [id for id in self._given_ids if id not in g.members and not older]:
                 del self._given_ids[id]
                 self._goes(id, e.line, e.given, text)
         if len(self._given_ids) > MEMBERS_KEPT:
@@ -157,6 +172,8 @@ class Certain:
             return
         text = exchange_text(e)
         self._step(e.began, e.generation, e.line, text)
+        if self.static:
+            return
         g = self._generations.get(e.generation)
         if g is not None and g.members and e.member not in g.members:
             why = f"{e.member} is no member of generation {e.generation} (line {g.named_at})"
@@ -240,3 +257,4 @@ class Certain:
         self._gone.clear()
         self._parked.clear()
         self._given_ids.clear()
+        self._highest = 0

@@ -69,7 +69,7 @@ class Holes:
             self._add(at, e.began, f"{skipped} requests before it on {e.connection} are not shown")
         if e.connection not in self._last and len(self._last) >= CONNECTIONS_KEPT:
             del self._last[next(iter(self._last))]
-        self._last[e.connection] = (e.correlation, e.given)
+        self._last[e.connection] = (max(number, e.correlation), e.given)
         self._end = max(self._end, e.given)
         if e.member and len(self._seen) < CONNECTIONS_KEPT:
             self._seen[e.member] = e.given

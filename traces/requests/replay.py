@@ -115,9 +115,12 @@ class RequestTrail:
             self.epochs = EpochTrail(self._epoch, e.protocol)
         if self.epochs is not None:
             self.epochs.observe(e)
-        elif isinstance(e, Judged) and "static" not in self.protocols:
+        elif isinstance(e, Judged):
+            if "static" in self.protocols:
+                self.certain.turn_static()
             self.certain.observe(e)
-            self.follower.observe(e)
+            if not self.certain.static:
+                self.follower.observe(e)
 
     def _gone(self, e: Exchange) -> None:
         """Notes for how long the coordinator was away."""
@@ -194,7 +197,8 @@ class RequestTrail:
         self._name_the_certain()
         verdict, reason = self._verdict(doubts)
         protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
-        followed = protocol in ("classic", "cooperative")
+        certain = any(u.certain for u in self.unexplained)
+        followed = protocol in ("classic", "cooperative") or certain
         anomalies = (
             *(self._refusals() if followed else ()),
             *self._found(),
@@ -250,6 +254,8 @@ class RequestTrail:
 
     def _verdict(self, doubts: str) -> tuple[Kind, str]:
         follower = self.follower
+        if any(u.certain for u in self.unexplained):
+            return self._of_unexplained(doubts)
         if self.protocols:
             name = max(self.protocols, key=lambda p: (self.protocols[p], p))
             what = "static membership" if name == "static" else f"the {name} protocol"
