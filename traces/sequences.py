@@ -119,10 +119,16 @@ class Growing:
     wrong: list[Wrong] = Factory(list)
     _keys: list[Key] = Factory(list)
     _lines: list[tuple[int, str]] = Factory(list)
+    _times: list[int | None] = Factory(list)
 
-    def add(self, key: Key, line: int, text: str) -> None:
-        self._keys.append(key)
-        self._lines.append((line, text[:TEXT_CHARS]))
+    def add(self, key: Key, line: int, text: str, time: int | None = None) -> None:
+        """The next line. Lines of one millisecond (`time`) may stand in any order."""
+        k = len(self._keys)
+        while k and time is not None and self._times[k - 1] == time and self._keys[k - 1] > key:
+            k -= 1
+        self._keys.insert(k, key)
+        self._lines.insert(k, (line, text[:TEXT_CHARS]))
+        self._times.insert(k, time)
         if len(self._keys) > WINDOW:
             self.settle(TAIL)
 
@@ -141,6 +147,7 @@ class Growing:
             good = []
         self._keys = [self._keys[k] for k in good]
         self._lines = [self._lines[k] for k in good]
+        self._times = [self._times[k] for k in good]
 
     def _why(self, k: int, bad: set[int]) -> str:
         value = self._keys[k][0]

@@ -72,7 +72,7 @@ class Certain:
     generations: Growing = Factory(lambda: Growing("generation"))
     epochs: Growing = Factory(lambda: Growing("epoch"))
     # A step of the first generation that comes after others.
-    _first: tuple[Key, int, str] | None = None
+    _first: tuple[Key, int, str, int | None] | None = None
     _highest: int = 0
     _seen: set[Key] = Factory(set)
     # The size that a line prints for a generation: (size, line, text); and two that differ.
@@ -94,7 +94,7 @@ class Certain:
             return
         key = _key(event)
         if key is not None:
-            self._step(key, event.line, text)
+            self._step(key, event.line, text, event.time)
         if isinstance(event, OtherProtocol) and event.what == "epoch" and event.epoch is not None:
             self.epochs.add((event.epoch, 0), event.line, text)
         if isinstance(event, AssignmentReceived) and event.leader is not None and not event.static:
@@ -115,7 +115,7 @@ class Certain:
         if isinstance(event, MemberAdded | MemberLeft) and event.instance is not None:
             self._static.add(event.member)
 
-    def _step(self, key: Key, line: int, text: str) -> None:
+    def _step(self, key: Key, line: int, text: str, time: int | None) -> None:
         """A step of a generation. One of the first generation tells that the group began anew in
         lines that are missing, unless the old generations go on right after it.
         """
@@ -126,18 +126,18 @@ class Certain:
                 self.begin_anew()
             self._add(*first)
         if key[0] <= 1 < self._highest:
-            self._first = (key, line, text)
+            self._first = (key, line, text, time)
         else:
-            self._add(key, line, text)
+            self._add(key, line, text, time)
 
-    def _add(self, key: Key, line: int, text: str) -> None:
+    def _add(self, key: Key, line: int, text: str, time: int | None) -> None:
         self._highest = max(self._highest, key[0])
         if key[1] in _ONCE:
             if key in self._seen:
                 key = (key[0], key[1] - 1)  # a second time: as if it came too late
             elif len(self._seen) < SEEN_KEPT:
                 self._seen.add(key)
-        self.generations.add(key, line, text)
+        self.generations.add(key, line, text, time)
 
     def begin_anew(self) -> None:
         """What was known of the group is void."""
