@@ -20,7 +20,8 @@ TROUBLED = {
     "coop_join_kill.b": ["commit_during_rebalance"],
     "live-java_coop.b": ["commit_during_rebalance"],
 }
-RECORDINGS = sorted(file.name.removesuffix(".log.gz") for file in FOLDER.glob("*.log.gz"))
+# test_java_recordings.py has the truth of the others, whose names begin with recorded-.
+RECORDINGS = sorted(file.name.removesuffix(".log.gz") for file in FOLDER.glob("[!r]*.log.gz"))
 
 
 @pytest.mark.parametrize("name", RECORDINGS)

@@ -309,6 +309,19 @@ def test_the_lines_of_redpanda_are_those_of_a_broker() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("write tcp 10.0.0.1:40112->10.0.0.9:9092: write: broken pipe", "write: broken pipe"),
+        ("dial tcp 10.0.0.9:9093: connect: connection refused", "connect: connection refused"),
+        ("kafka.errors.NoBrokersAvailable: NoBrokersAvailable", "NoBrokersAvailable"),
+    ],
+)
+def test_a_connection_that_ends_tells_why(line: str, reason: str) -> None:
+    (found,) = said(line)
+    assert (found.kind, found.fields["reason"]) == ("disconnected", reason)
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "dial tcp 10.0.0.1:5432: connect: connection refused",
