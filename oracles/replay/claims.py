@@ -42,6 +42,7 @@ class Quote:
 
     # Such as `line 12`, or `app.log line 12` where there are several logs.
     place: str
+    # Empty if the cause's own sentence says it.
     text: str
 
 
@@ -94,6 +95,11 @@ class Told:
         if self.causes:
             return self.causes[0].text
         return self.answer.reason
+
+    @property
+    def title(self) -> str:
+        """The answer in a few words."""
+        return self.causes[0].title if self.causes else self.answer.reason
 
     @property
     def verdict(self) -> str:
@@ -156,7 +162,7 @@ def _claim(found: Found, number: int, reports: Sequence[FileReport]) -> Claim:
         who=found.who,
         settings=tuple(Setting(n, present.get(n, ""), wanted.get(n, "")) for n in names),
         tickets=tuple(dict.fromkeys(map(_ticket, found.tickets))),
-        evidence=tuple(Quote(_place(s, reports), s.text) for s in found.evidence),
+        evidence=tuple(_quote(s, found.text, reports) for s in found.evidence),
         decide=found.decide,
     )
 
@@ -173,6 +179,11 @@ def _ticket(ticket: Ticket) -> str:
     about = [f"affects {ticket.affects}"] if ticket.affects else []
     about += [f"fixed in {ticket.fixed}"] if ticket.fixed else []
     return ticket.id + (f" ({', '.join(about)})" if about else "")
+
+
+def _quote(said: Said, sentence: str, reports: Sequence[FileReport]) -> Quote:
+    place = _place(said, reports)
+    return Quote(place, "" if place and said.text.lower() in sentence.lower() else said.text)
 
 
 def _place(said: Said, reports: Sequence[FileReport]) -> str:

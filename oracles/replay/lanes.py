@@ -18,6 +18,7 @@ from groupcheck.traces.causes.diagnosis import Found
 from groupcheck.traces.clients.partitions import Holdings, Span
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import trouble
+from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.findings import Findings, Window
 from groupcheck.traces.moments import Moment, Round
 from groupcheck.traces.report import GroupReport
@@ -140,12 +141,6 @@ def picture(
     causes that were `found`.
     """
     out = Picture(concerned=frozenset(who for cause in found for who in cause.who))
-    for number, cause in enumerate(found, 1):
-        if cause.since is not None and cause.until is not None:
-            first = next((s.line for s in cause.evidence), 0)
-            out.marks.append(
-                Item(number, cause.since, cause.until, "cause", cause.cause.title, first)
-            )
     for group in groups:
         _members(out, group)
         rounds = group.timeline.rounds[-ROUNDS_DRAWN:]
@@ -155,7 +150,24 @@ def picture(
             _stays(out, group.requests.stays.kept, group)
         _harm(out, group.findings)
     _said(out, statements)
+    _causes(out, found, len(groups) == 1)
     return out
+
+
+def _causes(out: Picture, found: Sequence[Found], one_log: bool) -> None:
+    """When each cause was seen. Evidence without a time has that of its line, if there is only one
+    log of a broker.
+    """
+    of_line = {x.line: x.since for x in [*out.bands, *out.items] if x.line} if one_log else {}
+    for number, cause in enumerate(found, 1):
+        times = [t for t in (cause.since, cause.until) if t is not None]
+        times = times or [
+            of_line[s.line] for s in cause.evidence if s.library == BROKER and s.line in of_line
+        ]
+        if times:
+            first = next((s.line for s in cause.evidence), 0)
+            title = cause.cause.title
+            out.marks.append(Item(number, min(times), max(times), "cause", title, first))
 
 
 def _members(out: Picture, group: GroupReport) -> None:

@@ -103,7 +103,7 @@ def _claim(claim: Claim) -> Iterator[str]:
 
 def _evidence(claim: Claim) -> Iterator[str]:
     if claim.evidence:
-        yield fenced(f"{q.place}: {q.text}" if q.place else q.text for q in claim.evidence)
+        yield fenced(": ".join(filter(None, (q.place, q.text))) for q in claim.evidence)
 
 
 def fenced(lines: Iterable[str]) -> str:

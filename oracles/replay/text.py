@@ -80,11 +80,12 @@ def _answer_facts(t: Told) -> Iterator[tuple[str, str]]:
         yield "cause", f"{claim.text} ({claim.confidence})"
         if claim.when:
             yield "when", claim.when
-        for quote in claim.evidence[:QUOTES_SHOWN]:
+        shown = QUOTES_SHOWN if claim.number == 1 else 1
+        for quote in claim.evidence[:shown]:
             line = cut(printable(quote.text), QUOTE_CHARS)
-            yield "", f"{quote.place}: {line}" if quote.place else line
-        if len(claim.evidence) > QUOTES_SHOWN:
-            more = plural(len(claim.evidence) - QUOTES_SHOWN, "more line")
+            yield "", ": ".join(filter(None, (quote.place, line)))
+        if len(claim.evidence) > shown:
+            more = plural(len(claim.evidence) - shown, "more line")
             yield "", f"and {more} (--json has all)"
         if claim.action:
             yield "do", claim.action

@@ -99,12 +99,12 @@ def test_a_broker_and_a_client_share_the_picture(
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "page.html"
     path.write_text(groupcheck.replay(["requests.log.gz", "client.log.gz"]).html())
-    page = browser.open(path, width=1000, height=880)
+    page = browser.open(path, width=1000, height=1100)
     page.picture(PICTURES / "replay.png")
     told = page.run("JSON.parse(document.getElementById('picture1').textContent)")
     kinds = {item[3] for item in told["items"]}
     assert {"owns", "joining", "trouble", "said"} <= kinds
-    assert [mark[3] for mark in told["marks"]].count("cause") == 1
+    assert {mark[3] for mark in told["marks"]} >= {"cause", "harm"}
     assert page.errors == []
 
 

@@ -198,11 +198,22 @@ def test_nothing_escapes_into_the_page(tmp_path: Path) -> None:
     html = replayed.html()
     tags = Tags()
     tags.feed(html)
-    assert "img" not in tags.seen and tags.sources == []
+    assert "img" not in tags.seen and tags.sources == ["#group1", "#group2"]
     # The page's own script, and data for it.
     assert html.count("<script>") == 1 and html.count("</script>") == html.count("<script")
     assert f"group {escape(evil)}</h2>" in html and html.count("</style>") == 1
     assert "\x1b" not in str(replayed) and "‮" not in html
+
+
+def test_page_and_ticket_are_written_beside_the_answer(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page, ticket = tmp_path / "page.html", tmp_path / "ticket.md"
+    call("replay", SCALE, "--html", page, "--markdown", ticket)
+    assert ticket.read_text().startswith("# 2 groups: 2 calm\n\n## calm: group `my-consumer-group`")
+    assert "calm  group my-consumer-group" in capsys.readouterr().out and page.exists()
+    assert call("replay", SCALE, "--html", page, "--markdown", page) == 2
+    assert "--markdown" in capsys.readouterr().err
 
 
 def test_the_page_is_written_and_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

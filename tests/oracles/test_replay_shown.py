@@ -23,6 +23,7 @@ from groupcheck.oracles.replay.rounds import fold_cells, folded
 from groupcheck.oracles.replay.text import replay_view
 from groupcheck.oracles.show.text import as_plain
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.events import Cause
 from groupcheck.traces.moments import Moment, Round
 from groupcheck.traces.reading import Part
@@ -194,6 +195,24 @@ def test_a_hostile_log_adds_no_element_to_the_page_and_stays_whole_in_its_data()
     assert lane.startswith("</script><img src=x onerror=alert(1)>\"'\\u202e\\x00")
 
 
+def test_the_first_cause_is_open_and_the_others_are_folded_with_their_numbers():
+    three = [found(f"Cause {k}.") for k in (1, 2, 3)]
+    html = page([report()], [answer(causes=three, seen=[busy(1, 10)])])
+    assert html.count('<details class="further">') == 2 and html.count("Cause 1.") == 1
+    assert html.count("Cause 2.") == html.count("Cause 3.") == 1
+    assert re.findall(r'<b class="number">(\d)</b>', html) == ["1", "2", "3"]
+    lines = [found(quoted=["Q1", "Q2", "Q3"]), found(quoted=["Z1", "Z2", "Z3"])]
+    told = as_plain(replay_view([], [answer(causes=lines)]))
+    assert re.findall(r": ([QZ]\d)$", told, re.M) == ["Q1", "Q2", "Q3", "Z1"]
+    assert "and 2 more lines" in told
+
+
+def test_several_groups_are_listed_with_links_to_their_answers():
+    html = page([report()], [answer("g1", causes=[found()]), answer("g2", "troubled")])
+    assert '<a href="#group1">group g1</a>' in html and 'id="group2"' in html
+    assert "<nav" not in page([report()], [answer()])
+
+
 def test_the_policy_of_the_page_names_the_digest_of_its_script():
     html = page([report()], [answer(seen=[busy(1, 10)])])
     (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', html)
@@ -243,6 +262,16 @@ def test_lines_of_clients_make_lanes_and_what_they_own():
     ]
     assert [0, 5, 5, "trouble", "poll_expired", 1] in told["items"]
     assert told["marks"] == [[1, 10_000, 60_000, "cause", "poll() was not called in time", 1]]
+
+
+def test_a_cause_without_times_is_marked_where_its_line_stands():
+    view = busy(2, 100)
+    line = Said(kind="died_together", line=2, text="2 members died", library=BROKER)
+    cause = evolve(found("2 members died: cut off."), since=None, until=None, evidence=(line,))
+    told = picture([view.group], [], [cause]).document()
+    assert told["marks"] == [[1, 100, 100, "cause", "poll() was not called in time", 2]]
+    shown = as_plain(replay_view([], [answer(causes=[cause])]))
+    assert "           line 2\n" in shown and shown.count("2 members died") == 1
 
 
 def test_members_that_a_cause_concerns_stand_first():
