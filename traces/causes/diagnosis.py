@@ -26,6 +26,8 @@ from groupcheck.traces.timestamps import show_time
 Health = Literal["calm", "troubled", "broken", "unknown"]
 QUOTED = 6
 NAMED = 3
+MOST_CHARS = 200
+"""Of a value in a sentence."""
 
 
 @frozen
@@ -118,7 +120,7 @@ def _follows(said: Said, causes: Iterable[Found]) -> bool:
 
 def _over(evidence: GroupEvidence) -> set[str]:
     """Kinds of trouble that was over a moment later."""
-    return {str(s.fields["of"]) for s in evidence.all("recovered")}
+    return {str(s.fields.get("of")) for s in evidence.all("recovered")}
 
 
 def _rank(found: Found) -> tuple[int, int, str]:
@@ -159,7 +161,7 @@ def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEviden
     since, until = min(times, default=None), max(times, default=None)
     fields: dict[str, Any] = {}
     for said in shown:
-        fields = {**said.fields, **fields}
+        fields = {**{k: _short(v) for k, v in said.fields.items()}, **fields}
     values = {
         **fields,
         "who": _named(who) or "a member",
@@ -193,6 +195,13 @@ def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEviden
         tuple(who),
         since,
         until,
+    )
+
+
+def _short(value: Any) -> Any:
+    """Texts of a log may be as long as its lines."""
+    return (
+        value[:MOST_CHARS] + "..." if isinstance(value, str) and len(value) > MOST_CHARS else value
     )
 
 
