@@ -85,6 +85,13 @@ def test_every_need_is_met_by_some_sentence_or_derived_fact() -> None:
     assert asked - said == set()
 
 
+def test_every_setting_exists() -> None:
+    lines = (FOLDER / "settings.txt").read_text("utf-8").splitlines()
+    real = {line.split("\t")[0] for line in lines if not line.startswith("#")}
+    named = {name for cause in CAUSES.values() for name in cause.settings}
+    assert named - real == set()
+
+
 def test_a_possible_cause_says_what_would_decide() -> None:
     for cause in CAUSES.values():
         for sign in cause.signs:
