@@ -27,6 +27,7 @@ from attrs import Factory, evolve, field, frozen
 from groupcheck.traces.clients.errors import errors, numbered
 from groupcheck.traces.template import Template, compile_template
 
+MOST_MET = 10_000
 WORD = re.compile(r"[A-Za-z][A-Za-z]{2,}")
 _FIELD = re.compile(r"\{\w+(?::\w+)?\}")
 KINDS_FILE = "kinds.toml"
@@ -73,24 +74,44 @@ class Sentences:
 
     # Word -> sentences, each with all words that a line must hold for it.
     by_word: Mapping[str, tuple[tuple[frozenset[str], Sentence], ...]]
+    # All words that a line must hold for some sentence.
+    _words: frozenset[str] = field(init=False, repr=False)
+    # Which of those words a line holds -> the sentences that it may hold. Lines are much alike.
+    _met: dict[frozenset[str], tuple[Sentence, ...]] = field(init=False, factory=dict, repr=False)
+
+    @_words.default
+    def _all_words(self) -> frozenset[str]:
+        each = (needed for filed in self.by_word.values() for needed, _ in filed)
+        return frozenset().union(*each, self.by_word)
+
+    def _candidates(self, line: str) -> tuple[Sentence, ...]:
+        """The sentences whose words the line holds."""
+        words = self._words.intersection(WORD.findall(line))
+        found = self._met.get(words)
+        if found is None:
+            if len(self._met) >= MOST_MET:
+                self._met.clear()
+            found = self._met[words] = tuple(
+                sentence
+                for word in sorted(words & self.by_word.keys())
+                for needed, sentence in self.by_word[word]
+                if needed <= words
+            )
+        return found
 
     def in_line(self, line: str, library: str = "") -> list[Hit]:
         """The sentences that `line` holds, in order, without overlaps. Blanks in `line` are single.
         Sentences of other libraries than `library` are left out, if it is known.
         """
         hits = []
-        words = {*WORD.findall(line)}
-        for word in words & self.by_word.keys():
-            for needed, sentence in self.by_word[word]:
-                if not needed <= words:
-                    continue
-                wrote = sentence.libraries
-                if wrote and library not in wrote and (library or sentence.marked):
-                    continue
-                located = sentence.template.locate(line)
-                if located is not None:
-                    begin, end, texts = located
-                    hits.append(Hit(sentence, begin, end, _values(sentence, texts)))
+        for sentence in self._candidates(line):
+            wrote = sentence.libraries
+            if wrote and library not in wrote and (library or sentence.marked):
+                continue
+            located = sentence.template.locate(line)
+            if located is not None:
+                begin, end, texts = located
+                hits.append(Hit(sentence, begin, end, _values(sentence, texts)))
         hits += [Hit(error_sentence(name), a, b, {"error": name}) for a, b, name in numbered(line)]
         hits.sort(key=lambda hit: -hit.sentence.weight)
         kept: list[Hit] = []

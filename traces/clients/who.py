@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from attrs import evolve, frozen
@@ -140,6 +141,16 @@ def task_of(line: str) -> str:
     return task["id"] or f"{task['connector']}-{task['task']}"
 
 
+_ZEROS = str.maketrans("123456789", "000000000")
+"""No mark depends on which digit stands where, and lines that differ by numbers alone are many."""
+
+
+@lru_cache(maxsize=1 << 12)
+def _marked(line: str) -> str:
+    """The library whose mark stands in the line; empty if none does."""
+    return next((name for name, mark in _MARKS if mark.search(line)), "")
+
+
 def _names(line: str) -> Names:
     prefix = _JAVA_PREFIX.search(line)
     if line[:1] == "%" and (stock := _LIBRDKAFKA_LINE.match(line)) is not None:
@@ -152,7 +163,7 @@ def _names(line: str) -> Names:
             instance=_name(prefix["instance"]),
         )
     else:
-        library = next((name for name, mark in _MARKS if mark.search(line)), "")
+        library = _marked(line.translate(_ZEROS))
         handle = _HANDLE.search(line) if "#consumer-" in line or "#producer-" in line else None
         found = Names(library, client=handle["client"] if handle else "")
         if handle and not library:
@@ -190,4 +201,5 @@ def told(fields: Mapping[str, Any], about: Names) -> Names:
         found = {key: text for key, text in found.items() if not getattr(about, key)}
     if _CLASS.search(found.get("group", "")):
         del found["group"]
-    return evolve(about, **{key: text for key, text in found.items() if text})
+    news = {key: text for key, text in found.items() if text and text != getattr(about, key)}
+    return evolve(about, **news) if news else about
