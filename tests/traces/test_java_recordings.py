@@ -52,6 +52,7 @@ def test_there_are_six_runs() -> None:
 def test_the_slow_process_has_a_poll_timeout_and_nothing_else(run: str) -> None:
     found = diagnosed(recorded(run, "b"))
     assert [(f.cause.kind, f.confidence) for f in found.causes] == [("poll_timeout", "certain")]
+    assert found.causes[0].present == {"max.poll.interval.ms": "5000", "max.poll.records": "500"}
 
 
 @pytest.mark.parametrize("run", [r for r in RUNS if "kip848" not in r])

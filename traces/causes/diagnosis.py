@@ -162,7 +162,9 @@ def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEviden
     fields: dict[str, Any] = {}
     for said in shown:
         fields = {**{k: _short(v) for k, v in said.fields.items()}, **fields}
+    printed = _printed_settings(evidence, who)
     values = {
+        **printed,
         **fields,
         "who": _named(who) or "a member",
         "names": who,
@@ -190,7 +192,10 @@ def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEviden
         _written(sign.action or cause.action, values),
         decide,
         (*sign.tickets, *cause.tickets),
-        _settings(fields),
+        {
+            **{k: v for k, v in _settings(printed).items() if k in cause.settings},
+            **_settings(fields),
+        },
         tuple(sorted(quoted, key=lambda s: s.line)),
         tuple(who),
         since,
@@ -203,6 +208,20 @@ def _short(value: Any) -> Any:
     return (
         value[:MOST_CHARS] + "..." if isinstance(value, str) and len(value) > MOST_CHARS else value
     )
+
+
+def _printed_settings(evidence: GroupEvidence, who: Sequence[str]) -> dict[str, Any]:
+    """The settings that these clients printed at their start, or sent in requests; those of all
+    clients of the group if none of them is named.
+    """
+    out: dict[str, Any] = {}
+    for kind in ("request_sent", "started", "setting"):
+        tally = evidence.tallies.get(kind)
+        for said in tally.kept() if tally else ():
+            if not who or not said.who or said.who in who:
+                some = {k: _short(v) for k, v in said.fields.items() if k.startswith("setting_")}
+                out |= some
+    return out
 
 
 def _settings(fields: Mapping[str, Any]) -> dict[str, str]:

@@ -108,7 +108,7 @@ class ClientLog:
         if about.library:
             self.libraries[about.library] += 1
         if not hits:
-            if about.library and message_end(text):
+            if about.library and message_end(text) and not text.startswith("at "):
                 self._note_strange(number, text)
             return
         self.understood += 1
