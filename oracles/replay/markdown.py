@@ -69,7 +69,7 @@ def _group(t: Told) -> Iterator[str]:
     for claim in t.candidates:
         yield f"**Possible:** {plain(claim.text)}"
         if claim.decide and claim.decide not in claim.text:
-            yield f"To decide, look for {plain(claim.decide)}"
+            yield f"To decide: {plain(claim.decide)}"
         yield from _evidence(claim)
     if t.hints:
         yield "**This log cannot tell the rest.** Look for:"

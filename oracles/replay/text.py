@@ -96,7 +96,7 @@ def _answer_facts(t: Told) -> Iterator[tuple[str, str]]:
     for text in t.harm:
         yield "harm", text
     for claim in t.candidates:
-        decide = f" To decide, look for {claim.decide}" if claim.decide else ""
+        decide = f" To decide: {claim.decide}" if claim.decide else ""
         yield "possible", claim.text if claim.decide in claim.text else f"{claim.text}{decide}"
     for hint in t.hints:
         yield "look for", hint
