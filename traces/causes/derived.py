@@ -9,6 +9,7 @@ on which it rests.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -93,7 +94,7 @@ def poll_returns(group: GroupEvidence) -> Iterator[Said]:
     """Whether members whose poll timed out came back."""
     if "poll_expired" not in group.tallies:
         return
-    everything = group.all()
+    times = sorted(s.time for s in group.all() if s.time is not None)
     for some in _by_writer(group).values():
         for at, said in enumerate(some):
             if said.kind != "poll_expired":
@@ -101,11 +102,19 @@ def poll_returns(group: GroupEvidence) -> Iterator[Said]:
             limit = said.fields.get("limit")
             later = next((s for s in some[at + 1 :] if _by_application(said, s)), None)
             again = next((s for s in some[at + 1 :] if _expired_again(said, s)), None)
-            rest = [ms for s in everything if (ms := _ms(said, s)) is not None]
+            rest = _rest(times, said)
             if later is not None:
                 yield _new(later, "poll_returned", after=_ms(said, later), limit=limit)
-            elif again is None and max(rest, default=0) >= GONE_MS:
-                yield _new(said, "poll_never_returned", silent=max(rest), limit=limit)
+            elif again is None and rest >= GONE_MS:
+                yield _new(said, "poll_never_returned", silent=rest, limit=limit)
+
+
+def _rest(times: list[int], said: Said) -> int:
+    """How long the log goes on after the statement, by the same clock."""
+    if said.time is None:
+        return 0
+    last = bisect_right(times, said.time + MOST_MS)
+    return times[last - 1] - said.time if last else 0
 
 
 def _by_application(expired: Said, later: Said) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal
 
 from attrs import frozen
+from jinja2 import Template
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import (
@@ -276,6 +278,11 @@ def _named(who: Sequence[str]) -> str:
     return ", ".join(who[:NAMED]) + more
 
 
+@cache
+def _compiled(template: str) -> Template:
+    return TEMPLATES.from_string(template)
+
+
 def _written(template: str, values: Mapping[str, Any]) -> str:
-    text = " ".join(TEMPLATES.from_string(template).render(values).split())
+    text = " ".join(_compiled(template).render(values).split())
     return "A" + text[1:] if text.startswith("a member") else text
