@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from typing import Any, Literal
 
 from attrs import frozen
-from jinja2 import Template
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import (
     CONFIDENCES,
     SEVERITIES,
-    TEMPLATES,
     Cause,
     Confidence,
     Knowledge,
     Severity,
     Sign,
     Ticket,
+    compiled,
 )
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import trouble
@@ -278,11 +276,6 @@ def _named(who: Sequence[str]) -> str:
     return ", ".join(who[:NAMED]) + more
 
 
-@cache
-def _compiled(template: str) -> Template:
-    return TEMPLATES.from_string(template)
-
-
 def _written(template: str, values: Mapping[str, Any]) -> str:
-    text = " ".join(_compiled(template).render(values).split())
+    text = " ".join(compiled(template).render(values).split())
     return "A" + text[1:] if text.startswith("a member") else text

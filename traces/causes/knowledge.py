@@ -31,7 +31,7 @@ from typing import Any, Literal
 from attrs import Factory, frozen
 from cattrs import Converter, transform_error
 from cattrs.gen import make_dict_structure_fn
-from jinja2 import ChainableUndefined, TemplateError
+from jinja2 import ChainableUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from groupcheck.model.engine.errors import UserError
@@ -139,6 +139,12 @@ TEMPLATES = SandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, autoescap
 TEMPLATES.filters["span"] = lambda value: (
     show_span(value) if isinstance(value, int | float) else str(value)
 )
+
+
+@cache
+def compiled(template: str) -> Template:
+    """The template of a text, compiled once."""
+    return TEMPLATES.from_string(template)
 
 
 class _Any(ChainableUndefined):
