@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from attrs import frozen
 
 from groupcheck.model.engine.verdict import UNKNOWN, VIOLATED, Kind
+from groupcheck.oracles.replay.harm import harm, serious
 from groupcheck.traces.causes.diagnosis import Diagnosis, Health, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.from_brokers import statements
@@ -101,6 +102,9 @@ def _health(
         return diagnosis.health, diagnosis.causes[0].cause.title
     if diagnosis.health != "calm":
         return "troubled", "this log cannot tell why"
+    hurt = [s.group.findings for s in seen if serious(s.group.findings)]
+    if hurt:
+        return "troubled", next(harm(hurt[0]), "")
     if _settles(evidence, seen):
         return "calm", "no sign of trouble"
     return "unknown", "this log shows too little of the group"

@@ -15,6 +15,8 @@ from groupcheck.traces.timestamps import show_time
 SHOWN = 6
 WAITS_MS = 1000
 """A rebalance with which the log ends is worth a word after this time."""
+SERIOUS_MS = 10_000
+"""So long may a rebalance take, and partitions be without an owner, in a calm group."""
 ABSENT = {
     "slow": "was alive but did not join in time",
     "dead": "sent nothing any more",
@@ -64,6 +66,18 @@ def harm(found: Findings) -> Iterator[str]:
     if left is not None and (left.window.ms or 0) >= WAITS_MS:
         waits = f" for {names(left.waits_for, None)}" if left.waits_for else ""
         yield f"the log ends in a rebalance that waits{waits}, after {_length(left.window)}"
+
+
+def serious(found: Findings) -> bool:
+    """Is there more harm than every rebalance does?"""
+    long = [u.window for u in found.unowned]
+    if found.unsettled is not None:
+        long.append(found.unsettled.window)
+    return (
+        any(not e.by_choice for e in found.empty)
+        or bool(found.two_owners or found.went_back or found.jumped)
+        or any((window.ms or 0) >= SERIOUS_MS for window in long)
+    )
 
 
 def finding_facts(found: Findings) -> Iterator[tuple[str, str]]:

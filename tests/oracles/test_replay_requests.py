@@ -33,6 +33,8 @@ def test_the_document_names_the_zombie_and_tells_the_facts(
 ) -> None:
     code, found = document(capsys, str(ZOMBIE))
     (g,) = found["groups"]
+    assert [c["kind"] for c in g["causes"]] == ["process_paused"]
+    assert [c["kind"] for c in g["consequences"]] == ["zombie"]
     assert (code, found["schema"], found["format"], found["verdict"]) == (
         1,
         "groupcheck.replay/2",
@@ -94,7 +96,7 @@ def test_one_group_can_be_chosen_and_a_page_written(
     code, found = document(
         capsys, str(DATA / "live-broker_restart.log.gz"), "--group", "g1", "--html", str(page)
     )
-    assert (code, [g["group"] for g in found["groups"]]) == (0, ["g1"])
+    assert (code, [g["group"] for g in found["groups"]]) == (1, ["g1"])  # it is loading for long
     assert "OFFSET_FETCH" in page.read_text()
     code, found = document(capsys, str(DATA / "live-broker_restart.log.gz"), "--group", "nobody")
     assert (code, found["verdict"], found["groups"]) == (3, "unknown", [])

@@ -5,27 +5,119 @@ that one base of causes serves all logs.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
+
+from attrs import frozen
 
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.findings import HEARTBEAT, SESSION, Findings
+from groupcheck.traces.formats import REQUEST_LOG
 from groupcheck.traces.report import FileReport, GroupReport
 
 KINDS = {"generation_reset": "group_reset", "fenced": "instance_fenced"}
 """An anomaly -> the statement, where their names differ."""
+REFUSED = {
+    "full": "group_full",
+    "twin": "instance_fenced",
+    "unreleased": "instance_in_use",
+    "no_common_protocol": "protocol_mismatch",
+    "bad_session_timeout": "session_refused",
+    "not_authorized": "not_authorized",
+    "unavailable": "coordinator_unavailable",
+    "loading": "coordinator_loading",
+    "fenced_epoch": "member_fenced",
+}
+"""A refusal -> the statement that a client's log would have. Refusals that are part of every
+rebalance are left out.
+"""
+MOST = 50
+"""Of each kind of statement."""
 
 
 def statements(report: FileReport, group: GroupReport) -> Iterator[Said]:
-    """Each anomaly whose kind is a kind of statement."""
+    """Everything that was found about the group and that a cause may ask for."""
+    say = _Speaker(report.path, group.group)
     for found in group.anomalies:
         kind = KINDS.get(found.kind, found.kind)
         if kind in kinds():
-            yield Said(
-                kind=kind,
-                line=found.line,
-                text=found.text,
-                log=report.path,
-                library=BROKER,
-                group=group.group,
-                fields={"told": found.text[:1].upper() + found.text[1:]},
+            yield say(kind, found.line, found.text, told=found.text)
+    yield from _refusals(say, group.findings)
+    yield from _members(say, group.findings, report.format == REQUEST_LOG)
+    yield from _settings(say, group.findings)
+
+
+@frozen
+class _Speaker:
+    """Makes statements about one group."""
+
+    log: str
+    group: str
+
+    def __call__(
+        self,
+        kind: str,
+        line: int,
+        text: str,
+        time: int | None = None,
+        who: str = "",
+        **fields: Any,
+    ) -> Said:
+        return Said(
+            kind=kind,
+            line=line,
+            text=text,
+            time=time,
+            log=self.log,
+            library=BROKER,
+            group=self.group,
+            client=who,
+            fields=fields,
+        )
+
+
+def _refusals(say: _Speaker, found: Findings) -> Iterator[Said]:
+    for refused in found.refusals:
+        kind = REFUSED.get(refused.what)
+        if kind is not None:
+            for who in [*refused.clients][:MOST] or [""]:
+                text = f"{refused.api} was answered {refused.name or refused.code}"
+                since = refused.window.since
+                yield say(kind, refused.window.line, text, since, who, error=refused.name)
+
+
+def _members(say: _Speaker, found: Findings, requests: bool) -> Iterator[Said]:
+    """Who was away, and why members left. A broker's own lines say themselves who expired."""
+    for reason in found.reasons:
+        if reason.kind == "poll_timeout":
+            for member in reason.members[:MOST]:
+                yield say("poll_expired", reason.line, reason.text, who=member)
+    for away in found.absences[:MOST]:
+        who, window = away.client or away.member, away.window
+        if away.kind == "frozen":
+            lasted = {} if window.ms is None else {"lasted": window.ms}
+            text = f"{who} was silent, and came back with its old id"
+            yield say("member_frozen", window.line, text, window.since, who, **lasted)
+        elif away.kind == "dead" and requests:
+            text = f"{who} sends nothing any more"
+            yield say("broker_expired", window.line, text, window.since, who)
+
+
+def _settings(say: _Speaker, found: Findings) -> Iterator[Said]:
+    for setting in found.settings[:MOST]:
+        value = {f"setting_{setting.name.replace('.', '__')}": setting.value_ms}
+        text = f"{setting.name} = {setting.value_ms} ms"
+        yield say("setting", setting.line, text, who=", ".join(setting.clients[:3]), **value)
+    for clash in found.conflicts:
+        values = {s.name: s.value_ms for s in clash.settings}
+        if values.keys() >= {SESSION, HEARTBEAT}:
+            line, clients = clash.settings[0].line, clash.settings[0].clients
+            yield say(
+                "settings_clash",
+                line,
+                clash.text,
+                who=", ".join(clients[:3]),
+                setting_session__timeout__ms=values[SESSION],
+                setting_heartbeat__interval__ms=values[HEARTBEAT],
             )
