@@ -117,6 +117,7 @@ def test_only_light_dependencies_are_asked_of_everyone(wheel: zipfile.ZipFile):
         "numpy",
         "psutil",
         "rich",
+        "zstandard",
     }
 
 

@@ -74,3 +74,14 @@ def test_a_file_of_a_user_adds_causes(tmp_path: Path) -> None:
 def test_a_mistake_in_a_file_of_causes_is_told(old: str, new: str, told: str) -> None:
     with pytest.raises(UserError, match=told):
         read_causes(MINE.replace(old, new), "mine.toml")
+
+
+def test_a_text_that_fails_is_told(tmp_path: Path) -> None:
+    broken = MINE.replace("{{ who }} in {{ group }}", "{{ 1 / 0 }}").replace(
+        "at_least = 2", "at_least = 1"
+    )
+    (tmp_path / "mine.toml").write_text(broken)
+    evidence = Evidence()
+    evidence.add_all(ClientLog().statements([(1, LOST)]))
+    with pytest.raises(UserError, match="cannot be written: division by zero"):
+        diagnose(evidence.settled()[0], knowledge_of(tmp_path / "mine.toml"))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from attrs import frozen
 
+from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import (
     CONFIDENCES,
@@ -277,5 +278,9 @@ def _named(who: Sequence[str]) -> str:
 
 
 def _written(template: str, values: Mapping[str, Any]) -> str:
-    text = " ".join(compiled(template).render(values).split())
+    """Raises `UserError` if a template of a user's own file fails."""
+    try:
+        text = " ".join(compiled(template).render(values).split())
+    except Exception as e:
+        raise UserError(f"the text of a cause cannot be written: {e}", where=template) from None
     return "A" + text[1:] if text.startswith("a member") else text
