@@ -239,7 +239,7 @@ def _not_replayed(source: Source, format: str | None) -> FileReport:
         )
     else:
         reason = (
-            "the log has no line about a consumer group; give the client's log, or the broker's"
+            "the log has no line of a group coordinator; give the client's log, or the broker's"
             " server.log (loggers kafka.coordinator.group or org.apache.kafka.coordinator)"
         )
     return FileReport(

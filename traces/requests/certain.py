@@ -66,6 +66,22 @@ class _Generation:
     shares: list[tuple[int, str, bytes, str]] = Factory(list)
 
 
+def _eased(steps: list[tuple[float, int, int, str]]) -> None:
+    """Puts steps in the order of their generations where their moments do not tell their order: an
+    answer is logged up to `SLACK_MS` after it was decided.
+    """
+    for k in range(1, len(steps)):
+        step, place = steps[k], k
+        while (
+            place
+            and steps[place - 1][1] > step[1]
+            and step[0] - steps[place - 1][0] <= 2 * SLACK_MS
+        ):
+            steps[place] = steps[place - 1]
+            place -= 1
+        steps[place] = step
+
+
 @define
 class Certain:
     """The facts of one group that hold over any gap. Exchanges come in the order in which the
@@ -162,6 +178,7 @@ class Certain:
 
     def _settle(self, keep: int) -> None:
         self._steps.sort()
+        _eased(self._steps)
         done = len(self._steps) - keep
         for _, generation, line, text in self._steps[:done]:
             self._growing.add((generation, 0), line, text)

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import attrs
 
 from groupcheck.model.engine import but
+from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic.client import (
     NOTHING,
     Client,
@@ -118,7 +119,7 @@ class ApplicationRows(Rows):
         request = m.flight[0].request
         left = isinstance(request, JoinGroup) and request.id != m.client.id
         if left and given.code == UNKNOWN_MEMBER_ID:
-            yield Outcome(("join_answer:ignored",), but(m, flight=m.flight[1:]))
+            yield Outcome((f"{members.join_answer.name}:ignored",), but(m, flight=m.flight[1:]))
         else:
             yield from super()._answered(m, given)
 

@@ -370,7 +370,7 @@ class Rows:
             failed = _failed(m, oldest, answer, now["client"])
             void = m.client.granted != NOTHING and now["client"].state == Member.UNJOINED
             late = m.client.id if void and given.code == ILLEGAL_GENERATION else m.late_id
-            fenced = name == "commit_answer:fatal"
+            fenced = name == f"{members.commit_answer.name}:fatal"
             after = but(
                 left, client=_clean(now["client"]), failed=failed, late_id=late, fenced=fenced
             )

@@ -156,6 +156,7 @@ def compared(archive: Path, paths: Sequence[Path]) -> int:
             assert row["error"] and row["error"] in str(refused) and row["verdict"] == "unknown"
             continue
         told = file_document(report)
+        told["reason"] = speakable(told["reason"])
         for name in ("anomalies", "file", "files"):  # in other tables, or known already
             del told[name]
         assert {k: row[k] for k in told} == told
