@@ -32,6 +32,7 @@ CLIENTS = {
     "kafka-go": "Logs and error texts of kafka-go.",
     "kafkajs": "Logs of KafkaJS.",
     "ruby": "Logs of ruby-kafka and racecar.",
+    "client": "Lines about groups of which no client library is known.",
 }
 """Read for statements about groups, from which causes follow."""
 NAMED = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 from groupcheck.oracles.conform.conformance import (
     Conformance,
@@ -63,6 +64,14 @@ def _situations(executed: tuple[Executed, ...]) -> Case:
 
 def versions_suite(result: VersionDiff) -> Suite:
     """One case for each change between two versions; a single one that passes if there is none."""
+    tour = result.tour
+    return changes_suite("conform --diff", result, tour.ledger.reason, tour.seconds)
+
+
+def changes_suite(command: str, result: Any, reason: str, seconds: float) -> Suite:
+    """A suite of the changes between two versions of anything. `reason`: why not every row was
+    executed; empty if they all were.
+    """
     cases = []
     for number, change in enumerate(result.changes, 1):
         told = change.shown(result.versions)
@@ -73,7 +82,7 @@ def versions_suite(result: VersionDiff) -> Suite:
         ]
         name = f"{number} after {told['after']}"
         cases.append(Case(name, FAILURE, ", ".join(told["differs"]), "\n".join(text)))
-    if result.tour.ledger.reason:
-        cases.append(Case("every row is executed", ERROR, f"unknown: {result.tour.ledger.reason}"))
-    same = Case("no difference", seconds=result.tour.seconds)
-    return Suite(f"conform --diff, Kafka {' and '.join(result.versions)}", tuple(cases) or (same,))
+    if reason:
+        cases.append(Case("every row is executed", ERROR, f"unknown: {reason}"))
+    same = Case("no difference", seconds=seconds)
+    return Suite(f"{command}, Kafka {' and '.join(result.versions)}", tuple(cases) or (same,))

@@ -14,12 +14,12 @@ from groupcheck.traces.causes.diagnosis import Diagnosis, Health, diagnose
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.from_brokers import statements
 from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.causes.hearing import NOT_JUDGED
 from groupcheck.traces.causes.knowledge import Knowledge
 from groupcheck.traces.formats import CLIENTS
 from groupcheck.traces.report import RANK, FileReport, GroupReport, worst_of
 
 WORST: tuple[Health, ...] = ("broken", "troubled", "unknown", "calm")
-NOT_JUDGED = "clients' lines are not judged against the model"
 SETTLED = frozenset({"synced", "assigned", "heartbeat", "committed", "broker_stable", "closed"})
 """Statements of a group at work: without trouble, they show that it is calm."""
 

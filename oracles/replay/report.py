@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from groupcheck.model.engine import UserError
+from groupcheck.model.engine.verdict import VIOLATED
 from groupcheck.oracles.printable import printable
 from groupcheck.oracles.replay.answers import answers, judged, worst
 from groupcheck.oracles.replay.document import replay_document, replay_text
@@ -20,7 +21,7 @@ from groupcheck.oracles.show.files import written
 from groupcheck.traces.anomalies import plural
 from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import Evidence
-from groupcheck.traces.causes.hearing import Heard, heard
+from groupcheck.traces.causes.hearing import hear
 from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge
 from groupcheck.traces.formats import CLIENTS, UNKNOWN_FORMAT
 from groupcheck.traces.reading import Source, TraceError
@@ -47,8 +48,9 @@ class Replayed(list[FileReport]):
         super().__init__(reports)
         # What was passed over in folders and archives.
         self.notes = tuple(notes)
+        self._knowledge = knowledge or shipped_knowledge()
         # One for each group, the worst first.
-        self.answers = answers(self, heard or Evidence(), knowledge or shipped_knowledge())
+        self.answers = answers(self, heard or Evidence(), self._knowledge)
 
     @property
     def health(self) -> Health:
@@ -74,8 +76,16 @@ class Replayed(list[FileReport]):
 
     def fails_on(self, kinds: Sequence[str]) -> int:
         """The exit code if only these kinds of trouble count: a health, a kind of cause, or the
-        verdict `violated`.
+        verdict `violated`. Raises `UserError` for any other word, which could never fail.
         """
+        known = {"troubled", "broken", "unknown", VIOLATED, *self._knowledge.causes}
+        for kind in kinds:
+            if kind not in known:
+                raise UserError(
+                    f"no trouble is called {kind!r}",
+                    where="--fail-on",
+                    do="broken, troubled, unknown, violated, or a cause of `list causes`",
+                )
         found = {a.health for a in self.answers} | {str(a.verdict) for a in self.answers}
         found |= {f.cause.kind for a in self.answers for f in a.diagnosis.causes}
         return 1 if found & {*kinds} else 3 if self.health == "unknown" or self._unread else 0
@@ -134,12 +144,9 @@ def replay(
     reports: list[FileReport] = []
     for source in there.sources:
         try:
-            heard_here = heard(source, group, REQUESTS)
-            reports += _of(source, asked, heard_here)
+            reports += _of(source, asked, evidence)
         except TraceError as e:  # it has changed since it was found
             there.refused.append((source.name, e))
-        else:
-            evidence.add_all(heard_here.evidence.statements())
     if not reports:
         raise there.refused[0][1]
     said = [r for r in reports if not (r.format == UNKNOWN_FORMAT and r.path in there.unnamed)]
@@ -151,9 +158,11 @@ def replay(
     return Replayed(every, notes, evidence, knowledge)
 
 
-def _of(source: Source, asked: Asked, heard_here: Heard) -> Iterator[FileReport]:
-    """The reports of one log: of each kind of broker lines that it has, and of its clients."""
-    clients = heard_here.report
+def _of(source: Source, asked: Asked, evidence: Evidence) -> Iterator[FileReport]:
+    """The reports of one log: of each kind of broker lines that it has, and of its clients. What
+    its lines say is added to `evidence`.
+    """
+    clients = hear(source, evidence, asked.group, REQUESTS)
     brokers = () if asked.format in CLIENTS else replay_log(source, asked)
     yield from (r for r in brokers if r.format != UNKNOWN_FORMAT or clients is None)
     if clients is not None and (asked.format is None or asked.format in CLIENTS):

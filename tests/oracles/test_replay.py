@@ -88,6 +88,23 @@ def test_the_verdict_on_the_broker_stands_beside_the_health(
     assert (found, told["health"]) == (3, "unknown")
 
 
+def test_trouble_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(DATA / "live-zombie.log")
+    assert cli.run(["replay", log, "--fail-on", "brokne"]) == 2
+    assert "no trouble is called 'brokne'" in capsys.readouterr().err
+
+
+def test_a_line_counts_once_however_much_it_says(tmp_path: Path) -> None:
+    """Lines of brokers are not those of clients, and one may hold two statements."""
+    failed = "Member c-1 in group g has failed, removing it from the group"
+    empty = "Group g with generation 5 is now empty"
+    client = "[Consumer clientId=c-2, groupId=g] Lost previously assigned partitions t-0"
+    (tmp_path / "mixed.log").write_text(f"[GroupCoordinator 1]: {failed} {empty}\n{client}\n")
+    (tmp_path / "mixed.log").open("a").write("[GroupCoordinator 1]: Nobody knows this group\n")
+    report = next(r for r in replay([tmp_path / "mixed.log"]) if r.format == "java-client")
+    assert (report.lines, report.understood, report.strange) == (3, 1, 0)
+
+
 def test_only_the_trouble_that_is_asked_for_fails(capsys: pytest.CaptureFixture[str]) -> None:
     log = str(DATA / "live-zombie.log")
     for kinds, code in (

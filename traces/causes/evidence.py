@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from attrs import Factory, define
 
@@ -35,13 +35,6 @@ class Evidence:
     def add_all(self, statements: Iterable[Said]) -> None:
         for said in statements:
             self.add(said)
-
-    def statements(self) -> Iterator[Said]:
-        """All that were kept, in the order of their lines."""
-        yield from sorted(
-            (s for g in self.groups.values() for t in g.tallies.values() for s in t.kept()),
-            key=lambda s: s.line,
-        )
 
     def settled(self) -> list[GroupEvidence]:
         """The evidence of each group, when all has been read, with the facts that follow from

@@ -22,7 +22,7 @@ from groupcheck.traces.clients.said import TEXT_CHARS, Said
 from groupcheck.traces.clients.sentences import WORD, Hit, Sentences, all_sentences
 from groupcheck.traces.clients.settings import Dump, dump_at
 from groupcheck.traces.clients.values import merged, settled
-from groupcheck.traces.clients.who import NAMES, Names, names, task_of, told
+from groupcheck.traces.clients.who import BROKER, NAMES, Names, names, task_of, told
 from groupcheck.traces.reading import SAMPLE_CHARS, SAMPLES
 from groupcheck.traces.timestamps import parse_time
 
@@ -108,7 +108,11 @@ class ClientLog:
         if about.library:
             self.libraries[about.library] += 1
         if not hits:
-            if about.library and message_end(text) and not text.startswith("at "):
+            if (
+                about.library not in ("", BROKER)
+                and message_end(text)
+                and not text.startswith("at ")
+            ):
                 self._note_strange(number, text)
             return
         self.understood += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from groupcheck.oracles.conform.cases import changes_suite
 from groupcheck.oracles.conform.member.conformance import (
     MemberConformance,
     difference_shown,
@@ -49,21 +50,7 @@ def _case(result: MemberConformance, kind: str, rows: list[bool | None], each: f
 
 def member_versions_suite(result: MemberVersions) -> Suite:
     """One case for each change between two versions; a single one that passes if there is none."""
-    cases = []
-    for number, change in enumerate(result.changes, 1):
-        told = change.shown(result.versions)
-        text = [
-            line
-            for version, transcript in told["transcripts"].items()
-            for line in (f"Kafka {version}", *transcript)
-        ]
-        name = f"{number} after {told['after']}"
-        cases.append(Case(name, FAILURE, ", ".join(told["differs"]), "\n".join(text)))
-    if result.reason:
-        cases.append(Case("every row is executed", ERROR, f"unknown: {result.reason}"))
-    same = Case("no difference", seconds=result.seconds)
-    name = f"conform --side member --diff, Kafka {' and '.join(result.versions)}"
-    return Suite(name, tuple(cases) or (same,))
+    return changes_suite("conform --side member --diff", result, result.reason, result.seconds)
 
 
 def member_table(result: MemberConformance) -> list[dict[str, Any]]:
