@@ -14,18 +14,14 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
-from attrs import evolve
-
 from groupcheck.traces.causes.group_evidence import GroupEvidence
-from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.said import MOST_MS, Said, fact, ms_between
 
 TOGETHER_MS = 2_000
 """Clients of one process that fail within so many ms share the cause."""
 GONE_MS = 60_000
 """A member that is silent for so long after its poll time-out has not come back, as far as the log
 goes."""
-MOST_MS = 100 * 86_400_000
-"""Two lines that lie further apart do not tell their times by the same clock."""
 NEAR_MS, NEAR_LINES = 60_000, 3
 """A lost connection belongs to a session that times out within so many ms; without times, within so
 many lines.
@@ -63,27 +59,6 @@ def derived(group: GroupEvidence) -> list[Said]:
     return [said for find in _FACTS for said in find(group)]
 
 
-def _by_writer(group: GroupEvidence, *kinds: str) -> dict[str, list[Said]]:
-    out: dict[str, list[Said]] = {}
-    for said in group.all(*kinds):
-        out.setdefault(group.writer(said), []).append(said)
-    return out
-
-
-def _ms(earlier: Said, later: Said) -> int | None:
-    """From one statement to the other; None if a time is missing, or one line has a date and the
-    other only a time of day.
-    """
-    if earlier.time is None or later.time is None:
-        return None
-    ms = later.time - earlier.time
-    return ms if 0 <= ms <= MOST_MS else None
-
-
-def _new(said: Said, kind: str, **fields: Any) -> Said:
-    return evolve(said, kind=kind, fields={**{k: v for k, v in fields.items() if v is not None}})
-
-
 def known_period(ms: float) -> str:
     """The setting whose usual value is as long; empty if there is none."""
     near = [at for at in KNOWN_PERIODS if abs(ms - at) <= CLOSE * at / 2]
@@ -95,7 +70,7 @@ def poll_returns(group: GroupEvidence) -> Iterator[Said]:
     if "poll_expired" not in group.tallies:
         return
     times = sorted(s.time for s in group.all() if s.time is not None)
-    for some in _by_writer(group).values():
+    for some in group.of_each().values():
         for at, said in enumerate(some):
             if said.kind != "poll_expired":
                 continue
@@ -104,9 +79,9 @@ def poll_returns(group: GroupEvidence) -> Iterator[Said]:
             again = next((s for s in some[at + 1 :] if _expired_again(said, s)), None)
             rest = _rest(times, said)
             if later is not None:
-                yield _new(later, "poll_returned", after=_ms(said, later), limit=limit)
+                yield fact(later, "poll_returned", after=ms_between(said, later), limit=limit)
             elif again is None and rest >= GONE_MS:
-                yield _new(said, "poll_never_returned", silent=rest, limit=limit)
+                yield fact(said, "poll_never_returned", silent=rest, limit=limit)
 
 
 def _rest(times: list[int], said: Said) -> int:
@@ -119,43 +94,43 @@ def _rest(times: list[int], said: Said) -> int:
 
 def _by_application(expired: Said, later: Said) -> bool:
     """A line that needs a call of the application; what the library does at once does not."""
-    after = _ms(expired, later)
+    after = ms_between(expired, later)
     return later.kind not in _BACKGROUND and (after is None or after > 1_000)
 
 
 def _expired_again(first: Said, later: Said) -> bool:
     """Several lines may tell of one time-out; a second time-out needs a poll in between."""
-    return later.kind == "poll_expired" and (_ms(first, later) or 0) > 1_000
+    return later.kind == "poll_expired" and (ms_between(first, later) or 0) > 1_000
 
 
 def lost_connections(group: GroupEvidence) -> Iterator[Said]:
     """Connections that ended shortly before a session timed out."""
-    for some in _by_writer(group, "disconnected", "session_timed_out").values():
+    for some in group.of_each("disconnected", "session_timed_out").values():
         for at, said in enumerate(some):
             if said.kind != "session_timed_out":
                 continue
             for other in (*some[max(at - 20, 0) : at], *some[at + 1 : at + 2]):
                 if other.kind != "disconnected" or other.fields.get("reason") == "idle":
                     continue
-                ms = _ms(other, said)
+                ms = ms_between(other, said)
                 lines = abs(said.line - other.line)
                 if ms <= NEAR_MS if ms is not None else lines <= NEAR_LINES:
-                    yield _new(other, "connection_lost", reason=other.fields.get("reason"))
+                    yield fact(other, "connection_lost", reason=other.fields.get("reason"))
 
 
 def changed_topics(group: GroupEvidence) -> Iterator[Said]:
     """What a client sees of its topics, if it is not at its start or its end."""
-    for some in _by_writer(group, "subscription_changed", "partitions_changed", "closed").values():
+    for some in group.of_each("subscription_changed", "partitions_changed", "closed").values():
         for at, said in enumerate(some):
             before, topics = said.fields.get("before"), said.fields.get("topics")
             recent = some[max(at - 3, 0) : at]
             if said.kind == "partitions_changed" and before is None:
                 if all(s.fields.get("before") != 0 for s in recent):
-                    yield _new(said, "topics_changed", **said.fields)
+                    yield fact(said, "topics_changed", **said.fields)
             elif said.kind == "subscription_changed" and isinstance(before, int):
                 closing = any(s.kind == "closed" for s in recent)
                 if isinstance(topics, int) and topics < before and not closing:
-                    yield _new(said, "topics_vanished", before=before, topics=topics)
+                    yield fact(said, "topics_vanished", before=before, topics=topics)
 
 
 def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
@@ -163,27 +138,27 @@ def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
     the rest of the log.
     """
     good = ("coordinator_found", "joined", "synced", "assigned", "heartbeat", "committed")
-    for some in _by_writer(group, "coordinator_unavailable", *good).values():
+    for some in group.of_each("coordinator_unavailable", *good).values():
         asked: list[Said] = []
         for said in (*some, None):
             if said is not None and said.kind == "coordinator_unavailable":
                 asked.append(said)
                 continue
-            waited = _ms(asked[0], said or asked[-1]) if asked else None
+            waited = ms_between(asked[0], said or asked[-1]) if asked else None
             if asked and (said is None or (waited or 0) >= GONE_MS):
-                yield _new(asked[-1], "coordinator_missing", repeats=len(asked), waited=waited)
+                yield fact(asked[-1], "coordinator_missing", repeats=len(asked), waited=waited)
             elif asked:
-                yield _new(asked[-1], "recovered", of="coordinator_unavailable", after=waited)
+                yield fact(asked[-1], "recovered", of="coordinator_unavailable", after=waited)
             asked = []
 
 
 def unreachable(group: GroupEvidence) -> Iterator[Said]:
     """Members whose connections fail again and again, and that never reach a coordinator."""
     good = ("coordinator_found", "joined", "synced", "assigned", "heartbeat", "committed")
-    for some in _by_writer(group, "disconnected", "session_timed_out", *good).values():
+    for some in group.of_each("disconnected", "session_timed_out", *good).values():
         if len(some) >= 2 and all(s.kind == "disconnected" for s in some):
             reason = next((r for s in some if (r := s.fields.get("reason"))), None)
-            yield _new(some[-1], "never_connected", repeats=len(some), reason=reason)
+            yield fact(some[-1], "never_connected", repeats=len(some), reason=reason)
 
 
 def together(group: GroupEvidence) -> Iterator[Said]:
@@ -208,7 +183,7 @@ def together(group: GroupEvidence) -> Iterator[Said]:
         if members >= 2:
             brokers = {s.fields.get("broker") for s in best} - {None, -1}
             yield from (
-                _new(s, "together", of=kind, members=members, coordinators=len(brokers))
+                fact(s, "together", of=kind, members=members, coordinators=len(brokers))
                 for s in best
             )
 
@@ -219,7 +194,7 @@ def callbacks(group: GroupEvidence) -> Iterator[Said]:
     """
     if "revoked" not in group.tallies:
         return
-    for some in _by_writer(group).values():
+    for some in group.of_each().values():
         begun: Said | None = None
         heard: list[Said] = []
         for said in some:
@@ -228,27 +203,33 @@ def callbacks(group: GroupEvidence) -> Iterator[Said]:
             elif begun is None:
                 continue
             elif said.kind in ("rebalancing", "rejoin_requested"):
-                heard += [said] if _ms(begun, said) is None or _ms(begun, said) else []
+                heard += (
+                    [said] if ms_between(begun, said) is None or ms_between(begun, said) else []
+                )
             elif said.kind in (*_ROUND_ENDS, "joining", "lost", "id_given", "started", "closed"):
-                if len(heard) >= 3 and (held := _ms(begun, said) or 0) >= 10_000:
-                    yield _new(heard[-1], "callback_slow", held=held, heard=len(heard))
+                if len(heard) >= 3 and (held := ms_between(begun, said) or 0) >= 10_000:
+                    yield fact(heard[-1], "callback_slow", held=held, heard=len(heard))
                 begun = None
         if begun is not None and len(heard) >= 2:
-            yield _new(heard[-1], "callback_held", held=_ms(begun, heard[-1]), heard=len(heard))
+            yield fact(
+                heard[-1], "callback_held", held=ms_between(begun, heard[-1]), heard=len(heard)
+            )
 
 
 def cycles(group: GroupEvidence) -> Iterator[Said]:
     """Something that the same member says with an even period."""
     for kind in ("poll_expired", "session_timed_out", "member_unknown", "request_timed_out",
                  "instance_fenced", "subscription_changed", "disconnected"):  # fmt: skip
-        for some in _by_writer(group, kind).values():
-            gaps = [g for a, b in pairwise(some) if (g := _ms(a, b)) is not None and g > 1_000]
+        for some in group.of_each(kind).values():
+            gaps = [
+                g for a, b in pairwise(some) if (g := ms_between(a, b)) is not None and g > 1_000
+            ]
             if len(gaps) < 2:
                 continue
             middle = sorted(gaps)[len(gaps) // 2]
             if all(abs(gap - middle) <= CLOSE * middle for gap in gaps):
                 near = known_period(middle)
-                yield _new(
+                yield fact(
                     some[0],
                     "cycle",
                     of=kind,
@@ -260,8 +241,8 @@ def cycles(group: GroupEvidence) -> Iterator[Said]:
 
 def cut_waits(group: GroupEvidence) -> Iterator[Said]:
     """Requests whose connection ended before the answer came, and how long that took."""
-    for some in _by_writer(
-        group, "request_sent", "request_answered", "disconnected", "request_timed_out"
+    for some in group.of_each(
+        "request_sent", "request_answered", "disconnected", "request_timed_out"
     ).values():
         sent: Said | None = None
         for said in some:
@@ -269,8 +250,12 @@ def cut_waits(group: GroupEvidence) -> Iterator[Said]:
                 sent = said if "Join" in str(said.fields.get("api", "")) else sent
             elif said.kind == "request_answered":
                 sent = None if "Join" in str(said.fields.get("api", "")) else sent
-            elif sent is not None and (after := _ms(sent, said)) is not None and after >= 5_000:
-                yield _new(
+            elif (
+                sent is not None
+                and (after := ms_between(sent, said)) is not None
+                and after >= 5_000
+            ):
+                yield fact(
                     said,
                     "waiting_cut",
                     api="JoinGroup",
@@ -294,10 +279,10 @@ def twins(group: GroupEvidence) -> Iterator[Said]:
     for said in group.all("instance_fenced", "instance_in_use"):
         by_instance.setdefault(said.instance, []).append(said)
     for some in by_instance.values():
-        span = _ms(some[0], some[-1])
+        span = ms_between(some[0], some[-1])
         clients = {s.client or s.member for s in some} - {""}
         if len(some) >= 3 and span is not None and span > 90_000:
-            yield _new(some[-1], "twins_stay", span=span, repeats=len(some), clients=len(clients))
+            yield fact(some[-1], "twins_stay", span=span, repeats=len(some), clients=len(clients))
 
 
 def equal_pairs(group: GroupEvidence) -> Iterator[Said]:
@@ -308,14 +293,14 @@ def equal_pairs(group: GroupEvidence) -> Iterator[Said]:
         often.setdefault((group.writer(said), *pair), []).append(said)
     for some in often.values():
         if len(some) >= 2:
-            yield _new(some[-1], "config_stays_behind", repeats=len(some), **some[0].fields)
+            yield fact(some[-1], "config_stays_behind", repeats=len(some), **some[0].fields)
 
 
 def commits_in_rounds(group: GroupEvidence) -> Iterator[Said]:
     """Commits that were refused after the member had heard of a rebalance and before it had its
     share, although it had not lost its membership.
     """
-    for some in _by_writer(group).values():
+    for some in group.of_each().values():
         in_round = out = False
         for said in some:
             if said.kind in _LOSSES or (said.kind == "left" and "step" not in said.fields):
@@ -332,48 +317,52 @@ def commits_in_rounds(group: GroupEvidence) -> Iterator[Said]:
             elif said.fields.get("error") == "UNKNOWN_MEMBER_ID":
                 in_round, out = False, True
             elif said.kind in ("commit_refused", "commit_failed") and in_round:
-                yield _new(said, "commit_in_round", **said.fields)
+                yield fact(said, "commit_in_round", **said.fields)
 
 
 def heartbeat_gaps(group: GroupEvidence) -> Iterator[Said]:
     """A silence between heartbeats that is far longer than usual, and ends with a refusal. `quiet`:
     the member said nothing else either, although it usually says much.
     """
-    for who, every in _by_writer(group).items():
+    for who, every in group.of_each().items():
         some = [s for s in every if s.kind in ("heartbeat", "member_unknown", "heartbeat_failed")]
         usual = [
-            g for a, b in pairwise(some) if b.kind == "heartbeat" and (g := _ms(a, b) or 0) > 99
+            g
+            for a, b in pairwise(some)
+            if b.kind == "heartbeat" and (g := ms_between(a, b) or 0) > 99
         ]
         if not usual:
             continue
         middle = sorted(usual)[len(usual) // 2]
         for a, b in pairwise(some):
-            gap = _ms(a, b)
+            gap = ms_between(a, b)
             if gap is None or a.kind != "heartbeat" or b.kind == "heartbeat":
                 continue
             if gap >= 6_000 and gap > 3 * middle:
                 quiet = _quiet(every if who else group.all(), a, b)
-                yield _new(b, "heartbeat_gap", gap=gap, usual=middle, quiet=1 if quiet else None)
+                yield fact(b, "heartbeat_gap", gap=gap, usual=middle, quiet=1 if quiet else None)
 
 
 def _quiet(every: list[Said], begin: Said, end: Said) -> bool:
     """Did the member say nothing between the two lines, although at its usual rate it would have
     said at least three things besides heartbeats?
     """
-    gap, whole = _ms(begin, end) or 0, _ms(every[0], every[-1]) or 1
+    gap, whole = ms_between(begin, end) or 0, ms_between(every[0], every[-1]) or 1
     others = [s for s in every if s.kind not in ("heartbeat", "heartbeat_failed", "member_unknown")]
     edge = gap // 10
-    said = [s for s in others if (_ms(begin, s) or 0) > edge and (_ms(s, end) or 0) > edge]
+    said = [
+        s for s in others if (ms_between(begin, s) or 0) > edge and (ms_between(s, end) or 0) > edge
+    ]
     return not said and len(others) * gap / max(whole, 1) >= 3
 
 
 def join_loops(group: GroupEvidence) -> Iterator[Said]:
     """Members that join ten times a minute or more often."""
-    for some in _by_writer(group, "joining").values():
-        span = _ms(some[0], some[-1])
+    for some in group.of_each("joining").values():
+        span = ms_between(some[0], some[-1])
         if len(some) >= 5 and span is not None and span <= 6_000 * (len(some) - 1):
             rate = round(60_000 * (len(some) - 1) / max(span, 1))
-            yield _new(some[-1], "join_loop", per_minute=min(rate, 60_000), repeats=len(some))
+            yield fact(some[-1], "join_loop", per_minute=min(rate, 60_000), repeats=len(some))
 
 
 def offsets_missing_again(group: GroupEvidence) -> Iterator[Said]:
@@ -387,7 +376,7 @@ def offsets_missing_again(group: GroupEvidence) -> Iterator[Said]:
         assigned = {s.line for s in group.all("joined", "assigned")}
         between = any(some[0].line < line < some[-1].line for line in assigned)
         if len(some) >= 2 and between:
-            yield _new(some[-1], "offset_missing_again", partition=partition, repeats=len(some))
+            yield fact(some[-1], "offset_missing_again", partition=partition, repeats=len(some))
 
 
 def expiries(group: GroupEvidence) -> Iterator[Said]:
@@ -399,18 +388,18 @@ def expiries(group: GroupEvidence) -> Iterator[Said]:
         later = some[at + 1 :]
         back = next((s for s in later if s.kind == "broker_joined"), None)
         if back is not None:
-            yield _new(back, "joined_after_expiry", after=_ms(said, back))
+            yield fact(back, "joined_after_expiry", after=ms_between(said, back))
         elif any(s.kind == "broker_empty" for s in later) and (
             any(s.kind == "broker_dead" for s in later)
             or any(said.group.startswith(p) for p in ("console-consumer-", "console-share-"))
         ):
-            yield _new(said, "gone_for_good")
+            yield fact(said, "gone_for_good")
 
 
 def settings_clash(group: GroupEvidence) -> Iterator[Said]:
     """A session timeout that leaves no room for three heartbeats."""
     session, heartbeat = "setting_session__timeout__ms", "setting_heartbeat__interval__ms"
-    for some in _by_writer(group).values():
+    for some in group.of_each().values():
         told: dict[str, float] = {}
         for said in some:
             for name in (session, heartbeat):
@@ -419,20 +408,23 @@ def settings_clash(group: GroupEvidence) -> Iterator[Said]:
                 if isinstance(value, int | float) and own:
                     told[name] = value
             if len(told) == 2 and told[session] < 3 * told[heartbeat]:
-                yield _new(said, "settings_clash", **told)
+                yield fact(said, "settings_clash", **told)
                 break
 
 
 def searches(group: GroupEvidence) -> Iterator[Said]:
     """Members that ask for the coordinator again and again and are never told one."""
-    for some in _by_writer(
-        group, "coordinator_query", "coordinator_found", "coordinator_unavailable", "joined"
+    for some in group.of_each(
+        "coordinator_query", "coordinator_found", "coordinator_unavailable", "joined"
     ).values():
         if any(s.kind in ("coordinator_found", "joined") for s in some):
             continue
         if len(some) >= 5:
-            yield _new(
-                some[-1], "search_without_end", repeats=len(some), span=_ms(some[0], some[-1])
+            yield fact(
+                some[-1],
+                "search_without_end",
+                repeats=len(some),
+                span=ms_between(some[0], some[-1]),
             )
 
 
@@ -440,7 +432,7 @@ def nameless_groups(group: GroupEvidence) -> Iterator[Said]:
     """A refusal whose line ends where the group's name should stand."""
     for said in group.all("not_authorized"):
         if said.text.rstrip(" \"'`*").endswith("access group:"):
-            yield _new(said, "acl_name_empty")
+            yield fact(said, "acl_name_empty")
 
 
 _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (

@@ -74,6 +74,13 @@ class GroupEvidence:
             out.setdefault(self.writer(said), []).append(said)
         return {who: some for who, some in out.items() if len(some) >= need.at_least}
 
+    def of_each(self, *some: str) -> dict[str, list[Said]]:
+        """The statements of these kinds that were kept, in order, by who said them."""
+        out: dict[str, list[Said]] = {}
+        for said in self.all(*some):
+            out.setdefault(self.writer(said), []).append(said)
+        return out
+
     def writer(self, said: Said) -> str:
         """Who said it. A line without a name belongs to the only writer that has one."""
         if said.who:

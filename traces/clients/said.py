@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import Factory, frozen
+from attrs import Factory, evolve, frozen
 
 
 @frozen(kw_only=True)
@@ -41,3 +41,20 @@ class Said:
 
 
 TEXT_CHARS = 600
+MOST_MS = 100 * 86_400_000
+"""Two lines that lie further apart do not tell their times by the same clock."""
+
+
+def ms_between(earlier: Said, later: Said) -> int | None:
+    """From one statement to the other; None if a time is missing, or one line has a date and the
+    other only a time of day.
+    """
+    if earlier.time is None or later.time is None:
+        return None
+    ms = later.time - earlier.time
+    return ms if 0 <= ms <= MOST_MS else None
+
+
+def fact(said: Said, kind: str, **fields: Any) -> Said:
+    """A statement that follows from others, and quotes the line of `said`."""
+    return evolve(said, kind=kind, fields={k: v for k, v in fields.items() if v is not None})
