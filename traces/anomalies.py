@@ -13,7 +13,8 @@ from itertools import pairwise
 from statistics import median
 
 from groupcheck.traces.deaths import Died, died_together
-from groupcheck.traces.lives import Lives, one_after_the_other
+from groupcheck.traces.events import Cause
+from groupcheck.traces.lives import POLL_TIMEOUT, Lives, one_after_the_other
 from groupcheck.traces.moments import Round, elapsed
 from groupcheck.traces.report import Anomaly
 from groupcheck.traces.timeline import Member, Timeline, client_of
@@ -84,6 +85,8 @@ def _storm(timeline: Timeline) -> Iterator[Anomaly]:
     if most < STORM_ROUNDS:
         yield from _loop(timeline)
         return
+    if _replaced(timeline):
+        return
     causes = sorted(timeline.causes.items(), key=lambda c: (-c[1], c[0]))
     in_an_hour, _ = busiest(starts, HOUR_MS)
     gap = period(starts)
@@ -104,6 +107,23 @@ def _storm(timeline: Timeline) -> Iterator[Anomaly]:
         (r.started.line for r in timeline.rounds if r.started and r.started.time == when), 0
     )
     yield Anomaly("rebalance_storm", line, text, tuple(evidence))
+
+
+def _replaced(timeline: Timeline) -> bool:
+    """Does each round only show that a client came or left on purpose, each once, and no more of
+    them than it takes to replace the whole group? A rolling deployment looks like this.
+    """
+    rounds = timeline.rounds
+    if len(rounds) < timeline.counts.get("rebalances", 0):  # not all of them were kept
+        return False
+    if any(
+        r.cause not in (Cause.JOIN, Cause.LEAVE) or POLL_TIMEOUT in (r.client_reason or "")
+        for r in rounds
+    ):
+        return False
+    caused = Counter((client_of(id), r.cause) for r in rounds for id in r.causers)
+    size = max((r.size or 0 for r in rounds), default=0)
+    return max(caused.values(), default=0) == 1 and len({c for c, _ in caused}) <= 2 * size
 
 
 def _of_lives(lives: Lives) -> Anomaly:

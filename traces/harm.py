@@ -34,6 +34,8 @@ from groupcheck.traces.moments import Moment, Round, elapsed
 from groupcheck.traces.timeline import Member, Timeline, client_of
 
 STOOD_MS = 10_000
+MEASURED = 0.1
+"""An interval that was measured may be longer than the one that was set, by this part."""
 _ID = re.compile(r"\S{0,300}-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SOON_MS = 60_000
 _Kind = Literal["poll_timeout", "closed", "unsubscribed", "rejoin", "other"]
@@ -212,7 +214,7 @@ def conflicts(settings: Iterable[Setting]) -> Iterator[Conflict]:
             if other.name == HEARTBEAT and session.value_ms <= other.value_ms:
                 text = f"{a} of {who} is not longer than its {b}: its session ends between two"
                 yield Conflict("session_below_heartbeat", f"{text} heartbeats", pair)
-            elif other.name == HEARTBEAT and session.value_ms < 3 * other.value_ms:
+            elif other.name == HEARTBEAT and session.value_ms < 3 * _at_least(other):
                 text = f"{a} of {who} is shorter than three times its {b}"
                 yield Conflict("session_below_three_heartbeats", text, pair)
             elif (
@@ -220,6 +222,11 @@ def conflicts(settings: Iterable[Setting]) -> Iterator[Conflict]:
             ):
                 text = f"{b} of {who} is shorter than its {a}"
                 yield Conflict("rebalance_below_session", text, pair)
+
+
+def _at_least(setting: Setting) -> float:
+    """The interval that was set, at the least."""
+    return setting.value_ms * (1 - MEASURED if setting.measured else 1)
 
 
 def _absences(t: Timeline) -> Iterator[Absence]:

@@ -37,7 +37,8 @@ _ERROR = re.compile(r"((?:\w+Exception|\w*Error): .*)|(?:\] (?:ERROR|FATAL) )(.*
 
 class Broker:
     """One node in a folder of its own, where its logs are `broker.log` and `requests.log`.
-    `options`: further options of the Java machine.
+    `options`: further options of the Java machine. `proxy_port`: the port of a proxy, which is told
+    to those clients that come through it.
     """
 
     def __init__(
@@ -48,8 +49,12 @@ class Broker:
         processes: Processes,
         say: Callable[[str], None],
         options: Sequence[str] = (),
+        proxy_port: int | None = None,
     ) -> None:
         self.place, self.version = place, version
+        self._proxy_port = proxy_port
+        # Where the proxy finds it.
+        self.behind_proxy = 0
         self._given, self._processes = given, processes
         self._command = [
             install.java(RECORDER),
@@ -72,10 +77,11 @@ class Broker:
         for attempt in range(1, ATTEMPTS + 1):
             fresh = not self.address
             if fresh:
-                broker_port, controller_port = free_ports(2)
+                broker_port, controller_port, self.behind_proxy = free_ports(3)
                 self.address = f"{HOST}:{broker_port}"
+                proxied = (self.behind_proxy, self._proxy_port) if self._proxy_port else None
                 (self.place / "server.properties").write_text(
-                    properties(broker_port, controller_port, self._given)
+                    properties(broker_port, controller_port, self._given, proxied)
                 )
             self._launch()
             said = self._answer(BOOT_S)

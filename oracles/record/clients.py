@@ -15,7 +15,7 @@ from attrs import frozen
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.kafka import install
 from groupcheck.oracles.record.broker import JAVA, OPTIONS, RECORDER
-from groupcheck.oracles.record.settings import Timing
+from groupcheck.oracles.record.settings import Setup
 
 DEFAULT = "kafka-python"
 GROUP = "g1"
@@ -24,25 +24,30 @@ GROUP = "g1"
 @frozen
 class Client:
     name: str
-    # Its names for the four options of `Timing`.
+    # Its names for the timers of `Setup`, and for group.instance.id.
     session: str
     heartbeat: str
     max_poll: str
     metadata: str
+    instance: str
+    # Its name for the setting of the assignor, and the assignors.
+    assignor: str
+    assignors: Mapping[str, str]
     # Further options that its members need.
     more: Mapping[str, Any] = {}
     # Can it commit in a revoked callback?
     commits_on_revoke: bool = True
 
-    def options(self, timing: Timing) -> dict[str, Any]:
-        """The library's own options for a timing."""
-        timed = {
-            self.session: timing.session,
-            self.heartbeat: timing.heartbeat,
-            self.max_poll: timing.max_poll,
-            self.metadata: timing.metadata,
+    def options(self, setup: Setup) -> dict[str, Any]:
+        """The library's own options for a member."""
+        own = {
+            self.session: setup.session,
+            self.heartbeat: setup.heartbeat,
+            self.max_poll: setup.max_poll,
+            self.metadata: setup.metadata,
+            self.assignor: self.assignors[setup.assignor],
         }
-        return timed | dict(self.more)
+        return own | ({self.instance: setup.instance} if setup.instance else {}) | dict(self.more)
 
     @property
     def is_java(self) -> bool:
@@ -66,11 +71,11 @@ class Client:
         kafka: str,
         topic: str,
         run: str,
-        timing: Timing,
+        setup: Setup,
         program: Mapping[str, Any],
     ) -> list[str]:
-        """The command that starts a member. `program` has commit_ms and commit_on_revoke."""
-        options = self.options(timing)
+        """The command that starts a member. `program`: what member.py is told."""
+        options = self.options(setup)
         if not self.is_java:
             told = {
                 "client": self.name,
@@ -101,19 +106,28 @@ class Client:
             topic,
             str(program["commit_ms"]),
             str(program["commit_on_revoke"]).lower(),
+            str(program["revoke_ms"]),
             *(f"{name}={value}" for name, value in given.items()),
         ]
 
 
 _DOTTED = ("session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms")
+_STATIC = ("group.instance.id", "partition.assignment.strategy")
+_BY_NAME = {"range": "range", "roundrobin": "roundrobin"}
 _SCORED = (
     "session_timeout_ms",
     "heartbeat_interval_ms",
     "max_poll_interval_ms",
     "metadata_max_age_ms",
+    "group_instance_id",
+    "partition_assignment_strategy",
+    _BY_NAME,
 )
+_BY_CLASS = {
+    "range": "org.apache.kafka.clients.consumer.RangeAssignor",
+    "roundrobin": "org.apache.kafka.clients.consumer.RoundRobinAssignor",
+}
 _JAVA = {
-    "partition.assignment.strategy": "org.apache.kafka.clients.consumer.RangeAssignor",
     "enable.auto.commit": "false",
     "auto.offset.reset": "earliest",
     "fetch.max.wait.ms": 100,
@@ -124,8 +138,10 @@ CLIENTS: dict[str, Client] = {
     for client in (
         Client("kafka-python", *_SCORED, commits_on_revoke=False),
         Client("aiokafka", *_SCORED),
-        Client("confluent-kafka", *_DOTTED, "topic.metadata.refresh.interval.ms"),
-        Client("java", *_DOTTED, "metadata.max.age.ms", _JAVA),
+        Client(
+            "confluent-kafka", *_DOTTED, "topic.metadata.refresh.interval.ms", *_STATIC, _BY_NAME
+        ),
+        Client("java", *_DOTTED, "metadata.max.age.ms", *_STATIC, _BY_CLASS, _JAVA),
     )
 }
 

@@ -4,6 +4,7 @@ imports this file; each class imports its library when it is used.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 import time
@@ -56,9 +57,10 @@ def log_to_stderr(*loggers: str) -> None:
 
 
 def _options(
-    bootstrap: str, client_id: str, group: str, assignor: type, more: Options
+    bootstrap: str, client_id: str, group: str, assignors: Mapping[str, type], more: Options
 ) -> dict[str, Any]:
-    """The options that kafka-python and aiokafka share."""
+    """The options that kafka-python and aiokafka share. Both take assignors as classes."""
+    named = more["partition_assignment_strategy"]
     return {
         "bootstrap_servers": bootstrap,
         "client_id": client_id,
@@ -66,8 +68,8 @@ def _options(
         "enable_auto_commit": False,
         "auto_offset_reset": "earliest",
         "fetch_max_wait_ms": 100,
-        "partition_assignment_strategy": (assignor,),
         **more,
+        "partition_assignment_strategy": (assignors[named],),
     }
 
 
@@ -79,11 +81,13 @@ class KafkaPython:
     def __init__(self, bootstrap: str, client_id: str, group: str, options: Options) -> None:
         import kafka
         from kafka.coordinator.assignors.range import RangePartitionAssignor
+        from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
+        assignors = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
         log_to_stderr("kafka.coordinator", "kafka.consumer.subscription_state")
         self.version = f"kafka-python {kafka.__version__}"
         self._kafka = kafka
-        given = _options(bootstrap, client_id, group, RangePartitionAssignor, options)
+        given = _options(bootstrap, client_id, group, assignors, options)
         self._consumer = kafka.KafkaConsumer(**given)
 
     async def start(self, topic: str, told: Told) -> None:
@@ -111,6 +115,9 @@ class KafkaPython:
             {where(*parted(name)): what(offset, "", -1) for name, offset in offsets.items()}
         )
 
+    async def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
     async def close(self) -> None:
         self._consumer.close()
 
@@ -123,11 +130,13 @@ class AioKafka:
     def __init__(self, bootstrap: str, client_id: str, group: str, options: Options) -> None:
         import aiokafka
         from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+        from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
 
+        assignors = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}
         log_to_stderr("aiokafka.consumer.group_coordinator")
         self.version = f"aiokafka {aiokafka.__version__}"
         self._aiokafka = aiokafka
-        given = _options(bootstrap, client_id, group, RangePartitionAssignor, options)
+        given = _options(bootstrap, client_id, group, assignors, options)
         self._consumer = aiokafka.AIOKafkaConsumer(**given)
 
     async def start(self, topic: str, told: Told) -> None:
@@ -155,6 +164,9 @@ class AioKafka:
             }
         )
 
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
     async def close(self) -> None:
         await self._consumer.stop()
 
@@ -180,7 +192,6 @@ class Confluent:
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 "fetch.wait.max.ms": 100,
-                "partition.assignment.strategy": "range",
                 "debug": "cgrp,consumer",
                 **options,
             }
@@ -211,6 +222,9 @@ class Confluent:
         for done in self._consumer.commit(offsets=sent, asynchronous=False):
             if done.error:
                 raise self._kafka.KafkaException(done.error)
+
+    async def pause(self, seconds: float) -> None:
+        time.sleep(seconds)
 
     async def close(self) -> None:
         self._consumer.close()

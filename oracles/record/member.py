@@ -2,9 +2,10 @@
 groupcheck.oracles.record.member JSON`.
 
 The JSON object has `client` (a name in `CLIENTS`), `bootstrap`, `client_id`, `group`, `topic`,
-`commit_ms`, `commit_on_revoke` and `options` (the library's own). Input lines are `stop` and `sleep
-MS` (it does not poll meanwhile). When the input ends the process ends at once, because the process
-that started it is gone. Each output line is one JSON event with the time `t` in Unix ms and the
+`commit_ms`, `commit_on_revoke`, `revoke_ms` and `options` (the library's own). Input lines are
+`stop`, `sleep MS` (it does not poll meanwhile) and `twin` (a second consumer with the same options
+begins in this process). When the input ends the process ends at once, because the process that
+started it is gone. Each output line is one JSON event with the time `t` in Unix ms and the
 kind `ev`; stderr is the library's own log. A member owns a partition from the start of its assigned
 callback to the end of its revoked or lost callback; `own` in an event is all that it owns then.
 """
@@ -18,7 +19,7 @@ import queue
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 POLL_MS = 50
@@ -28,8 +29,9 @@ LONGEST_TEXT = 200
 class Member:
     """One consumer: its library calls the callbacks here, and `live` is its loop."""
 
-    def __init__(self, client: Any, commit_ms: int, commit_on_revoke: bool) -> None:
-        self._client, self._commit_ms, self._commit_on_revoke = client, commit_ms, commit_on_revoke
+    def __init__(self, told: Mapping[str, Any], make: Callable[[], Any]) -> None:
+        self._told, self._make, self._client = told, make, make()
+        self._twin: Any = None
         self._lock = threading.RLock()  # a library may call back from a thread of its own
         self._own: set[str] = set()
         self._position: dict[str, int] = {}
@@ -63,8 +65,10 @@ class Member:
         """The library's callback: the member loses these partitions (`how`: revoked or lost)."""
         parts = sorted(partitions)
         self.tell(f"{how}_begin", parts=parts)
-        if how == "revoked" and self._commit_on_revoke:
+        if how == "revoked" and self._told["commit_on_revoke"]:
             await self._commit("on_revoke", parts)
+        if how == "revoked" and self._told["revoke_ms"]:
+            await self._client.pause(self._told["revoke_ms"] / 1000)
         with self._lock:
             self._flush()
             self._own -= set(parts)
@@ -104,32 +108,39 @@ class Member:
         else:
             self.tell("commit_ok", why=why, sent=sent, offsets=offsets)
 
-    async def live(self, topic: str) -> None:
+    async def live(self) -> None:
         """Subscribes, polls, commits now and then, and carries out commands, until `stop`."""
+        topic = self._told["topic"]
         await self._client.start(topic, self)
         self.tell("subscribed", topics=[topic])
         self.tell("started", version=self._client.version)
         committed = time.monotonic()
-        while await self._told():
-            try:
-                for partition, offset in await self._client.poll(POLL_MS):
-                    self._seen(partition, offset)
-            except Exception as error:
-                self.failed("poll_error", error)
-                await asyncio.sleep(0.2)
-            if time.monotonic() - committed > self._commit_ms / 1000:
+        while await self._obeyed():
+            await self._poll(self._client, self._seen)
+            if self._twin:
+                await self._poll(self._twin, lambda partition, offset: None)
+            if time.monotonic() - committed > self._told["commit_ms"] / 1000:
                 committed = time.monotonic()
                 await self._commit("periodic", list(self._position))
                 self._flush()
-        try:
-            await self._client.close()
-        except Exception as error:
-            self.failed("close_error", error)
+        for client in filter(None, (self._client, self._twin)):
+            try:
+                await client.close()
+            except Exception as error:
+                self.failed("close_error", error)
         self._flush()
         self._own = set()
         self.tell("closed", own=[])
 
-    async def _told(self) -> bool:
+    async def _poll(self, client: Any, seen: Callable[[str, int], None]) -> None:
+        try:
+            for partition, offset in await client.poll(POLL_MS):
+                seen(partition, offset)
+        except Exception as error:
+            self.failed("poll_error", error)
+            await asyncio.sleep(0.2)
+
+    async def _obeyed(self) -> bool:
         """Carries out the next command, if there is one. False if it was `stop`."""
         try:
             command = self._commands.get_nowait()
@@ -139,7 +150,23 @@ class Member:
         if command.startswith("sleep "):
             await asyncio.sleep(int(command.split()[1]) / 1000)
             self.tell("woke")
+        if command == "twin":
+            self._twin = self._make()
+            await self._twin.start(self._told["topic"], Twin(self))
         return command != "stop"
+
+
+class Twin:
+    """What the second consumer of a process is told. The process's own events do not count it."""
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+
+    async def assigned(self, partitions: Iterable[str]) -> None:
+        self._member.tell("twin_assigned", parts=sorted(partitions))
+
+    async def gone(self, how: str, partitions: Iterable[str]) -> None:
+        self._member.tell(f"twin_{how}", parts=sorted(partitions))
 
 
 def now() -> int:
@@ -150,11 +177,13 @@ def run(told: Mapping[str, Any]) -> None:
     """Runs the member that is described."""
     from groupcheck.oracles.record.libraries import CLIENTS
 
-    async def whole() -> None:
-        client = CLIENTS[told["client"]](
+    def make() -> Any:
+        return CLIENTS[told["client"]](
             told["bootstrap"], told["client_id"], told["group"], told["options"]
         )
-        await Member(client, told["commit_ms"], told["commit_on_revoke"]).live(told["topic"])
+
+    async def whole() -> None:
+        await Member(told, make).live()
 
     asyncio.run(whole())
 

@@ -8,7 +8,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,6 +17,7 @@ from attrs import evolve, frozen
 from groupcheck.model.engine import UserError
 from groupcheck.oracles.record.answers import topic_ids
 from groupcheck.oracles.record.clients import GROUP, Client
+from groupcheck.oracles.record.proxy import Proxy
 from groupcheck.oracles.record.running import running
 from groupcheck.oracles.record.scenarios import Scenario
 from groupcheck.oracles.record.selection import of_a_coordinator, of_a_group, select_file
@@ -148,13 +149,18 @@ def record_scenario(about: Recording, scenario: Scenario, client: Client, say: S
     """
     began = time.monotonic()
     kind = client.installed(about.kafka)
-    settings = HASTY | dict(about.settings)
-    with running(about.kafka, settings, say) as on:
+    settings = HASTY | dict(scenario.settings) | dict(about.settings)
+    with (
+        Proxy(scenario.idle_s) if scenario.idle_s else nullcontext() as proxy,
+        running(about.kafka, settings, say, proxy.port if proxy else None) as on,
+    ):
         broker, processes, place = on.broker, on.processes, on.place
-        stage = Stage(place, broker, client, processes, say)
+        if proxy:
+            proxy.target = broker.behind_proxy
+        stage = Stage(place, broker, client, processes, say, proxy)
         reason, from_ms = "", now()
         try:
-            stage.prepare()
+            stage.prepare(scenario.topic)
             from_ms = now()
             scenario.play(stage)
             stage.close()
@@ -175,12 +181,12 @@ def record_scenario(about: Recording, scenario: Scenario, client: Client, say: S
         }
         played = Played(
             about.name,
-            scenario.doc,
+            scenario,
             about.kafka,
             GROUP,
             {TOPIC: PARTITIONS},
             settings,
-            tuple(stage.actions),
+            tuple(stage.done()),
             programs,
             from_ms,
             to_ms,

@@ -36,8 +36,12 @@ class Running:
 
 
 @contextmanager
-def running(version: str, settings: Mapping[str, str], say: Say) -> Iterator[Running]:
-    """A broker of that Kafka version. Raises `UserError` if it does not start."""
+def running(
+    version: str, settings: Mapping[str, str], say: Say, proxy_port: int | None = None
+) -> Iterator[Running]:
+    """A broker of that Kafka version, with a listener behind a proxy if there is one. Raises
+    `UserError` if it does not start.
+    """
     with (
         Interrupts() as interrupts,
         tempfile.TemporaryDirectory(
@@ -49,7 +53,7 @@ def running(version: str, settings: Mapping[str, str], say: Say) -> Iterator[Run
         install.classpath(version, say, RECORDER)
         options = sharing(version, processes, say)
         began = time.monotonic()
-        broker = Broker(Path(place), version, settings, processes, say, options)
+        broker = Broker(Path(place), version, settings, processes, say, options, proxy_port)
         say(f"starting a broker of Kafka {version}")
         broker.start()
         say(f"it serves on {broker.address} after {time.monotonic() - began:.1f} s")

@@ -54,20 +54,37 @@ OURS = (
 
 
 @frozen
-class Timing:
-    """The timers of a member of a scenario, in ms."""
+class Setup:
+    """How a member of a scenario is started. Times are in ms."""
 
+    # Its timers.
     session: int = 3000
     heartbeat: int = 500
     # How long it may not poll.
     max_poll: int = 10_000
     # How often it looks for new partitions.
     metadata: int = 300_000
+    # range or roundrobin.
+    assignor: str = "range"
+    # Its group.instance.id; empty for a dynamic member.
+    instance: str = ""
+    # Does it commit in its revoked callback?
+    commit_on_revoke: bool = True
+    # How long its revoked callback takes.
+    revoke_ms: int = 0
+    # Does it connect through the proxy that cuts idle connections?
+    proxied: bool = False
 
 
-def properties(broker_port: int, controller_port: int, given: Mapping[str, str]) -> str:
+def properties(
+    broker_port: int,
+    controller_port: int,
+    given: Mapping[str, str],
+    proxied: tuple[int, int] | None = None,
+) -> str:
     """The text of the broker's properties file. `given`: the user's settings, as `checked` returns
-    them.
+    them. `proxied`: the port of a second listener, and that of the proxy before it, which the
+    broker names to clients of this listener.
     """
     own = {
         "process.roles": "broker,controller",
@@ -79,6 +96,11 @@ def properties(broker_port: int, controller_port: int, given: Mapping[str, str])
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
         "log.dirs": "data",
     }
+    if proxied:
+        port, proxy_port = proxied
+        own["listeners"] += f",PROXIED://{HOST}:{port}"
+        own["advertised.listeners"] += f",PROXIED://{HOST}:{proxy_port}"
+        own["listener.security.protocol.map"] += ",PROXIED:PLAINTEXT"
     return "".join(f"{name}={value}\n" for name, value in (SINGLE | dict(given) | own).items())
 
 

@@ -1,5 +1,5 @@
-"""What a scenario can do: start members, stop, kill, freeze and wake them, restart the broker, add
-partitions, and wait for something to be true.
+"""What a scenario can do: start members, stop, kill, freeze and wake them, restart the broker, make
+the topic, add partitions, and wait for something to be true.
 
 Every action is recorded with its time.
 """
@@ -20,13 +20,15 @@ from attrs import field, frozen
 from groupcheck.oracles.record.broker import Broker
 from groupcheck.oracles.record.clients import GROUP, Client
 from groupcheck.oracles.record.processes import POLL_S, Processes, tell_group
-from groupcheck.oracles.record.settings import Timing
+from groupcheck.oracles.record.proxy import Proxy
+from groupcheck.oracles.record.settings import HOST, Setup
 
 TOPIC, PARTITIONS = "orders", 6
 LIMIT_S = 60.0  # for something to come about; a busy machine is slow
 CLOSE_S = 20.0
 COMMIT_MS = 1000
 MOST_EVENTS = 200_000  # that are kept of a member
+BEGINS, OVER = "trouble begins", "trouble is over"
 
 Event = dict[str, Any]
 
@@ -66,47 +68,64 @@ class Stage:
         client: Client,
         processes: Processes,
         say: Callable[[str], None],
+        proxy: Proxy | None = None,
     ) -> None:
         self._place, self._say, self._processes = place, say, processes
-        self._broker, self._client = broker, client
+        self._broker, self._client, self._proxy = broker, client, proxy
         self.runs: dict[str, Run] = {}
         self.actions: list[Event] = []
         self.partitions = PARTITIONS
         self._readers: dict[str, threading.Thread] = {}
 
-    def prepare(self) -> None:
-        """Makes the topic, its records and the group's coordinator before any member starts."""
-        self._broker.ask("topic", TOPIC, PARTITIONS)
+    def prepare(self, topic: bool) -> None:
+        """Makes the group's coordinator before any member starts, and the topic, unless a step of
+        the scenario does that.
+        """
         self._broker.ask("group", GROUP)
+        if topic:
+            self._make_topic()
+
+    def _make_topic(self) -> None:
+        """The topic and its records."""
+        self._broker.ask("topic", TOPIC, PARTITIONS)
         self._broker.ask("feed", TOPIC)
 
     def _act(self, who: str, do: str, **more: Any) -> None:
         self.actions.append({"t": now(), "who": who, "do": do, **more})
         self._say(" ".join((who, do)))
 
-    def start(self, name: str, timing: Timing = Timing(), commit_on_revoke: bool = True) -> None:
+    def start(self, name: str, setup: Setup = Setup()) -> None:
         """Starts a member; its name is its client.id."""
         program = {
             "commit_ms": COMMIT_MS,
-            "commit_on_revoke": commit_on_revoke and self._client.commits_on_revoke,
+            "commit_on_revoke": setup.commit_on_revoke and self._client.commits_on_revoke,
+            "revoke_ms": setup.revoke_ms,
         }
+        proxied = self._proxy is not None and setup.proxied
+        address = f"{HOST}:{self._proxy.port}" if self._proxy and proxied else self._broker.address
         self._act(name, "start")
         with (self._place / f"{name}.log").open("wb") as log:
             process = self._processes.start(
-                self._client.command(
-                    self._broker.address, self._broker.version, TOPIC, name, timing, program
-                ),
+                self._client.command(address, self._broker.version, TOPIC, name, setup, program),
                 cwd=self._place,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
             )
-        run = self.runs[name] = Run(name, process, self._client.options(timing), program)
+        run = self.runs[name] = Run(name, process, self._client.options(setup), program)
         self._readers[name] = threading.Thread(target=_read, args=(run,), daemon=True)
         self._readers[name].start()
 
+    def trouble(self) -> None:
+        """What the scenario is about begins."""
+        self._act("scenario", BEGINS)
+
+    def over(self) -> None:
+        """It is over."""
+        self._act("scenario", OVER)
+
     def tell(self, name: str, command: str) -> None:
-        """Sends a member a command: `sleep MS` or `stop`."""
+        """Sends a member a command: `sleep MS`, `twin` or `stop`."""
         self._act(name, f"command {command}")
         stdin = self.runs[name].process.stdin
         assert stdin
@@ -151,12 +170,25 @@ class Stage:
 
     def restart_broker(self) -> None:
         """Shuts the broker down and starts it again with the same address and data."""
+        self.stop_broker()
+        self.start_broker()
+
+    def stop_broker(self) -> None:
+        """Shuts the broker down in order."""
         self._act("broker", "stop")
         self._broker.stop()
         self._act("broker", "ended")
+
+    def start_broker(self) -> None:
+        """Starts it again with the same address and data."""
         self._act("broker", "start")
         self._broker.start()
         self._broker.ask("feed", TOPIC)
+
+    def make_topic(self) -> None:
+        """Makes the topic, for which members have been waiting."""
+        self._act("admin", f"create_topic {TOPIC}")
+        self._make_topic()
 
     def add_partitions(self, total: int) -> None:
         """The topic has `total` partitions from now on."""
@@ -220,11 +252,45 @@ class Stage:
         self.until(so, f"{name} learns of it", (name,))
 
     def woken(self, name: str) -> None:
-        """Waits until a member that was told to sleep is awake."""
-        self.until(lambda: bool(self.runs[name].told("woke")), f"{name} wakes", ("a", "b"))
+        """Waits until a member that was told to sleep is awake, however often it was told."""
+        times = sum(
+            action["who"] == name and action["do"].startswith("command sleep")
+            for action in self.actions
+        )
+        self.until(lambda: len(self.runs[name].told("woke")) == times, f"{name} wakes", (name,))
+
+    def begun(self, *names: str) -> None:
+        """Waits until these members have subscribed."""
+        self.until(
+            lambda: all(self.runs[name].told("started") for name in names),
+            f"{' and '.join(names)} have started",
+            names,
+        )
+
+    def refused(self, code: int, times: int = 1) -> None:
+        """Waits until the broker has answered so many requests with an error code."""
+        log, mark = self._place / "requests.log", f'"errorCode":{code}'
+
+        def so() -> bool:
+            with log.open(encoding="utf-8", errors="replace") as lines:
+                return sum(mark in line for line in lines) >= times
+
+        self.until(so, f"{times} requests are answered with error {code}")
+
+    def cut(self, times: int) -> None:
+        """Waits until the proxy has closed so many idle connections."""
+        proxy = self._proxy
+        assert proxy is not None
+        self.until(lambda: len(proxy.cuts) >= times, f"the proxy has cut {times} connections")
 
     def pause(self, seconds: float) -> None:
         time.sleep(seconds)
+
+    def done(self) -> list[Event]:
+        """All actions in the order of their times, those of the proxy among them."""
+        cuts = self._proxy.cuts if self._proxy else []
+        by_proxy = [{"t": t, "who": "proxy", "do": "cut idle", "port": port} for t, port in cuts]
+        return sorted([*self.actions, *by_proxy], key=lambda action: action["t"])
 
     def close(self) -> None:
         """Has the members that still run leave one after the other, in the order of their names."""

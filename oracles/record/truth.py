@@ -12,6 +12,8 @@ from attrs import frozen
 
 from groupcheck.oracles.record import answers, beliefs
 from groupcheck.oracles.record.answers import Exchange
+from groupcheck.oracles.record.scenarios import Scenario
+from groupcheck.oracles.record.stage import BEGINS, OVER
 
 Event = Mapping[str, Any]
 WIDE = 140
@@ -32,7 +34,7 @@ class Played:
     """What a scenario leaves behind, apart from logs. Times are Unix ms."""
 
     name: str
-    what: str
+    scenario: Scenario
     kafka: str
     group: str
     # Topic -> partitions at the beginning.
@@ -74,7 +76,8 @@ def truth(
     }
     return {
         "name": played.name,
-        "what": played.what,
+        "what": played.scenario.doc,
+        "cause": _cause(played),
         "versions": (
             {"broker": f"Apache Kafka {played.kafka} (KRaft, one node)"}
             | {p.kind.split()[0]: p.kind for p in played.programs.values()}
@@ -90,6 +93,22 @@ def truth(
         "actions": list(played.actions),
         "clients": clients,
         "facts": _facts(found, lines, spans, stopped, consumed, ids),
+    }
+
+
+def _cause(played: Played) -> dict[str, Any] | None:
+    """What was wrong, with whom and when; None if nothing was."""
+    scenario = played.scenario
+    if not scenario.cause:
+        return None
+    begun = [a["t"] for a in played.actions if a["do"] == BEGINS]
+    over = [a["t"] for a in played.actions if a["do"] == OVER]
+    return {
+        "kind": scenario.cause,
+        "or": list(scenario.also),
+        "who": list(scenario.who),
+        "from_ms": begun[0] if begun else None,
+        "to_ms": over[-1] if over else None,
     }
 
 

@@ -86,6 +86,28 @@ def test_a_waiting_request_that_is_cut_tells_how_long_it_waited(
     assert told["waiting_cut"].get("idle") == idle
 
 
+def cut(
+    waits: list[int], kind: str = "disconnected", **how: str
+) -> tuple[list[str], list[str | None]]:
+    """Who ended such waits, and by which limit."""
+    group = GroupEvidence("g")
+    for number, seconds in enumerate(waits):
+        sent, ended = BEGIN + 600_000 * number, BEGIN + 600_000 * number + 1000 * seconds
+        api = {"api": "JoinGroup"}
+        group.add(Said(kind="request_sent", line=2 * number, text="", time=sent, fields=api))
+        group.add(Said(kind=kind, line=2 * number + 1, text="", time=ended, fields=how))
+    told = [said.fields for said in derived(group) if said.kind == "waiting_cut"]
+    return [fields["by"] for fields in told], [fields.get("idle") for fields in told]
+
+
+def test_who_ended_a_wait_and_whether_it_took_equally_long_each_time() -> None:
+    equal = "an idle limit, as it took equally long each time"
+    assert cut([6, 6]) == (["other side"] * 2, [equal] * 2)
+    assert cut([6, 9]) == (["other side"] * 2, [None] * 2)
+    assert cut([40, 40], "request_timed_out") == (["client"] * 2, [None] * 2)
+    assert cut([40, 40], reason="read tcp: i/o timeout") == (["client"] * 2, [None] * 2)
+
+
 def test_an_answered_request_is_not_cut() -> None:
     api = {"api": "JoinGroup"}
     told = facts(

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
+from groupcheck.traces.causes import derived_connections
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.said import MOST_MS, Said, fact, ms_between
 
@@ -22,10 +23,6 @@ TOGETHER_MS = 2_000
 GONE_MS = 60_000
 """A member that is silent for so long after its poll time-out has not come back, as far as the log
 goes."""
-NEAR_MS, NEAR_LINES = 60_000, 3
-"""A lost connection belongs to a session that times out within so many ms; without times, within so
-many lines.
-"""
 CLOSE = 0.1
 """Two durations are equal if they differ by less than this part."""
 KNOWN_PERIODS = {
@@ -103,21 +100,6 @@ def _expired_again(first: Said, later: Said) -> bool:
     return later.kind == "poll_expired" and (ms_between(first, later) or 0) > 1_000
 
 
-def lost_connections(group: GroupEvidence) -> Iterator[Said]:
-    """Connections that ended shortly before a session timed out."""
-    for some in group.of_each("disconnected", "session_timed_out").values():
-        for at, said in enumerate(some):
-            if said.kind != "session_timed_out":
-                continue
-            for other in (*some[max(at - 20, 0) : at], *some[at + 1 : at + 2]):
-                if other.kind != "disconnected" or other.fields.get("reason") == "idle":
-                    continue
-                ms = ms_between(other, said)
-                lines = abs(said.line - other.line)
-                if ms <= NEAR_MS if ms is not None else lines <= NEAR_LINES:
-                    yield fact(other, "connection_lost", reason=other.fields.get("reason"))
-
-
 def changed_topics(group: GroupEvidence) -> Iterator[Said]:
     """What a client sees of its topics, if it is not at its start or its end."""
     for some in group.of_each("subscription_changed", "partitions_changed", "closed").values():
@@ -131,34 +113,6 @@ def changed_topics(group: GroupEvidence) -> Iterator[Said]:
                 closing = any(s.kind == "closed" for s in recent)
                 if isinstance(topics, int) and topics < before and not closing:
                     yield fact(said, "topics_vanished", before=before, topics=topics)
-
-
-def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
-    """Members that were told that there is no coordinator, and were told none for a minute or for
-    the rest of the log.
-    """
-    good = ("coordinator_found", "joined", "synced", "assigned", "heartbeat", "committed")
-    for some in group.of_each("coordinator_unavailable", *good).values():
-        asked: list[Said] = []
-        for said in (*some, None):
-            if said is not None and said.kind == "coordinator_unavailable":
-                asked.append(said)
-                continue
-            waited = ms_between(asked[0], said or asked[-1]) if asked else None
-            if asked and (said is None or (waited or 0) >= GONE_MS):
-                yield fact(asked[-1], "coordinator_missing", repeats=len(asked), waited=waited)
-            elif asked:
-                yield fact(asked[-1], "recovered", of="coordinator_unavailable", after=waited)
-            asked = []
-
-
-def unreachable(group: GroupEvidence) -> Iterator[Said]:
-    """Members whose connections fail again and again, and that never reach a coordinator."""
-    good = ("coordinator_found", "joined", "synced", "assigned", "heartbeat", "committed")
-    for some in group.of_each("disconnected", "session_timed_out", *good).values():
-        if len(some) >= 2 and all(s.kind == "disconnected" for s in some):
-            reason = next((r for s in some if (r := s.fields.get("reason"))), None)
-            yield fact(some[-1], "never_connected", repeats=len(some), reason=reason)
 
 
 def together(group: GroupEvidence) -> Iterator[Said]:
@@ -237,38 +191,6 @@ def cycles(group: GroupEvidence) -> Iterator[Said]:
                     repeats=len(some),
                     setting=near or None,
                 )
-
-
-def cut_waits(group: GroupEvidence) -> Iterator[Said]:
-    """Requests whose connection ended before the answer came, and how long that took."""
-    for some in group.of_each(
-        "request_sent", "request_answered", "disconnected", "request_timed_out"
-    ).values():
-        sent: Said | None = None
-        for said in some:
-            if said.kind == "request_sent":
-                sent = said if "Join" in str(said.fields.get("api", "")) else sent
-            elif said.kind == "request_answered":
-                sent = None if "Join" in str(said.fields.get("api", "")) else sent
-            elif (
-                sent is not None
-                and (after := ms_between(sent, said)) is not None
-                and after >= 5_000
-            ):
-                yield fact(
-                    said,
-                    "waiting_cut",
-                    api="JoinGroup",
-                    after=after,
-                    idle=_idle_limit(after),
-                )
-                sent = None
-
-
-def _idle_limit(ms: int) -> str | None:
-    if abs(ms - 600_000) <= 15_000:
-        return "connections.max.idle.ms of the broker (600000)"
-    return "the idle limit of a proxy or firewall" if 230_000 <= ms <= 360_000 else None
 
 
 def twins(group: GroupEvidence) -> Iterator[Said]:
@@ -405,27 +327,12 @@ def settings_clash(group: GroupEvidence) -> Iterator[Said]:
             for name in (session, heartbeat):
                 value = said.fields.get(name)
                 own = said.kind == "setting" or _OWN_SETTING.search(said.text)
+                own = own and "measured" not in said.fields
                 if isinstance(value, int | float) and own:
                     told[name] = value
             if len(told) == 2 and told[session] < 3 * told[heartbeat]:
                 yield fact(said, "settings_clash", **told)
                 break
-
-
-def searches(group: GroupEvidence) -> Iterator[Said]:
-    """Members that ask for the coordinator again and again and are never told one."""
-    for some in group.of_each(
-        "coordinator_query", "coordinator_found", "coordinator_unavailable", "joined"
-    ).values():
-        if any(s.kind in ("coordinator_found", "joined") for s in some):
-            continue
-        if len(some) >= 5:
-            yield fact(
-                some[-1],
-                "search_without_end",
-                repeats=len(some),
-                span=ms_between(some[0], some[-1]),
-            )
 
 
 def nameless_groups(group: GroupEvidence) -> Iterator[Said]:
@@ -440,7 +347,6 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
     together,
     callbacks,
     cycles,
-    cut_waits,
     twins,
     equal_pairs,
     commits_in_rounds,
@@ -449,10 +355,7 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
     offsets_missing_again,
     expiries,
     settings_clash,
-    searches,
     nameless_groups,
-    lost_connections,
     changed_topics,
-    missing_coordinators,
-    unreachable,
+    *derived_connections.FINDERS,
 )

@@ -106,7 +106,8 @@ def _members(say: _Speaker, found: Findings, requests: bool) -> Iterator[Said]:
 
 def _settings(say: _Speaker, found: Findings) -> Iterator[Said]:
     for setting in found.settings[:MOST]:
-        value = {f"setting_{setting.name.replace('.', '__')}": setting.value_ms}
+        value: dict[str, Any] = {f"setting_{setting.name.replace('.', '__')}": setting.value_ms}
+        value |= {"measured": "yes"} if setting.measured else {}
         text = f"{setting.name} = {setting.value_ms} ms"
         yield say("setting", setting.line, text, who=", ".join(setting.clients[:3]), **value)
     for clash in found.conflicts:

@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from groupcheck.oracles.record import answers
+from groupcheck.oracles.record.scenarios import SCENARIOS
 from groupcheck.oracles.record.truth import Played, Program, as_lines, truth
 
 AT = 1_795_000_000_000
@@ -182,7 +183,16 @@ def test_the_truth_has_what_was_done_what_was_seen_and_what_follows():
     settings = {"group.min.session.timeout.ms": "100", "num.io.threads": "2"}
     programs = {"a": Program("kafka-python 3", {"x": 1}, {"commit_ms": 1}, events)}
     played = Played(
-        "join", "what", "4.3.0", "g1", {"o": 1}, settings, actions, programs, AT, AT + 600
+        "join",
+        SCENARIOS["join"],
+        "4.3.0",
+        "g1",
+        {"o": 1},
+        settings,
+        actions,
+        programs,
+        AT,
+        AT + 600,
     )
     told = json.loads(as_lines(truth(played, LOG, BROKER, {"o": "ID", "other": "X"})))
     assert told["versions"] == {

@@ -17,8 +17,9 @@ import pytest
 from groupcheck.oracles.record import scenarios, stage
 from groupcheck.oracles.record.clients import CLIENTS, Client
 from groupcheck.oracles.record.processes import Interrupts, Processes
-from groupcheck.oracles.record.settings import Timing
+from groupcheck.oracles.record.settings import Setup
 from groupcheck.oracles.record.stage import NotStaged, Stage
+from groupcheck.traces.causes.knowledge import shipped_knowledge
 
 # A library that assigns two partitions, gives three records, refuses one commit, and takes one
 # partition away.
@@ -26,24 +27,29 @@ FAKE = """
 import sys
 from groupcheck.oracles.record import libraries, member
 class Fake:
-    version = "fake 1"
-    def __init__(self, *given): self.polls = self.commits = 0
+    version, made = "fake 1", 0
+    def __init__(self, *given):
+        self.polls = self.commits = 0
+        Fake.made += 1
+        self.number = Fake.made
     async def start(self, topic, told): self.told = told
     async def poll(self, wait_ms):
         self.polls += 1
         if self.polls == 1: await self.told.assigned(["o-1", "o-0"])
         if self.polls == 2: return [("o-0", 5), ("o-0", 6), ("o-1", 1)]
         if self.polls == 3: await self.told.gone("revoked", ["o-0"])
-        if self.polls == 4: raise OSError("the network")
+        if self.polls == 4 and self.number == 1: raise OSError("the network")
         return []
     async def commit(self, offsets):
         self.commits += 1
         if self.commits == 1: raise ValueError("no")
-    async def close(self): pass
+    async def pause(self, seconds): self.paused = seconds
+    async def close(self):
+        if hasattr(self, "paused"): raise OSError(f"paused for {self.paused} s")
 libraries.CLIENTS["fake"] = Fake
 member.run({
     "client": "fake", "bootstrap": "", "client_id": "a", "group": "g", "topic": "o",
-    "options": {}, "commit_ms": 3600000, "commit_on_revoke": True,
+    "options": {}, "commit_ms": 3600000, "commit_on_revoke": True, "revoke_ms": 70,
 })
 """
 
@@ -69,6 +75,8 @@ def test_a_member_tells_what_happens_to_it_in_order():
     for line in member.stdout:
         events.append(json.loads(line))
         if events[-1]["ev"] == "poll_error":
+            print("twin", file=member.stdin, flush=True)
+        if events[-1]["ev"] == "twin_revoked":
             print("stop", file=member.stdin, flush=True)
         if events[-1]["ev"] == "closed":
             break
@@ -85,6 +93,10 @@ def test_a_member_tells_what_happens_to_it_in_order():
         "revoked",
         "poll_error",
         "command",
+        "twin_assigned",
+        "twin_revoked",
+        "command",
+        "close_error",
         "closed",
     ]
     told = dict(zip(kinds, events))
@@ -115,21 +127,22 @@ def test_a_member_whose_recorder_is_gone_ends_at_once():
 
 @pytest.mark.parametrize("client", CLIENTS.values(), ids=lambda client: client.name)
 def test_every_library_is_told_the_timing_in_its_own_words(client: Client):
-    options = client.options(Timing(session=1, heartbeat=2, max_poll=3, metadata=4))
-    assert [
-        options[name]
-        for name in (client.session, client.heartbeat, client.max_poll, client.metadata)
-    ] == [1, 2, 3, 4]
+    options = client.options(Setup(1, 2, 3, 4, instance="i"))
+    timers = (client.session, client.heartbeat, client.max_poll, client.metadata)
+    assert [options[name] for name in (*timers, client.instance)] == [1, 2, 3, 4, "i"]
+    dynamic = client.options(Setup(assignor="roundrobin"))
+    assert client.instance not in dynamic
+    assert dynamic[client.assignor] != options[client.assignor]
 
 
 class OwnerClient:
     name, commits_on_revoke = "owner", True
 
-    def options(self, timing: Timing) -> dict[str, Any]:
+    def options(self, setup: Setup) -> dict[str, Any]:
         return {}
 
     def command(
-        self, address: str, kafka: str, topic: str, run: str, timing: Timing, program: object
+        self, address: str, kafka: str, topic: str, run: str, setup: Setup, program: object
     ) -> list[str]:
         return [sys.executable, "-c", OWNER, run]
 
@@ -254,3 +267,33 @@ def test_a_scenario_does_what_its_name_says_and_then_waits_for_what_follows(name
     scenarios.SCENARIOS[name].play(noted)  # type: ignore[arg-type]
     assert noted.asked[0] == "start a" and step in noted.asked
     assert noted.asked[-1].startswith("commits")
+
+
+@pytest.mark.parametrize("scenario", scenarios.SCENARIOS.values(), ids=lambda one: one.name)
+def test_a_scenario_with_trouble_says_which_with_whom_and_when(scenario: scenarios.Scenario):
+    noted = Noted()
+    scenario.play(noted)  # type: ignore[arg-type]
+    assert all(hasattr(Stage, step.split()[0]) for step in noted.asked)
+    assert {scenario.cause, *scenario.also} - {""} <= {*shipped_knowledge().causes}
+    times = [noted.asked.count(step) for step in ("trouble", "over")]
+    assert times == ([1, 1] if scenario.cause else [0, 0])
+    started = {step.split()[1] for step in noted.asked if step.startswith("start ")}
+    assert {*scenario.who} <= started and bool(scenario.who) == bool(scenario.cause)
+
+
+def test_a_stage_waits_for_refusals_in_the_request_log(
+    play: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "requests.log").write_text('{"errorCode":81}\n{"errorCode":0}\n')
+    play.refused(81)
+    monkeypatch.setattr(stage, "LIMIT_S", 0.1)
+    with pytest.raises(NotStaged, match="2 requests are answered with error 81"):
+        play.refused(81, 2)
+
+
+def test_the_topic_may_come_after_the_members(play: Stage):
+    play.prepare(topic=False)
+    play.make_topic()
+    asked = play._broker.asked  # type: ignore[attr-defined]
+    assert [words[0] for words in asked] == ["group", "topic", "feed"]
+    assert done(play) == [("admin", "create_topic orders")]

@@ -20,7 +20,7 @@ from groupcheck.oracles.record.processes import Interrupts, Processes
 from groupcheck.oracles.record.recording import Recording, record_command, record_scenario
 from groupcheck.oracles.record.running import Running
 from groupcheck.oracles.record.scenarios import Scenario
-from groupcheck.oracles.record.settings import Timing
+from groupcheck.oracles.record.settings import Setup
 from groupcheck.oracles.record.stage import NotStaged, Stage
 
 
@@ -75,8 +75,8 @@ class Sleeper:
     def installed(self, kafka: str) -> str:
         return "sleeper 1"
 
-    def options(self, timing: Timing) -> dict[str, Any]:
-        return {"x": timing.session}
+    def options(self, setup: Setup) -> dict[str, Any]:
+        return {"x": setup.session}
 
     def command(self, *given: object) -> list[str]:
         return [
@@ -93,7 +93,9 @@ def broker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WritingBroker:
     made = WritingBroker(tmp_path / "place")
 
     @contextmanager
-    def runs(version: str, settings: Mapping[str, str], say: object) -> Iterator[Running]:
+    def runs(
+        version: str, settings: Mapping[str, str], say: object, proxy_port: int | None = None
+    ) -> Iterator[Running]:
         with Interrupts() as interrupts, Processes(interrupts) as processes:
             yield Running(made, processes, tmp_path / "place")  # type: ignore[arg-type]
 
@@ -109,17 +111,12 @@ def about(tmp_path: Path, name: str) -> Recording:
     return Recording(name, tmp_path / "out", "4.3.0")
 
 
-def played(stage: Stage) -> None:
-    stage.start("a")
-
-
-def failed(stage: Stage) -> None:
-    stage.start("a")
-    raise NotStaged("a never came")
+PLAYED = Scenario("s", "What.", (("start", "a"), ("trouble",), ("over",)), "poll_timeout", ("a",))
+CALM = Scenario("s", "What.", (("start", "a"), ("commits", "a")))
 
 
 def test_a_scenario_leaves_its_logs_and_the_truth(tmp_path: Path, broker: WritingBroker):
-    done = record_scenario(about(tmp_path, "s"), Scenario("s", "What.", played), Sleeper(), quiet)  # type: ignore[arg-type]
+    done = record_scenario(about(tmp_path, "s"), PLAYED, Sleeper(), quiet)  # type: ignore[arg-type]
     assert (done.exit_code, done.reason, dict(done.lines)) == (0, "", {"broker": 1, "requests": 1})
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
         "s.broker.log",
@@ -136,22 +133,30 @@ def test_a_scenario_leaves_its_logs_and_the_truth(tmp_path: Path, broker: Writin
     )
     assert [(a["who"], a["do"]) for a in truth["actions"]] == [
         ("a", "start"),
+        ("scenario", "trouble begins"),
+        ("scenario", "trouble is over"),
         ("a", "command stop"),
         ("a", "ended"),
     ]
     assert truth["clients"]["a"]["kind"] == "sleeper 1" and truth["clients"]["a"]["options"] == {
         "x": 3000
     }
+    cause = truth["cause"]
+    assert (cause["kind"], cause["who"], cause["or"]) == ("poll_timeout", ["a"], [])
+    assert [cause["from_ms"], cause["to_ms"]] == [a["t"] for a in truth["actions"][1:3]]
 
 
 def test_a_scenario_that_did_not_come_about_says_so_and_leaves_what_there_is(
-    tmp_path: Path, broker: WritingBroker
+    tmp_path: Path, broker: WritingBroker, monkeypatch: pytest.MonkeyPatch
 ):
-    done = record_scenario(about(tmp_path, "s"), Scenario("s", "What.", failed), Sleeper(), quiet)  # type: ignore[arg-type]
+    def commits(stage: Stage, name: str) -> None:
+        raise NotStaged(f"{name} never came")
+
+    monkeypatch.setattr(Stage, "commits", commits)
+    done = record_scenario(about(tmp_path, "s"), CALM, Sleeper(), quiet)  # type: ignore[arg-type]
     assert done.exit_code == 3 and done.reason == "the scenario did not take place: a never came"
-    assert (
-        json.loads((tmp_path / "out" / "s.truth.json").read_text())["actions"][0]["do"] == "start"
-    )
+    truth = json.loads((tmp_path / "out" / "s.truth.json").read_text())
+    assert truth["actions"][0]["do"] == "start" and truth["cause"] is None
 
 
 def test_a_broker_that_its_command_has_ended_does_not_cost_the_recording(

@@ -28,17 +28,22 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /**
  * One Java consumer that tells what it sees. Arguments: topic, commit interval in ms, whether to
- * commit in the revoked callback, then NAME=VALUE consumer properties. Lines in: {@code stop},
- * {@code sleep MS}. When the input ends, the process ends at once: the process that started it is
- * gone.
+ * commit in the revoked callback, how long that callback takes in ms, then NAME=VALUE consumer
+ * properties. Lines in: {@code stop}, {@code sleep MS}, {@code twin} (a second consumer with the
+ * same properties begins in this process). When the input ends, the process ends at once: the
+ * process that started it is gone.
  */
 public final class Member implements ConsumerRebalanceListener {
     private static final Duration POLL = Duration.ofMillis(50);
     private static final Duration COMMIT = Duration.ofSeconds(5);
 
+    private final Properties properties;
+    private final String topic;
     private final KafkaConsumer<byte[], byte[]> consumer;
+    private KafkaConsumer<byte[], byte[]> twin;
     private final long commitMs;
     private final boolean commitOnRevoke;
+    private final long revokeMs;
     private final TreeSet<String> own = new TreeSet<>();
     private final TreeMap<String, Long> position = new TreeMap<>();
     /**
@@ -48,24 +53,29 @@ public final class Member implements ConsumerRebalanceListener {
     private final TreeMap<String, long[]> runs = new TreeMap<>();
     private final BlockingQueue<String> commands = new LinkedBlockingQueue<>();
 
-    private Member(long commitMs, boolean commitOnRevoke, Properties properties) {
-        this.commitMs = commitMs;
-        this.commitOnRevoke = commitOnRevoke;
-        this.consumer = new KafkaConsumer<>(
+    private Member(String[] arguments) {
+        this.topic = arguments[0];
+        this.commitMs = Long.parseLong(arguments[1]);
+        this.commitOnRevoke = Boolean.parseBoolean(arguments[2]);
+        this.revokeMs = Long.parseLong(arguments[3]);
+        this.properties = new Properties();
+        for (int i = 4; i < arguments.length; i++) {
+            String[] pair = arguments[i].split("=", 2);
+            properties.put(pair[0], pair[1]);
+        }
+        this.consumer = made();
+    }
+
+    private KafkaConsumer<byte[], byte[]> made() {
+        return new KafkaConsumer<>(
                 properties, new ByteArrayDeserializer(), new ByteArrayDeserializer());
     }
 
     public static void main(String[] arguments) throws Exception {
-        Properties properties = new Properties();
-        for (int i = 3; i < arguments.length; i++) {
-            String[] pair = arguments[i].split("=", 2);
-            properties.put(pair[0], pair[1]);
-        }
-        Member member = new Member(
-                Long.parseLong(arguments[1]), Boolean.parseBoolean(arguments[2]), properties);
+        Member member = new Member(arguments);
         member.listen();
-        member.consumer.subscribe(List.of(arguments[0]), member);
-        tell("subscribed", fields("topics", List.of(arguments[0])));
+        member.consumer.subscribe(List.of(member.topic), member);
+        tell("subscribed", fields("topics", List.of(member.topic)));
         tell("started", fields("version", "java"));
         member.live();
     }
@@ -97,31 +107,47 @@ public final class Member implements ConsumerRebalanceListener {
                     Thread.sleep(Long.parseLong(command.substring("sleep ".length())));
                     tell("woke", fields());
                 }
+                if (command.equals("twin")) {
+                    twin = made();
+                    twin.subscribe(List.of(topic), new Twin());
+                }
             }
-            poll();
+            poll(consumer);
+            if (twin != null) {
+                poll(twin);
+            }
             if (System.currentTimeMillis() - committed > commitMs) {
                 committed = System.currentTimeMillis();
                 commit("periodic", position.keySet());
                 flush();
             }
         }
-        try {
-            consumer.close();
-        } catch (KafkaException failed) {
-            tell("close_error", fields(
-                    "error", failed.getClass().getSimpleName(), "text", failed.getMessage()));
+        close(consumer);
+        if (twin != null) {
+            close(twin);
         }
         flush();
         own.clear();
         tell("closed", fields("own", own));
     }
 
-    private void poll() throws InterruptedException {
+    private static void close(KafkaConsumer<byte[], byte[]> one) {
         try {
-            for (ConsumerRecord<byte[], byte[]> found : consumer.poll(POLL)) {
-                seen(
-                        new TopicPartition(found.topic(), found.partition()).toString(),
-                        found.offset());
+            one.close();
+        } catch (KafkaException failed) {
+            tell("close_error", fields(
+                    "error", failed.getClass().getSimpleName(), "text", failed.getMessage()));
+        }
+    }
+
+    private void poll(KafkaConsumer<byte[], byte[]> one) throws InterruptedException {
+        try {
+            for (ConsumerRecord<byte[], byte[]> found : one.poll(POLL)) {
+                if (one == consumer) {
+                    seen(
+                            new TopicPartition(found.topic(), found.partition()).toString(),
+                            found.offset());
+                }
             }
         } catch (KafkaException failed) {
             tell("poll_error", fields(
@@ -200,10 +226,39 @@ public final class Member implements ConsumerRebalanceListener {
         if (how.equals("revoked") && commitOnRevoke) {
             commit("on_revoke", names);
         }
+        if (how.equals("revoked") && revokeMs > 0) {
+            pause(revokeMs);
+        }
         flush();
         names.forEach(own::remove);
         names.forEach(position::remove);
         tell(how, fields("parts", names, "own", own));
+    }
+
+    private static void pause(long ms) {
+        try {
+            Thread.sleep(ms);
+        } catch (InterruptedException ended) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /** What the second consumer is told. The process's own events do not count it. */
+    private static final class Twin implements ConsumerRebalanceListener {
+        @Override
+        public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+            tell("twin_assigned", fields("parts", names(partitions)));
+        }
+
+        @Override
+        public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+            tell("twin_revoked", fields("parts", names(partitions)));
+        }
+
+        @Override
+        public void onPartitionsLost(Collection<TopicPartition> partitions) {
+            tell("twin_lost", fields("parts", names(partitions)));
+        }
     }
 
     private static List<String> names(Collection<TopicPartition> partitions) {

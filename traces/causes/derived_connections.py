@@ -1,0 +1,151 @@
+"""Facts about connections that follow from several statements of one member: a coordinator that is
+missing or away, connections that fail, requests that are cut off while they wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.clients.said import Said, fact, ms_between
+
+LONG_MS = 60_000
+"""A coordinator that is not there for so long is missing."""
+AWAY_MS = 10_000
+"""A usual restart of a broker is shorter."""
+NEAR_MS, NEAR_LINES = 60_000, 3
+"""A lost connection belongs to a session that times out within so many ms; without times, within so
+many lines.
+"""
+CLOSE = 0.1
+"""Two durations are equal if they differ by less than this part."""
+
+
+def lost_connections(group: GroupEvidence) -> Iterator[Said]:
+    """Connections that ended shortly before a session timed out."""
+    for some in group.of_each("disconnected", "session_timed_out").values():
+        for at, said in enumerate(some):
+            if said.kind != "session_timed_out":
+                continue
+            for other in (*some[max(at - 20, 0) : at], *some[at + 1 : at + 2]):
+                if other.kind != "disconnected" or other.fields.get("reason") == "idle":
+                    continue
+                ms = ms_between(other, said)
+                lines = abs(said.line - other.line)
+                if ms <= NEAR_MS if ms is not None else lines <= NEAR_LINES:
+                    yield fact(other, "connection_lost", reason=other.fields.get("reason"))
+
+
+def missing_coordinators(group: GroupEvidence) -> Iterator[Said]:
+    """Members that were told that there is no coordinator, and were told none for a minute or for
+    the rest of the log.
+    """
+    good = ("coordinator_found", "joined", "synced", "assigned", "heartbeat", "committed")
+    for some in group.of_each("coordinator_unavailable", *good).values():
+        asked: list[Said] = []
+        for said in (*some, None):
+            if said is not None and said.kind == "coordinator_unavailable":
+                asked.append(said)
+                continue
+            waited = ms_between(asked[0], said or asked[-1]) if asked else None
+            if asked and (said is None or (waited or 0) >= LONG_MS):
+                yield fact(asked[-1], "coordinator_missing", repeats=len(asked), waited=waited)
+            elif asked:
+                yield fact(asked[-1], "recovered", of="coordinator_unavailable", after=waited)
+            asked = []
+
+
+def away_coordinators(group: GroupEvidence) -> Iterator[Said]:
+    """Members that lost their coordinator and failed to connect until they found one again, or the
+    log ends.
+    """
+    for some in group.of_each(
+        "coordinator_lost", "coordinator_found", "disconnected", "joined", "closed"
+    ).values():
+        gone: Said | None = None
+        failed: list[Said] = []
+        for said in (*some, None):
+            if said is not None and said.kind == "disconnected":
+                failed += [said] if gone is not None else []
+            elif said is not None and said.kind == "coordinator_lost":
+                gone = gone or said
+            elif gone is not None:
+                lasted = ms_between(gone, said or some[-1]) or 0
+                if lasted >= AWAY_MS and len(failed) >= 3:
+                    yield fact(gone, "coordinator_away", lasted=lasted, failed=len(failed))
+                gone, failed = None, []
+
+
+def unreachable(group: GroupEvidence) -> Iterator[Said]:
+    """Members whose connections fail again and again, and that never reach a coordinator."""
+    good = ("coordinator_found", "joined", "synced", "assigned", "heartbeat", "committed")
+    for some in group.of_each("disconnected", "session_timed_out", *good).values():
+        if len(some) >= 2 and all(s.kind == "disconnected" for s in some):
+            reason = next((r for s in some if (r := s.fields.get("reason"))), None)
+            yield fact(some[-1], "never_connected", repeats=len(some), reason=reason)
+
+
+def cut_waits(group: GroupEvidence) -> Iterator[Said]:
+    """Requests whose connection ended before the answer came, how long that took, and whether the
+    client itself gave up.
+    """
+    for some in group.of_each(
+        "request_sent", "request_answered", "disconnected", "request_timed_out"
+    ).values():
+        sent: Said | None = None
+        cuts: list[tuple[Said, int]] = []
+        for said in some:
+            if said.kind == "request_sent":
+                sent = said if "Join" in str(said.fields.get("api", "")) else sent
+            elif said.kind == "request_answered":
+                sent = None if "Join" in str(said.fields.get("api", "")) else sent
+            elif sent is not None and (after := ms_between(sent, said) or 0) >= 5_000:
+                cuts.append((said, after))
+                sent = None
+        by_others = [after for said, after in cuts if not _gave_up(said)]
+        for said, after in cuts:
+            by = "client" if _gave_up(said) else "other side"
+            idle = _idle_limit(after, [] if by == "client" else by_others)
+            yield fact(said, "waiting_cut", api="JoinGroup", after=after, by=by, idle=idle)
+
+
+def _gave_up(said: Said) -> bool:
+    """Did the client itself end the wait?"""
+    reason = str(said.fields.get("reason", "")).lower()
+    return said.kind == "request_timed_out" or "timeout" in reason or "timed out" in reason
+
+
+def _idle_limit(ms: int, others: list[int]) -> str | None:
+    """Whose limit it was. `others`: how long each wait took that the client did not end."""
+    if abs(ms - 600_000) <= 15_000:
+        return "connections.max.idle.ms of the broker (600000)"
+    if 230_000 <= ms <= 360_000:
+        return "the idle limit of a proxy or firewall"
+    alike = [after for after in others if abs(after - ms) <= CLOSE * ms / 2]
+    return "an idle limit, as it took equally long each time" if len(alike) >= 2 else None
+
+
+def searches(group: GroupEvidence) -> Iterator[Said]:
+    """Members that ask for the coordinator again and again and are never told one."""
+    for some in group.of_each(
+        "coordinator_query", "coordinator_found", "coordinator_unavailable", "joined"
+    ).values():
+        if any(s.kind in ("coordinator_found", "joined") for s in some):
+            continue
+        if len(some) >= 5:
+            yield fact(
+                some[-1],
+                "search_without_end",
+                repeats=len(some),
+                span=ms_between(some[0], some[-1]),
+            )
+
+
+FINDERS = (
+    lost_connections,
+    missing_coordinators,
+    away_coordinators,
+    unreachable,
+    cut_waits,
+    searches,
+)
