@@ -210,7 +210,10 @@ _SCENARIOS = (
         "slow_callback",
         "Member b takes 12 s in its revoked callback when c joins: the whole group waits for it.",
         (
-            *_two(Setup(max_poll=30_000), Setup(max_poll=30_000, revoke_ms=12_000, heartbeat=1000)),
+            *_two(
+                Setup(max_poll=30_000),
+                Setup(session=20_000, heartbeat=1000, max_poll=30_000, revoke_ms=12_000),
+            ),
             ("trouble",),
             ("start", "c", Setup(max_poll=30_000)),
             ("shared_by", "a", "b", "c"),

@@ -224,6 +224,24 @@ def test_one_client_that_loops_is_a_storm_in_any_log(log: Scala) -> None:
     assert "short_lived_members" not in found
 
 
+@pytest.mark.parametrize(("client", "storm"), [("new-{}", False), ("same", True)])
+def test_a_group_that_is_replaced_member_by_member_is_no_storm(
+    log: Scala, client: str, storm: bool
+) -> None:
+    """It is one if the same client comes again and again."""
+    phases = ["Empty", *["PreparingRebalance"] * 4]
+    ids = [log.join(k, phase, f"old-{k}") for k, phase in enumerate(phases)]
+    log.stable(3000, 5, ids[0])
+    for k in range(5):
+        at = 10_000 * (k + 1)
+        log.left(at, ids[k])
+        log.leave_line(at + 1, ids[k])
+        log.stable(at + 100, 4, ids[-1])
+        ids.append(log.join(at + 2000, "Stable", client.format(k)))
+        log.stable(at + 2100, 5, ids[-1])
+    assert ("rebalance_storm" in kinds(log.group())) is storm
+
+
 def test_a_group_that_starts_is_no_storm(log: Scala) -> None:
     a = log.join(0, "Empty")
     log.stable(10, 1, a)

@@ -108,6 +108,19 @@ def test_who_ended_a_wait_and_whether_it_took_equally_long_each_time() -> None:
     assert cut([40, 40], reason="read tcp: i/o timeout") == (["client"] * 2, [None] * 2)
 
 
+@pytest.mark.parametrize(
+    ("found_after", "failures", "away"),
+    [(12, 5, {"lasted": 12_000, "failed": 5}), (8, 5, None), (12, 2, None), (None, 5, None)],
+)
+def test_a_coordinator_is_away_while_connections_fail_until_it_is_found_again(
+    found_after: int | None, failures: int, away: dict[str, int] | None
+) -> None:
+    failed = [(n, "disconnected", "a") for n in range(1, failures + 1)]
+    ends = [] if found_after is None else [(found_after, "coordinator_found", "a")]
+    told = facts((0, "coordinator_lost", "a"), *failed, *ends)
+    assert told.get("coordinator_away") == away
+
+
 def test_an_answered_request_is_not_cut() -> None:
     api = {"api": "JoinGroup"}
     told = facts(

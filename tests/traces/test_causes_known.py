@@ -136,6 +136,7 @@ ALWAYS = {
     "together": ("members",),
     "delayed_rebalance": ("delay",),
     "never_connected": ("repeats",),
+    "coordinator_away": ("lasted", "failed"),
 }
 
 

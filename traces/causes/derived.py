@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from groupcheck.traces.causes import derived_connections
+from groupcheck.traces.causes.derived_connections import CLOSE
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.said import MOST_MS, Said, fact, ms_between
 
@@ -23,8 +24,6 @@ TOGETHER_MS = 2_000
 GONE_MS = 60_000
 """A member that is silent for so long after its poll time-out has not come back, as far as the log
 goes."""
-CLOSE = 0.1
-"""Two durations are equal if they differ by less than this part."""
 KNOWN_PERIODS = {
     10_000: "session.timeout.ms before Kafka 3.0, or request.timeout.ms of some clients",
     30_000: "request.timeout.ms, or session.timeout.ms of librdkafka before 1.6",
@@ -327,8 +326,8 @@ def settings_clash(group: GroupEvidence) -> Iterator[Said]:
             for name in (session, heartbeat):
                 value = said.fields.get(name)
                 own = said.kind == "setting" or _OWN_SETTING.search(said.text)
-                own = own and "measured" not in said.fields
-                if isinstance(value, int | float) and own:
+                measured = "measured" in said.fields
+                if isinstance(value, int | float) and own and not measured:
                     told[name] = value
             if len(told) == 2 and told[session] < 3 * told[heartbeat]:
                 yield fact(said, "settings_clash", **told)
