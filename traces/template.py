@@ -59,6 +59,8 @@ class Template:
     last: str | None
     # It must match the line from its beginning to its end.
     whole: bool = True
+    # The longest literal text in it, which every line has that it matches.
+    longest: str = ""
 
     def match(self, line: str) -> dict[str, str] | None:
         """The text of every field, or None. A free field is never empty, except the last one."""
@@ -128,4 +130,5 @@ def compile_template(text: str, whole: bool = True) -> Template:
         anchors.append(_Anchor(before, re.compile(regex + end), tuple(names)))
         before = None
     opening = text.split("{", 1)[0]
-    return Template(text, opening, kinds, tuple(anchors), before, whole)
+    longest = max((literal for literal, _, _ in _pieces(text)), key=len)
+    return Template(text, opening, kinds, tuple(anchors), before, whole, longest)

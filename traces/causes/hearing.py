@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from attrs import evolve
-
 from groupcheck.model.engine.verdict import UNKNOWN
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.clients.log import ClientLog
@@ -23,12 +21,12 @@ def hear(
     line is of a client. `group`: only about this one; `without`: marks of lines that only another
     parser understands.
     """
-    notes, log, brokers, last = Notes(), ClientLog(), 0, 0
+    notes, log, brokers, last = Notes(), ClientLog(name=source.name), 0, 0
     for said in log.statements(source.lines(notes, without=without)):
         if said.library == BROKER and said.line != last:
             brokers, last = brokers + 1, said.line
         if group is None or said.group in ("", group):
-            evidence.add(evolve(said, log=source.name))
+            evidence.add(said)
     clients = [name for name, _ in log.libraries.most_common() if name != BROKER]
     understood = log.understood - brokers
     if not clients and not understood:

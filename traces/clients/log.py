@@ -45,6 +45,8 @@ class ClientLog:
     """The statements of one log, and how its lines were understood."""
 
     sentences: Sentences = Factory(all_sentences)
+    # The name of the log, for its statements.
+    name: str = ""
     # Lines that hold a statement, and lines of a known library about groups that hold none.
     understood: int = 0
     strange: int = 0
@@ -130,6 +132,7 @@ class ClientLog:
                 text=line.strip()[:TEXT_CHARS],
                 time=time,
                 library=mine.library or self._library(hit.sentence.libraries),
+                log=self.name,
                 process=process,
                 group=mine.group,
                 client=mine.client,
@@ -158,6 +161,7 @@ class ClientLog:
                 text=dump.head.strip()[:TEXT_CHARS],
                 time=self._time_of(dump.head),
                 library="java",
+                log=self.name,
                 process=process_of(dump.head),
                 group=dump.values.get("group.id", ""),
                 client=dump.values.get("client.id", ""),

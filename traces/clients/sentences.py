@@ -108,11 +108,13 @@ class Sentences:
             wrote = sentence.libraries
             if wrote and library not in wrote and (library or sentence.marked):
                 continue
-            located = sentence.template.locate(line)
+            located = sentence.template.locate(line) if sentence.template.longest in line else None
             if located is not None:
                 begin, end, texts = located
                 hits.append(Hit(sentence, begin, end, _values(sentence, texts)))
         hits += [Hit(error_sentence(name), a, b, {"error": name}) for a, b, name in numbered(line)]
+        if len(hits) < 2 and not (hits and hits[0].sentence.error):
+            return hits
         hits.sort(key=lambda hit: -hit.sentence.weight)
         kept: list[Hit] = []
         for hit in hits:

@@ -194,9 +194,9 @@ def shown_name(text: str) -> str:
 
 def told(fields: Mapping[str, Any], about: Names) -> Names:
     """`about`, with the names among the fields of a sentence. Java's prefix is surer than they."""
-    found = {key: shown_name(str(fields[key])) for key in NAMES if fields.get(key)}
-    if not found:
+    if not any(key in fields for key in NAMES):
         return about
+    found = {key: shown_name(str(fields[key])) for key in NAMES if fields.get(key)}
     if about.library == JAVA:
         found = {key: text for key, text in found.items() if not getattr(about, key)}
     if _CLASS.search(found.get("group", "")):
