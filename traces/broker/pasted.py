@@ -5,13 +5,13 @@ that a version of Kafka is known to print counts.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterator
 
 from attrs import evolve
 
 from groupcheck.traces.envelope import Sentence, coordinator_sentence
+from groupcheck.traces.marks import typed, without_bold, without_html
 from groupcheck.traces.timestamps import parse_time
 
 BEGINNINGS = (
@@ -31,15 +31,8 @@ _BARE = re.compile(
     r"|Member \S+ in group \S+ has (?:failed|left)"
     r"|\[Group \S+\] (?:Member|Dynamic|Static|Computed|Assigned|Bumped)\b)"
 )
-_ENTITY = re.compile(r"&(?:quot|lt|gt|amp|apos|nbsp|#\d{1,5}|#x[0-9a-fA-F]{1,4});")
-_TAG = re.compile(
-    r"</?(?:a|b|i|p|u|em|br|hr|div|pre|code|span|strong|mark|font|td|tr|th|li|tt)"
-    r"(?:\s[^<>]{0,300})?/?>",
-    re.IGNORECASE,
-)
 _EMPHASIS = re.compile(r"__(?=[\[\]A-Z])|(?<=[\]a-z)])__|`")
 _ESCAPE = re.compile(r"\\([\[\]_*<>\"'/()-])")
-_TYPOGRAPHIC = str.maketrans("“”„‘’\u00a0\u202f", '"""\'\'  ')
 _LOGGER = re.compile(
     r"\s{0,20}[(\[{<](?:kafka\.coordinator|org\.apache\.kafka|k\.c\.g|o\.a\.k)\.[\w.$]{1,200}(?::\d+)?"
     r"[)\]}>]"
@@ -75,20 +68,14 @@ def readings(line: str) -> Iterator[Sentence]:
 
 def _unmarked(line: str) -> str:
     """The line without HTML and without bold type, which no line has of itself."""
-    if "<" in line:
-        line = _TAG.sub("", line)
-    if "&" in line:
-        line = _ENTITY.sub(lambda m: html.unescape(m[0]), line)
-    return line.replace("**", "")
+    return without_bold(without_html(line))
 
 
 def _clean(line: str) -> str:
     """The line without other marks of Markdown, which may also be part of a name."""
     if "\\" in line:
         line = _ESCAPE.sub(r"\1", line)
-    if not line.isascii():
-        line = line.translate(_TYPOGRAPHIC)
-    return _EMPHASIS.sub("", line)
+    return _EMPHASIS.sub("", typed(line))
 
 
 def _shorter(sentence: Sentence) -> Iterator[Sentence]:

@@ -6,31 +6,16 @@ The line that a report quotes stays as it is in the log.
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Iterable, Iterator
 
 from attrs import Factory, define, evolve
 
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.marks import typed, without_bold, without_html
 from groupcheck.traces.timestamps import from_number, parse_time
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
-_ENTITY = re.compile(r"&(?:quot|lt|gt|amp|apos|nbsp|#\d{1,5});")
-_TAG = re.compile(r"</?(?:b|i|p|em|br|div|pre|code|span|strong)(?: [^<>]{0,200})?/?>", re.I)
-_TYPOGRAPHIC = str.maketrans(
-    {
-        "“": '"',
-        "”": '"',
-        "„": '"',
-        "‘": "'",
-        "’": "'",
-        "–": "-",
-        "—": "-",
-        "\u00a0": " ",
-        "…": "...",
-    }
-)
 _ESCAPED = re.compile(r"\\([nrt\"/])")
 _PROCESS = re.compile(
     r"\A[ \t>#*`]{0,20}(?:"
@@ -48,15 +33,10 @@ def plain(line: str) -> str:
     """The words of the line, with single blanks between them."""
     if "\x1b" in line:
         line = _COLOUR.sub("", line)
-    if "&" in line:
-        line = _ENTITY.sub(lambda m: html.unescape(m[0]), line)
-    if "<" in line:
-        line = _TAG.sub(" ", line)
+    line = without_html(line, " ")
     if "\\" in line:
         line = _ESCAPED.sub(lambda m: '"' if m[1] == '"' else "/" if m[1] == "/" else " ", line)
-    if not line.isascii():
-        line = line.translate(_TYPOGRAPHIC)
-    return " ".join(line.replace("**", " ").split())
+    return " ".join(without_bold(typed(line), " ").split())
 
 
 def process_of(line: str) -> str:

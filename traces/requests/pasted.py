@@ -4,13 +4,13 @@ or as HTML.
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterator
 from typing import Any
 
+from groupcheck.traces.marks import typed, without_bold, without_html
+
 _DECODE = json.JSONDecoder().raw_decode
-_TYPOGRAPHIC = str.maketrans("“”„\u00a0", '""" ')
 
 
 def decoded(line: str, mark: str) -> tuple[int, Any]:
@@ -35,9 +35,9 @@ def _readings(line: str) -> Iterator[str]:
     yield line
     if '""' in line:
         yield line.replace('""', '"')
-    if "&quot;" in line or "&#34;" in line:
-        yield html.unescape(line)
+    if "&" in line:
+        yield without_html(line)
     if '\\"' in line:
         yield line.replace('\\"', '"')
     if not line.isascii() or "**" in line:
-        yield line.translate(_TYPOGRAPHIC).replace("**", "")
+        yield without_bold(typed(line))
