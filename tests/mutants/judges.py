@@ -61,17 +61,18 @@ def conform(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     from groupcheck.oracles.conform.conformance import conform as run
     from groupcheck.oracles.conform.shown import input_shown
 
-    tables = []
+    tables: list[Told] = []
     for k, scope in enumerate(scopes):
-        tables.append(table(rows_at(scope)))
-        if (scope not in SMALL) if usual is None else tables[k] == usual["tables"][k]:
+        before = None if usual is None else usual["tables"][k]
+        tables.append(table(rows_at(scope), before))
+        if (scope not in SMALL) if before is None else tables[k] == before:
             continue
         found = run(
             "classic",
             kafka=driver.version,
             driver=driver,
             max_differences=1,
-            max_rows=MOST_ROWS,
+            max_rows=most_rows(before),
             **scope,
         )
         by = ", ".join(f"{k} {v}" for k, v in scope.items())
@@ -83,7 +84,7 @@ def conform(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
             }
         if found.verdict == "unknown":
             return {"verdict": UNKNOWN, "by": f"{by}: {found.why}"}
-    return {"verdict": SURVIVED, "by": "", "tables": tables}
+    return {"verdict": SURVIVED, "by": alike(tables, usual), "tables": tables}
 
 
 def rows_at(scope: Mapping[str, Any]) -> Any:
@@ -98,34 +99,52 @@ def rows_at(scope: Mapping[str, Any]) -> Any:
 
 def rows(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """Compares the rows of the model's coordinator with those of the original, without Kafka."""
-    return compared([table(rows_at(scope)) for scope in scopes], usual)
+    before = [None] * len(scopes) if usual is None else usual["tables"]
+    return compared([table(rows_at(s), b) for s, b in zip(scopes, before, strict=True)], usual)
 
 
 def rows_of_member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """Compares the rows of the model's member with those of the original, without Kafka."""
-    return compared(tables_of_member(GENERATIONS), usual)
+    before = None if usual is None else usual["tables"]
+    return compared(tables_of_member(GENERATIONS, before), usual)
 
 
-def tables_of_member(generations: Sequence[int]) -> list[Told]:
-    """Digests of the member's rows with so many generations."""
+def tables_of_member(generations: Sequence[int], usual: Sequence[Told] | None = None) -> list[Told]:
+    """Digests of the member's rows with so many generations. `usual`: those of the original."""
     from groupcheck.oracles.conform.member.conformance import rows_of
 
-    return [table(some) for n in generations for some in rows_of("classic", n, None, {})]
+    some = [found for n in generations for found in rows_of("classic", n, None, {})]
+    before = [None] * len(some) if usual is None else usual
+    return [table(found, b) for found, b in zip(some, before, strict=True)]
 
 
 def compared(tables: list[Told], usual: Told | None) -> Told:
     """Do the tables equal those of the original, or at least in what can be seen from outside?"""
-    told = {name: [table[name] for table in tables] for name in ("rows", "behaviour")}
-    if usual is None or told["rows"] == usual["rows"]:
-        return told | {"verdict": SURVIVED, "by": SAME_ROWS}
-    if told["behaviour"] == usual["behaviour"]:
-        return told | {"verdict": SURVIVED, "by": SAME_BEHAVIOUR}
-    return told | {"verdict": KILLED, "by": "other rows"}
+    same = SAME_ROWS if usual is None else alike(tables, usual)
+    verdict = SURVIVED if same else KILLED
+    return {"tables": tables, "verdict": verdict, "by": same or "other rows"}
 
 
-def table(found: Any) -> Told:
-    """A digest of all rows, and digests of what they show from outside, without what is remembered:
-    of what the start does in all sequences of 0, 1, 2, ... inputs.
+def alike(tables: Sequence[Told], usual: Told | None) -> str:
+    """In what all tables equal those of the original; empty if they do not."""
+    if usual is None:
+        return ""
+    pairs = list(zip(tables, usual["tables"], strict=True))
+    if all(mine["rows"] == its["rows"] for mine, its in pairs):
+        return SAME_ROWS
+    same = all(mine["behaviour"] and mine["behaviour"] == its["behaviour"] for mine, its in pairs)
+    return SAME_BEHAVIOUR if same else ""
+
+
+def most_rows(usual: Told | None) -> int:
+    """How many rows are looked at: of a mistake, twice as many as the original has."""
+    return MOST_ROWS if usual is None else min(2 * usual["count"] + 100, MOST_ROWS)
+
+
+def table(found: Any, usual: Told | None = None) -> Told:
+    """A digest of all rows, how many they are, and digests of what they show from outside, without
+    what is remembered: of what the start does in all sequences of 0, 1, 2, ... inputs. Of a table
+    that is much larger than that of the original, `usual`, only the beginning is looked at.
     """
     start = found.start()
     numbers, waiting = {start: 0, None: 1}, [start]
@@ -137,13 +156,14 @@ def table(found: Any) -> Told:
                 if outcome.after not in numbers:
                     numbers[outcome.after] = len(numbers)
                     waiting.append(outcome.after)
-                    if len(waiting) > MOST_ROWS:
-                        return {"rows": "endless", "behaviour": []}
+                if len(steps) > most_rows(usual):
+                    return {"rows": "endless", "count": len(steps), "behaviour": []}
                 seen = repr((given, attrs.evolve(outcome, rules=(), after=None)))
                 mark = blake2b(seen.encode(), digest_size=8).digest()
                 steps.append((numbers[memory], mark, numbers[outcome.after]))
                 exact.update(repr((memory, given, outcome)).encode())
-    return {"rows": exact.hexdigest(), "behaviour": behaviour(len(numbers), steps)}
+    shown = behaviour(len(numbers), steps)
+    return {"rows": exact.hexdigest(), "count": len(steps), "behaviour": shown}
 
 
 def behaviour(states: int, steps: list[tuple[int, bytes, int]]) -> list[int]:
@@ -216,16 +236,18 @@ def member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
     """
     from groupcheck.oracles.conform.member.conformance import conform_member
 
-    tables = []
+    tables: list[list[Told]] = []
     for k, generations in enumerate(GENERATIONS):
-        tables.append(tables_of_member([generations]))
-        if k > 0 if usual is None else tables[k] == usual["tables"][k]:
+        its = None if usual is None else usual["tables"][k]
+        tables.append(tables_of_member([generations], its))
+        if k > 0 if its is None else tables[k] == its:
             continue
         found = conform_member(
             "classic",
             kafka=driver.version,
             driver=driver,
             max_differences=1,
+            max_rows=None if its is None else sum(map(most_rows, its)),
             generations=generations,
         )
         if found.verdict == "unknown":
@@ -233,7 +255,9 @@ def member(driver: Any, usual: Told | None, scopes: Scopes) -> Told:
         if found.verdict == "differs":
             (first, *_) = found.differences
             return {"verdict": KILLED, "by": f"{first.row.given}: {'; '.join(first.what)}"[:300]}
-    return {"verdict": SURVIVED, "by": "", "tables": tables}
+    flat = [t for some in tables for t in some]
+    before = usual and {"tables": [t for some in usual["tables"] for t in some]}
+    return {"verdict": SURVIVED, "by": alike(flat, before), "tables": tables}
 
 
 def whole(driver: Any, usual: Told | None, scopes: Scopes) -> Told:

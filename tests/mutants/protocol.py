@@ -35,7 +35,18 @@ from typing import Any
 
 from attrs import frozen
 from forks import CRASHED, FAILED, TIMED_OUT
-from judges import ANOTHER_SIZE, KILLED, NONE, SCOPES, SMALL, SURVIVED, UNKNOWN, Scopes
+from judges import (
+    ANOTHER_SIZE,
+    KILLED,
+    NONE,
+    SAME_BEHAVIOUR,
+    SAME_ROWS,
+    SCOPES,
+    SMALL,
+    SURVIVED,
+    UNKNOWN,
+    Scopes,
+)
 from mistakes import COORDINATOR, HERE, LINK, MEMBER, PROTOCOL, TOKEN, Mistake, equivalents
 from mistakes import mistakes as all_mistakes
 from mutants import digest
@@ -274,6 +285,9 @@ class Hearings:
         one = Tried(mistake, told)
         if not one.survives:
             return one
+        for judge in one.real:
+            if told[judge]["by"] in (SAME_ROWS, SAME_BEHAVIOUR):  # it has compared them itself
+                told[TABLES[judge]] = told[judge]
         more = [*(TABLES[judge] for judge in one.real if judge in TABLES), "check", "tests"]
         return Tried(mistake, told | {j: told.get(j) or self._ask(mistake, j) for j in more})
 
