@@ -13,6 +13,7 @@ from typing import Any
 from groupcheck.oracles.printable import as_json
 from groupcheck.oracles.replay.answers import Answer, judged, worst
 from groupcheck.oracles.replay.facts import facts_document
+from groupcheck.oracles.replay.findings_document import findings_document
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, unstable_share
 from groupcheck.traces.causes.diagnosis import Found
 from groupcheck.traces.moments import Moment, Round, elapsed
@@ -181,6 +182,7 @@ def group_document(g: GroupReport, r: FileReport) -> dict[str, Any]:
             for epoch, at, what in t.epochs
         ],
         "anomalies": [anomaly_document(a) for a in g.anomalies],
+        "findings": findings_document(g.findings),
         **_facts([g]),
     }
 

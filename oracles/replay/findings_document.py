@@ -4,13 +4,13 @@ was slow, dead or refused, and the settings that lines tell.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from attrs import asdict
 
 from groupcheck.oracles.replay.harm import harm
-from groupcheck.traces.findings import Findings, Window
+from groupcheck.traces.facts import Rewind
+from groupcheck.traces.findings import Findings, Jump, Window
 from groupcheck.traces.moments import Moment
 from groupcheck.traces.owners import TwoOwners
 from groupcheck.traces.timestamps import show_time
@@ -99,9 +99,7 @@ def _members(found: Findings) -> dict[str, Any]:
             }
             for r in found.rounds
         ],
-        "client_reasons": [
-            {**asdict(r), "members": list(r.members)} for r in found.reasons
-        ],
+        "client_reasons": [{**asdict(r), "members": list(r.members)} for r in found.reasons],
         "coordinator_away": [
             {
                 **window(r.window),
@@ -145,3 +143,19 @@ def _two(two: TwoOwners) -> dict[str, Any]:
         "ms": two.until - two.since,
         "shown_by": two.by,
     }
+
+
+def _commit(moved: Rewind | Jump) -> dict[str, Any]:
+    """A commit that went back or jumped ahead, from the offset `was` to `committed`."""
+    return {
+        "partition": moved.partition,
+        "by": moved.by,
+        "was": moved.was,
+        "committed": moved.committed,
+        "time": show_time(moved.time),
+        "line": moved.line,
+    }
+
+
+def _at(moment: Moment) -> str | None:
+    return None if moment.time is None else show_time(moment.time)

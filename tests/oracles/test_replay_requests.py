@@ -140,3 +140,17 @@ def test_a_plan_that_gives_a_partition_twice_is_a_violation(
     file.write_bytes(packed[:-8] + bytes(8))
     code, found = document(capsys, str(file))
     assert code == 1 and "one_owner), but the file is damaged" in found["reason"]
+
+
+def test_the_document_tells_the_harm_the_absence_and_the_settings(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, found = document(capsys, str(ZOMBIE))
+    told = found["groups"][0]["findings"]
+    (absent,) = told["absences"]
+    assert (absent["client"], absent["kind"]) == ("a", "frozen") and absent["ms"] > 5900
+    (refused,) = [r for r in told["refusals"] if r["api"] == "OFFSET_COMMIT"]
+    assert (refused["error"], refused["count"]) == ("UNKNOWN_MEMBER_ID", 1)
+    assert {(o["earlier"], o["later"]) for o in told["two_owners"]} == {("a", "b")}
+    assert "3 partitions had two owners at once" in " ".join(told["harm"])
+    assert ("session.timeout.ms", 3000) in {(s["name"], s["value_ms"]) for s in told["settings"]}
