@@ -96,7 +96,7 @@ def cause_document(f: Found) -> dict[str, Any]:
         "action": f.action,
         "confidence": f.confidence,
         "decide": f.decide,
-        "severity": f.cause.severity,
+        "severity": f.severity,
         "who": list(f.who),
         "since": None if f.since is None else show_time(f.since),
         "until": None if f.until is None else show_time(f.until),

@@ -52,6 +52,7 @@ def found(
         tickets=(Ticket("KAFKA-7610", fixed="2.2"),),
         present={"max.poll.interval.ms": "300000"},
         evidence=lines,
+        severity=cause.severity,
         who=tuple(who),
         since=BEGIN + 10_000,
         until=BEGIN + 60_000,

@@ -135,8 +135,17 @@ ALWAYS = {
     "offset_missing_again": ("partition",),
     "together": ("members",),
     "delayed_rebalance": ("delay",),
-    "never_connected": ("repeats",),
     "coordinator_away": ("lasted", "failed"),
+    **dict.fromkeys(
+        ("never_connected", "address_unreachable", "broker_unreachable", "coordinator_given_up"),
+        ("repeats",),
+    ),
+    "rejoin_late": ("heard", "held"),
+    "rounds_repeat": ("repeats", "first", "generation", "span"),
+    "members_idle": ("idle", "members", "partitions", "one"),
+    "shares_uneven": ("members", "partitions", "most", "least", "rich", "poor"),
+    "unassigned_topics": ("topics",),
+    "unexpected_answer": ("error", "api"),
 }
 
 

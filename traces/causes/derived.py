@@ -17,6 +17,8 @@ from typing import Any
 from groupcheck.traces.causes import derived_connections
 from groupcheck.traces.causes.derived_connections import CLOSE
 from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.causes.joins import JOINS
+from groupcheck.traces.causes.reach import REACH
 from groupcheck.traces.clients.said import MOST_MS, Said, fact, ms_between
 
 TOGETHER_MS = 2_000
@@ -308,6 +310,9 @@ def expiries(group: GroupEvidence) -> Iterator[Said]:
             continue
         later = some[at + 1 :]
         back = next((s for s in later if s.kind == "broker_joined"), None)
+        emptied = next((s for s in later if s.kind == "broker_empty"), None)
+        if emptied is not None and (back is None or emptied.line < back.line):
+            yield fact(said, "left_empty", alone="yes")
         if back is not None:
             yield fact(back, "joined_after_expiry", after=ms_between(said, back))
         elif any(s.kind == "broker_empty" for s in later) and (
@@ -357,4 +362,6 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
     nameless_groups,
     changed_topics,
     *derived_connections.FINDERS,
+    *REACH,
+    *JOINS,
 )

@@ -76,15 +76,6 @@ def away_coordinators(group: GroupEvidence) -> Iterator[Said]:
                 gone, failed = None, []
 
 
-def unreachable(group: GroupEvidence) -> Iterator[Said]:
-    """Members whose connections fail again and again, and that never reach a coordinator."""
-    good = ("coordinator_found", "joined", "synced", "assigned", "heartbeat", "committed")
-    for some in group.of_each("disconnected", "session_timed_out", *good).values():
-        if len(some) >= 2 and all(s.kind == "disconnected" for s in some):
-            reason = next((r for s in some if (r := s.fields.get("reason"))), None)
-            yield fact(some[-1], "never_connected", repeats=len(some), reason=reason)
-
-
 def cut_waits(group: GroupEvidence) -> Iterator[Said]:
     """Requests whose connection ended before the answer came, how long that took, and whether the
     client itself gave up.
@@ -145,7 +136,6 @@ FINDERS = (
     lost_connections,
     missing_coordinators,
     away_coordinators,
-    unreachable,
     cut_waits,
     searches,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal
 
 from attrs import frozen
@@ -22,9 +23,14 @@ from groupcheck.traces.causes.knowledge import (
 )
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import trouble
+from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.timestamps import show_time
 
 Health = Literal["calm", "troubled", "broken", "unknown"]
+AT_WORK = ("synced", "assigned", "committed", "broker_stable")
+"""Statements that show a group, or a member, at work."""
+FEW, EPISODE_MS = 2, 10_000
+"""What happens more often than that does not end; lines of one time lie closer together."""
 QUOTED = 6
 NAMED = 3
 MOST_CHARS = 200
@@ -50,6 +56,8 @@ class Found:
     present: Mapping[str, str]
     # The statements that show it, in order; at most `QUOTED` of each kind.
     evidence: tuple[Said, ...]
+    # What it did to the group here: a group that broke down once and works again is troubled.
+    severity: Severity
     # Who is concerned, most often first.
     who: tuple[str, ...]
     # When it was first and last seen, in ms; None without timestamps.
@@ -128,14 +136,14 @@ def _rank(found: Found) -> tuple[int, int, str]:
     cause = found.cause
     return (
         CONFIDENCES.index(found.confidence),
-        -SEVERITIES.index(cause.severity),
+        -SEVERITIES.index(found.severity),
         cause.kind,
     )
 
 
 def _health(causes: Sequence[Found], candidates: Sequence[Found], questions: bool) -> Health:
     """The worst that is known. A candidate shows that there is trouble, not how much."""
-    worst: Severity = max((f.cause.severity for f in causes), key=SEVERITIES.index, default="calm")
+    worst: Severity = max((f.severity for f in causes), key=SEVERITIES.index, default="calm")
     if worst != "calm":
         return worst
     if any(f.cause.severity != "calm" and _troubling(f) for f in candidates):
@@ -198,10 +206,40 @@ def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEviden
             **_settings(fields),
         },
         tuple(sorted(quoted, key=lambda s: s.line)),
+        _severity(cause, shown, evidence),
         tuple(who),
         since,
         until,
     )
+
+
+def _severity(cause: Cause, shown: Sequence[Said], evidence: GroupEvidence) -> Severity:
+    """That of the cause; one step less if it happened once or twice, and the group works since."""
+    last = shown[-1]
+    if cause.severity != "broken" or _episodes(shown) > FEW:
+        return cause.severity
+    later = [s for s in evidence.all(*AT_WORK, *trouble()) if _after(last, s)]
+    at_work = [s for s in later if s.kind in AT_WORK and _concerns(last, s)]
+    again = [s for s in later if s.kind not in AT_WORK and s.kind not in cause.accounts_for]
+    return "troubled" if at_work and not again else cause.severity
+
+
+def _episodes(shown: Sequence[Said]) -> int:
+    """How many times it happened: one time may take several lines."""
+    kind = shown[0].kind
+    times = [s.time for s in shown if s.kind == kind and s.time is not None]
+    return 1 + sum(b - a > EPISODE_MS for a, b in pairwise(times))
+
+
+def _after(last: Said, said: Said) -> bool:
+    if last.time is not None and said.time is not None:
+        return said.time > last.time
+    return said.log == last.log and said.line > last.line
+
+
+def _concerns(broken: Said, said: Said) -> bool:
+    """Does a member at work show that what was broken works again? A coordinator's line does."""
+    return said.library == BROKER or not broken.who or said.who == broken.who
 
 
 def _short(value: Any) -> Any:

@@ -32,7 +32,7 @@ JAVA, LIBRDKAFKA, KAFKA_PYTHON, AIOKAFKA = "java", "librdkafka", "kafka-python",
 SARAMA, FRANZ_GO, KAFKA_GO, KAFKAJS, RUBY = "sarama", "franz-go", "kafka-go", "kafkajs", "ruby"
 
 _JAVA_PREFIX = re.compile(
-    r"\[(?:Consumer|Worker|AdminClient|Producer|ShareConsumer) "
+    r"\[(?:Consumer|Worker|AdminClient|Producer|ShareConsumer|Schema registry) "
     r"(?:instanceId=(?P<instance>[^,\]]{1,300}), )?clientId=(?P<client>[^,\]]{0,300})"
     r"(?:, (?:groupId=(?P<group>[^\]]{0,300})|transactionalId=[^\]]{0,300}))?\]"
 )
@@ -67,7 +67,7 @@ _MARKS = (
     (
         KAFKA_PYTHON,  # its loggers; those of the broker and of Kafka 0.8 have names of classes
         re.compile(r"\bkafka\.(?:coordinator|consumer|conn|client|client_async|cluster|net|errors)\b"
-                   r"(?!(?:\.[a-z]+)?\.[A-Z])|-packages/kafka/"),
+                   r"(?!(?:\.[a-z]+)?\.[A-Z]|:type=)|-packages/kafka/"),  # nor Java's names for JMX
     ),
     (KAFKAJS, re.compile(r"\"logger\":\s?\"kafkajs\"|KafkaJS|ClientKafka")),
     (SARAMA, re.compile(r"\[?[Ss]arama\]?|SARAMA|\bkafka server: |consumergroup/session/")),

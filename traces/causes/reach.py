@@ -1,0 +1,107 @@
+"""Facts about connections: who could not be reached, and which coordinator is found and given up
+again and again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.clients.said import Said, fact, ms_between
+
+AT_WORK = ("joined", "synced", "assigned", "heartbeat", "committed")
+GIVEN_UP_MS = 30_000
+"""A coordinator that is lost so soon after it was found was never of use."""
+MOST_LOSSES = 20
+"""So many losses are worth a word even if the member joins in between."""
+_NODE = re.compile(r"(?P<id>-?\d+)(?: \((?P<address>[^()]+)\))?")
+_COORDINATORS = 2**31 - 1 - 1_000_000
+"""Java numbers the connection to a coordinator with 2^31 - 1 minus the broker's id."""
+
+
+def unreachable(group: GroupEvidence) -> Iterator[Said]:
+    """Members whose connections fail again and again, and that never reach a coordinator. Do the
+    lines show that some broker answered? Then an address that it handed out is wrong, or one of
+    several brokers is down.
+    """
+    good = ("coordinator_found", *AT_WORK)
+    answered = {"leader_missing", "topic_unknown", "unassigned_topics", "not_authorized"}
+    metadata = group.of_each(*answered, "started")
+    for who, some in group.of_each("disconnected", "session_timed_out", *good).items():
+        if len(some) < 2 or any(s.kind != "disconnected" for s in some):
+            continue
+        reason = next((r for s in some if (r := s.fields.get("reason"))), None)
+        failed = [s for s in some if s.fields.get("reason") == "could not connect"]
+        handed_out = [s for s in failed if (node_of(s) or -1) >= 0]
+        seen = any(s.kind in answered or "cluster" in s.fields for s in metadata.get(who, ()))
+        kind = "never_connected"
+        if handed_out:
+            kind, failed = "address_unreachable", handed_out
+        elif seen and failed:
+            kind = "broker_unreachable"
+        last = (failed or some)[-1]
+        yield fact(last, kind, repeats=_attempts(failed or some), reason=reason, node=_shown(last))
+
+
+def node_of(said: Said) -> int | None:
+    """The number of the node that a line names; below 0 for an address of bootstrap.servers."""
+    node = said.fields.get("node")
+    if isinstance(node, int):
+        return node
+    match = _NODE.match(str(node or ""))
+    return int(match["id"]) if match else None
+
+
+def _shown(said: Said) -> str | None:
+    """The node with its address, as the line tells it."""
+    node = said.fields.get("node")
+    if node is None:
+        return None
+    match = _NODE.match(str(node))
+    return (match["address"] or match["id"]) if match else str(node).split(" (id")[0]
+
+
+def _attempts(failed: list[Said]) -> int:
+    """The Java client tells a failed attempt at a bootstrap server in two lines."""
+    second = sum("Bootstrap broker" in s.text for s in failed)
+    return max(second, len(failed) - second)
+
+
+def given_up(group: GroupEvidence) -> Iterator[Said]:
+    """Coordinators that are found and given up again and again by the same member, without a join.
+    A broker that restarts shows that, too, but then the member joins in the end.
+    """
+    for some in group.of_each(
+        "coordinator_found", "coordinator_lost", "disconnected", *AT_WORK
+    ).values():
+        found: Said | None = None
+        lost: list[Said] = []
+        for said in some:
+            if said.kind == "coordinator_found":
+                found = said
+            elif said.kind in AT_WORK:
+                found, lost = None, lost if len(lost) >= MOST_LOSSES else []
+            elif found is not None and _gives_up(found, said):
+                lost.append(said)
+                found = None
+        if len(lost) >= 2:
+            reasons = [r for s in lost if (r := s.fields.get("reason"))]
+            yield fact(
+                lost[-1],
+                "coordinator_given_up",
+                repeats=len(lost),
+                span=ms_between(lost[0], lost[-1]),
+                reason=max(reasons, key=reasons.count) if reasons else None,
+                coordinator=str(lost[-1].fields.get("coordinator", "")).split(" (id")[0] or None,
+            )
+
+
+def _gives_up(found: Said, said: Said) -> bool:
+    soon = (ms_between(found, said) or 0) <= GIVEN_UP_MS
+    if said.kind == "disconnected":
+        return soon and (node_of(said) or 0) >= _COORDINATORS
+    return soon
+
+
+REACH = (unreachable, given_up)
