@@ -143,17 +143,11 @@ class Driver:
             self._abandon()
             raise
 
-    def ask(self, told: Mapping[str, Any]) -> Any:
-        """Carries out one line that is no schedule, such as a step of a whole group. Raises
-        `Broken`; after that, what was built up step by step is gone.
-        """
-        return self._ask(json.dumps(told, separators=(",", ":")).encode() + b"\n")
-
-    def converse(self, speakers: Iterable[Generator[Mapping[str, Any], Any, T]]) -> list[T]:
+    def converse(self, speakers: Iterable[Generator[Mapping[str, Any], bytes, T]]) -> list[T]:
         """Conversations side by side, so that the JVM works on one while Python goes on with
-        another. A speaker yields what is to be told, is sent the answer, and returns its result;
-        what it tells goes to the whole group `at` its place. Raises `Broken`; after that, what was
-        built up step by step is gone.
+        another. A speaker yields what is to be told, is sent the line of the answer, and returns
+        its result; what it tells goes to the whole group `at` its place. Raises `Broken`; after
+        that, what was built up step by step is gone.
         """
         assert not self._flight, ELSEWHERE
         self._talking = None
@@ -163,9 +157,10 @@ class Driver:
         self._flight = flight
         lines: list[bytes] = []
 
-        def speak(number: int, answer: Any) -> None:
+        def speak(number: int, answer: bytes | None) -> None:
+            talk = talks[number]
             try:
-                told = {**talks[number].send(answer), "at": number}
+                told = {**(next(talk) if answer is None else talk.send(answer)), "at": number}
             except StopIteration as end:
                 results[number] = end.value
             else:
@@ -180,7 +175,7 @@ class Driver:
                 if len(lines) > len(talks) // 3 or not self._running().answered:
                     self._running().send(b"".join(lines))
                     lines.clear()
-                answer = json.loads(self._running().receive())
+                answer = self._running().receive()
                 speak(flight.popleft(), answer)
         except Broken:
             self._restart()

@@ -14,12 +14,21 @@ from typing import Any, NamedTuple
 from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
 from groupcheck.model.protocol.classic.group import Core, Phase, Seat, Seats
 from groupcheck.model.protocol.link import Link
-from groupcheck.model.protocol.messages import NO_ID
+from groupcheck.model.protocol.messages import (
+    NO_ID,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Request,
+    SyncGroup,
+)
 from groupcheck.oracles.conform.whole.look import (
     GroupLook,
     Look,
     MemberLook,
     RecordLook,
+    RequestLook,
     SeatLook,
     Times,
 )
@@ -69,11 +78,11 @@ class SeatForm(NamedTuple):
 
 
 class LinkForm(NamedTuple):
-    """A connection. Requests are named by their API."""
+    """A connection, with its requests."""
 
-    waits: str | None
-    late: str | None
-    unread: tuple[str, ...]
+    waits: RequestLook | None
+    late: RequestLook | None
+    unread: tuple[RequestLook, ...]
 
 
 class MemberForm(NamedTuple):
@@ -126,7 +135,7 @@ class Fitting:
         self._groups: dict[tuple[int, int], GroupForm] = {}
         self._seats: dict[tuple[int, bool, bool, NamesOfOne, Times], SeatForms] = {}
         self._clients: dict[tuple[int, NamesOfOne], MemberForm] = {}
-        self._links: dict[int, LinkForm] = {}
+        self._links: dict[tuple[int, NamesOfOne], LinkForm] = {}
         self._records: dict[Any, RecordLook | None] = {}
 
     def fits(self, guess: Guess, real: Form) -> bool:
@@ -137,7 +146,7 @@ class Fitting:
         seats = 0
         for i, of_seats, of_client, of_link in self._each:
             names = guess.names[i]
-            if self._link(state[of_link]) != real.links[i]:
+            if self._link(state[of_link], names) != real.links[i]:
                 return False
             if self._client(state[of_client], names) != real.members[i]:
                 return False
@@ -196,7 +205,7 @@ class Fitting:
             group,
             seats,
             tuple(self._client(state[at], guess.names[i]) for i, _, at, _ in self._each),
-            tuple(self._link(state[at]) for _, _, _, at in self._each),
+            tuple(self._link(state[at], guess.names[i]) for i, _, _, at in self._each),
             self._committed(guess),
             (self._logged(guess),),
         )
@@ -227,10 +236,11 @@ class Fitting:
             form = self._clients[number, names] = _client(client, names)
         return form
 
-    def _link(self, number: int) -> LinkForm:
-        form = self._links.get(number)
+    def _link(self, number: int, names: NamesOfOne) -> LinkForm:
+        form = self._links.get((number, names))
         if form is None:
-            form = self._links[number] = _link(self.model.value(self._each[0][3], number))
+            link = self.model.value(self._each[0][3], number)
+            form = self._links[number, names] = _link(link, dict(names))
         return form
 
 
@@ -276,12 +286,27 @@ def _seat(seat: Seat, leads: bool, state: str, times: Times) -> SeatForm:
     )
 
 
-def _link(link: Link) -> LinkForm:
+def _link(link: Link, names: Mapping[int, str]) -> LinkForm:
     return LinkForm(
-        type(link.parked).__name__ if link.parked else None,
-        type(link.late).__name__ if link.late else None,
-        tuple(type(request).__name__ for request in link.queue),
+        _request(link.parked, names) if link.parked else None,
+        _request(link.late, names) if link.late else None,
+        tuple(_request(request, names) for request in link.queue),
     )
+
+
+def _request(request: Request, names: Mapping[int, str]) -> RequestLook:
+    match request:
+        case JoinGroup(id, generation):
+            offset = -1
+        case SyncGroup(id, generation) | Heartbeat(id, generation):
+            offset = -1
+        case OffsetCommit(id, generation, offset):
+            pass
+        case LeaveGroup(id):
+            generation = offset = -1
+        case _:
+            raise AssertionError(f"{request} is sent by no member")
+    return RequestLook(type(request).__name__, names.get(id, ""), generation, offset)
 
 
 def _client(client: Client, names: NamesOfOne) -> MemberForm:
@@ -310,7 +335,8 @@ def sync_waits(member: MemberLook) -> bool:
     """Is SyncGroup the next thing that the coordinator reads of the member?"""
     if member.outstanding is not None:
         return False
-    return "SyncGroup" in member.unsent or member.unread[:1] == ("SyncGroup",)
+    first = member.unread[0].api if member.unread else ""
+    return "SyncGroup" in member.unsent or first == "SyncGroup"
 
 
 def form_of(look: Look) -> Form:

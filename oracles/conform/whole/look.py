@@ -4,12 +4,15 @@ decides which steps can follow. Nobody reads more of the driver's answer than wh
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 WATCHED = 0  # the partition whose offsets the model follows
 NOW_MS = 1_000_000  # the coordinator's time, which stands still
 OF_THE_GROUP = ("join-g", "sync-g", "heartbeat-g-")
+KEPT = 1 << 14  # parts of the driver's answers that are remembered: many stay the same
 
 Json = Mapping[str, Any]
 Times = tuple[int, int]  # session timeout and rebalance timeout of a member, in ms
@@ -46,6 +49,19 @@ class GroupLook(NamedTuple):
     timers: tuple[tuple[str, int], ...]
 
 
+class RequestLook(NamedTuple):
+    """A request on a connection."""
+
+    # Kafka's name: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit.
+    api: str
+    # The name of its member id; empty if it has none.
+    id: str
+    # Its generation; of a JoinGroup the one in its subscription. -1: it has none.
+    generation: int
+    # The offset of the watched partition; -1: it has none.
+    offset: int
+
+
 class MemberLook(NamedTuple):
     """A member and its connection."""
 
@@ -70,12 +86,13 @@ class MemberLook(NamedTuple):
     # Is max.poll.interval.ms over, and the time of onJoinPrepare's commit?
     poll_over: bool
     prepare_over: bool
-    # The requests that it has made, but not sent; that the coordinator has not read; that waits
-    # there; that is late on an earlier connection. Each by its API.
+    # The requests that it has made, but not sent, each by its API.
     unsent: tuple[str, ...]
-    unread: tuple[str, ...]
-    outstanding: str | None
-    late: str | None
+    # The requests that the coordinator has not read; that waits there; that is late on an earlier
+    # connection.
+    unread: tuple[RequestLook, ...]
+    outstanding: RequestLook | None
+    late: RequestLook | None
     # What poll has thrown; empty if nothing.
     failed: str
     closing: bool
@@ -96,16 +113,16 @@ class Look(NamedTuple):
     """A whole group."""
 
     group: GroupLook
+    # The appends in flight, oldest first, by the keys of their timers.
+    appends: tuple[str, ...]
+    # After how many ms each of them times out.
+    append_ms: tuple[int, ...]
     members: tuple[MemberLook, ...]
     # The committed offset of the watched partition; -1 if there is none.
     committed: int
     # The record that a fail-over would load with what is committed; if more is in the log, also the
     # one that it would load with all of it.
     logged: tuple[RecordLook | None, ...]
-    # The appends in flight, oldest first, by the keys of their timers.
-    appends: tuple[str, ...]
-    # After how many ms each of them times out.
-    append_ms: tuple[int, ...]
 
     @property
     def names(self) -> frozenset[str]:
@@ -118,24 +135,29 @@ def share(partitions: Mapping[str, list[int]] | None) -> int:
     return sum(1 << p for p in (partitions or {}).get("t", ()))
 
 
-def look(told: Json, auto: bool) -> Look:
+def look(told: bytes, auto: bool) -> Look:
     """The driver's answer as values. `auto`: do the members commit by themselves?"""
-    due = told["group"]["timers"]
-    appends = [key for key in due if key.startswith("append-")]
-    appends.sort(key=lambda key: float(key.removeprefix("append-")))
+    group, committed, logged, *members = told.split(b"\t")
     return Look(
-        _group(told["group"]),
-        tuple([_member(member, auto) for member in told["members"]]),
-        told["committed"],
-        tuple([_record(record) for record in told["logged"]]),
-        tuple(appends),
-        tuple([due[key] - NOW_MS for key in appends]),
+        *_group(group),
+        tuple([_member(member, auto) for member in members]),
+        int(committed),
+        _logged(logged),
     )
 
 
-def _group(told: Json) -> GroupLook:
-    due = sorted(told["timers"].items())
-    timers = tuple([(key, at - NOW_MS) for key, at in due if key.startswith(OF_THE_GROUP)])
+@lru_cache(maxsize=KEPT)
+def _group(text: bytes) -> tuple[GroupLook, tuple[str, ...], tuple[int, ...]]:
+    """The memory of the group, and the appends in flight."""
+    told: Json = json.loads(text)
+    armed = {key: at - NOW_MS for key, at in told["timers"].items()}
+    appends = [key for key in armed if key.startswith("append-")]
+    appends.sort(key=lambda key: float(key.removeprefix("append-")))
+    own = tuple([pair for pair in sorted(armed.items()) if pair[0].startswith(OF_THE_GROUP)])
+    return _group_alone(told, own), tuple(appends), tuple([armed[key] for key in appends])
+
+
+def _group_alone(told: Json, timers: tuple[tuple[str, int], ...]) -> GroupLook:
     if told["kind"] != "classic":
         return GroupLook(False, "Empty", 0, None, False, frozenset(), frozenset(), (), timers)
     return GroupLook(
@@ -162,6 +184,11 @@ def _seat(told: Json) -> SeatLook:
     )
 
 
+@lru_cache(maxsize=KEPT)
+def _logged(text: bytes) -> tuple[RecordLook | None, ...]:
+    return tuple([_record(record) for record in json.loads(text)])
+
+
 def _record(told: Json | None) -> RecordLook | None:
     """None also for the record of a group that has just been made: it is like no group."""
     if told is None or not told["generation"]:
@@ -178,8 +205,10 @@ def _record(told: Json | None) -> RecordLook | None:
     return RecordLook(told["generation"], told["leader"], frozenset(members))
 
 
-def _member(told: Json, auto: bool) -> MemberLook:
-    timers, outstanding = told["timers"], told["outstanding"]
+@lru_cache(maxsize=KEPT)
+def _member(text: bytes, auto: bool) -> MemberLook:
+    told: Json = json.loads(text)
+    outstanding, late = told["outstanding"], told["late"]
     return MemberLook(
         state=told["state"],
         generation=told["generation"],
@@ -189,15 +218,15 @@ def _member(told: Json, auto: bool) -> MemberLook:
         joining=told["joining"],
         committing=told["committing"],
         coordinator=told["coordinator"],
-        owned=share(told["owned"]),
-        position=told["positions"].get("t", {}).get(str(WATCHED), -1),
+        owned=told["owned"],
+        position=told["position"],
         heart=told["heart"],
-        poll_over=timers.get("poll", 1) <= 0,
-        prepare_over=timers.get("joinPrepare") == 0,
+        poll_over=told["pollOver"],
+        prepare_over=told["prepareOver"],
         unsent=tuple(told["unsent"]),
-        unread=tuple([request["api"] for request in told["unread"]]),
-        outstanding=outstanding and outstanding["api"],
-        late=told["late"],
+        unread=tuple([RequestLook(*request) for request in told["unread"]]),
+        outstanding=outstanding and RequestLook(*outstanding),
+        late=late and RequestLook(*late),
         failed=told["failed"],
         closing=told["closing"],
         auto=auto,

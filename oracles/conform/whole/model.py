@@ -180,6 +180,9 @@ class Following:
 
     def _step(self, chance: Chance, state: Numbers) -> list[Begun]:
         """All that a rule may lead to, put right."""
+        rows = self._tables.rows(chance.rule, chance.of)
+        if not rows.allowed(state):
+            return []
         found = self._steps.get((chance, state))
         if found is None:
             if len(self._steps) >= KEPT:

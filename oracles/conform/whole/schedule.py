@@ -4,6 +4,7 @@ the two disagree.
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections import Counter
@@ -22,8 +23,8 @@ from groupcheck.oracles.conform.whole.turns import Turn, commands, plan, possibl
 MOST_GUESSES = 4000
 FAULTS = (0.05, 0.2, 1.0)  # weights of faults, of which each schedule has one
 T = TypeVar("T")
-# What the driver is told next; is sent its answer.
-Asking = Generator[Json, Json, T]
+# What the driver is told next; is sent the line of its answer.
+Asking = Generator[Json, bytes, T]
 
 
 @frozen
@@ -106,10 +107,9 @@ class Walk:
 
     def _tell(self, commands: list[dict[str, Any]]) -> Asking[None]:
         answer = yield {"toWhole": {"do": commands}}
-        if "failed" in answer:
-            raise RuntimeError(answer["failed"])
-        if "refused" in answer:
-            raise Refused(answer["refused"])
+        if b"\t" not in answer:
+            told = json.loads(answer)
+            raise Refused(told["refused"]) if "refused" in told else RuntimeError(told["failed"])
         self.look: Look = look(answer, self.setup.autocommit)
 
     def take(self, turn: Turn) -> Asking[Parted | None]:

@@ -7,6 +7,7 @@ calls a rule once for each combination of values; `engine.step` says what the an
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
@@ -21,16 +22,34 @@ Row = tuple[tuple[str, Numbers], ...]  # for each outcome its name and the value
 
 
 class Rows:
-    """The table of one rule at one index."""
+    """The table of one rule at one index; all indexes share it, unless the rule takes its own."""
 
     def __init__(self, tables: Tables, name: str, index: int) -> None:
         self._tables = tables
         self._rule, self._me, self.where = tables.see.by_name[name, index]
         self._pools = [tables.pools[slot] for slot in self._rule.slots]
-        self._rows: dict[Numbers, Row] = {}
+        self._rows = tables.shared_rows(name, index if self._rule.takes_me else None)
+        # The place that the guard reads; number of a value there -> is it open?
+        guard = self._rule.guard
+        self.guarded = None if guard is None else self.where[self._rule.slots.index(guard.slot)]
+        self._open: dict[int, bool] = {}
+
+    def allowed(self, state: Numbers) -> bool:
+        """Is the guard open? True without one."""
+        if self.guarded is None:
+            return True
+        number = state[self.guarded]
+        found = self._open.get(number)
+        if found is None:
+            found = self._open[number] = self.allows(self._tables.value(self.guarded, number))
+        return found
+
+    def allows(self, value: Any) -> bool:
+        """Is the guard open for a value of the place that it reads?"""
+        return self._rule.guard is None or self._rule.guard.allows(self._me, value)
 
     def after(self, state: Numbers) -> list[tuple[str, Numbers]]:
-        """Each outcome in a state, with the state that it leaves."""
+        """Each outcome in a state whose guard is open, with the state that it leaves."""
         given = tuple([state[k] for k in self.where])
         row = self._rows.get(given)
         if row is None:
@@ -61,13 +80,15 @@ class Tables:
         self.pools = {name: Pool(name) for name in spec.slots}
         self._of_place = [self.pools[name] for name, _ in self.see.places]
         self._rows: dict[tuple[str, int], Rows] = {}
+        self._shared: dict[tuple[str, int | None], dict[Numbers, Row]] = {}
         self._urgent = [self.rows(rule.name, me) for rule, me, _ in self.see.urgent]
-        # For each place that guards of urgent rules read: number of a value -> the urgent rules
-        # that are open, as a bit mask.
-        self._open: dict[int, dict[int, int]] = {}
-        for rule, _, where in self.see.urgent:
-            assert rule.guard is not None, f"{rule.name} has no guard"
-            self._open[where[rule.slots.index(rule.guard.slot)]] = {}
+        # For each place that guards of urgent rules read: the numbers of those rules, the same as a
+        # bit mask, and number of a value -> the rules that are open, as a bit mask.
+        self._guards: dict[int, tuple[list[int], int, dict[int, int]]] = {}
+        for k, rows in enumerate(self._urgent):
+            assert rows.guarded is not None, "an urgent rule has no guard"
+            rules, bits, masks = self._guards.get(rows.guarded, ([], 0, {}))
+            self._guards[rows.guarded] = ([*rules, k], bits | 1 << k, masks)
 
     def start(self) -> Numbers:
         """The first initial state, at rest."""
@@ -89,33 +110,45 @@ class Tables:
             found = self._rows[rule, index] = Rows(self, rule, index)
         return found
 
+    def shared_rows(self, rule: str, index: int | None) -> dict[Numbers, Row]:
+        """The rows of a rule, which is asked about an index only if it takes one."""
+        return self._shared.setdefault((rule, index), {})
+
     def settled(self, state: Numbers) -> list[Begun]:
         """All ways in which urgent rules bring a state to rest, as `Semantics.settle` has them."""
         found: list[Begun] = []
-        stack: list[Begun] = [((), state)]
+        stack: list[tuple[tuple[str, ...], Numbers, int]]
+        stack = [((), state, self._opened(0, self._guards, state))]
         while stack:
-            chain, now = stack.pop()
-            left = 0
-            for place, masks in self._open.items():
-                mask = masks.get(now[place])
-                left |= self._guarded(place, now[place]) if mask is None else mask
-            while left:
-                lowest = left & -left
-                outcomes = self._urgent[lowest.bit_length() - 1].after(now)
+            chain, now, left = stack.pop()
+            may = left
+            while may:
+                lowest = may & -may
+                rows = self._urgent[lowest.bit_length() - 1]
+                outcomes = rows.after(now)
                 if outcomes:
-                    stack += [((*chain, name), after) for name, after in reversed(outcomes)]
+                    stack += [
+                        ((*chain, name), after, self._opened(left, rows.where, after))
+                        for name, after in reversed(outcomes)
+                    ]
                     break
-                left ^= lowest
+                may ^= lowest
             else:
                 found.append((chain, now))
         return found
 
-    def _guarded(self, place: int, number: int) -> int:
-        """The urgent rules whose guard reads a place and is open for a value there."""
-        mask, value = 0, self.value(place, number)
-        for k, (rule, me, where) in enumerate(self.see.urgent):
-            assert rule.guard is not None
-            if where[rule.slots.index(rule.guard.slot)] == place and rule.guard.allows(me, value):
-                mask |= 1 << k
-        self._open[place][number] = mask
+    def _opened(self, mask: int, places: Iterable[int], state: Numbers) -> int:
+        """The urgent rules whose guards are open, as a bit mask, once these places have changed.
+        `mask`: those that were open before.
+        """
+        for place in places:
+            if place in self._guards:
+                rules, bits, masks = self._guards[place]
+                number = state[place]
+                opened = masks.get(number)
+                if opened is None:
+                    value = self.value(place, number)
+                    opened = sum(1 << k for k in rules if self._urgent[k].allows(value))
+                    masks[number] = opened
+                mask = mask & ~bits | opened
         return mask

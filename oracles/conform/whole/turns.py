@@ -321,22 +321,31 @@ class Possible:
 
     def __init__(self, found: Sequence[tuple[float, Turn]]) -> None:
         """`found`: without what happens meanwhile."""
-        self._turns: list[tuple[Turn, Turn | None]] = [(turn, None) for _, turn in found]
-        weights = [weight for weight, _ in found]
-        for weight, turn in found:
-            for other, inner in found if turn.kind in SENDS else ():
-                if _may_be_meanwhile(turn, inner):
-                    self._turns.append((turn, inner))
-                    weights.append(MEANWHILE * weight * other)
-        self._sums = list(accumulate(weights))
+        self._weights = [weight for weight, _ in found]
+        self._turns = [turn for _, turn in found]
+        self._sums = list(accumulate(self._weights))
 
     def __contains__(self, turn: Turn) -> bool:
-        return (attrs.evolve(turn, meanwhile=None), turn.meanwhile) in self._turns
+        outer, inner = attrs.evolve(turn, meanwhile=None), turn.meanwhile
+        return outer in self._turns and (inner is None or inner in self._meanwhile(outer))
 
     def drawn(self, dice: random.Random) -> Turn:
-        """One of them at random."""
-        ((turn, inner),) = dice.choices(self._turns, cum_weights=self._sums)
-        return attrs.evolve(turn, meanwhile=inner) if inner else turn
+        """One of them at random, perhaps with another one meanwhile."""
+        (turn,) = dice.choices(self._turns, cum_weights=self._sums)
+        if turn.kind not in SENDS or dice.random() > MEANWHILE:
+            return turn
+        inner = self._meanwhile(turn)
+        if not inner:
+            return turn
+        (other,) = dice.choices([*inner], [*inner.values()])
+        return attrs.evolve(turn, meanwhile=other)
+
+    def _meanwhile(self, turn: Turn) -> dict[Turn, float]:
+        """What may happen before the coordinator reads the request of that step, with weights."""
+        if turn.kind not in SENDS:
+            return {}
+        every = zip(self._turns, self._weights)
+        return {other: weight for other, weight in every if _may_be_meanwhile(turn, other)}
 
 
 def possible(look: Look, faults: float = 1) -> Possible:
@@ -353,10 +362,10 @@ def _may_be_meanwhile(turn: Turn, inner: Turn) -> bool:
     return inner.member != turn.member and not (begins_append and turn.kind in OWED)
 
 
-# Kinds of steps whose first command sends a request, and how heavy it is that something else
+# Kinds of steps whose first command sends a request, and how likely it is that something else
 # happens before the coordinator reads it.
 SENDS = ("poll", "sync", "beat", "commit")
-MEANWHILE = 0.02
+MEANWHILE = 0.15
 CALM = ("poll", "sync", "beat", "fetch", "process", "commit", "read", "replicate", "late")
 
 
@@ -415,9 +424,9 @@ def _is_owed(kind: str, member: MemberLook) -> bool:
     """
     waits = ("LeaveGroup", "OffsetCommit", "Heartbeat")
     if kind == "read":
-        return member.unread[0] in waits
+        return member.unread[0].api in waits
     if kind == "late":
-        return member.late in waits
+        return member.late is not None and member.late.api in waits
     return kind in OWED
 
 

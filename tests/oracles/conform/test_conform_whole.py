@@ -19,9 +19,8 @@ from groupcheck.model.variants.classic import VARIANT
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.whole import command, conformance
 from groupcheck.oracles.conform.whole.conformance import WholeConformance, conform_whole
-from groupcheck.oracles.conform.whole.fitting import Fitting, form_of
-from groupcheck.oracles.conform.whole.look import NOW_MS
-from groupcheck.oracles.conform.whole.look import look as read
+from groupcheck.oracles.conform.whole.fitting import Fitting, Form, form_of
+from groupcheck.oracles.conform.whole.look import NOW_MS, look
 from groupcheck.oracles.conform.whole.model import Chance, Following, Plan, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES, broken
 from groupcheck.oracles.conform.whole.schedule import Refused, Setup, Walk, _effort, again, draw
@@ -41,7 +40,7 @@ STABLE = (
 T = TypeVar("T")
 
 
-def done(driver: Driver, asking: Generator[Mapping[str, Any], Any, T]) -> T:
+def done(driver: Driver, asking: Generator[Mapping[str, Any], bytes, T]) -> T:
     """What comes of one conversation."""
     (result,) = driver.converse([asking])
     return result
@@ -67,7 +66,18 @@ def walked(driver: Driver, model: Fitting, *turns: Turn) -> Walk:
 
 def shown(driver: Driver) -> Any:
     """What the real group shows now, as the driver tells it."""
-    return driver.ask({"toWhole": {"do": []}})
+
+    def looking() -> Generator[Mapping[str, Any], bytes, bytes]:
+        return (yield {"toWhole": {"do": []}})
+
+    group, committed, logged, *members = map(json.loads, done(driver, looking()).split(b"\t"))
+    return {"group": group, "committed": committed, "logged": logged, "members": members}
+
+
+def formed(told: Any) -> Form:
+    """What is compared, if the driver told this."""
+    parts = [told["group"], told["committed"], told["logged"], *told["members"]]
+    return form_of(look("\t".join(map(json.dumps, parts)).encode(), True))
 
 
 def small(driver: Driver, **options: Any) -> WholeConformance:
@@ -176,12 +186,12 @@ LIES: dict[str, Callable[[Any], object]] = {
     "member prepare": lambda look: look["members"][0].update(prepare=False),
     "member commit": lambda look: look["members"][0].update(committing="done"),
     "member joining": lambda look: look["members"][0].update(joining=True),
-    "member owned": lambda look: look["members"][0].update(owned={"t": [0, 1]}),
-    "member position": lambda look: look["members"][0].update(positions={"t": {"0": 1}}),
-    "member waits": lambda look: look["members"][0].update(outstanding={"api": "JoinGroup"}),
-    "member unread": lambda look: look["members"][0]["unread"].append({"api": "Heartbeat"}),
+    "member owned": lambda look: look["members"][0].update(owned=3),
+    "member position": lambda look: look["members"][0].update(position=1),
+    "member waits": lambda look: look["members"][0].update(outstanding=["JoinGroup", "m1", 1, -1]),
+    "member unread": lambda look: look["members"][0]["unread"].append(["Heartbeat", "m1", 1, -1]),
     "member sync": lambda look: look["members"][0]["unsent"].append("SyncGroup"),
-    "member late": lambda look: look["members"][0].update(late="JoinGroup"),
+    "member late": lambda look: look["members"][0].update(late=["JoinGroup", "m1", 1, -1]),
 }
 
 
@@ -189,13 +199,39 @@ def test_nothing_that_the_real_group_shows_is_left_uncompared(coordinator: Drive
     (guess,) = walked(coordinator, model, *STABLE).guesses
     told = shown(coordinator)
     assert (told["group"]["state"], told["group"]["generation"]) == ("Stable", 1)
-    form = form_of(read(told, True))
+    form = formed(told)
     assert model.fits(guess, form) and model.misfits(guess, form) == ()
     for what, lie in LIES.items():
         other = copy.deepcopy(told)
         lie(other)
-        form = form_of(read(other, True))
+        form = formed(other)
         assert not model.fits(guess, form) and model.misfits(guess, form), what
+
+
+# Steps after which a request is under way, those of the owner of the watched partition after them,
+# and where the look has the request.
+UNDER_WAY = {
+    "JoinGroup": (STABLE[:4], (), "outstanding"),
+    "SyncGroup": (STABLE[:8], (), "outstanding"),
+    "OffsetCommit": (STABLE, ("fetch", "process", "delay commit"), "late"),
+}
+
+
+@pytest.mark.parametrize("api", UNDER_WAY)
+def test_what_requests_under_way_say_is_compared(api: str, coordinator: Driver, model: Fitting):
+    first, kinds, where = UNDER_WAY[api]
+    walk = walked(coordinator, model, *first)
+    for kind in kinds:
+        (owner,) = [i for i, m in enumerate(walk.look.members) if m.owned & 1]
+        assert done(coordinator, walk.take(Turn(kind, owner))) is None
+    told = shown(coordinator)
+    request = next(member[where] for member in told["members"] if member[where])
+    assert request[0] == api
+    assert all(model.fits(guess, formed(told)) for guess in walk.guesses)
+    for k, other in ((1, "m7"), (2, 70), (3, 70)):
+        before, request[k] = request[k], other
+        assert not any(model.fits(guess, formed(told)) for guess in walk.guesses), k
+        request[k] = before
 
 
 def test_a_commit_is_followed_from_the_member_to_the_log(coordinator: Driver, model: Following):
@@ -223,10 +259,10 @@ def test_timers_are_compared_with_the_time_until_they_are_due(
     walk = walked(coordinator, model, *STABLE[: min(steps, 9)], *crash[: max(0, steps - 9)])
     told = shown(coordinator)
     assert told["group"]["timers"][timer] == NOW_MS + ms
-    assert all(model.fits(guess, form_of(read(told, True))) for guess in walk.guesses)
+    assert all(model.fits(guess, formed(told)) for guess in walk.guesses)
     told["group"]["timers"][timer] += 1
     for guess in walk.guesses:
-        wrong = model.misfits(guess, form_of(read(told, True)))
+        wrong = model.misfits(guess, formed(told))
         assert any(f"in {ms + 1} ms" in text for text in wrong)
 
 
@@ -240,15 +276,15 @@ def test_a_plan_in_flight_is_lost_or_kept_by_a_fail_over(coordinator: Driver, mo
 
 
 def test_promises_are_broken_by_what_breaks_them(coordinator: Driver, model: Following):
-    look = walked(coordinator, model, *STABLE).look
-    assert list(broken(look, look, 0)) == []
-    first, second = look.members
-    both = look._replace(members=(first._replace(owned=1), second._replace(owned=1)))
-    ahead = look._replace(committed=2)
-    lost = look._replace(members=(first._replace(committing="done", position=5), second))
+    seen = walked(coordinator, model, *STABLE).look
+    assert list(broken(seen, seen, 0)) == []
+    first, second = seen.members
+    both = seen._replace(members=(first._replace(owned=1), second._replace(owned=1)))
+    ahead = seen._replace(committed=2)
+    lost = seen._replace(members=(first._replace(committing="done", position=5), second))
     told = [
         [promise for promise, _ in broken(*given)]
-        for given in ((look, both, 0), (look, ahead, 1), (look, lost, 9))
+        for given in ((seen, both, 0), (seen, ahead, 1), (seen, lost, 9))
     ]
     assert told == [[name] for name in PROMISES]
 

@@ -36,9 +36,14 @@ final class Whole {
     // Requests have no numbers here.
     private final Memory memory = new Memory(world, new Answers());
     private final Records records = new Records(world);
+    private final WholeLook looks = new WholeLook(world.names);
     private final List<Process> processes = new ArrayList<>();
     private SplittableRandom random = SeededRandom.current();
     private long steps;
+    // The last answer about the committed offset: by which broker, and for which high watermark.
+    private Broker asked;
+    private long askedAt;
+    private long committed;
 
     /** A member's process, with the late request of an earlier connection. */
     private static final class Process implements Member.Listening {
@@ -70,21 +75,21 @@ final class Whole {
     }
 
     /**
-     * Carries out one step: a list of commands, then a look. Instead: refused, or failed with a
-     * stack trace.
+     * Carries out one step: a list of commands, then a look. Instead, as an object: refused, or
+     * failed with a stack trace.
      */
-    ObjectNode run(JsonNode step) {
+    String run(JsonNode step) {
         SeededRandom.use(random);
         try {
             world.clock.startCommand(++steps);
             for (JsonNode command : step.path("do")) carryOut(command);
             return look();
         } catch (Refused e) {
-            return Json.MAKE.objectNode().put("refused", e.getMessage());
+            return Json.MAKE.objectNode().put("refused", e.getMessage()).toString();
         } catch (Throwable t) {
             StringWriter trace = new StringWriter();
             t.printStackTrace(new PrintWriter(trace));
-            return Json.MAKE.objectNode().put("failed", trace.toString());
+            return Json.MAKE.objectNode().put("failed", trace.toString()).toString();
         } finally {
             random = SeededRandom.current();
         }
@@ -321,47 +326,46 @@ final class Whole {
         }
     }
 
-    /** The committed offset of the watched partition; -1 if there is none. */
+    /**
+     * The committed offset of the watched partition; -1 if there is none. It changes only if what
+     * is committed of the log changes.
+     */
     private long committed() throws Exception {
+        if (asked == world.leader() && askedAt == world.log.highWatermark()) return committed;
         OffsetFetchRequestTopics topic = new OffsetFetchRequestTopics()
                 .setName("t").setPartitionIndexes(List.of(0));
-        OffsetFetchRequestGroup asked = new OffsetFetchRequestGroup()
+        OffsetFetchRequestGroup fetch = new OffsetFetchRequestGroup()
                 .setGroupId("g").setMemberEpoch(-1).setTopics(List.of(topic));
         CompletableFuture<OffsetFetchResponseGroup> answer = world.leader().service.fetchOffsets(
-                WholeLink.context(ApiKeys.OFFSET_FETCH, (short) 9), asked, false);
+                WholeLink.context(ApiKeys.OFFSET_FETCH, (short) 9), fetch, false);
         world.clock.drain();
-        return answer.get().topics().get(0).partitions().get(0).committedOffset();
+        asked = world.leader();
+        askedAt = world.log.highWatermark();
+        committed = answer.get().topics().get(0).partitions().get(0).committedOffset();
+        return committed;
     }
 
-    private ObjectNode look() throws Exception {
-        ObjectNode look = Json.MAKE.objectNode();
-        look.set("group", memory.of(world.leader(), "g"));
-        look.put("committed", committed());
-        ArrayNode logged = look.putArray("logged");
+    /**
+     * The group's memory, the committed offset, the records that a fail-over may load, and each
+     * member, as JSON. Tabs stand between them: JSON has none, so a reader that has seen a part
+     * before need not parse it again.
+     */
+    private String look() throws Exception {
+        ArrayNode logged = Json.MAKE.arrayNode();
         logged.add(records.lastOfGroup(world.log.highWatermark()));
         if (world.log.highWatermark() < world.log.end()) {
             logged.add(records.lastOfGroup(world.log.end()));
         }
-        ArrayNode members = look.putArray("members");
+        StringBuilder look = new StringBuilder(2000)
+                .append(Json.MAPPER.writeValueAsString(memory.of(world.leader(), "g")))
+                .append('\t').append(committed())
+                .append('\t').append(Json.MAPPER.writeValueAsString(logged));
         for (Process of : processes) {
-            ObjectNode json = members.addObject();
-            new MemberLook(of.member).into(json);
-            json.put("member", world.names.shown(json.path("member").asText()));
-            ClientRequest outstanding = of.link.outstanding();
-            json.remove("sent");
-            json.set("outstanding",
-                    outstanding == null ? Json.MAKE.nullNode() : request(outstanding));
-            ArrayNode unread = json.putArray("unread");
-            for (ClientRequest request : of.link.unread()) unread.add(request(request));
-            json.set("late", of.late == null
-                    ? Json.MAKE.nullNode() : Json.MAKE.textNode(of.late.api().name));
-            json.put("failed", of.failed).put("closing", of.closing);
+            ObjectNode member = looks.of(of.member, of.link, of.late);
+            member.put("failed", of.failed).put("closing", of.closing);
+            of.member.calls = Json.MAKE.arrayNode();
+            look.append('\t').append(Json.MAPPER.writeValueAsString(member));
         }
-        return look;
-    }
-
-    private JsonNode request(ClientRequest request) throws Exception {
-        return Json.MAKE.objectNode().put("api", request.apiKey().name)
-                .set("data", world.names.within(MemberRequests.shown(request)));
+        return look.toString();
     }
 }

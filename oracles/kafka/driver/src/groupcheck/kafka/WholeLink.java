@@ -112,7 +112,7 @@ final class WholeLink {
         world.nameNewIds(world.leader());
     }
 
-    private static Late copy(ClientRequest request) {
+    static Late copy(ClientRequest request) {
         short version = request.requestBuilder().latestAllowedVersion();
         return new Late(request.apiKey(), version, request.requestBuilder().build(version).data());
     }
