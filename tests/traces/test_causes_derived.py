@@ -108,6 +108,24 @@ def test_who_ended_a_wait_and_whether_it_took_equally_long_each_time() -> None:
     assert cut([40, 40], reason="read tcp: i/o timeout") == (["client"] * 2, [None] * 2)
 
 
+def test_lines_without_names_belong_to_the_one_of_their_log() -> None:
+    """Python's libraries name themselves only by their member id, which changes."""
+    ids = [f"app-23a5cab4-de06-4358-8220-00000000000{n}" for n in range(3)]
+
+    def one(log: str, line: int, member: str = "", library: str = "kafka-python") -> Said:
+        return Said(kind="joining", line=line, text="", log=log, member=member, library=library)
+
+    group = GroupEvidence("g")
+    for said in (one("a", 1), one("a", 2, ids[0]), one("a", 3, ids[1]), one("b", 1), one("b", 2)):
+        group.add(said)
+    for said in (one("c", 1, "x", "java"), one("c", 2, "y", "java"), one("c", 3)):
+        group.add(said)
+    told = {who: [(s.log, s.line) for s in some] for who, some in group.of_each().items()}
+    assert told["app"] == [("a", 1), ("a", 2), ("a", 3)]
+    assert told["b"] == [("b", 1), ("b", 2)]
+    assert (told["x"], told["y"], told["c"]) == ([("c", 1)], [("c", 2)], [("c", 3)])
+
+
 @pytest.mark.parametrize(
     ("found_after", "failures", "away"),
     [(12, 5, {"lasted": 12_000, "failed": 5}), (8, 5, None), (12, 2, None), (None, 5, None)],
@@ -119,6 +137,13 @@ def test_a_coordinator_is_away_while_connections_fail_until_it_is_found_again(
     ends = [] if found_after is None else [(found_after, "coordinator_found", "a")]
     told = facts((0, "coordinator_lost", "a"), *failed, *ends)
     assert told.get("coordinator_away") == away
+
+
+def test_a_join_that_is_answered_after_another_connection_ended_was_not_cut() -> None:
+    told = facts((0, "joining", "a"), (30, "disconnected", "a"), (31, "joined", "a"))
+    assert "waiting_cut" not in told
+    told = facts((0, "joining", "a"), (30, "disconnected", "a"), (31, "joining", "a"))
+    assert told["waiting_cut"]["after"] == 30_000
 
 
 def test_an_answered_request_is_not_cut() -> None:

@@ -4,7 +4,7 @@ missing or away, connections that fail, requests that are cut off while they wai
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.clients.said import Said, fact, ms_between
@@ -77,27 +77,44 @@ def away_coordinators(group: GroupEvidence) -> Iterator[Said]:
 
 
 def cut_waits(group: GroupEvidence) -> Iterator[Said]:
-    """Requests whose connection ended before the answer came, how long that took, and whether the
-    client itself gave up.
+    """Requests to join whose connection ended before the answer came, how long that took, and
+    whether the client itself gave up.
     """
-    for some in group.of_each(
-        "request_sent", "request_answered", "disconnected", "request_timed_out"
-    ).values():
-        sent: Said | None = None
-        cuts: list[tuple[Said, int]] = []
-        for said in some:
-            if said.kind == "request_sent":
-                sent = said if "Join" in str(said.fields.get("api", "")) else sent
-            elif said.kind == "request_answered":
-                sent = None if "Join" in str(said.fields.get("api", "")) else sent
-            elif sent is not None and (after := ms_between(sent, said) or 0) >= 5_000:
-                cuts.append((said, after))
-                sent = None
+    for some in group.of_each(*_ASKED, *_ANSWERED, *_ENDED).values():
+        cuts = list(_cuts(some))
         by_others = [after for said, after in cuts if not _gave_up(said)]
         for said, after in cuts:
             by = "client" if _gave_up(said) else "other side"
             idle = _idle_limit(after, [] if by == "client" else by_others)
             yield fact(said, "waiting_cut", api="JoinGroup", after=after, by=by, idle=idle)
+
+
+_ASKED = ("joining", "request_sent")
+_ANSWERED = ("request_answered", "joined", "id_given", "synced", "assigned")
+_ENDED = ("disconnected", "request_timed_out")
+_OTHER_REQUESTS = ("request_sent", "request_answered")
+"""They may be about another request than JoinGroup."""
+
+
+def _cuts(some: Iterable[Said]) -> Iterator[tuple[Said, int]]:
+    """What one member says about the end of a connection, and how long JoinGroup had waited. If an
+    answer follows, it was another connection.
+    """
+    sent: Said | None = None
+    cut: tuple[Said, int] | None = None
+    for said in some:
+        if said.kind in _OTHER_REQUESTS and "Join" not in str(said.fields.get("api", "")):
+            continue
+        if said.kind in _ANSWERED:
+            sent = cut = None
+        elif said.kind in _ASKED:
+            if cut:
+                yield cut
+            sent, cut = said, None
+        elif sent and not cut and (after := ms_between(sent, said) or 0) >= 5_000:
+            cut = said, after
+    if cut:
+        yield cut
 
 
 def _gave_up(said: Said) -> bool:

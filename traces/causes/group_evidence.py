@@ -10,6 +10,8 @@ from attrs import Factory, define
 
 from groupcheck.traces.causes.knowledge import Need
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON
+from groupcheck.traces.timeline import client_of
 
 KEPT = 500
 """Of each kind: so many of the first and of the last statements are kept."""
@@ -24,14 +26,10 @@ class Tally:
     count: int = 0
     first: list[Said] = Factory(list)
     last: deque[Said] = Factory(lambda: deque(maxlen=KEPT))
-    # Who wrote them, and how often.
-    writers: Counter[str] = Factory(Counter)
 
     def add(self, said: Said) -> None:
         self.count += 1
         (self.first if len(self.first) < KEPT else self.last).append(said)
-        if said.who and (said.who in self.writers or len(self.writers) < MOST_WRITERS):
-            self.writers[said.who] += 1
 
     def kept(self) -> Iterator[Said]:
         """Those that were kept, in order."""
@@ -47,11 +45,11 @@ class GroupEvidence:
     group: str
     tallies: dict[str, Tally] = Factory(dict)
     libraries: Counter[str] = Factory(Counter)
-    # The only writer that has a name; empty if there are several or none; None if not yet known.
-    _only: str | None = None
+    # Log -> the writer of its lines without a name; None if not yet known.
+    _nameless: dict[str, str] | None = None
 
     def add(self, said: Said) -> None:
-        self._only = None
+        self._nameless = None
         self.tallies.setdefault(said.kind, Tally()).add(said)
         if said.library:
             self.libraries[said.library] += 1
@@ -82,21 +80,32 @@ class GroupEvidence:
         return out
 
     def writer(self, said: Said) -> str:
-        """Who said it. A line without a name belongs to the only writer that has one."""
+        """Who said it. A line without a name belongs to the only writer of its log that has one; if
+        there is none, or several, to somebody who is named after the log.
+        """
         if said.who:
-            return said.who
-        if self._only is None:
-            named = self.writers()
-            self._only = named[0] if len(named) == 1 else ""
-        return self._only
-
-    def writers(self) -> list[str]:
-        """Everyone who wrote something about the group and has a name."""
-        return sorted({who for tally in self.tallies.values() for who in tally.writers})
+            return _same(said)
+        if self._nameless is None:
+            named: dict[str, set[str]] = {}
+            for some in self.tallies.values():
+                for one in some.kept():
+                    named.setdefault(one.log, set()).update({_same(one)} - {""})
+            self._nameless = {
+                log: next(iter(names)) if len(names) == 1 else log for log, names in named.items()
+            }
+        return self._nameless.get(said.log, "")
 
     def _fitting(self, need: Need) -> list[Said]:
         tally = self.tallies.get(need.kind)
         return [s for s in tally.kept() if _fit(s, need)] if tally else []
+
+
+def _same(said: Said) -> str:
+    """A name that stays the same when a member gets a new id. Python's libraries name themselves by
+    this id alone.
+    """
+    by_id = said.library in (KAFKA_PYTHON, AIOKAFKA) and said.who == said.member
+    return client_of(said.who) if by_id else said.who
 
 
 def _fit(said: Said, need: Need) -> bool:
