@@ -25,7 +25,7 @@ from groupcheck.oracles.show.json_schemas import described
 from groupcheck.traces.anomaly_kinds import KINDS
 from groupcheck.traces.causes.knowledge import in_general, shipped_knowledge
 from groupcheck.traces.clients.sentences import kinds
-from groupcheck.traces.formats import CLIENTS, NAMED, REPLAYED
+from groupcheck.traces.formats import CLIENTS, REPLAYED
 from groupcheck.traces.shipped import FOLDER, PREFIX, SAMPLES
 
 Row = dict[str, Any]
@@ -134,8 +134,8 @@ def _mutation(m: Mutation) -> Row:
 
 def _formats() -> list[Row]:
     return [
-        {"name": name, "replayed": replayed, "doc": doc}
-        for known, replayed in ((REPLAYED, True), (CLIENTS, True), (NAMED, False))
+        {"name": name, "replayed": True, "doc": doc}
+        for known in (REPLAYED, CLIENTS)
         for name, doc in known.items()
     ]
 

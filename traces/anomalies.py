@@ -199,6 +199,8 @@ def unstable_share(timeline: Timeline) -> float | None:
     """
     if not timeline.counts.get("stabilized") and not timeline.counts.get("emptied"):
         return None
+    if timeline.rounds and not any(r.started and r.started.time for r in timeline.rounds):
+        return None  # a dump does not tell when rebalances begin
     whole = elapsed(timeline.first, timeline.last)
     return min(timeline.unstable_ms / whole, 1.0) if whole else None
 

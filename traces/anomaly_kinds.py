@@ -24,7 +24,8 @@ class Kind:
     threshold: str = ""
 
 
-BROKER, REQUESTS, BOTH = "coordinator log", "request log", "both"
+BROKER, REQUESTS, BOTH, DUMP = "coordinator log", "request log", "both", "dump of offsets"
+REQUESTS_AND_DUMP = f"{REQUESTS}, {DUMP}"
 
 KINDS = (
     Kind(
@@ -163,11 +164,23 @@ KINDS = (
     Kind(
         "committed_offset_went_back",
         "An accepted commit was lower than the one before it.",
-        REQUESTS,
+        REQUESTS_AND_DUMP,
     ),
     Kind(
         "partition_assigned_twice",
         "The leader's assignment gives one partition to two members.",
-        REQUESTS,
+        REQUESTS_AND_DUMP,
+    ),
+    Kind(
+        "offset_set_back",
+        "A committed offset was lowered, and no record shows that the group had members then: a"
+        " tool, or a consumer that is no member, set it.",
+        DUMP,
+    ),
+    Kind(
+        "offsets_removed",
+        "Committed offsets were removed: they have expired, or they, the group or the topic were"
+        " deleted.",
+        DUMP,
     ),
 )

@@ -19,6 +19,7 @@ _CAUSES = {
     "left": Cause.LEAVE,
     "away": Cause.LEAVE,
     "fenced": Cause.SESSION_EXPIRED,
+    "gone": Cause.GONE,
     "subscription": Cause.METADATA_CHANGE,
     "configuration": Cause.METADATA_CHANGE,
     "topology": Cause.METADATA_CHANGE,
@@ -64,7 +65,7 @@ class EpochStory:
             self.members[member] = None
             if what == "rejoined" and old:
                 self.members.pop(old, None)
-        elif what in ("left", "fenced"):
+        elif what in ("left", "fenced", "gone"):
             self.members.pop(member, None)
 
     def _bumped(self, event: OtherProtocol, current: Round | None) -> Round:

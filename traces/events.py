@@ -30,6 +30,7 @@ class Cause(StrEnum):
     APPEND_FAILED = "append_failed"
     OVER_CAPACITY = "over_capacity"
     DOWNGRADE = "downgrade"
+    GONE = "gone"
     NEW_EPOCH = "new_epoch"
     NOT_TOLD = "not_told"
     NOT_SEEN = "not_seen"
@@ -205,6 +206,13 @@ class MemberExpired(Event):
     member: str
     # An id with which nobody joined.
     pending: bool = False
+
+
+@frozen(kw_only=True)
+class MemberGone(Event):
+    """The member is in the group no more, and it is not told how it went."""
+
+    member: str
 
 
 @frozen(kw_only=True)

@@ -1,16 +1,12 @@
-"""The formats of logs. What cannot be replayed yet is named, so that the answer is clear."""
+"""The formats of logs."""
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-
-from groupcheck.traces.reading import Notes, Source
-
-BROKER_SCALA, BROKER_JAVA, REQUEST_LOG, UNKNOWN_FORMAT = (
+BROKER_SCALA, BROKER_JAVA, REQUEST_LOG, OFFSETS_DUMP, UNKNOWN_FORMAT = (
     "broker-scala",
     "broker-java",
     "request-log",
+    "offsets-dump",
     "unknown",
 )
 REPLAYED = {
@@ -21,6 +17,10 @@ REPLAYED = {
         " from 4.0)."
     ),
     REQUEST_LOG: "The broker's request log (kafka.request.logger at DEBUG, JSON, Kafka 2.8 on).",
+    OFFSETS_DUMP: (
+        "A dump of __consumer_offsets: kafka-dump-log.sh --offsets-decoder, or the console consumer"
+        " with a formatter for offsets or groups."
+    ),
 }
 CLIENTS = {
     "java-client": "Logs of the Java consumer, of Spring, Kafka Connect and Kafka Streams.",
@@ -35,32 +35,3 @@ CLIENTS = {
     "client": "Lines about groups of which no client library is known.",
 }
 """Read for statements about groups, from which causes follow."""
-NAMED = {
-    "offsets-dump": "A dump of __consumer_offsets (kafka-dump-log.sh --offsets-decoder).",
-}
-"""Known, and not replayed yet."""
-
-_MARKS = (
-    (
-        "offsets-dump",
-        (b"isvalid: ", b"| offset: ", b"baseOffset: "),
-        re.compile(r"\bisvalid: |^\| offset: \d+ |baseOffset: \d+ lastOffset: "),
-    ),
-)
-"""(format, what one of its lines contains, what tells that it is its line)."""
-_MOST_JUDGED = 20_000
-
-
-def sniff(source: Source, notes: Notes) -> str:
-    """The format of a log that nobody replays yet, or `unknown`. All lines are looked at, and
-    `notes` counts them.
-    """
-    found: Counter[str] = Counter()
-    needles = tuple(needle for _, some, _ in _MARKS for needle in some)
-    for _, line in source.lines(notes, needles):
-        if sum(found.values()) < _MOST_JUDGED:
-            for name, _, mark in _MARKS:
-                if mark.search(line[:2000]):
-                    found[name] += 1
-                    break
-    return found.most_common(1)[0][0] if found else UNKNOWN_FORMAT

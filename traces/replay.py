@@ -17,6 +17,9 @@ from groupcheck.traces import formats
 from groupcheck.traces.broker import log as broker_log
 from groupcheck.traces.broker.log import Broker, BrokerLog
 from groupcheck.traces.broker.trail import Room, Trail
+from groupcheck.traces.dumps import log as dump_log
+from groupcheck.traces.dumps.log import DumpLog
+from groupcheck.traces.dumps.replay import replay_dump
 from groupcheck.traces.events import (
     CoordinatorStarted,
     CoordinatorStopped,
@@ -176,7 +179,7 @@ class Parser:
 
 def known_format(name: str | None) -> None:
     """Raises `TraceError` if there is no format of this name."""
-    known = (*formats.REPLAYED, *formats.CLIENTS, *formats.NAMED)
+    known = (*formats.REPLAYED, *formats.CLIENTS)
     if name is not None and name not in known:
         do = "choose one of " + ", ".join(known)
         raise TraceError(f"no format {name!r}", where="--format", do=do)
@@ -192,7 +195,7 @@ def replay_log(source: Source, asked: Asked = Asked()) -> tuple[FileReport, ...]
     chosen = [p for p in PARSERS if asked.format is None or asked.format in p.formats]
     reports = (p.replay(source, asked) for p in chosen if source.holds(p.needles))
     found = tuple(r for r in reports if r is not None)
-    return found or (_not_replayed(source, asked.format),)
+    return found or (_not_replayed(source),)
 
 
 def replay_file(
@@ -219,32 +222,31 @@ def _replay_requests(source: Source, asked: Asked) -> FileReport | None:
     return replay_requests(RequestLog(source), asked.group, asked.seen)
 
 
+def _replay_dump(source: Source, asked: Asked) -> FileReport | None:
+    return replay_dump(DumpLog(source), asked.group)
+
+
 PARSERS = (
     Parser(
         ("broker", formats.BROKER_SCALA, formats.BROKER_JAVA), broker_log.NEEDLES, _replay_broker
     ),
     Parser((formats.REQUEST_LOG,), request_log.NEEDLES, _replay_requests),
+    Parser((formats.OFFSETS_DUMP,), dump_log.NEEDLES, _replay_dump),
 )
 """Each makes its own pass over a log and leaves the lines of the others alone."""
 
 
-def _not_replayed(source: Source, format: str | None) -> FileReport:
+def _not_replayed(source: Source) -> FileReport:
     notes = Notes()
-    seen = formats.sniff(source, notes)
-    name = format if format in formats.NAMED else seen
-    if name in formats.NAMED:
-        reason = (
-            f"this is {name} evidence ({formats.NAMED[name].rstrip('.').lower()}), which is not"
-            " replayed yet; give the coordinator's log"
-        )
-    else:
-        reason = (
-            "the log has no line of a group coordinator; give the client's log, or the broker's"
-            " server.log (loggers kafka.coordinator.group or org.apache.kafka.coordinator)"
-        )
+    for _ in source.lines(notes):
+        pass
+    reason = (
+        "the log has no line of a group coordinator; give the client's log, or the broker's"
+        " server.log (loggers kafka.coordinator.group or org.apache.kafka.coordinator)"
+    )
     return FileReport(
         source.name,
-        name,
+        formats.UNKNOWN_FORMAT,
         UNKNOWN,
         reason,
         notes.lines,

@@ -26,6 +26,7 @@ from groupcheck.traces.events import (
     IdHandedOut,
     MemberAdded,
     MemberExpired,
+    MemberGone,
     MemberLeft,
     MemberLoaded,
     NotRejoined,
@@ -70,8 +71,8 @@ class Member:
     joined: Moment | None = None
     first_seen: Moment | None = None
     ended: Moment | None = None
-    # How it went: left, expired, not_rejoined, not_synced, never_joined or replaced; empty while it
-    # is there, as far as the log goes.
+    # How it went: left, expired, not_rejoined, not_synced, never_joined, replaced, or gone where
+    # that is not told; empty while it is there, as far as the log goes.
     gone: str = ""
     # It led a generation, visibly joined again, or was in a second generation.
     used: bool = False
@@ -362,6 +363,10 @@ class Timeline:
         self._burst.last, self._burst.count = moment(event), self._burst.count + 1
         _note(self._burst.members, event.member)
 
+    def _went(self, event: MemberGone) -> None:
+        self._gone(event.member, event, "gone")
+        self.counts["gone"] += 1
+
     def _not_rejoined(self, event: NotRejoined) -> None:
         for id in event.members:
             self._gone(id, event, "not_rejoined")
@@ -404,7 +409,7 @@ class Timeline:
             self.counts["joined"] += 1
             if event.what == "rejoined" and event.detail:
                 self._gone(event.detail, event, "replaced")
-        elif event.what in ("left", "fenced", "away"):
+        elif event.what in ("left", "fenced", "away", "gone"):
             how = "expired" if event.what == "fenced" else event.what
             self._gone(id, event, how)
             self.counts[how] += 1
@@ -430,6 +435,7 @@ _HANDLERS: dict[type[Event], Callable[[Timeline, Any], None]] = {
     StaticReplaced: Timeline._replaced,
     MemberLeft: Timeline._left,
     MemberExpired: Timeline._expired,
+    MemberGone: Timeline._went,
     NotRejoined: Timeline._not_rejoined,
     NotSynced: Timeline._not_synced,
     MemberLoaded: Timeline._member_loaded,

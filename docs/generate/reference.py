@@ -236,19 +236,11 @@ def anomalies() -> str:
 
 
 def formats() -> str:
-    def told(replayed: bool) -> str:
-        rows = (
-            [code(r["name"]), cell(r["doc"])]
-            for r in listing("formats")
-            if r["replayed"] is replayed
-        )
-        return table(["format", "meaning"], rows)
-
+    rows = ([code(r["name"]), cell(r["doc"])] for r in listing("formats"))
     return page(
         "Log formats",
         "For everybody who has a log. groupcheck finds the format by itself.",
-        "## Replayed\n\n" + told(True),
-        "## Recognised, but not replayed yet\n\n" + told(False),
+        table(["format", "meaning"], rows),
     )
 
 

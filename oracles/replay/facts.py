@@ -108,7 +108,8 @@ def foreign_document(f: Foreign) -> dict[str, Any]:
 def facts_lines(requests: Requests) -> Iterator[tuple[str, str]]:
     """The facts of one group as (name, text), for people."""
     facts = requests.facts
-    yield "requests", ", ".join(f"{name} {n:,}" for name, n in facts.requests.most_common())
+    if facts.requests:
+        yield "requests", ", ".join(f"{name} {n:,}" for name, n in facts.requests.most_common())
     if requests.judged:
         yield "judged", plural(requests.judged, "answer")
     if facts.errors:

@@ -23,6 +23,7 @@ from groupcheck.traces.causes.diagnosis import Health
 from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.hearing import hear
 from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge
+from groupcheck.traces.dumps.log import MARKS as DUMPS
 from groupcheck.traces.formats import CLIENTS, UNKNOWN_FORMAT
 from groupcheck.traces.reading import Source, TraceError
 from groupcheck.traces.reading.finding import found
@@ -162,7 +163,7 @@ def _of(source: Source, asked: Asked, evidence: Evidence) -> Iterator[FileReport
     """The reports of one log: of each kind of broker lines that it has, and of its clients. What
     its lines say is added to `evidence`.
     """
-    clients = hear(source, evidence, asked.group, REQUESTS)
+    clients = hear(source, evidence, asked.group, REQUESTS + DUMPS)
     brokers = () if asked.format in CLIENTS else replay_log(source, asked)
     yield from (r for r in brokers if r.format != UNKNOWN_FORMAT or clients is None)
     if clients is not None and (asked.format is None or asked.format in CLIENTS):

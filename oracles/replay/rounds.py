@@ -138,7 +138,8 @@ def _cells(x: Round, room: int | None, by_client: bool) -> Cells:
 
 def began(x: Round) -> Moment | None:
     """When a round begins, as far as the log tells."""
-    return x.started or x.joined_at
+    told = x.started is not None and x.started.time is not None
+    return x.started if told else x.joined_at or x.started
 
 
 def _time(x: Round) -> str:

@@ -22,7 +22,7 @@ from groupcheck.oracles.replay.harm import finding_facts
 from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
 from groupcheck.oracles.show.text import COLOUR, NARROW, Stacked, facts_table
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, plural, seconds, unstable_share
-from groupcheck.traces.formats import CLIENTS, REQUEST_LOG
+from groupcheck.traces.formats import CLIENTS, OFFSETS_DUMP, REQUEST_LOG
 from groupcheck.traces.moments import Round, elapsed
 from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport
 from groupcheck.traces.timeline import Timeline
@@ -173,10 +173,13 @@ def file_facts(r: FileReport) -> Iterator[tuple[str, str]]:
         yield "note", note
 
 
+_WRITERS = {REQUEST_LOG: "the group APIs", OFFSETS_DUMP: "the dump"}
+
+
 def _writer(r: FileReport) -> str:
     if r.format in CLIENTS:
         return "clients"
-    return "the group APIs" if r.format == REQUEST_LOG else "a coordinator"
+    return _WRITERS.get(r.format, "a coordinator")
 
 
 def group_facts(g: GroupReport) -> Iterator[tuple[str, str]]:
@@ -241,6 +244,7 @@ _COUNTS = (
     "joined",
     "left",
     "expired",
+    "gone",
     "not_rejoined",
     "not_synced",
     "ids_handed_out",

@@ -80,7 +80,7 @@ def recorded() -> Iterable[tuple[Lines, bool]]:
     for path in sorted(DATA.rglob("*.log*")):
         raw = path.read_bytes()
         text = gzip.decompress(raw) if path.suffix == ".gz" else raw
-        yield text.splitlines()[:MOST_LINES], path.parent.name in ("replay", "requests")
+        yield text.splitlines()[:MOST_LINES], path.parent.name in ("replay", "requests", "dumps")
 
 
 def main(most: int = 1_000_000, seed: int = 0) -> None:

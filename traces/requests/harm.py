@@ -35,6 +35,7 @@ from groupcheck.traces.findings import (
 )
 from groupcheck.traces.harm import conflicts
 from groupcheck.traces.owners import Owners
+from groupcheck.traces.paces import Paces
 from groupcheck.traces.requests.words import exchange_text
 from groupcheck.traces.stays import Stay, Stays
 from groupcheck.traces.timeline import Timeline
@@ -44,8 +45,6 @@ MEMBERS_KEPT = 10_000
 PARTITIONS_KEPT = 100_000
 BEATS_KEPT = 1000
 LEAST_BEATS = 3
-PACE_LEAST, PACE_MS = 5, 2000
-JUMP_TIMES, JUMP_LEAST = 20, 1000
 MEMBER_ID_REQUIRED, REBALANCE_IN_PROGRESS = 79, 27
 WHAT = {
     81: "full",
@@ -77,17 +76,6 @@ class _Refusals:
 
 
 @define
-class _Pace:
-    """The commits of a partition."""
-
-    first: int
-    began: int
-    last: int
-    at: int
-    count: int = 1
-
-
-@define
 class _Seen:
     """A member's last request."""
 
@@ -104,7 +92,7 @@ class RequestHarm:
     jumped: list[Jump] = Factory(list)
     standing: list[Standing] = Factory(list)
     _refused: dict[tuple[str, int], _Refusals] = Factory(dict)
-    _paces: dict[str, _Pace] = Factory(dict)
+    _paces: Paces = Factory(Paces)
     _seen: dict[str, _Seen] = Factory(dict)
     _beats: dict[str, list[int]] = Factory(dict)
     _last_beat: dict[str, tuple[float, int]] = Factory(dict)
@@ -149,19 +137,9 @@ class RequestHarm:
             if code != NONE:
                 continue
             partition = f"{topic}-{number}"
-            pace = self._paces.get(partition)
-            if pace is None:
-                if len(self._paces) < PARTITIONS_KEPT:
-                    self._paces[partition] = _Pace(offset, e.answered, offset, e.answered)
-                continue
-            spent, gone = pace.at - pace.began, pace.last - pace.first
-            step, took = offset - pace.last, max(e.answered - pace.at, 1)
-            if pace.count >= PACE_LEAST and spent >= PACE_MS and gone > 0:
-                expected = gone * took / spent
-                if step > JUMP_TIMES * expected + JUMP_LEAST and len(self.jumped) < FOUND_KEPT:
-                    jump = Jump(partition, e.client, offset, pace.last, e.answered, e.line)
-                    self.jumped.append(jump)
-            pace.last, pace.at, pace.count = offset, e.answered, pace.count + 1
+            was = self._paces.step(partition, offset, e.answered)
+            if was is not None and len(self.jumped) < FOUND_KEPT:
+                self.jumped.append(Jump(partition, e.client, offset, was, e.answered, e.line))
 
     def _beat(self, e: Exchange, generation: int) -> None:
         known = self._last_beat.get(e.member)

@@ -1,0 +1,87 @@
+"""The members and epochs of a group of another protocol than the classic one (KIP-848, KIP-932,
+KIP-1071), as its records tell them.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from groupcheck.traces.dumps.records import Epoch, Given, Joined, Record, Removed
+from groupcheck.traces.dumps.shares import Shares
+from groupcheck.traces.events import OtherProtocol
+from groupcheck.traces.stays import Stays
+from groupcheck.traces.timeline import Timeline
+
+MEMBERS_KEPT = 20_000
+
+
+@define
+class ModernStory:
+    """One group's, filled by `observe`."""
+
+    group: str
+    timeline: Timeline
+    stays: Stays
+    members: dict[str, None] = Factory(dict)
+    _shares: Shares = Factory(lambda self: Shares(self.stays), takes_self=True)
+    _highest: int = 0
+
+    def observe(self, r: Record) -> None:
+        if isinstance(r, Joined):
+            self._joined(r)
+        elif isinstance(r, Epoch):
+            self._epoch(r)
+        elif isinstance(r, Given):
+            self._shares.given(r, r.epoch or 0, r.member, r.partitions)
+            if r.epoch is not None and r.epoch > 0:
+                self.members.setdefault(r.member)  # it joined before the dump begins
+                self._tell(r, r.protocol, "assignment", r.member, r.epoch, r.stable)
+
+    def removed(self, r: Removed) -> None:
+        """The group is gone."""
+        for id in [*self.members]:
+            self._tell(r, r.protocol, "gone", id)
+        self.members, self._highest = {}, 0
+        self._shares.now(r, 0, {})
+
+    def _joined(self, r: Joined) -> None:
+        if r.about is None:
+            if r.member in self.members:
+                del self.members[r.member]
+                self._tell(r, r.protocol, "gone", r.member)
+            return
+        if r.member in self.members:
+            self._tell(r, r.protocol, "subscription", r.member)
+        elif len(self.members) < MEMBERS_KEPT:
+            self.members[r.member] = None
+            self._tell(r, r.protocol, "joined", r.member)
+            self.timeline.members[r.member].instance = r.about.instance
+
+    def _epoch(self, r: Epoch) -> None:
+        if r.target:
+            self._tell(r, r.protocol, "target", epoch=r.epoch)
+        elif r.epoch > self._highest:
+            self._highest = r.epoch
+            self._tell(r, r.protocol, "epoch", epoch=r.epoch)
+
+    def _tell(
+        self,
+        r: Record,
+        protocol: str,
+        what: str,
+        member: str | None = None,
+        epoch: int | None = None,
+        stable: bool = False,
+    ) -> None:
+        self.timeline.observe(
+            OtherProtocol(
+                line=r.line,
+                time=r.time,
+                group=r.group,
+                protocol=protocol,
+                what=what,
+                member=member,
+                epoch=epoch,
+                detail="STABLE" if stable else None,
+            )
+        )

@@ -1,0 +1,146 @@
+"""Keys and values of `__consumer_offsets` that a tool printed as its own texts, as records:
+kafka-dump-log.sh before 3.8, and the console consumer's formatters before 3.8.
+
+Source: DumpLogSegments.scala (OffsetsMessageParser), GroupMetadataManager.scala
+(formatRecordKeyAndValue, OffsetsMessageFormatter, GroupMetadataMessageFormatter),
+OffsetMetadataAndError.scala, GroupMetadata.scala and MemberMetadata.scala.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from groupcheck.traces.dumps.records import Commit, Generation, Record, Removed, StoredMember
+from groupcheck.traces.dumps.values import (
+    MEMBERS_READ,
+    PARTITIONS_READ,
+    Fields,
+    NotUnderstood,
+    whole,
+)
+
+_SHARE = re.compile(
+    r"(?P<member>[^={},\[\]]{1,1000})=(?:\[(?P<some>[^\[\]]*)\](?::[0-9a-fA-F]*)?|[0-9a-fA-F]*)"
+    r"(?=[,}])"
+)
+_COMMITTED = re.compile(r"\[(?P<group>.*),(?P<topic>[^,\[\]]+),(?P<n>\d{1,9})\]::(?P<value>.*)")
+_OFFSET = re.compile(
+    r"(?:OffsetAndMetadata\(offset=|\[OffsetMetadata\[|\[?offset=)(?P<offset>-?\d{1,19})\b"
+)
+_COMMIT_TIME = re.compile(r"\b(?:commitTimestamp=|CommitTime )(?P<time>\d{1,15})\b")
+_GROUP = re.compile(r"(?P<group>.+?)::GroupMetadata\(groupId=(?P<body>.*)\Z")
+_STATE = re.compile(
+    r",? generation=(?P<generation>-?\d{1,9}), protocolType=.{0,200}?, currentState="
+)
+_MEMBER = re.compile(
+    r"MemberMetadata\(memberId=(?P<id>[^,]*),"
+    r"(?: groupInstanceId=(?:Some\((?P<instance>[^()]*)\)|None),)?"
+    r"[^()]*? sessionTimeoutMs=(?P<session>\d{1,10}), rebalanceTimeoutMs=(?P<rebalance>\d{1,10})"
+)
+DELETED = ("<DELETE>", "<NULL>", "NULL", "null", "")
+"""What stands in place of the value of a tombstone."""
+
+
+def commit(place: Fields, key: str, value: str) -> Record | None:
+    """`offset_commit::group=g,partition=t-0` (2.4 to 3.7) or `offset::g:t:0` (before), with its
+    value `offset=5` or `5`.
+    """
+    if key.startswith("offset_commit::group="):
+        group, _, partition = key.removeprefix("offset_commit::group=").rpartition(",partition=")
+        topic, _, number = partition.rpartition("-")
+    elif key.startswith("offset::"):
+        group, topic, number = _three(key.removeprefix("offset::"))
+    else:
+        return None
+    if not group or not topic or not _digits(number):
+        raise NotUnderstood("the key is damaged")
+    offset = None
+    if value not in DELETED:
+        told = value.removeprefix("offset=").partition(",")[0].partition(":")[0]
+        if not _digits(told.removeprefix("-")):
+            raise NotUnderstood("the offset is damaged")
+        offset = int(told)
+    return Commit(**place, group=group, topic=topic, number=int(number), offset=offset)
+
+
+def _three(text: str) -> tuple[str, str, str]:
+    rest, _, number = text.rpartition(":")
+    group, _, topic = rest.rpartition(":")
+    return group, topic, number
+
+
+def _digits(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 19
+
+
+def generation(place: Fields, group: str, value: Any) -> Record:
+    """The value `{"protocolType":..,"protocol":..,"generationId":..,"assignment":"{m=[t-0]}"}`, or
+    None for a tombstone.
+    """
+    if value is None:
+        return Removed(**place, group=group)
+    if not isinstance(value, dict):
+        raise NotUnderstood("the group is not an object")
+    told = value.get("assignment") or ""
+    protocol = value.get("protocol") or ""
+    if not isinstance(told, str) or not isinstance(protocol, str):
+        raise NotUnderstood("the assignment is not text")
+    members = []
+    for share in _SHARE.finditer(told):
+        some = share["some"]
+        named = None if some is None else [p.strip() for p in some.split(",", PARTITIONS_READ)]
+        members.append(
+            StoredMember(
+                share["member"].strip(),
+                partitions=None if named is None else frozenset(filter(None, named)),
+            )
+        )
+        if len(members) >= MEMBERS_READ:
+            break
+    return Generation(
+        **place,
+        group=group,
+        generation=whole(value, "generationId"),
+        protocol=protocol,
+        members=tuple(members),
+    )
+
+
+def formatted(place: Fields, line: str) -> Record | None:
+    """A line of a console consumer with a formatter: `[g,t,0]::OffsetAndMetadata(offset=5, ...)` or
+    `g::GroupMetadata(groupId=g, generation=1, ...)`; None if it is none.
+    """
+    text = line.strip()
+    found = _COMMITTED.match(text)
+    if found is not None:
+        told = _OFFSET.match(found["value"])
+        if told is None and found["value"] not in DELETED:
+            raise NotUnderstood("the offset is damaged")
+        at = _COMMIT_TIME.search(found["value"])
+        return Commit(
+            **place | {"time": int(at["time"]) if at else None},
+            group=found["group"],
+            topic=found["topic"],
+            number=int(found["n"]),
+            offset=int(told["offset"]) if told else None,
+        )
+    group, _, value = text.rpartition("::")
+    if group and value in ("NULL", "null"):
+        return Removed(**place, group=group)
+    found = _GROUP.match(text)
+    if found is None:
+        return None
+    state = _STATE.search(found["body"])
+    if state is None:
+        raise NotUnderstood("the group is damaged")
+    members = tuple(
+        StoredMember(m["id"], m["instance"], int(m["session"]), int(m["rebalance"]))
+        for m in _MEMBER.finditer(found["body"], state.end())
+    )
+    return Generation(
+        **place,
+        group=found["group"],
+        generation=int(state["generation"]),
+        members=members[:MEMBERS_READ],
+    )
