@@ -16,6 +16,7 @@ from groupcheck.traces.causes.from_brokers import statements
 from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.hearing import NOT_JUDGED
 from groupcheck.traces.causes.knowledge import Knowledge
+from groupcheck.traces.causes.turn_on import to_turn_on
 from groupcheck.traces.formats import CLIENTS
 from groupcheck.traces.report import RANK, FileReport, GroupReport, worst_of
 
@@ -49,6 +50,8 @@ class Answer:
     seen: tuple[Seen, ...]
     # All that lines say about it.
     evidence: GroupEvidence
+    # What to turn on so that the next log tells the cause; empty if this one does, or all is well.
+    turn_on: str = ""
 
     @property
     def rounds(self) -> int:
@@ -78,7 +81,18 @@ def _answer(
     diagnosis = diagnose(evidence, knowledge)
     verdict, verdict_reason = _judged(seen)
     health, reason = _health(diagnosis, evidence, seen, verdict, verdict_reason)
-    return Answer(name, health, reason, diagnosis, verdict, verdict_reason, tuple(seen), evidence)
+    blind = not diagnosis.causes and bool(evidence.tallies) and health in ("unknown", "troubled")
+    return Answer(
+        name,
+        health,
+        reason,
+        diagnosis,
+        verdict,
+        verdict_reason,
+        tuple(seen),
+        evidence,
+        to_turn_on(evidence) if blind else "",
+    )
 
 
 def _judged(seen: Sequence[Seen]) -> tuple[Kind, str]:

@@ -83,6 +83,7 @@ def answer_document(a: Answer) -> dict[str, Any]:
         "candidates": [cause_document(f) for f in d.candidates],
         "consequences": [cause_document(f) for f in d.consequences],
         "hints": list(d.hints),
+        "turn_on": a.turn_on,
     }
 
 

@@ -74,6 +74,8 @@ def _group(t: Told) -> Iterator[str]:
     if t.hints:
         yield "**This log cannot tell the rest.** Look for:"
         yield "\n".join(f"- {plain(hint)}" for hint in t.hints)
+    if t.answer.turn_on:
+        yield f"**Turn on:** {plain(t.answer.turn_on)}"
     if t.consequences:
         yield "**Consequences:** " + "; ".join(plain(claim.title) for claim in t.consequences)
     yield f"**Broker:** {plain(t.verdict)}"

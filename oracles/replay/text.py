@@ -100,6 +100,8 @@ def _answer_facts(t: Told) -> Iterator[tuple[str, str]]:
         yield "possible", claim.text if claim.decide in claim.text else f"{claim.text}{decide}"
     for hint in t.hints:
         yield "look for", hint
+    if t.answer.turn_on:
+        yield "turn on", t.answer.turn_on
     if t.consequences:
         yield "so also", "; ".join(claim.title for claim in t.consequences)
     yield "broker", t.verdict

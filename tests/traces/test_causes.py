@@ -9,8 +9,11 @@ import pytest
 from groupcheck.model.engine.errors import UserError
 from groupcheck.traces.causes.diagnosis import Diagnosis, diagnose
 from groupcheck.traces.causes.evidence import Evidence
+from groupcheck.traces.causes.group_evidence import GroupEvidence
 from groupcheck.traces.causes.knowledge import knowledge_of, read_causes, shipped_knowledge
+from groupcheck.traces.causes.turn_on import by_library, to_turn_on
 from groupcheck.traces.clients.log import ClientLog
+from groupcheck.traces.clients.said import Said
 
 PREFIX = "[Consumer clientId=c-1, groupId=orders]"
 LOST = f"{PREFIX} Lost previously assigned partitions t-0"
@@ -85,3 +88,16 @@ def test_a_text_that_fails_is_told(tmp_path: Path) -> None:
     evidence.add_all(ClientLog().statements([(1, LOST)]))
     with pytest.raises(UserError, match="cannot be written: division by zero"):
         diagnose(evidence.settled()[0], knowledge_of(tmp_path / "mine.toml"))
+
+
+@pytest.mark.parametrize("library", by_library())
+def test_a_log_that_cannot_tell_says_what_to_turn_on_in_its_library(library: str) -> None:
+    evidence = GroupEvidence("g")
+    evidence.add(Said(kind="commit_failed", line=1, text="", library=library.replace("any", "")))
+    assert to_turn_on(evidence) == by_library()[library]
+
+
+def test_a_log_of_a_broker_has_nothing_to_turn_on() -> None:
+    evidence = GroupEvidence("g")
+    evidence.add(Said(kind="broker_rebalance", line=1, text="", library="broker"))
+    assert to_turn_on(evidence) == ""

@@ -146,6 +146,8 @@ ALWAYS = {
     "shares_uneven": ("members", "partitions", "most", "least", "rich", "poor"),
     "unassigned_topics": ("topics",),
     "unexpected_answer": ("error", "api"),
+    "heartbeat_starved": ("gap",),
+    "coordinator_changed": ("before", "now"),
 }
 
 

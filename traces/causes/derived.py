@@ -21,6 +21,10 @@ from groupcheck.traces.causes.joins import JOINS
 from groupcheck.traces.causes.reach import REACH
 from groupcheck.traces.clients.said import MOST_MS, Said, fact, ms_between
 
+RUBY_MS = 30_000
+"""session_timeout of ruby-kafka by default."""
+_ONE_THREAD = ("ruby",)
+"""Libraries that send heartbeats from the thread that handles records, and print both."""
 TOGETHER_MS = 2_000
 """Clients of one process that fail within so many ms share the cause."""
 GONE_MS = 60_000
@@ -153,7 +157,10 @@ def callbacks(group: GroupEvidence) -> Iterator[Said]:
         begun: Said | None = None
         heard: list[Said] = []
         for said in some:
-            if said.kind == "revoked" and said.fields.get("step") != "marked":
+            step = said.fields.get("step")
+            if said.kind == "revoked" and step == "waiting":
+                begun = begun or said
+            elif said.kind == "revoked" and step != "marked":
                 begun, heard = said, []
             elif begun is None:
                 continue
@@ -279,6 +286,20 @@ def _quiet(every: list[Said], begin: Said, end: Said) -> bool:
     return not said and len(others) * gap / max(whole, 1) >= 3
 
 
+def starved_heartbeats(group: GroupEvidence) -> Iterator[Said]:
+    """Silences of a client that sends its heartbeats between two records, from the thread that
+    handles them: the next line comes later than a session usually lasts, and is no heartbeat.
+    """
+    for some in group.of_each().values():
+        last: Said | None = None
+        for before, said in pairwise(some):
+            last = before if before.kind == "heartbeat" else last
+            gap = ms_between(before, said) or 0
+            handled = said.kind in ("handled", "committed", "commit_refused", "commit_failed")
+            if last is not None and handled and said.library in _ONE_THREAD and gap >= RUBY_MS:
+                yield fact(said, "heartbeat_starved", gap=ms_between(last, said))
+
+
 def join_loops(group: GroupEvidence) -> Iterator[Said]:
     """Members that join ten times a minute or more often."""
     for some in group.of_each("joining").values():
@@ -355,6 +376,7 @@ _FACTS: tuple[Callable[[GroupEvidence], Iterable[Said]], ...] = (
     equal_pairs,
     commits_in_rounds,
     heartbeat_gaps,
+    starved_heartbeats,
     join_loops,
     offsets_missing_again,
     expiries,

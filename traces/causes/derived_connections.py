@@ -4,6 +4,7 @@ missing or away, connections that fail, requests that are cut off while they wai
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from groupcheck.traces.causes.group_evidence import GroupEvidence
@@ -19,6 +20,10 @@ many lines.
 """
 CLOSE = 0.1
 """Two durations are equal if they differ by less than this part."""
+
+_ADDRESS = re.compile(
+    r"host='(?P<host>[^']{1,250})', port=(?P<port>\d{1,5})|(?P<address>[\w.-]{1,250}:\d{2,5})\b"
+)
 
 
 def lost_connections(group: GroupEvidence) -> Iterator[Said]:
@@ -149,10 +154,37 @@ def searches(group: GroupEvidence) -> Iterator[Said]:
             )
 
 
+def changed_coordinators(group: GroupEvidence) -> Iterator[Said]:
+    """Members that were told that their broker is not the coordinator, and then found another."""
+    for some in group.of_each("not_coordinator", "coordinator_found", "coordinator_lost").values():
+        known: str | None = None
+        refused: Said | None = None
+        for said in some:
+            named = _broker_named(said)
+            if said.kind == "not_coordinator":
+                refused = refused or said
+            elif said.kind == "coordinator_lost":
+                known = named or known
+            elif named and (refused is None or known is not None):
+                if refused is not None and known != named:
+                    after = ms_between(refused, said)
+                    yield fact(said, "coordinator_changed", before=known, now=named, after=after)
+                refused, known = None, named
+
+
+def _broker_named(said: Said) -> str | None:
+    """The address of the coordinator that the line names, as host:port."""
+    found = _ADDRESS.search(str(said.fields.get("coordinator", "")))
+    if found is None:
+        return None
+    return found["address"] or f"{found['host']}:{found['port']}"
+
+
 FINDERS = (
     lost_connections,
     missing_coordinators,
     away_coordinators,
     cut_waits,
     searches,
+    changed_coordinators,
 )

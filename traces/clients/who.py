@@ -73,8 +73,9 @@ _MARKS = (
     (SARAMA, re.compile(r"\[?[Ss]arama\]?|SARAMA|\bkafka server: |consumergroup/session/")),
     (FRANZ_GO, re.compile(r"\bkgo\b|franz|; group: [^,;\s]{1,200}(?:, [a-z_]+: |$)")),
     (KAFKA_GO, re.compile(r"segmentio|\bkafka-go\b")),
-    (RUBY, re.compile(r"\bKafka::|ruby-kafka|racecar")),
-    ("brod", re.compile(r"Group member \([^,]{1,300},coor=|\bbrod\b")),
+    (RUBY, re.compile(r"\bKafka::|ruby-kafka|[Rr]acecar|\[\[[^\]\s]{1,300}\] \{[^{}]{0,300}\}:\]")),
+    ("brod", re.compile(r"Group member \([^,]{1,300},coor=|\bbrod\b|coordinator \(groupId=")),
+    ("pykafka", re.compile(r"\bpykafka\b")),
 )  # fmt: skip
 _HEARTBEAT_THREAD = re.compile(
     r"kafka-coordinator-heartbeat-thread \| (?P<group>[^\]\s\",]{1,300})"
@@ -94,6 +95,7 @@ _FIELDS = {
         rf"\b(?:groupId|group_id|group\.id|group){_VALUE}"
         r"|\b[Gg]roup(?: id)? \"([^\"]{1,300})\""  # librdkafka
         r"|\bGroup member \(([^,]{1,300}),coor="  # brod
+        r"|\bGroup (\S{1,300}) rebalance: "  # karafka
         r"|\bfor group (?!(?:coordinator|leader|management|member|metadata|rebalance|and|but|in|is"
         r"|to|with)\b)['\"]?([^\s'\",;:)]{1,300})"  # Python
     ),
@@ -102,7 +104,9 @@ _FIELDS = {
         rf"\b(?:memberId|member_id){_VALUE}|my MemberId ([^\s,]{{1,300}})"
         r"|\bmember id \"([^\"(]{1,300})\"(?! ->)"
     ),
-    "instance": re.compile(rf"\b(?:groupInstanceId|instance_id|group\.instance\.id){_VALUE}"),
+    "instance": re.compile(  # not the end of the sentence "... with same group.instance.id"
+        rf"(?<!same )\b(?:groupInstanceId|instance_id|group\.instance\.id){_VALUE}"
+    ),
 }
 _NONE = {"null", "None", "nil", "undefined", "<nil>", "Optional.empty"}
 
