@@ -11,6 +11,7 @@ from attrs import frozen
 
 from groupcheck.oracles.replay.answers import WORST, Answer
 from groupcheck.oracles.replay.harm import harm
+from groupcheck.oracles.replay.lives import followed_sentence, lapse_sentences
 from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.anomalies import plural
 from groupcheck.traces.causes.diagnosis import Found
@@ -68,6 +69,15 @@ class Claim:
 
 
 @frozen
+class RuledOut:
+    """A cause that does not fit, in words."""
+
+    title: str
+    text: str
+    quote: Quote
+
+
+@frozen
 class Told:
     """The answer about a group in words."""
 
@@ -79,6 +89,9 @@ class Told:
     hints: tuple[str, ...]
     # What it cost, in short sentences.
     harm: tuple[str, ...]
+    ruled_out: tuple[RuledOut, ...]
+    # How far the lines of clients fit the model's member; empty if there are none to follow.
+    members: str
 
     @property
     def health(self) -> str:
@@ -120,7 +133,16 @@ def told(answer: Answer, reports: Sequence[FileReport]) -> Told:
         claims(d.candidates),
         claims(d.consequences),
         tuple(hint for hint in d.hints if not any(text in hint for text in said)),
-        tuple(dict.fromkeys(text for s in answer.seen for text in harm(s.group.findings))),
+        tuple(
+            dict.fromkeys(
+                [
+                    *(text for s in answer.seen for text in harm(s.group.findings)),
+                    *lapse_sentences(answer.evidence.followed),
+                ]
+            )
+        ),
+        tuple(RuledOut(r.cause.title, r.text, _quote(r.by, "", reports)) for r in d.refuted),
+        followed_sentence(answer.evidence.followed),
     )
 
 

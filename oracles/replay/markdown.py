@@ -71,6 +71,9 @@ def _group(t: Told) -> Iterator[str]:
         if claim.decide and claim.decide not in claim.text:
             yield f"To decide: {plain(claim.decide)}"
         yield from _evidence(claim)
+    for no in t.ruled_out:
+        yield f"**Ruled out:** {plain(no.text)}"
+        yield fenced([f"{no.quote.place}: {no.quote.text}"])
     if t.hints:
         yield "**This log cannot tell the rest.** Look for:"
         yield "\n".join(f"- {plain(hint)}" for hint in t.hints)
@@ -78,6 +81,8 @@ def _group(t: Told) -> Iterator[str]:
         yield f"**Turn on:** {plain(t.answer.turn_on)}"
     if t.consequences:
         yield "**Consequences:** " + "; ".join(plain(claim.title) for claim in t.consequences)
+    if t.members:
+        yield f"**Members:** {plain(t.members)}"
     yield f"**Broker:** {plain(t.verdict)}"
     for seen in t.answer.seen:
         rounds = seen.group.timeline.rounds

@@ -98,12 +98,17 @@ def _answer_facts(t: Told) -> Iterator[tuple[str, str]]:
     for claim in t.candidates:
         decide = f" To decide: {claim.decide}" if claim.decide else ""
         yield "possible", claim.text if claim.decide in claim.text else f"{claim.text}{decide}"
+    for no in t.ruled_out:
+        yield "not", no.text
+        yield "", f"{no.quote.place}: {cut(printable(no.quote.text), QUOTE_CHARS)}"
     for hint in t.hints:
         yield "look for", hint
     if t.answer.turn_on:
         yield "turn on", t.answer.turn_on
     if t.consequences:
         yield "so also", "; ".join(claim.title for claim in t.consequences)
+    if t.members:
+        yield "members", t.members
     yield "broker", t.verdict
 
 

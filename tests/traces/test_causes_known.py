@@ -148,6 +148,8 @@ ALWAYS = {
     "unexpected_answer": ("error", "api"),
     "heartbeat_starved": ("gap",),
     "coordinator_changed": ("before", "now"),
+    "removed_early": ("after", "limit"),
+    "impossible_line": ("told",),
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from attrs import frozen
 
 from groupcheck.model.engine.errors import UserError
-from groupcheck.traces.causes.group_evidence import GroupEvidence
+from groupcheck.traces.causes.group_evidence import GroupEvidence, Places, place
 from groupcheck.traces.causes.knowledge import (
     CONFIDENCES,
     SEVERITIES,
@@ -24,6 +24,7 @@ from groupcheck.traces.causes.knowledge import (
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import trouble
 from groupcheck.traces.clients.who import BROKER
+from groupcheck.traces.members.proofs import Proof
 from groupcheck.traces.timestamps import show_time
 
 Health = Literal["calm", "troubled", "broken", "unknown"]
@@ -66,6 +67,18 @@ class Found:
 
 
 @frozen
+class Refuted:
+    """A cause that signs show and a member's own lines rule out."""
+
+    cause: Cause
+    # One sentence.
+    text: str
+    # The line that rules it out, and the statements that looked like it.
+    by: Said
+    evidence: tuple[Said, ...]
+
+
+@frozen
 class Diagnosis:
     """The answer about one group."""
 
@@ -79,6 +92,8 @@ class Diagnosis:
     consequences: tuple[Found, ...]
     # What would tell the cause of trouble that is not explained.
     hints: tuple[str, ...]
+    # Causes that are ruled out, although their signs are there.
+    refuted: tuple[Refuted, ...] = ()
 
 
 def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
@@ -111,6 +126,7 @@ def diagnose(evidence: GroupEvidence, knowledge: Knowledge) -> Diagnosis:
         candidates,
         tuple(f for f in found if f.cause.kind in explained and f.confidence != "possible"),
         tuple(dict.fromkeys(hints)),
+        tuple(r for c in knowledge.causes.values() if (r := _refuted(c, evidence)) is not None),
     )
 
 
@@ -157,11 +173,32 @@ def _troubling(found: Found) -> bool:
 
 def _found(cause: Cause, evidence: GroupEvidence) -> Found | None:
     """The cause with its evidence, by the sign that is most sure."""
+    refuted = {place(p.about) for p in _against(cause, evidence)}
     for sign in sorted(cause.signs, key=lambda s: CONFIDENCES.index(s.confidence)):
-        shown = _shown(sign, evidence)
+        shown = _shown(sign, evidence, refuted)
         if shown:
             return _told(cause, sign, sorted(shown, key=lambda s: s.line), evidence)
     return None
+
+
+def _against(cause: Cause, evidence: GroupEvidence) -> list[Proof]:
+    """The proofs that speak against the cause."""
+    return [p for p in evidence.followed.proofs if p.refutes in cause.requires]
+
+
+def _refuted(cause: Cause, evidence: GroupEvidence) -> Refuted | None:
+    """The cause, if nothing but what is ruled out speaks for it."""
+    against = _against(cause, evidence)
+    if not against or _found(cause, evidence) is not None:
+        return None
+    shown = [said for sign in cause.signs for said in _shown(sign, evidence, frozenset())]
+    places = {place(said) for said in shown}
+    hits = [p for p in against if place(p.about) in places]
+    if not hits:
+        return None
+    about = {place(p.about): p.about for p in hits}
+    text = f"It is not: {cause.title}. {hits[0].text}."
+    return Refuted(cause, text, hits[0].by, tuple(about.values())[:QUOTED])
 
 
 def _told(cause: Cause, sign: Sign, shown: Sequence[Said], evidence: GroupEvidence) -> Found:
@@ -273,22 +310,24 @@ def _settings(fields: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _shown(sign: Sign, evidence: GroupEvidence) -> list[Said]:
-    """The statements that meet the sign; empty if it is not met."""
+def _shown(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[Said]:
+    """The statements that meet the sign; empty if it is not met. Those that are `refuted` do not
+    count.
+    """
     known = evidence.libraries or sign.confidence != "possible"
     if sign.library and known and not any(name in evidence.libraries for name in sign.library):
         return []
     if sign.same_member:
-        return _shown_of_one(sign, evidence)
-    met = [evidence.matching(need) for need in sign.needs]
+        return _shown_of_one(sign, evidence, refuted)
+    met = [evidence.matching(need, refuted) for need in sign.needs]
     if not all(met) or any(evidence.matching(need) for need in sign.without):
         return []
     return _once(said for some in met for said in some)
 
 
-def _shown_of_one(sign: Sign, evidence: GroupEvidence) -> list[Said]:
+def _shown_of_one(sign: Sign, evidence: GroupEvidence, refuted: Places) -> list[Said]:
     """Those of all members each of which meets the sign alone."""
-    met = [evidence.by_writer(need) for need in sign.needs]
+    met = [evidence.by_writer(need, refuted) for need in sign.needs]
     against = [evidence.by_writer(need) for need in sign.without]
     members = [
         who

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from attrs import Factory, define
 
 from groupcheck.traces.causes.derived import derived
+from groupcheck.traces.causes.from_members import statements
 from groupcheck.traces.causes.group_evidence import MOST_WRITERS, GroupEvidence
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.members.members import Members
 
 MOST_GROUPS = 10_000
 NO_GROUP = ""
@@ -21,6 +23,8 @@ class Evidence:
     """
 
     groups: dict[str, GroupEvidence] = Factory(dict)
+    # The members that logs of clients show.
+    members: Members = Factory(Members)
     # Who -> the group that this writer named last.
     _of: dict[str, str] = Factory(dict)
 
@@ -31,6 +35,7 @@ class Evidence:
         if group not in self.groups and len(self.groups) >= MOST_GROUPS:
             group = NO_GROUP
         self.groups.setdefault(group, GroupEvidence(group)).add(said)
+        self.members.add(said, group)
 
     def add_all(self, statements: Iterable[Said]) -> None:
         for said in statements:
@@ -41,8 +46,10 @@ class Evidence:
         several statements.
         """
         groups = self._of_groups()
+        followed = self.members.of_groups()
         for group in groups:
-            for said in derived(group):
+            group.followed = followed.get(group.group, group.followed)
+            for said in (*derived(group), *statements(group.followed)):
                 group.add(said)
         return groups
 

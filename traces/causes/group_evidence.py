@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from attrs import Factory, define
 
 from groupcheck.traces.causes.knowledge import Need
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON
+from groupcheck.traces.members.members import Followed
 from groupcheck.traces.timeline import client_of
 
 KEPT = 500
 """Of each kind: so many of the first and of the last statements are kept."""
 MOST_WRITERS = 10_000
+Places = Set[tuple[str, int, str]]
+"""The places of statements that a cause cannot explain."""
 _BOUND = re.compile(r"(?P<sign><=?|>=?)(?P<limit>-?\d+(?:\.\d+)?)\Z")
 
 
@@ -47,6 +50,8 @@ class GroupEvidence:
     libraries: Counter[str] = Factory(Counter)
     # Log -> the writer of its lines without a name; None if not yet known.
     _nameless: dict[str, str] | None = None
+    # What its members did, by the model of a member.
+    followed: Followed = Factory(Followed)
 
     def add(self, said: Said) -> None:
         self._nameless = None
@@ -59,16 +64,18 @@ class GroupEvidence:
         tallies = [t for kind, t in self.tallies.items() if not some or kind in some]
         return sorted((s for t in tallies for s in t.kept()), key=lambda s: s.line)
 
-    def matching(self, need: Need) -> list[Said]:
-        """The statements that meet the need, in order; none if there are fewer than it asks."""
-        found = self._fitting(need)
+    def matching(self, need: Need, refuted: Places = frozenset()) -> list[Said]:
+        """The statements that meet the need, in order; none if there are fewer than it asks. Those
+        that are `refuted` do not count.
+        """
+        found = self._fitting(need, refuted)
         enough = len(found) >= need.at_least and len({s.who for s in found}) >= need.members
         return found if enough else []
 
-    def by_writer(self, need: Need) -> dict[str, list[Said]]:
+    def by_writer(self, need: Need, refuted: Places = frozenset()) -> dict[str, list[Said]]:
         """The statements that meet the need, of each writer that made enough of them."""
         out: dict[str, list[Said]] = {}
-        for said in self._fitting(need):
+        for said in self._fitting(need, refuted):
             out.setdefault(self.writer(said), []).append(said)
         return {who: some for who, some in out.items() if len(some) >= need.at_least}
 
@@ -95,9 +102,16 @@ class GroupEvidence:
             }
         return self._nameless.get(said.log, "")
 
-    def _fitting(self, need: Need) -> list[Said]:
+    def _fitting(self, need: Need, refuted: Places) -> list[Said]:
         tally = self.tallies.get(need.kind)
-        return [s for s in tally.kept() if _fit(s, need)] if tally else []
+        if tally is None:
+            return []
+        return [s for s in tally.kept() if _fit(s, need) and place(s) not in refuted]
+
+
+def place(said: Said) -> tuple[str, int, str]:
+    """Log, line and kind of a statement."""
+    return said.log, said.line, said.kind
 
 
 def _same(said: Said) -> str:

@@ -116,6 +116,9 @@ class Cause:
     explains: tuple[str, ...] = ()
     # Kinds of statements that follow from it, and need no other explanation where it is found.
     accounts_for: tuple[str, ...] = ()
+    # What must have happened if this is the cause (see traces/members/proofs.py): a statement for
+    # which a proof says that it has not is no sign of the cause.
+    requires: tuple[str, ...] = ()
     # Another cause -> how to tell them apart.
     confuse: Mapping[str, str] = Factory(dict)
     # Why: for readers who want to understand it.

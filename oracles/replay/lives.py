@@ -1,0 +1,122 @@
+"""What the lives of members show, in sentences and as a document: how many lines are steps of the
+model's member, memberships that ended without the member's doing, and causes that are ruled out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from groupcheck.oracles.replay.rounds import lasted
+from groupcheck.traces.anomalies import plural
+from groupcheck.traces.causes.diagnosis import Refuted
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.members.life import Lapse
+from groupcheck.traces.members.members import Followed
+from groupcheck.traces.timestamps import show_time
+
+SHOWN = 3
+
+
+def followed_sentence(found: Followed) -> str:
+    """How far the lines of clients fit the model's member; empty if there are none to follow."""
+    if not found.members:
+        return ""
+    whole = (
+        f"{plural(found.steps, 'line')} of {plural(found.members, 'member')} are steps of the"
+        " model's member"
+    )
+    if found.shared:
+        names = ", ".join(found.shared[:SHOWN])
+        return f"{whole}; several processes write as {names}, so nothing more is claimed of them"
+    if found.gaps:
+        gaps, first = plural(len(found.gaps), "line"), found.gaps[0].line
+        return f"{whole}; before {gaps} others are missing (line {first})"
+    return whole
+
+
+def lapse_sentences(found: Followed) -> Iterator[str]:
+    """Memberships that ended without the member's doing."""
+    for lapse in found.lapses[:SHOWN]:
+        yield _lapse(lapse)
+    if len(found.lapses) > SHOWN:
+        yield f"and {plural(len(found.lapses) - SHOWN, 'membership')} more ended like this"
+
+
+def _lapse(lapse: Lapse) -> str:
+    text = (
+        f"{lapse.client} was out of the group when its {_api(lapse.api)} was refused (line"
+        f" {lapse.learnt.line}); it was in generation {lapse.generation} before (line"
+        f" {lapse.sure.line})"
+    )
+    if lapse.partitions:
+        some = ", ".join(lapse.partitions[:SHOWN])
+        more = len(lapse.partitions) - SHOWN
+        some += f" and {more} more" if more > 0 else ""
+        text += f". It held {some} meanwhile, and another member may have read them, too"
+        span = _between(lapse.sure, lapse.given_up or lapse.learnt)
+        text += f" (for at most {span})" if span else ""
+    if lapse.missed > 0:
+        some = str(lapse.generation + 1)
+        last = lapse.generation + lapse.missed
+        which = f"generation {some}" if lapse.missed == 1 else f"generations {some} to {last}"
+        text += f". {which[0].upper()}{which[1:]} passed without it, unless lines are missing"
+    return text
+
+
+def _api(name: str) -> str:
+    """OFFSET_COMMIT and OffsetCommit are one."""
+    return "".join(w.capitalize() for w in name.split("_")) if name.isupper() else name or "request"
+
+
+def _between(earlier: Said, later: Said) -> str:
+    if earlier.time is None or later.time is None or later.time < earlier.time:
+        return ""
+    return lasted(later.time - earlier.time)
+
+
+def followed_document(found: Followed) -> dict[str, Any]:
+    return {
+        "members": found.members,
+        "steps": found.steps,
+        "gaps": [_place(said) for said in found.gaps],
+        "shared_names": list(found.shared),
+        "lapses": [
+            {
+                "client": x.client,
+                "member": x.member,
+                "generation": x.generation,
+                "shown": _place(x.sure),
+                "refused": _place(x.learnt),
+                "request": _api(x.api),
+                "partitions": list(x.partitions),
+                "given_up": None if x.given_up is None else _place(x.given_up),
+                "next_generation": x.next_generation,
+                "missed_generations": x.missed,
+            }
+            for x in found.lapses
+        ],
+        "impossible": [
+            {"text": x.text, "line": _place(x.said), "against": _place(x.against)}
+            for x in found.impossible
+        ],
+    }
+
+
+def refuted_document(r: Refuted) -> dict[str, Any]:
+    return {
+        "kind": r.cause.kind,
+        "title": r.cause.title,
+        "text": r.text,
+        "proof": _place(r.by),
+        "evidence": [_place(said) for said in r.evidence],
+    }
+
+
+def _place(said: Said) -> dict[str, Any]:
+    return {
+        "file": said.log,
+        "line": said.line,
+        "time": None if said.time is None else show_time(said.time),
+        "text": said.text,
+    }

@@ -1,0 +1,135 @@
+"""What no client does, whatever lines are missing: statements about one member id that contradict
+each other.
+
+A member id is handed out once. The generation of a group grows as long as it has members. So a
+member id never joins an earlier generation than before, and never a generation at all after its
+member has left or the coordinator has said that it does not know the id. Both lines must show their
+times, and the later line must tell the later time; a line that was copied is left out.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define, frozen
+
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.members.life import named
+
+MOST_IDS, MOST_TOLD = 20_000, 50
+_JOINS = ("joined", "synced")
+CLASSIC = {"aiokafka", "kafka-python", "kafkajs"}
+"""Libraries besides Java's that print generation and id, and know the classic protocol alone."""
+
+
+@frozen
+class Impossible:
+    """A line that no client prints, with the line that it contradicts."""
+
+    said: Said
+    against: Said
+    text: str
+
+
+@define
+class _Id:
+    """What is known of one member id."""
+
+    # The highest generation, and the line that shows it.
+    generation: int = -1
+    shown: Said | None = None
+    # The line that ends it.
+    ended: Said | None = None
+    # (kind, generation) of all that was said of it.
+    told: set[tuple[str, int]] = Factory(set)
+    # The last contradiction. If the next line is one, too, older lines were copied.
+    doubtful: Impossible | None = None
+    copied: bool = False
+
+
+@define
+class Contradictions:
+    """All member ids of all logs of clients."""
+
+    found: list[Impossible] = Factory(list)
+    _ids: dict[str, _Id] = Factory(dict)
+
+    def add(self, said: Said) -> None:
+        """Adds a statement of a client of the classic protocol."""
+        numbers = named(said)
+        generation = said.fields.get("generation")
+        if numbers is None and said.library in CLASSIC and said.member:
+            numbers = (generation, said.member) if isinstance(generation, int) else None
+        if said.kind in _JOINS and numbers is not None:
+            self._joined(said, *numbers)
+        elif numbers is not None and _unknown(said):
+            self._end(numbers[1], said)
+        elif said.kind in ("left", "poll_expired") and said.member and _LEAVES in said.text:
+            self._end(said.member, said)
+
+    def settled(self) -> list[Impossible]:
+        """The lines that are certain when all logs have been read."""
+        last = (known.doubtful for known in self._ids.values())
+        return [*self.found, *(d for d in last if d is not None)][:MOST_TOLD]
+
+    def _of(self, member: str) -> _Id:
+        if member not in self._ids and len(self._ids) >= MOST_IDS:
+            return _Id()
+        return self._ids.setdefault(member, _Id())
+
+    def _end(self, member: str, said: Said) -> None:
+        known = self._of(member)
+        known.ended = known.ended or said
+
+    def _joined(self, said: Said, generation: int, member: str) -> None:
+        known = self._of(member)
+        new = (said.kind, generation) not in known.told
+        known.told.add((said.kind, generation))
+        wrong = _contradiction(said, generation, known)
+        doubtful, known.doubtful = known.doubtful, None
+        if wrong is not None:
+            known.copied = known.copied or doubtful is not None
+            if not known.copied and (new or known.ended is None):
+                known.doubtful = wrong
+            return
+        if doubtful is not None and len(self.found) < MOST_TOLD:
+            self.found.append(doubtful)
+        if generation >= known.generation:
+            known.generation, known.shown = generation, said
+
+
+_LEAVES = "sending LeaveGroup request"
+
+
+def _unknown(said: Said) -> bool:
+    """The coordinator does not know the id of this request, and the client gives it up."""
+    refused = said.fields.get("error") == "UNKNOWN_MEMBER_ID" and not said.fields.get("ignored")
+    heartbeat = said.kind == "member_unknown" and "Attempt to heartbeat with Gen" in said.text
+    return refused and heartbeat
+
+
+def _contradiction(said: Said, generation: int, known: _Id) -> Impossible | None:
+    if known.ended is not None and _after(known.ended, said):
+        return Impossible(
+            said,
+            known.ended,
+            f"the member is in generation {generation} again, although this id of it had ended"
+            " before: an id that has left, or that the coordinator does not know any more, is"
+            " never used again",
+        )
+    if generation < known.generation and known.shown is not None and _after(known.shown, said):
+        return Impossible(
+            said,
+            known.shown,
+            f"the member is in generation {generation} after it was in generation"
+            f" {known.generation} under the same id: generations only grow while a group has"
+            " members",
+        )
+    return None
+
+
+def _after(earlier: Said, later: Said) -> bool:
+    """Is `later` later by its place and by its time? Times in whole seconds must differ."""
+    if earlier.time is None or later.time is None or earlier.log != later.log:
+        return False
+    if earlier.line >= later.line or later.time < earlier.time:
+        return False
+    return later.time > earlier.time or later.time % 1_000 != 0

@@ -1,0 +1,98 @@
+"""Every member that logs of clients show: its life, what is proved about it, what is impossible."""
+
+from __future__ import annotations
+
+from attrs import Factory, define, frozen
+
+from groupcheck.traces.clients.said import Said
+from groupcheck.traces.clients.who import JAVA
+from groupcheck.traces.members.impossible import CLASSIC, Contradictions, Impossible
+from groupcheck.traces.members.life import Lapse, Life
+from groupcheck.traces.members.proofs import Early, Proof, Proofs
+
+MOST_MEMBERS = 10_000
+
+
+@frozen
+class Followed:
+    """What the members of one group did, as far as logs of their clients show."""
+
+    # Members whose lives were followed, and statements that are steps of the model's member.
+    members: int = 0
+    steps: int = 0
+    # Lines that no world explains, because lines before them are missing or two processes write
+    # under one name.
+    gaps: tuple[Said, ...] = ()
+    # Clients with one name that are two processes.
+    shared: tuple[str, ...] = ()
+    lapses: tuple[Lapse, ...] = ()
+    proofs: tuple[Proof, ...] = ()
+    early: tuple[Early, ...] = ()
+    impossible: tuple[Impossible, ...] = ()
+
+
+@define
+class _Member:
+    group: str
+    life: Life
+    proofs: Proofs = Factory(Proofs)
+
+
+@define
+class Members:
+    """The members of all logs. Statements are added in the order of each log."""
+
+    # (log, process, client) -> the member.
+    _each: dict[tuple[str, str, str], _Member] = Factory(dict)
+    _impossible: Contradictions = Factory(Contradictions)
+    # (log, process) of clients that speak another protocol than the classic one.
+    _others: set[tuple[str, str]] = Factory(set)
+
+    def add(self, said: Said, group: str) -> None:
+        """`group`: the one that its writer belongs to."""
+        if said.library != JAVA and said.library not in CLASSIC:
+            return
+        key = (said.log, said.process, said.client)
+        if "epoch" in said.fields or said.fields.get("setting_group__protocol") == "consumer":
+            self._others.add(key[:2])
+        self._impossible.add(said)
+        if not said.client:
+            return
+        member = self._each.get(key)
+        if member is None:
+            if len(self._each) >= MOST_MEMBERS:
+                return
+            member = self._each[key] = _Member(group, Life(said.client))
+        member.group = group or member.group
+        member.proofs.add(said)
+        if said.library == JAVA:
+            member.life.add(said)
+
+    def of_groups(self) -> dict[str, Followed]:
+        """What is known when all logs have been read, by group."""
+        groups: dict[str, list[_Member]] = {}
+        for key, member in self._each.items():
+            if key[:2] not in self._others:
+                groups.setdefault(member.group, []).append(member)
+        told: dict[str, list[Impossible]] = {}
+        for one in self._impossible.settled():
+            told.setdefault(one.said.group, []).append(one)
+        return {
+            group: _followed(groups.get(group, []), told.get(group, []))
+            for group in dict.fromkeys([*groups, *told])
+        }
+
+
+def _followed(members: list[_Member], impossible: list[Impossible]) -> Followed:
+    alone = [m for m in members if not m.life.shared]
+    lives = [m.life for m in members if m.life.followed]
+    return Followed(
+        members=len(lives),
+        steps=sum(life.followed - len(life.gaps) for life in lives),
+        gaps=tuple(said for life in lives for said in life.gaps),
+        shared=tuple(dict.fromkeys(m.life.client for m in members if m.life.shared)),
+        lapses=tuple(lapse for m in alone for lapse in m.life.lapses),
+        proofs=tuple(proof for m in alone for proof in m.proofs.found(m.life.lapses)),
+        early=tuple(early for m in alone for early in m.proofs.early(m.life.lapses)),
+        impossible=tuple(impossible),
+    )
