@@ -223,8 +223,9 @@ class Trail:
             )
             self.reset = "the group was loaded from __consumer_offsets"
         elif isinstance(event, GroupDied):
+            # It begins at 0 the next time.
             self.note("group_deleted", event.line, "the group was removed")
-            self.reset = "the group was removed"
+            self.generation, self.reset = None, ""
         elif isinstance(event, RebalanceStarted) and self.reset:
             if self.generation is not None and event.generation < self.generation:
                 why = (
