@@ -275,3 +275,19 @@ def test_a_clients_log_from_a_pipe_is_named_as_well(tmp_path: Path) -> None:
     report = replay_file(str(pipe))
     writer.join()
     assert (report.format, report.lines) == ("unknown", 23)
+
+
+def test_a_group_that_was_removed_begins_at_0_again(tmp_path: Path) -> None:
+    """0.9 and 0.10 remove a group as soon as it is empty."""
+    (tmp_path / "server.log").write_text(
+        "[2016-10-11 16:36:31,215] INFO [GroupCoordinator 0]: Preparing to restabilize group g"
+        " with old generation 1 (kafka.coordinator.GroupCoordinator)\n"
+        "[2016-10-11 16:36:31,418] INFO [GroupCoordinator 0]: Group g generation 1 is dead and"
+        " removed (kafka.coordinator.GroupCoordinator)\n"
+        "[2016-10-11 16:39:41,331] INFO [GroupCoordinator 0]: Preparing to restabilize group g"
+        " with old generation 0 (kafka.coordinator.GroupCoordinator)\n"
+        "[2016-10-11 16:39:41,339] INFO [GroupCoordinator 0]: Stabilized group g generation 1"
+        " (kafka.coordinator.GroupCoordinator)\n"
+    )
+    (group,) = replay_file(str(tmp_path / "server.log")).groups
+    assert "generation_reset" not in {a.kind for a in group.anomalies}
