@@ -189,10 +189,12 @@ def facts(result: MemberConformance) -> list[tuple[str, str]]:
     ways = ["on" if s.autocommit else "off" for s in result.scopes]
     rate = f", {c.executed / result.seconds:,.0f} rows/s" if result.seconds else ""
     excused = [f"{n:,} {name}" for name, n in result.excused.items()]
+    steps = result.document()["group_steps"]
     return [
         ("scope", f"{', '.join(bounds)}; commits in poll {' and '.join(ways)}"),
         ("rows", f"{c.rows:,} (memory, input), of {c.memories:,} memories"),
         ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {c.differing:,}"),
+        ("steps", f"{steps['compared']:,} of the group's model, of {steps['states']:,} states"),
         *([("never fired", ", ".join(result.unfired))] if result.unfired else []),
         ("beyond the model", "; ".join(excused) or "no row"),
         ("commands", f"{c.commands:,}, {result.seconds:.1f} s{rate}"),

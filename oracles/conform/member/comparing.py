@@ -28,6 +28,7 @@ from groupcheck.oracles.conform.member.parts import (
     Outcome,
     callbacks,
     commits_in_callback,
+    fetches,
 )
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.told import Told
@@ -71,6 +72,7 @@ def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
     yield "member id", look.member, name_of(c.id if m.late_id == NO_ID else m.late_id)
     # Outside STABLE a member always has to join; the model says so by the state alone.
     yield "rejoinNeeded", look.rejoin, c.state != Member.STABLE or c.rejoin
+    yield "told to join again", look.rejoin and look.state == "STABLE", c.rejoin
     yield "needsJoinPrepare", look.prepare, c.prepare in (Prepare.NEEDED, Prepare.COMMITTED)
     yield "knows its coordinator", look.coordinator, m.known
     yield "owns", _mask(look.owned), c.owned
@@ -82,6 +84,9 @@ def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
     yield "unsent", look.unsent, ("SyncGroup",) if c.prepare == Prepare.SYNC else ()
     waits = look.committing if look.committing in ("sent", "retriable") else "none"
     yield "commit before JoinGroup", waits, _committing(m)
+    if c.state == Member.STABLE:
+        over = c.prepare == Prepare.COMMITTED and _committing(m) == "none"
+        yield "its result is known", look.committing in ("done", "failed"), over
     yield "is fenced", any(e.thrown == FENCED for e in look.ended), m.fenced
     if beats(c) or c.prepare == Prepare.SYNC:
         yield "heartbeat thread", look.heart, "on"
@@ -101,7 +106,7 @@ def _sent(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterato
     yield "sends", _requests([new[n] for n in sorted(new)]), list(outcome.sent)
     yield from fields(given, outcome, [new[n] for n in sorted(new)], seen)
     asks = any(s.api == "OffsetFetch" for s in new.values())
-    yield "asks for committed offsets", asks, given.does == Does.FETCH and bool(outcome.rules)
+    yield "asks for committed offsets", asks, given.does == Does.FETCH and fetches(before)
 
 
 def _application(before: Memory, given: Input, outcome: Outcome, seen: Seen) -> Iterator[Told]:

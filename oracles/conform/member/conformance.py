@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,6 +16,7 @@ from groupcheck.model.protocol.variant import Variant
 from groupcheck.oracles.conform.conformance import SCHEMA
 from groupcheck.oracles.conform.member.abstractions import ABSTRACTIONS
 from groupcheck.oracles.conform.member.application import ApplicationRows
+from groupcheck.oracles.conform.member.group_steps import GroupSteps, Misfit
 from groupcheck.oracles.conform.member.moves import Seen
 from groupcheck.oracles.conform.member.parts import During
 from groupcheck.oracles.conform.member.promises import PROMISES, Finding
@@ -50,6 +51,10 @@ class MemberConformance:
     seconds: float
     # Were the promises checked?
     asks: bool = False
+    # The steps of the group's model that were compared with the rows, scope by scope.
+    steps: tuple[GroupSteps, ...] = ()
+    # Steps that differ from the rows, each beside the real member.
+    misfits: tuple[Difference, ...] = ()
 
     @property
     def counts(self) -> Counts:
@@ -59,7 +64,7 @@ class MemberConformance:
 
     @property
     def differences(self) -> list[Difference]:
-        return [d for tour in self.tours for d in tour.differences]
+        return [*(d for tour in self.tours for d in tour.differences), *self.misfits]
 
     @property
     def listed(self) -> list[tuple[Row, bool | None]]:
@@ -74,7 +79,7 @@ class MemberConformance:
     @property
     def verdict(self) -> str:
         """`agrees`, `differs`, or `unknown` where not everything was executed."""
-        if self.counts.differing:
+        if self.differences:
             return "differs"
         return "unknown" if self.reason else "agrees"
 
@@ -82,7 +87,7 @@ class MemberConformance:
     def reason(self) -> str:
         """Why the run stopped early, or why the verdict is unknown; else empty."""
         stopped = next((tour.reason for tour in self.tours if tour.reason), "")
-        if stopped or self.counts.differing or not self.unfired:
+        if stopped or self.differences or not self.unfired:
             return stopped
         return f"no row executes {', '.join(self.unfired)}"
 
@@ -125,6 +130,11 @@ class MemberConformance:
             "never_executed": list(self.unfired),
             "not_executed": dict(variant_named(self.variant).member_apart),
             "memories": c.memories,
+            "group_steps": {
+                "states": sum(s.states for s in self.steps),
+                "compared": sum(s.steps for s in self.steps),
+                "differing": len(self.misfits),
+            },
             "schedules": c.executed,
             "commands": c.commands,
             "seconds": round(self.seconds, 3),
@@ -233,6 +243,8 @@ def conform_member(
     own = driver or Driver(known(kafka))
     began = time.perf_counter()
     tours: list[Tour] = []
+    steps: list[GroupSteps] = []
+    misfits: list[Difference] = []
     try:
         for rows in found:
             left = None if max_rows is None else max_rows - sum(t.counts.rows for t in tours)
@@ -240,6 +252,9 @@ def conform_member(
             tours[-1].run()
             if tours[-1].reason:
                 break
+            if not tours[-1].differences:
+                steps.append(GroupSteps(rows, tours[-1].memories))
+                misfits += beside(tours[-1], steps[-1].run(max_differences))
     finally:
         if driver is None:
             own.close()
@@ -254,7 +269,19 @@ def conform_member(
         tuple(sorted(found[0].outcomes_named - fired - {*apart})),
         time.perf_counter() - began,
         findings,
+        tuple(steps),
+        tuple(misfits),
     )
+
+
+def beside(tour: Tour, misfits: Iterable[Misfit]) -> Iterator[Difference]:
+    """Each misfit with what the real member does in its memory."""
+    for misfit in misfits:
+        standing = tour.memories[misfit.memory]
+        outcome = next(iter(tour.rows.outcomes(misfit.memory, misfit.given)), None)
+        row = Row(misfit.memory, misfit.given, outcome, standing)
+        (seen,) = tour.driver.run_all([row.probe])
+        yield Difference(row, (f"in the group's model: {misfit.what}",), seen)
 
 
 def rows_of(

@@ -26,6 +26,7 @@ from groupcheck.oracles.conform.member.parts import (
     Outcome,
     callbacks,
     commits_in_callback,
+    fetches,
 )
 from groupcheck.oracles.kafka.client import (
     Look,
@@ -136,7 +137,7 @@ def _commands(m: Memory, given: Input, outcome: Outcome) -> tuple[Command, ...]:
         case Does.FETCH:
             answer = _fetched(m.client.owned, given.offset)
             asked = (FetchOffsets(), answer, FetchOffsets())
-            return asked if outcome.rules else (FetchOffsets(),)
+            return asked if fetches(m) else (FetchOffsets(),)
         case Does.COMMIT:
             return (CommitAsync(),)
         case Does.BREAK:

@@ -176,3 +176,10 @@ def commits_in_callback(m: Memory, does: Does | None) -> bool:
     c = m.client
     known = m.known or does == Does.POLL
     return bool(known and not m.fenced and c.state == Member.STABLE and c.position >= 0)
+
+
+def fetches(m: Memory) -> bool:
+    """Does the member ask for committed offsets, if its application does? It does so for all
+    partitions that it owns and that have no position: all, or none.
+    """
+    return bool(m.client.owned and m.client.position < 0)

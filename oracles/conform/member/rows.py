@@ -71,6 +71,7 @@ class Rows:
         records there are.
         """
         self.scope = scope
+        self.spec = spec
         self._see = Semantics(spec)
         self._rules = {r.name: r for r in spec.rules if "client" in r.slots}
 
@@ -93,7 +94,7 @@ class Rows:
         if c.failed or not m.known:
             return
         if m.flight:
-            yield from self._answers(m, m.flight[0].request)
+            yield from self.answers(m, m.flight[0].request)
             yield Input(Does.BREAK)
         if c.prepare == Prepare.SYNC:
             yield Input(Does.SEND)
@@ -115,10 +116,9 @@ class Rows:
             yield Input(Does.NO_ANSWER)
         if self.may_process(m) and c.position < self.scope.records:
             yield Input(Does.PROCESS)
-        if not c.owned or c.owned & 1:
-            fetches = c.owned and c.position < 0
-            for offset in range(self.scope.records + 1 if fetches else 1):
-                yield Input(Does.FETCH, offset=offset)
+        fetches = c.owned & 1 and c.position < 0
+        for offset in range(self.scope.records + 1 if fetches else 1):
+            yield Input(Does.FETCH, offset=offset)
 
     def _commits_first(self, m: Memory) -> bool:
         """Would the next poll send the commit before JoinGroup?"""
@@ -126,7 +126,8 @@ class Rows:
         joins = m.failed == Failed.NOTHING and members.wants_to_join(c)
         return joins and members.must_commit_first(c, self.scope)
 
-    def _answers(self, m: Memory, request: Request) -> Iterator[Input]:
+    def answers(self, m: Memory, request: Request) -> Iterator[Input]:
+        """The answers to a request, with every code."""
         if isinstance(request, JoinGroup):
             yield from self._joined(m, request)
             yield Input(code=MEMBER_ID_REQUIRED, id=self._new_id(m))

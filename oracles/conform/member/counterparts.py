@@ -1,0 +1,331 @@
+"""What each rule of the group's model must do, by the member's rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from attrs import define, field, frozen
+
+from groupcheck.model.engine import but
+from groupcheck.model.protocol.classic.client import Client, Member, Prepare
+from groupcheck.model.protocol.link import Link
+from groupcheck.model.protocol.messages import (
+    NO_ID,
+    Heartbeat,
+    JoinGroup,
+    LeaveGroup,
+    OffsetCommit,
+    Request,
+    SyncGroup,
+)
+from groupcheck.oracles.conform.member.parts import Does, Failed, Input, Memory, Outcome
+from groupcheck.oracles.conform.member.rows import Rows
+
+NEW = Link()
+
+
+@frozen
+class Standing:
+    """The model's member between two steps, and the same member in the rows."""
+
+    client: Client
+    link: Link
+    # The offset that the member was last told is committed; -1 without a position.
+    known: int
+    # None once the member has closed.
+    memory: Memory | None
+    # The memory in which it has closed; None before.
+    closed: Memory | None = None
+
+    @property
+    def uncommitted(self) -> bool:
+        """Has the member processed records that it was not told are committed?"""
+        position = self.client.position
+        return position >= 0 and position != self.known
+
+
+@frozen
+class Expected:
+    """An outcome that a rule must have."""
+
+    # Rule and outcome, as the spec names it.
+    name: str
+    # The connection afterwards, before anybody handles its request.
+    link: Link
+    # The member afterwards, in the rows; None if its process ends.
+    memory: Memory | None
+    # The row that tells so.
+    given: Input
+    # The member afterwards, where the rows do not tell: its process ends.
+    client: Client | None = None
+    # The faults that it spends.
+    spends: tuple[str, ...] = ()
+    # Does the group go on from here? False where the rows' member is ahead of the model's.
+    goes_on: bool = True
+
+
+@define
+class Counterparts:
+    """The outcomes that the rules of the group's model must have, for any standing."""
+
+    rows: Rows
+    _offered: dict[Memory, frozenset[Input]] = field(factory=dict)
+
+    def of(self, rule: str, at: Standing) -> list[Expected]:
+        """The outcomes that the rule must have; none if it must not fire."""
+        found: dict[str, Callable[[Standing, Memory], Iterator[Expected]]] = {
+            "send_join": self._send_join,
+            "send_sync": self._send_sync,
+            "send_commit": self._send_commit,
+            "send_heartbeat": self._send_heartbeat,
+            "request_timeout": self._request_timeout,
+            "process_record": self._process,
+            "close": self._close,
+            "poll_timeout": self._poll_timeout,
+            "lose_request": self._lose_sync,
+            "lose_response": self._lose_response,
+            "disconnect": self._disconnect,
+            "delay_request": self._delay_request,
+            "late_commit": self._late_commit,
+        }
+        if rule == "crash":
+            return list(self._crash(at))
+        if at.memory is None:  # only its connection is left
+            return list(self._after_the_end(rule, at))
+        return list(found[rule](at, at.memory))
+
+    def row(self, m: Memory, given: Input) -> Outcome | None:
+        """The row of this input; None if there is none, or if it is without an outcome."""
+        if m not in self._offered:
+            self._offered[m] = frozenset(self.rows.inputs(m))
+        if given not in self._offered[m]:
+            return None
+        return next(iter(self.rows.outcomes(m, given)), None)
+
+    def settled(self, m: Memory | None) -> Memory | None:
+        """The member after the polls in which it only notices that a request has failed, or finds
+        its coordinator again. (The abstractions `back-off` and `coordinator lookup`.)
+        """
+        while m is not None and _notices(m):
+            polled = self.row(m, Input(Does.POLL))
+            if polled is None or polled.sent or polled.installed or polled.after == m:
+                break
+            m = polled.after
+        return m
+
+    # -- what the poll thread sends
+
+    def _joins(self, at: Standing, m: Memory) -> tuple[Request, Memory] | None:
+        """What the next poll sends to join, and the member afterwards. Kafka's member commits every
+        position first; the model's only what is not committed. So a member that has nothing new to
+        commit is compared after that commit was accepted. (`commits every position`)
+        """
+        polled = self.row(m, Input(Does.POLL))
+        if polled is None or not polled.sent or polled.installed or not at.link.idle:
+            return None
+        if isinstance(polled.sent[0], OffsetCommit) and not at.uncommitted:
+            ready = self._committed(polled)
+            polled = self.row(ready, Input(Does.POLL)) if ready else None
+        if polled is None or polled.after is None or not polled.sent:
+            return None
+        if not isinstance(polled.sent[0], JoinGroup | OffsetCommit):
+            return None
+        return polled.sent[0], polled.after
+
+    def _committed(self, polled: Outcome) -> Memory | None:
+        """The member whose commit before JoinGroup was accepted."""
+        assert polled.after is not None
+        told = self.row(polled.after, Input())
+        return told.after if told else None
+
+    def _send_join(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        if joins := self._joins(at, m):
+            request, after = joins
+            first = isinstance(request, OffsetCommit)
+            name = "send_join:committed_first" if first else "send_join:sent"
+            yield Expected(name, Link(request=request), after, Input(Does.POLL))
+
+    def _send_sync(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        if sent := self._sent(m, Input(Does.SEND), SyncGroup):
+            yield Expected("send_sync", _behind(at.link, sent[0]), sent[1], Input(Does.SEND))
+
+    def _commits(self, at: Standing, m: Memory) -> tuple[Request, Memory] | None:
+        """The commit that the application sends, if there is something new to commit. While the
+        member waits for its commit before JoinGroup, Kafka's may send another one; the model's does
+        not.
+        """
+        if not at.link.idle or not at.uncommitted or m.client.prepare == Prepare.COMMITTED:
+            return None
+        return self._sent(m, Input(Does.COMMIT), OffsetCommit)
+
+    def _send_commit(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        if sent := self._commits(at, m):
+            yield Expected("send_commit", Link(request=sent[0]), sent[1], Input(Does.COMMIT))
+
+    def _send_heartbeat(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        """Left out are heartbeats while something else is under way, before SyncGroup is sent, and
+        once the member was told to join again. (`heartbeats that change nothing`)
+        """
+        told = m.client.state == Member.STABLE and m.client.rejoin
+        if not at.link.idle or told or m.client.prepare == Prepare.SYNC:
+            return
+        if sent := self._sent(m, Input(Does.BEAT), Heartbeat):
+            yield Expected("send_heartbeat", Link(request=sent[0]), sent[1], Input(Does.BEAT))
+
+    def _sent(self, m: Memory, given: Input, kind: type[Request]) -> tuple[Request, Memory] | None:
+        """The request of this kind that the row sends last, and the member afterwards."""
+        done = self.row(m, given)
+        if done is None or done.after is None or not done.sent:
+            return None
+        return (done.sent[-1], done.after) if isinstance(done.sent[-1], kind) else None
+
+    def _process(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        done = self.row(m, Input(Does.PROCESS))
+        if done is not None:
+            yield Expected("process_record", at.link, done.after, Input(Does.PROCESS))
+
+    # -- connections that break, and processes that end
+
+    def _broken(self, m: Memory) -> Memory | None:
+        done = self.row(m, Input(Does.BREAK))
+        return self.settled(done.after) if done else None
+
+    def _request_timeout(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        if at.link.parked and at.link.orphaned:
+            yield Expected("request_timeout", NEW, self._broken(m), Input(Does.BREAK))
+
+    def _disconnect(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        if at.link.parked:
+            after = self._broken(m)
+            yield Expected("disconnect", NEW, after, Input(Does.BREAK), None, ("disconnect",))
+
+    def _crash(self, at: Standing) -> Iterator[Expected]:
+        if at.client != Client():
+            yield Expected("crash", NEW, None, Input(Does.CLOSE), Client(), ("crash",))
+
+    def _after_the_end(self, rule: str, at: Standing) -> Iterator[Expected]:
+        """A process that has closed and whose requests are under way does nothing more."""
+        given, link = Input(Does.CLOSE), at.link
+        if rule == "request_timeout" and link.parked and link.orphaned:
+            yield Expected(rule, NEW, None, given, at.client)
+        if rule == "disconnect" and link.parked:
+            yield Expected(rule, NEW, None, given, at.client, (rule,))
+        if rule == "lose_response" and link.queue and link.parked is None:
+            yield Expected(rule, NEW, None, given, at.client, (rule,))
+
+    def _close(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        """Left out are a member that sends nothing because it has no id, which is a crash, and one
+        that has something else to send first.
+        """
+        given, link, c = Input(Does.CLOSE), at.link, m.client
+        unread = link.queue and link.parked is None
+        if c.id == NO_ID or c.prepare == Prepare.SYNC or unread:
+            return
+        leave = self._leave(m)
+        if leave is None:
+            yield Expected("close:unheard", NEW, None, given, Client(), ("close",))
+            return
+        lost = ("close", "lose_request") if link.idle else ("close",)
+        yield Expected("close:unheard", NEW, None, given, Client(), lost)
+        if link.idle:
+            heard = Link(request=leave, live=False)
+            yield Expected("close:heard", heard, None, given, Client(), ("close",))
+        else:
+            waits = _behind(link, leave)
+            closing = Client(closing=True)
+            yield Expected("close:behind", waits, None, given, closing, ("close",))
+
+    def _leave(self, m: Memory) -> Request | None:
+        """The LeaveGroup of a member that closes."""
+        done = self.row(m, Input(Does.CLOSE))
+        return next((r for r in done.sent if isinstance(r, LeaveGroup)), None) if done else None
+
+    def _poll_timeout(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        given = Input(Does.NO_POLL)
+        sent = self._sent(m, given, LeaveGroup)
+        if sent and m.client.prepare != Prepare.SYNC:
+            link = _behind(at.link, sent[0])
+            yield Expected("poll_timeout:heard", link, sent[1], given, None, ("poll_timeout",))
+        given = Input(Does.BREAK_LEAVING)
+        if sent := self._sent(m, given, LeaveGroup):
+            after, spends = self.settled(sent[1]), ("poll_timeout", "lose_request")
+            yield Expected("poll_timeout:unheard", NEW, after, given, None, spends)
+
+    def _lose_sync(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        given = Input(Does.BREAK_POLL)
+        lost = self.row(m, given)
+        if at.link.parked is None and lost and isinstance(lost.sent[0], SyncGroup):
+            after = self.settled(lost.after)
+            yield Expected("lose_request:sync", NEW, after, given, None, ("lose_request",))
+
+    def _lost(self, at: Standing, m: Memory) -> Iterator[tuple[Request, Memory | None, Input]]:
+        """What the member may send next, and the member whose connection breaks under it."""
+        if joins := self._joins(at, m):
+            request, now = joins[0], m
+            if isinstance(request, JoinGroup):
+                polled = self.row(m, Input(Does.POLL))
+                if polled and isinstance(polled.sent[0], OffsetCommit):
+                    now = self._committed(polled) or m
+            given = Input(Does.BREAK_POLL)
+            if lost := self.row(now, given):
+                yield request, self.settled(lost.after), given
+        if m.client.prepare == Prepare.SYNC:
+            given = Input(Does.BREAK_POLL)
+            if lost := self.row(m, given):
+                yield lost.sent[0], self.settled(lost.after), given
+        if commits := self._commits(at, m):
+            given = Input(Does.BREAK_COMMIT)
+            if lost := self.row(m, given):
+                yield commits[0], self.settled(lost.after), given
+
+    def _lose_response(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        spends = ("lose_response",)
+        if not at.link.idle:
+            if at.link.parked is None:
+                after = self._broken(m)
+                yield Expected("lose_response", NEW, after, Input(Does.BREAK), None, spends)
+            return
+        for request, after, given in self._lost(at, m):
+            link = Link(request=request, live=False)
+            yield Expected("lose_response", link, after, given, None, spends)
+
+    def _delay_request(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        if not at.link.idle:
+            return
+        spends: tuple[str, ...] = ("delay_request",)
+        for request, after, given in self._lost(at, m):
+            yield Expected("delay_request", Link(late=request), after, given, None, spends)
+        leave = self._leave(m)
+        if leave and m.client.prepare != Prepare.SYNC:
+            spends, given = ("delay_request", "close"), Input(Does.CLOSE)
+            yield Expected("delay_request", Link(late=leave), None, given, Client(), spends)
+
+    def _late_commit(self, at: Standing, m: Memory) -> Iterator[Expected]:
+        """Kafka's member commits first and joins then. Here it joins first, with the same two
+        requests.
+        """
+        joins, commits = self._joins(at, m), self._commits(at, m)
+        if joins is None or commits is None or m.client.prepare != Prepare.NEEDED:
+            return
+        request, after = joins
+        if isinstance(request, OffsetCommit):
+            ready = self.row(after, Input())
+            joins = self._joins(at, ready.after) if ready and ready.after else None
+            if joins is None:
+                return
+            request, after = joins
+        link = Link(request=request, queue=(commits[0],))
+        spends = ("late_commit",)
+        yield Expected("late_commit", link, after, Input(Does.POLL), None, spends, goes_on=False)
+
+
+def _notices(m: Memory) -> bool:
+    """Has the next poll something to notice before it does anything?"""
+    return not m.client.failed and (not m.known or m.failed != Failed.NOTHING)
+
+
+def _behind(link: Link, request: Request) -> Link:
+    """The connection on which the request was sent."""
+    if link.parked is None and not link.queue:
+        return Link(request=request)
+    return but(link, queue=(*link.queue, request))
