@@ -139,7 +139,7 @@ class GroupSteps:
             if done.name == "process_record" and at.memory and at.memory.paused:
                 continue  # the abstraction `paused partitions`
             match = next((w for w in wanted if self._fits(at, w, done)), None)
-            if match is None:
+            if match is None or not self._counts(at, done):
                 yield self._misfit(f"{_shown(done)} has no row", self._near(rule))
                 continue
             wanted.remove(match)
@@ -152,6 +152,18 @@ class GroupSteps:
         said = (wanted.name, wanted.link, spent)
         client = wanted.client is None or wanted.client == done.client
         return said == (done.name, done.link, done.budget) and client
+
+    def _counts(self, at: Standing, done: Fired) -> bool:
+        """Is what was processed by any member the most that one of them has processed?"""
+        if done.name != "process_record":
+            return True
+        mine, last = self._rules[done.name], at.client.position + 1
+        for before in range(last + 2):
+            offsets = Offsets(processed=before)
+            (one,) = self._call(mine, at.client, at.link, offsets, self.rows.scope.budget)
+            if one.offsets != but(offsets, processed=max(before, last)):
+                return False
+        return True
 
     def _after(self, at: Standing, done: Fired, wanted: Expected) -> Iterator[Standing | Misfit]:
         if not wanted.goes_on:
@@ -224,6 +236,13 @@ class GroupSteps:
                 yield from self._same(joins[0].client, row.after, given)
 
     def _fetches(self, at: Standing, m: Memory) -> Iterator[Standing | Misfit]:
+        """A member that has no position asks for the committed offsets of all that it owns."""
+        for watched in range(1, self.rows.scope.partition_count):
+            asks = bool(at.client.owned >> watched & 1 and at.client.position < 0)
+            fired = list(self._fire("fetch_offset", at, 0, watched))
+            if asks != bool(fired) or any(d.offsets != Offsets(watched) for d in fired):
+                told = f"fetch_offset of t-{watched} fires {len(fired)} times"
+                yield self._misfit(told, Input(Does.FETCH))
         for offset in range(self.rows.scope.records + 1):
             given = Input(Does.FETCH, offset=offset)
             row = self._told.row(m, given)
@@ -365,26 +384,27 @@ class GroupSteps:
 
     # -- the rules
 
-    def _fire(self, rule: str, at: Standing, offset: int = 0) -> Iterator[Fired]:
+    def _fire(self, rule: str, at: Standing, offset: int = 0, watched: int = 0) -> Iterator[Fired]:
         """The outcomes of a rule of the spec. It must not touch a request that is late, and a fault
         must be granted.
         """
         self.steps += 1
         mine = self._rules[rule]
-        whole = self._call(mine, at.client, at.link, offset, self.rows.scope.budget)
+        offsets = Offsets(watched, offset)
+        whole = self._call(mine, at.client, at.link, offsets, self.rows.scope.budget)
         for done in whole:
             if rule in FAULTS and not self._granted(mine, at, done):
                 done = attrs.evolve(done, budget=Budget())
             yield done
         if "link" in mine.slots:
-            yield from self._touches(mine, at, offset, whole)
+            yield from self._touches(mine, at, whole)
 
-    def _touches(self, rule: Any, at: Standing, offset: int, whole: list[Fired]) -> Iterator[Fired]:
+    def _touches(self, rule: Any, at: Standing, whole: list[Fired]) -> Iterator[Fired]:
         """The outcomes in which a late request is not what it was before. One request is late at a
         time.
         """
         behind = but(at.link, late=LATE)
-        late = self._call(rule, at.client, behind, offset, self.rows.scope.budget)
+        late = self._call(rule, at.client, behind, Offsets(), self.rows.scope.budget)
         delays = rule.name == faults.delay_request.name
         kept = [] if delays else [attrs.evolve(d, link=but(d.link, late=LATE)) for d in whole]
         if late != kept:
@@ -394,7 +414,7 @@ class GroupSteps:
         """Does the outcome need each of the faults that it spends, and no other?"""
 
         def happens(left: Mapping[str, int]) -> bool:
-            fired = self._call(rule, at.client, at.link, 0, Budget(tuple(left.items())))
+            fired = self._call(rule, at.client, at.link, Offsets(), Budget(tuple(left.items())))
             wanted = (done.name, done.client, done.link)
             return any((d.name, d.client, d.link) == wanted for d in fired)
 
@@ -404,12 +424,12 @@ class GroupSteps:
         return bool(spent) and happens(spent) and not any(map(happens, without))
 
     def _call(
-        self, rule: Any, client: Client, link: Link, offset: int, budget: Budget
+        self, rule: Any, client: Client, link: Link, offsets: Offsets, budget: Budget
     ) -> list[Fired]:
         slots = {
             "client": client,
             "link": link,
-            "offsets": Offsets(committed=offset),
+            "offsets": offsets,
             "budget": budget,
         }
         found = []

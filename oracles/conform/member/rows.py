@@ -42,8 +42,8 @@ from groupcheck.model.protocol.messages import (
     Request,
     SyncGroup,
 )
+from groupcheck.oracles.conform.member.noticed import answered, failed
 from groupcheck.oracles.conform.member.parts import (
-    BACKS_OFF,
     CODES,
     LOST,
     Does,
@@ -368,12 +368,13 @@ class Rows:
         oldest, left = m.flight[0], but(m, flight=m.flight[1:])
         answer = Answer(oldest.request, given.code, given.id, given.generation, given.share)
         for name, now in self._fire(ANSWERED_BY[type(oldest.request)], left, answer=answer):
-            failed = _failed(m, oldest, answer, now["client"])
+            now["client"] = answered(m, oldest, now["client"])
+            noticed = failed(m, oldest, answer, now["client"])
             void = m.client.granted != NOTHING and now["client"].state == Member.UNJOINED
             late = m.client.id if void and given.code == ILLEGAL_GENERATION else m.late_id
             fenced = name == f"{members.commit_answer.name}:fatal"
             after = but(
-                left, client=_clean(now["client"]), failed=failed, late_id=late, fenced=fenced
+                left, client=_clean(now["client"]), failed=noticed, late_id=late, fenced=fenced
             )
             done = Outcome((name,), after)
             lost = given.code in LOST and not isinstance(oldest.request, LeaveGroup)
@@ -389,8 +390,9 @@ class Rows:
         oldest, left = m.flight[0], but(m, flight=m.flight[1:])
         answer = Answer(oldest.request, COORDINATOR_NOT_AVAILABLE)
         for _, now in self._fire(ANSWERED_BY[type(oldest.request)], left, answer=answer):
-            failed = _failed(m, oldest, answer, now["client"])
-            after = but(left, client=_clean(now["client"]), failed=failed)
+            now["client"] = answered(m, oldest, now["client"])
+            noticed = failed(m, oldest, answer, now["client"])
+            after = but(left, client=_clean(now["client"]), failed=noticed)
             yield from self._cut(attrs.evolve(done, after=after))
 
     def _broken(self, m: Memory) -> Iterator[Outcome]:
@@ -482,15 +484,3 @@ def _clean(client: Client) -> Client:
 def _late(m: Memory) -> Memory:
     """So much time has passed that the member no longer waits for its commit before JoinGroup."""
     return but(m, overdue=m.paused)
-
-
-def _failed(m: Memory, sent: Sent, answer: Answer, now: Client) -> Failed:
-    """What the next poll takes notice of: a request that has failed, for now or for good."""
-    request, code = sent.request, answer.code
-    if isinstance(request, JoinGroup | SyncGroup):
-        late = (
-            isinstance(request, JoinGroup) and code == NONE and m.client.state != Member.PREPARING
-        )
-        backs_off = LOST if isinstance(request, SyncGroup) else BACKS_OFF
-        return Failed.JOIN if code in backs_off or late or now.failed else m.failed
-    return Failed.COMMIT if sent.awaited and code in BACKS_OFF else m.failed
