@@ -17,8 +17,9 @@ from groupcheck.oracles.show.suite import ERROR, FAILURE, Case, Suite
 
 
 def member_suite(result: MemberConformance) -> Suite:
-    """One case for each kind of row: what happens, or the request that is answered. A kind of which
-    not every row was executed is an error. `result` lists its rows.
+    """One case for each kind of row: what happens, or the request that is answered; and one for the
+    steps of the group's model. A kind of which not every row was executed is an error. `result`
+    lists its rows.
 
     One tour executes all rows, so its time is divided among the cases by their rows.
     """
@@ -27,6 +28,8 @@ def member_suite(result: MemberConformance) -> Suite:
         kinds[kind_of(row)].append(agrees)
     each = result.seconds / max(1, len(result.listed))
     cases = [_case(result, kind, rows, each) for kind, rows in sorted(kinds.items())]
+    if result.steps:
+        cases.append(_steps(result))
     if result.verdict == "unknown":
         cases.append(Case("every row and outcome is executed", ERROR, f"unknown: {result.reason}"))
     name = f"conform {result.variant} --side member, Kafka {result.kafka}"
@@ -46,6 +49,16 @@ def _case(result: MemberConformance, kind: str, rows: list[bool | None], each: f
         why = f"unknown: {left:,} of {len(rows):,} rows were not executed: {result.reason}"
         return Case(kind, ERROR, why, seconds=seconds)
     return Case(kind, seconds=seconds)
+
+
+def _steps(result: MemberConformance) -> Case:
+    """The steps of the group's model that were compared with the rows."""
+    name = "steps of the group's model"
+    if not result.misfits:
+        return Case(name)
+    told = difference_shown(result.misfits[0])
+    text = "\n".join([told["input"], *told["differs"], *told["transcript"]])
+    return Case(name, FAILURE, f"{len(result.misfits):,} steps differ from the rows", text)
 
 
 def member_versions_suite(result: MemberVersions) -> Suite:

@@ -194,6 +194,7 @@ def facts(result: MemberConformance) -> list[tuple[str, str]]:
         ("scope", f"{', '.join(bounds)}; commits in poll {' and '.join(ways)}"),
         ("rows", f"{c.rows:,} (memory, input), of {c.memories:,} memories"),
         ("executed", f"{c.executed:,}, agreeing {c.agreeing:,}, differing {c.differing:,}"),
+        ("again", f"{c.again:,} from {c.real_memories - c.memories:,} more real memories"),
         ("steps", f"{steps['compared']:,} of the group's model, of {steps['states']:,} states"),
         *([("never fired", ", ".join(result.unfired))] if result.unfired else []),
         ("beyond the model", "; ".join(excused) or "no row"),

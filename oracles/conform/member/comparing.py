@@ -34,6 +34,8 @@ from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.told import Told
 from groupcheck.oracles.kafka.client import Call, Look, Sent
 
+LeftOver = tuple[str, bool]
+
 
 def differences(
     rows: Rows, before: Memory, given: Input, outcome: Outcome, seen: Seen, standing: Standing
@@ -90,6 +92,13 @@ def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
     yield "is fenced", any(e.thrown == FENCED for e in look.ended), m.fenced
     if beats(c) or c.prepare == Prepare.SYNC:
         yield "heartbeat thread", look.heart, "on"
+
+
+def left_over(look: Look) -> LeftOver:
+    """What Kafka's member holds of its commit before JoinGroup, and of JoinGroup or SyncGroup: a
+    row's memory says only in part whether their results are still to be used.
+    """
+    return look.committing, look.joining
 
 
 def _committing(m: Memory) -> str:

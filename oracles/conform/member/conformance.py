@@ -124,7 +124,10 @@ class MemberConformance:
             "differing": c.differing,
             "unrealizable": c.rows - c.executed,
             "unrealizable_reasons": {},
-            "executed_from": {"real_memories": c.memories, "executions": c.executed},
+            "executed_from": {
+                "real_memories": c.real_memories,
+                "executions": c.executed + c.again,
+            },
             "outcomes": {"of_rows_with_several": 0, "seen": 0, "unseen": 0},
             "unseen": [],
             "never_executed": list(self.unfired),
@@ -135,7 +138,7 @@ class MemberConformance:
                 "compared": sum(s.steps for s in self.steps),
                 "differing": len(self.misfits),
             },
-            "schedules": c.executed,
+            "schedules": c.executed + c.again,
             "commands": c.commands,
             "seconds": round(self.seconds, 3),
             "real": variant_named(self.variant).real_member,
@@ -185,7 +188,7 @@ class MemberConformance:
     def _toured(self, tour: Tour) -> dict[str, Any]:
         c = tour.counts
         figures = {"rows": c.rows, "executed": c.executed, "memories": c.memories}
-        return {"scope": self._scope(), **figures, "real_memories": c.memories}
+        return {"scope": self._scope(), **figures, "real_memories": c.real_memories}
 
 
 def kind_of(row: Row) -> str:

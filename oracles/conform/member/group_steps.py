@@ -20,7 +20,7 @@ from groupcheck.model.engine import but
 from groupcheck.model.engine.step import Semantics
 from groupcheck.model.protocol.classic import client as members
 from groupcheck.model.protocol.classic import client_faults as faults
-from groupcheck.model.protocol.classic.client import Client, Member, Prepare
+from groupcheck.model.protocol.classic.client import NOTHING, Client, Member, Prepare
 from groupcheck.model.protocol.classic.offsets import Offsets
 from groupcheck.model.protocol.codes import NONE
 from groupcheck.model.protocol.faults import Budget
@@ -48,6 +48,8 @@ RULES = (
     *(r.name for r in faults.FAULT_RULES),
     "process_record",
 )
+ASSIGNED = f"{members.sync_answer.name}:assigned"
+NEW = Link()
 LOSES_COMMIT = "lose_request:commit"
 FAULTS = frozenset(r.name for r in faults.FAULT_RULES)
 
@@ -83,12 +85,15 @@ class GroupSteps:
     states: int = 0
     steps: int = 0
     _see: Semantics = field(init=False)
+    _in_one_step: Semantics = field(init=False)
     _rules: dict[str, Any] = field(init=False)
     _told: Counterparts = field(init=False)
     # Of the standing that is compared now: its memory, and the last one before the member closed.
     _memory: Memory = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        scope = attrs.evolve(self.rows.scope, atomic_complete=True)
+        self._in_one_step = Semantics(attrs.evolve(self.rows.spec, scope=scope))
         self._see = Semantics(self.rows.spec)
         self._rules = {r.name: r for r in self.rows.spec.rules if "client" in r.slots}
         self._told = Counterparts(Rows(self.rows.scope, self.rows.spec))
@@ -316,12 +321,23 @@ class GroupSteps:
             if stored and isinstance(request, OffsetCommit):
                 now = request.offset
             (done,) = fired
+            if done.name == ASSIGNED:
+                yield from self._at_once(done, answered, given)
             if given.code in LOST and link.queue:
                 # The rows' member gives up the connection, and what waits on it.
                 yield from self._same(done.client, row.after, given)
                 continue
             after = self._told.settled(row.after)
             yield from self._rest(done.client, done.link, now, after, given)
+
+    def _at_once(self, done: Fired, link: Link, given: Input) -> Iterator[Misfit]:
+        """In scopes where the answer to SyncGroup and onJoinComplete are one step, it is both."""
+        (waits,) = self._fire(members.join_complete.name, Standing(done.client, NEW, -1, None))
+        before = but(done.client, state=Member.COMPLETING, granted=NOTHING)
+        rule = self._rules[members.sync_answer.name]
+        fired = self._in_one_step.call(rule, 0, (before, link))
+        if [client for _, (client, _) in fired] != [waits.client]:
+            yield self._misfit(f"the answer and onJoinComplete lead to {fired}", given)
 
     def _unheard(
         self, client: Client, link: Link, fired: list[Fired]

@@ -8,7 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from attrs import define, field, frozen
 
 from groupcheck.oracles.conform.member.abstractions import excuses
-from groupcheck.oracles.conform.member.comparing import before_differs, differences
+from groupcheck.oracles.conform.member.comparing import (
+    LeftOver,
+    before_differs,
+    differences,
+    left_over,
+)
 from groupcheck.oracles.conform.member.moves import Probe, Seen, Standing, move, setup
 from groupcheck.oracles.conform.member.parts import Input, Memory, Outcome
 from groupcheck.oracles.conform.member.promises import Finding, broken
@@ -28,6 +33,8 @@ class Row:
     # None if the model says nothing, which is a mistake of the model.
     outcome: Outcome | None
     standing: Standing
+    # It was executed from another real memory before.
+    again: bool = False
 
     @property
     def probe(self) -> Probe:
@@ -54,6 +61,10 @@ class Counts:
     agreeing: int = 0
     differing: int = 0
     memories: int = 0
+    # Different real memories behind them, and how many rows were executed from those that are not
+    # the first.
+    real_memories: int = 0
+    again: int = 0
     commands: int = 0
     # Steps of the shortest schedules to the memories that are taken up now.
     level: int = 0
@@ -62,7 +73,8 @@ class Counts:
 @define
 class Tour:
     """All rows, breadth first. A memory is reached by the shortest schedule that agreed; where a
-    row differs, the tour does not go on, because the real member is somewhere else.
+    row differs, the tour does not go on, because the real member is somewhere else. Its rows are
+    executed once more if Kafka's member is seen in it with something else left over from requests.
     """
 
     rows: Rows
@@ -80,6 +92,8 @@ class Tour:
     # Why the tour ended early; else empty.
     reason: str = ""
     memories: dict[Memory, Standing] = field(factory=dict)
+    # Each memory with what is left over in Kafka's member.
+    real_memories: set[tuple[Memory, LeftOver]] = field(factory=set)
     # The outcomes that fired in rows that agree.
     fired: set[str] = field(factory=set)
     # Abstraction -> rows that meet it.
@@ -95,52 +109,66 @@ class Tour:
         scope = self.rows.scope
         start = self.rows.start()
         self.memories[start] = Standing(setup(scope.partition_count, scope.autocommit))
-        frontier = [start]
+        frontier = [(start, self.memories[start])]
         while frontier and not self.reason:
             self.counts.level += 1
             frontier = list(self._level(frontier))
-        self.counts.memories = len(self.memories)
+        self._count()
 
-    def _level(self, frontier: list[Memory]) -> Iterator[Memory]:
-        todo = [row for memory in frontier for row in self._rows_of(memory)]
-        self.counts.rows += len(todo)
+    def _count(self) -> None:
+        self.counts.memories = len(self.memories)
+        self.counts.real_memories = max(len(self.real_memories), self.counts.memories)
+
+    def _level(self, frontier: list[tuple[Memory, Standing]]) -> Iterator[tuple[Memory, Standing]]:
+        todo = [row for memory, standing in frontier for row in self._rows_of(memory, standing)]
+        self.counts.rows += sum(not row.again for row in todo)
         if self.max_rows is not None and self.counts.rows > self.max_rows:
             self.reason = f"there are more than {self.max_rows:,} rows"
             self._list(todo, None)
             return
         for done, (row, seen) in enumerate(self._execute(todo), 1):
-            self.counts.executed += 1
+            self.counts.again += row.again
+            self.counts.executed += not row.again
             self.counts.commands += len(row.probe.commands)
-            if self.progress and self.counts.executed % 500 == 0:
-                self.counts.memories = len(self.memories)
+            if self.progress and done % 500 == 0:
+                self._count()
                 self.progress(self.counts)
             agrees = self._agrees(row, seen)
             self._list([row], agrees)
             if agrees:
-                assert row.outcome is not None
-                after = row.outcome.after
-                if after is not None and after not in self.memories:
-                    self.memories[after] = row.standing.then(row.probe.row)
-                    yield after
+                yield from self._reached(row, seen)
             elif self.counts.differing == self.max_differences:
                 self.reason = f"stopped after {self.max_differences} differences"
                 self._list(todo[done:], None)
                 return
 
+    def _reached(self, row: Row, seen: Seen | Lost) -> Iterator[tuple[Memory, Standing]]:
+        """The memory to which a row has led, unless the same real one was seen before."""
+        assert row.outcome is not None and isinstance(seen, Seen)
+        after = row.outcome.after
+        if after is None:
+            return
+        place = (after, left_over(seen.steps[-1][1]))
+        if place not in self.real_memories:
+            self.real_memories.add(place)
+            standing = row.standing.then(row.probe.row)
+            self.memories.setdefault(after, standing)
+            yield after, standing
+
     def _list(self, rows: Sequence[Row], agrees: bool | None) -> None:
         if self.lists:
-            self.listed += [(row, agrees) for row in rows]
+            self.listed += [(row, agrees) for row in rows if not row.again]
 
     def _execute(self, rows: Sequence[Row]) -> Iterator[tuple[Row, Seen | Lost]]:
         results = self.driver.run_all(row.probe for row in rows)
         yield from zip(rows, results, strict=True)
 
-    def _rows_of(self, memory: Memory) -> Iterator[Row]:
-        standing = self.memories[memory]
+    def _rows_of(self, memory: Memory, standing: Standing) -> Iterator[Row]:
+        again = standing is not self.memories[memory]
         for given in self.rows.inputs(memory):
             outcomes = self.rows.outcomes(memory, given)
             for outcome in outcomes or (None,):
-                yield Row(memory, given, outcome, standing)
+                yield Row(memory, given, outcome, standing, again)
 
     def _agrees(self, row: Row, seen: Seen | Lost) -> bool:
         what = different(self.rows, row, seen)
@@ -152,9 +180,10 @@ class Tour:
             self.differences.append(Difference(row, tuple(what), seen))
             return False
         assert row.outcome is not None
-        self.counts.agreeing += 1
+        self.counts.agreeing += not row.again
         self.fired |= {*row.outcome.rules}
-        self.excused.update(excuses(row.before, row.given, row.outcome))
+        if not row.again:
+            self.excused.update(excuses(row.before, row.given, row.outcome))
         return True
 
 

@@ -19,15 +19,17 @@ from groupcheck.model.protocol.feature import rebuilt, rewritten
 from groupcheck.model.protocol.link import Link
 from groupcheck.model.protocol.messages import NO_ID
 from groupcheck.model.variants import load
+from groupcheck.oracles.conform.member.cases import member_suite
 from groupcheck.oracles.conform.member.conformance import MemberConformance, beside, rows_of
 from groupcheck.oracles.conform.member.group_steps import GroupSteps
 from groupcheck.oracles.conform.member.rows import Rows
 from groupcheck.oracles.conform.member.tour import Tour
 from groupcheck.oracles.kafka.driver import Driver
+from groupcheck.oracles.show.suite import FAILURE
 
 CLASSIC = load("classic")
 SMALL = {"partitions": "1", "autocommit": "yes"}
-STATES, COMPARED = 296, 8151
+STATES, COMPARED = 296, 8_159
 # From the arguments of a rule and its outcomes: the wrong outcomes.
 Wrong = Callable[[tuple[Any, ...], list[Any]], list[Any]]
 
@@ -134,6 +136,9 @@ def test_a_wrong_step_makes_the_verdict_differ_beside_the_real_member(
     document = result.document()
     assert misfits(document) == []
     assert document["group_steps"]["differing"] == 1
+    assert [c.name for c in member_suite(result).cases if c.became == FAILURE] == [
+        "steps of the group's model"
+    ]
     (told,) = document["differences"]
     assert told["differs"][0].startswith("in the group's model: disconnect")
     assert told["transcript"][0].split() == ["1", "poll"]
