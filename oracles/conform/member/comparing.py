@@ -80,6 +80,7 @@ def _memory(rows: Rows, m: Memory, look: Look) -> Iterator[Told]:
     yield "owns", _mask(look.owned), c.owned
     position = dict(_offsets(look.positions)).get(0, -1)
     yield "position", position, c.position
+    yield "processed without a position", False, c.dirty
     gives = position >= 0 and (TOPIC, 0) not in look.pending_revocation
     yield "gives records to the application", gives, rows.may_process(m)
     yield "in flight", _requests(look.sent), [s.request for s in m.flight]

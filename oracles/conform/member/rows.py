@@ -478,7 +478,8 @@ def _dirty(client: Client) -> Client:
 
 
 def _clean(client: Client) -> Client:
-    return but(client, dirty=False)
+    """Without `dirty`, unless it is wrong: nothing is processed without a position."""
+    return but(client, dirty=client.dirty and client.position < 0)
 
 
 def _late(m: Memory) -> Memory:
