@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import random
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 from attrs import frozen
 
 from groupcheck.model.engine import Spec, UserError
 from groupcheck.model.protocol.classic import (
-    client,
     client_faults,
-    coordinator,
     forgetting,
-    rounds,
-    timers,
 )
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.conform.conformance import SCHEMA
@@ -44,6 +42,10 @@ SEEDS = 1 << 16
 # and the clock of a member passes max.poll.interval.ms only where a command says so.
 SESSIONS_MS = (1_500_000_000, 1_600_000_000)
 ROUNDS_MS = (100_000_000, 110_000_000, 120_000_000)
+# How many groups have a size limit, and in how many members list different assignors: the first of
+# these, the second, and so on. Two of the second kind do not fit together.
+LIMITED, LISTED = 0.15, 0.15
+LISTS = (("range,roundrobin", "roundrobin,range", "roundrobin"), ("range", "roundrobin"))
 TOGETHER = 16  # schedules that are carried out side by side
 REAL = "ConsumerCoordinator and GroupCoordinatorService of Apache Kafka, in one JVM"
 
@@ -52,13 +54,6 @@ APART: Mapping[str, str] = {
     client_faults.late_commit.name: "Kafka's member does not commit once it has sent JoinGroup.",
     forgetting.close_books.name: "The model forgets what only a spent fault could have read.",
     forgetting.forget.name: "The same, seat by seat.",
-    f"{coordinator.join_group.name}:too_many": "Groups have no size limit here.",
-    f"{timers.rebalance_timeout.name}:rejected": "Groups have no size limit here.",
-    f"{coordinator.join_group.name}:inconsistent": "All members list the same assignors here.",
-    rounds.vote.name: "All members list the same assignors here.",
-    f"{client.join_answer.name}:fatal": (
-        "Groups have no size limit, and all members list the same assignors here."
-    ),
 }
 ABSTRACTIONS: Mapping[str, str] = {
     "position committed again": (
@@ -163,6 +158,10 @@ def difference_shown(parted: Parted) -> dict[str, Any]:
     begin = f"{parted.setup.members} members, seed {parted.setup.seed}; each {commits}"
     times = ", ".join(f"{session:,}/{ms:,} ms" for session, ms in parted.setup.times)
     lines = [f"{begin}; session and rebalance timeouts {times}"]
+    if parted.setup.max_size is not None:
+        lines.append(f"group.max.size {parted.setup.max_size}")
+    if parted.setup.protocols:
+        lines.append(f"the members list {parted.setup.protocols.replace('|', ' | ')}")
     for k, turn in enumerate(parted.turns):
         rules = parted.rules[k] if k < len(parted.rules) else ()
         lines.append(f"{k + 1}. {turn}" + (f": {', '.join(rules)}" if rules else ""))
@@ -202,17 +201,14 @@ def conform_whole(
     resume = gc.enable if gc.isenabled() else gc.disable
     gc.disable()
     try:
-        models = {
-            auto: Fitting(Following(spec, scope_of(count, PARTITIONS, auto)))
-            for auto in (True, False)
-        }
+        models = cache(lambda scope: Fitting(Following(spec, scope)))
         for first in range(0, last, TOGETHER):
             some = range(first, min(first + TOGETHER, last))
             drawn = own.converse(_drawn(models, count, steps, f"{seed}/{k}") for k in some)
             for mine, parted in drawn:
                 seen.add(mine)
                 if parted and parted.cause not in causes:
-                    short = _shortened(own, models[parted.setup.autocommit], parted)
+                    short = _shortened(own, models(parted.setup.scope), parted)
                     causes[parted.cause] = causes[short.cause] = short
                 if len({id(p) for p in causes.values()}) >= max_differences:
                     stopped = f"stopped after {max_differences} differences"
@@ -243,14 +239,30 @@ def conform_whole(
 
 
 def _drawn(
-    models: Mapping[bool, Fitting], members: int, steps: int, seed: str
+    models: Callable[[Scope], Fitting], members: int, steps: int, seed: str
 ) -> Asking[tuple[Seen, Parted | None]]:
     """A schedule with all that is drawn from a seed."""
     dice = random.Random(seed)
-    autocommit, ids = dice.random() < 0.7, dice.randrange(SEEDS)
-    times = tuple((dice.choice(SESSIONS_MS), dice.choice(ROUNDS_MS)) for _ in range(members))
-    setup = Setup(members, PARTITIONS, autocommit, ids, times)
-    return draw(models[setup.autocommit], setup, steps, dice)
+    setup = _setup(members, dice)
+    return draw(models(setup.scope), setup, steps, dice)
+
+
+def _setup(members: int, dice: random.Random) -> Setup:
+    """A group. Some have a size limit, and in some the members list different assignors."""
+    lists = dice.choice(LISTS)
+    return Setup(
+        members,
+        PARTITIONS,
+        autocommit=dice.random() < 0.7,
+        seed=dice.randrange(SEEDS),
+        times=tuple((dice.choice(SESSIONS_MS), dice.choice(ROUNDS_MS)) for _ in range(members)),
+        max_size=dice.randint(1, members) if dice.random() < LIMITED else None,
+        protocols=(
+            "|".join(itertools.islice(itertools.cycle(lists), members))
+            if dice.random() < LISTED
+            else ""
+        ),
+    )
 
 
 def _shortened(driver: Driver, fitting: Fitting, parted: Parted) -> Parted:

@@ -30,6 +30,8 @@ class SeatLook(NamedTuple):
     claimed: int
     # Its session timeout and its rebalance timeout, in ms.
     times: Times
+    # The assignors that it lists.
+    protocols: tuple[str, ...]
 
 
 class GroupLook(NamedTuple):
@@ -40,6 +42,10 @@ class GroupLook(NamedTuple):
     state: str
     generation: int
     leader: str | None
+    # The assignor that was voted for.
+    protocol: str | None
+    # How many members it counts whose JoinGroup is parked.
+    awaiting_join: int
     new_member_added: bool
     pending_join: frozenset[str]
     pending_sync: frozenset[str]
@@ -105,6 +111,8 @@ class RecordLook(NamedTuple):
 
     generation: int
     leader: str | None
+    # The assignor that was voted for.
+    protocol: str | None
     # (id, share, claimed, session and rebalance timeout) of each member.
     members: frozenset[tuple[str, int, int, Times]]
 
@@ -159,12 +167,15 @@ def _group(text: bytes) -> tuple[GroupLook, tuple[str, ...], tuple[int, ...]]:
 
 def _group_alone(told: Json, timers: tuple[tuple[str, int], ...]) -> GroupLook:
     if told["kind"] != "classic":
-        return GroupLook(False, "Empty", 0, None, False, frozenset(), frozenset(), (), timers)
+        nobody = frozenset[str]()
+        return GroupLook(False, "Empty", 0, None, None, 0, False, nobody, nobody, (), timers)
     return GroupLook(
         exists=True,
         state=told["state"],
         generation=told["generation"],
         leader=told["leader"],
+        protocol=told["protocol"],
+        awaiting_join=told["awaitingJoin"],
         new_member_added=told["newMemberAdded"],
         pending_join=frozenset(told["pendingJoin"]),
         pending_sync=frozenset(told["pendingSync"]),
@@ -181,6 +192,7 @@ def _seat(told: Json) -> SeatLook:
         share=share(told["assigned"]),
         claimed=told["protocols"][0]["ownedGeneration"],
         times=(told["sessionTimeoutMs"], told["rebalanceTimeoutMs"]),
+        protocols=tuple([protocol["name"] for protocol in told["protocols"]]),
     )
 
 
@@ -202,7 +214,7 @@ def _record(told: Json | None) -> RecordLook | None:
         )
         for member in told["members"]
     ]
-    return RecordLook(told["generation"], told["leader"], frozenset(members))
+    return RecordLook(told["generation"], told["leader"], told["protocol"], frozenset(members))
 
 
 @lru_cache(maxsize=KEPT)

@@ -19,7 +19,9 @@ from attrs import frozen
 
 from groupcheck.model.engine import Spec, but
 from groupcheck.model.protocol.classic.client import Member, send_heartbeat
-from groupcheck.model.protocol.classic.group import Phase
+from groupcheck.model.protocol.classic.coordinator import join_group
+from groupcheck.model.protocol.classic.failover import fail_over
+from groupcheck.model.protocol.classic.group import Phase, Seat
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.model.protocol.faults import Budget
 from groupcheck.oracles.conform.whole.look import Times
@@ -28,9 +30,18 @@ from groupcheck.oracles.conform.whole.tables import Begun, Numbers, Tables
 MANY = 100  # faults; more than a schedule has
 LAST = 1000  # generation and record; no schedule comes that far
 KEPT = 100_000  # steps of the model that are remembered
+NEW_MEMBER_MS = 300_000  # group.new.member.join.timeout (fixed to five minutes)
+FAIL_OVER = fail_over.name
+MOVE_TIMERS = {FAIL_OVER, f"{join_group.name}:too_many"}
 
 
-def scope_of(members: int, partitions: int, autocommit: bool) -> Scope:
+def scope_of(
+    members: int,
+    partitions: int,
+    autocommit: bool,
+    max_size: int | None = None,
+    protocols: str = "",
+) -> Scope:
     """The scope in which the model follows a real group: nothing is out of its bounds."""
     return Scope(
         members=members,
@@ -39,6 +50,8 @@ def scope_of(members: int, partitions: int, autocommit: bool) -> Scope:
         records=LAST,
         any_faults=MANY,
         assignor="any",
+        max_size=max_size,
+        protocols=protocols,
         autocommit=autocommit,
         atomic_complete=False,
     )
@@ -63,9 +76,13 @@ class Plan:
     steps: tuple[tuple[int, Chance], ...]
     # The numbers of the whole sequences, in their order.
     ends: tuple[int, ...]
+    # The ids whose timers fire.
+    fired: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, sequences: Iterable[tuple[Chance, ...]]) -> Plan:
+    def of(
+        cls, sequences: Iterable[tuple[Chance, ...]], fired: frozenset[str] = frozenset()
+    ) -> Plan:
         numbers: dict[tuple[Chance, ...], int] = {(): 0}
         steps, ends = [], []
         for chances in sequences:
@@ -74,7 +91,12 @@ class Plan:
                     steps.append((numbers[chances[: k - 1]], chance))
                     numbers[chances[:k]] = len(steps)
             ends.append(numbers[chances])
-        return cls(tuple(steps), tuple(ends))
+        return cls(tuple(steps), tuple(ends), fired)
+
+
+def timer_ms(seat: Seat, times: Times) -> int:
+    """How long the timer of an id runs. `times`: the timeouts of its process."""
+    return NEW_MEMBER_MS if seat.new and not seat.hurried else times[0]
 
 
 # What the real group calls the ids of one process, and of each process: (id, name), sorted.
@@ -93,12 +115,14 @@ class Guess(NamedTuple):
     # Of the round that waits for members, unless it is an initial delay: the ms after which it
     # stops waiting, which were the longest rebalance timeout of its members when it began.
     round_ms: int = 0
+    # Timers that Kafka leaves behind when it rejects a known id for the group's size (id, ms).
+    left_behind: tuple[tuple[str, int], ...] = ()
     # The rules that fired in the last step, with their outcomes.
     rules: tuple[str, ...] = ()
 
     @property
-    def key(self) -> tuple[Numbers, Names, int]:
-        return self.state, self.names, self.round_ms
+    def key(self) -> tuple[Numbers, Names, int, tuple[tuple[str, int], ...]]:
+        return self.state, self.names, self.round_ms, self.left_behind
 
 
 class Following:
@@ -138,20 +162,47 @@ class Following:
         """Where the model may be after one of the chances of a plan. `real_names`: the ids that the
         real coordinator knows now.
         """
-        taken: list[list[tuple[tuple[str, ...], Numbers, int]]]
-        taken = [[((), guess.state, guess.round_ms)]]
+        taken = [[guess._replace(rules=())]]
         for before, chance in plan.steps:
             taken.append(
                 [
-                    ((*rules, *more), end, self._round_ms(state, end, round_ms, guess.times))
-                    for rules, state, round_ms in taken[before]
-                    for more, end in self._step(chance, state)
+                    self._moved(was, more, end)
+                    for was in taken[before]
+                    for more, end in self._step(chance, was.state)
                 ]
             )
         for k in plan.ends:
-            for rules, state, round_ms in taken[k]:
-                for names in self._named(guess, state, real_names):
-                    yield Guess(state, names, guess.times, round_ms, rules)
+            for now in taken[k]:
+                left = tuple([pair for pair in now.left_behind if pair[0] not in plan.fired])
+                for names in self._named(guess, now.state, real_names):
+                    yield now._replace(names=names, left_behind=left)
+
+    def _moved(self, was: Guess, rules: tuple[str, ...], state: Numbers) -> Guess:
+        """Where the model may be after a rule, with the names of before."""
+        return Guess(
+            state,
+            was.names,
+            was.times,
+            self._round_ms(was.state, state, was.round_ms, was.times),
+            self._left_behind(was, rules, state) if {*rules} & MOVE_TIMERS else was.left_behind,
+            (*was.rules, *rules),
+        )
+
+    def _left_behind(
+        self, was: Guess, rules: tuple[str, ...], state: Numbers
+    ) -> tuple[tuple[str, int], ...]:
+        """`Guess.left_behind` after a member is rejected, or after a fail-over, which leaves no
+        timer.
+        """
+        if FAIL_OVER in rules:
+            return ()
+        rejected = [
+            (dict(names)[id], timer_ms(seat, times))
+            for at, names, times in zip(self._seats, was.names, was.times)
+            for id, seat in self._tables.value(at, was.state[at])
+            if seat.armed and self._tables.value(at, state[at])[id] is None
+        ]
+        return (*was.left_behind, *rejected)
 
     def _round_ms(self, before: Numbers, now: Numbers, ms: int, times: Sequence[Times]) -> int:
         """`Guess.round_ms` after a rule."""

@@ -14,10 +14,13 @@ from typing import Any, TypeVar
 import attrs
 from attrs import define, field, frozen
 
-from groupcheck.oracles.conform.whole.fitting import Fitting, form_of
+from groupcheck.model.protocol.classic.scope import Scope
+from groupcheck.oracles.conform.comparing import PROTOCOL
+from groupcheck.oracles.conform.whole.fitting import Fitting
 from groupcheck.oracles.conform.whole.look import Json, Look, Times, look
-from groupcheck.oracles.conform.whole.model import Guess
+from groupcheck.oracles.conform.whole.model import Guess, scope_of
 from groupcheck.oracles.conform.whole.promises import broken
+from groupcheck.oracles.conform.whole.real import form_of
 from groupcheck.oracles.conform.whole.turns import Turn, commands, plan, possible
 
 MOST_GUESSES = 4000
@@ -38,6 +41,17 @@ class Setup:
     seed: int
     # The session timeout and the rebalance timeout of each member, in ms.
     times: tuple[Times, ...]
+    # group.max.size; None: no limit.
+    max_size: int | None = None
+    # What each member lists in JoinGroup, as in `Scope.protocols`; empty: all list the same.
+    protocols: str = ""
+
+    @property
+    def scope(self) -> Scope:
+        """The scope in which the model follows this group."""
+        return scope_of(
+            self.members, self.partitions, self.autocommit, self.max_size, self.protocols
+        )
 
 
 @frozen
@@ -100,10 +114,21 @@ class Walk:
 
     def begin(self) -> Asking[None]:
         """Makes a fresh group."""
-        members = [{"sessionMs": session, "rebalanceMs": ms} for session, ms in self.setup.times]
-        start: dict[str, Any] = {"op": "reset", "members": members}
-        start |= {"seed": self.setup.seed, "partitions": self.setup.partitions}
-        yield from self._tell([start | {"autoCommit": self.setup.autocommit}])
+        setup = self.setup
+        lists = setup.scope.lists or ((PROTOCOL,),) * setup.members
+        start: dict[str, Any] = {
+            "op": "reset",
+            "seed": setup.seed,
+            "partitions": setup.partitions,
+            "autoCommit": setup.autocommit,
+            "members": [
+                {"sessionMs": session, "rebalanceMs": ms, "assignors": names}
+                for (session, ms), names in zip(setup.times, lists)
+            ],
+        }
+        if setup.max_size is not None:
+            start["maxSize"] = setup.max_size
+        yield from self._tell([start])
 
     def _tell(self, commands: list[dict[str, Any]]) -> Asking[None]:
         answer = yield {"toWhole": {"do": commands}}

@@ -18,9 +18,9 @@ from attrs import field, frozen
 
 from groupcheck.model.engine.rule import Rule
 from groupcheck.model.protocol.classic import client, client_faults, failover, offsets, timers
-from groupcheck.oracles.conform.whole.fitting import sync_waits
 from groupcheck.oracles.conform.whole.look import WATCHED, GroupLook, Look, MemberLook, SeatLook
 from groupcheck.oracles.conform.whole.model import Chance, Plan
+from groupcheck.oracles.conform.whole.real import sync_waits
 
 # A rule of the model, or one of its outcomes.
 May = Rule | tuple[Rule, str]
@@ -45,6 +45,7 @@ class Turn:
         return f"{self.kind}{at}{key}" + (f", meanwhile {self.meanwhile}" if self.meanwhile else "")
 
 
+OF_MEMBER = "heartbeat-g-"  # with which the key of a member's timer begins
 OF_THE_GROUP = ("fire", "replicate", "fail_over")
 Chances = tuple[tuple[Chance, ...], ...]
 
@@ -112,10 +113,15 @@ def beats(m: MemberLook) -> bool:
     return idle(m) and m.heart == "on" and not m.poll_over
 
 
-def may_leave(m: MemberLook) -> bool:
-    """Would it send LeaveGroup?"""
+def leaves(m: MemberLook) -> bool:
+    """Would it send LeaveGroup, if it closed?"""
     joined = m.state != "UNJOINED" and m.id != ""
-    return running(m) and joined and m.coordinator and not m.unsent and not m.unread
+    return not m.closing and joined and m.coordinator and not m.unsent and not m.unread
+
+
+def may_leave(m: MemberLook) -> bool:
+    """Would it send LeaveGroup, and does it go on?"""
+    return running(m) and leaves(m)
 
 
 def closes(m: MemberLook) -> bool:
@@ -170,6 +176,13 @@ KINDS: dict[str, Kind] = {
     ),
     "late": Kind(0.4, lambda m: m.late is not None, ("late", "settle"), ((timers.late_request,),)),
     "crash": Kind(0.2, started, ("kill", "settle"), ((client_faults.crash,),)),
+    "restart": Kind(1, lambda m: bool(m.failed), ("kill", "settle"), ((client_faults.crash,),)),
+    "close stopped": Kind(
+        1,
+        lambda m: bool(m.failed) and leaves(m) and m.outstanding is None,
+        ("close", *READ),
+        (((client_faults.close, "heard"),),),
+    ),
     "disconnect": Kind(
         0.4,
         lambda m: running(m) and m.outstanding is not None,
@@ -270,7 +283,9 @@ def plan(turn: Turn, look: Look) -> Plan:
 
 @lru_cache(maxsize=1 << 12)
 def _plan(turn: Turn, members: int, new_member_added: bool) -> Plan:
-    return Plan.of(_all_chances(turn, members, new_member_added))
+    keys = [one.key for one in (turn, turn.meanwhile) if one and one.kind == "fire"]
+    fired = frozenset(key.removeprefix(OF_MEMBER) for key in keys if key.startswith(OF_MEMBER))
+    return Plan.of(_all_chances(turn, members, new_member_added), fired)
 
 
 def _all_chances(turn: Turn, members: int, new_member_added: bool) -> Chances:
@@ -307,8 +322,9 @@ def _chances(turn: Turn, members: int, new_member_added: bool) -> Chances:
         return ((Chance(timers.sync_timeout.name),),)
     if turn.key.startswith("append-"):
         return ((Chance(timers.append_failed.name),),)
+    # The timer of an id that was rejected finds nobody.
     rules = (timers.session_timeout, timers.new_member_timeout)
-    return tuple((Chance(rule.name, i),) for rule in rules for i in range(members))
+    return (*((Chance(rule.name, i),) for rule in rules for i in range(members)), ())
 
 
 def _chance(may: May, member: int) -> Chance:
@@ -366,7 +382,10 @@ def _may_be_meanwhile(turn: Turn, inner: Turn) -> bool:
 # happens before the coordinator reads it.
 SENDS = ("poll", "sync", "beat", "commit")
 MEANWHILE = 0.15
-CALM = ("poll", "sync", "beat", "fetch", "process", "commit", "read", "replicate", "late")
+CALM = (
+    *("poll", "sync", "beat", "fetch", "process", "commit", "read", "replicate", "late"),
+    *("restart", "close stopped"),
+)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -397,7 +416,7 @@ def _by_itself(group: GroupLook, appends: tuple[str, ...]) -> Iterator[tuple[flo
             yield 4 if joined else 0.7, Turn("fire", key=key)
         elif key == "sync-g":
             yield 0.3, Turn("fire", key=key)
-        elif _fires(members.get(key[len("heartbeat-g-") :])):
+        elif _fires(members.get(key.removeprefix(OF_MEMBER))):
             yield 0.2, Turn("fire", key=key)
     if appends:
         yield 6, Turn("replicate")

@@ -4,7 +4,13 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import org.apache.kafka.clients.ClientRequest;
+import org.apache.kafka.clients.consumer.internals.RequestFuture;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.ApiException;
+import org.apache.kafka.common.errors.IllegalGenerationException;
+import org.apache.kafka.common.errors.MemberIdRequiredException;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
+import org.apache.kafka.common.errors.UnknownMemberIdException;
 import org.apache.kafka.common.message.OffsetFetchRequestData.OffsetFetchRequestGroup;
 import org.apache.kafka.common.message.OffsetFetchRequestData.OffsetFetchRequestTopics;
 import org.apache.kafka.common.message.OffsetFetchResponseData.OffsetFetchResponseGroup;
@@ -31,6 +37,11 @@ final class Whole {
     private static final String OPTIONS =
             "{\"heartbeatMs\":1,\"backoffMs\":1,\"backoffMaxMs\":1,"
             + "\"autoCommitMs\":1600000000}";
+
+    // After these poll joins again by itself.
+    private static final List<Class<? extends ApiException>> JOINS_AGAIN = List.of(
+            UnknownMemberIdException.class, IllegalGenerationException.class,
+            RebalanceInProgressException.class, MemberIdRequiredException.class);
 
     private final World world = new World();
     // Requests have no numbers here.
@@ -151,8 +162,9 @@ final class Whole {
         ObjectNode topics = Json.MAKE.objectNode().put("t", command.path("partitions").asInt(2));
         ObjectNode setup = Json.MAKE.objectNode().put("seed", command.path("seed").asLong());
         setup.set("topics", topics);
-        setup.set("config", Json.MAKE.objectNode()
-                .put("group.max.session.timeout.ms", "2000000000"));
+        ObjectNode config = setup.putObject("config")
+                .put("group.max.session.timeout.ms", "2000000000");
+        if (command.has("maxSize")) config.put("group.max.size", command.get("maxSize").asText());
         world.reset(setup);
         records.clear();
         processes.clear();
@@ -233,7 +245,8 @@ final class Whole {
     }
 
     /**
-     * All members read their answers, until there are none; a process that has closed ends then.
+     * All members read their answers, until there are none. A poll that waited for one throws what
+     * came of it, and a process that has closed ends.
      */
     private void settle() throws Exception {
         overtaken();
@@ -246,9 +259,18 @@ final class Whole {
                 }
         }
         for (Process of : processes)
+            if (of.failed.isEmpty() && !of.closing && refusedForGood(of.member)) poll(of);
+        for (Process of : processes)
             if (of.closing && of.link.outstanding() == null && of.link.unread().isEmpty()) {
                 start(of);
             }
+    }
+
+    /** Would poll throw the answer to JoinGroup or SyncGroup (AbstractCoordinator)? */
+    private static boolean refusedForGood(Member member) {
+        RequestFuture<?> join = (RequestFuture<?>) Reflect.field(member.coordinator, "joinFuture");
+        return join != null && join.failed() && !join.isRetriable()
+                && JOINS_AGAIN.stream().noneMatch(known -> known.isInstance(join.exception()));
     }
 
     /**
