@@ -58,13 +58,16 @@ def scope_of(
 
 
 class Chance(NamedTuple):
-    """One rule of the model that the step may have been."""
+    """One rule of the model that the step may have been, or nothing."""
 
     rule: str
     # The process that it concerns; 0 for a rule of the group.
     of: int = 0
     # The outcome's label, if only one of them comes into question.
     label: str = ""
+    # Of nothing, which has no rule: the rules that must be impossible. What the model's member can
+    # do when it is asked to, it must do.
+    unless: tuple[str, ...] = ()
 
 
 @frozen
@@ -231,6 +234,9 @@ class Following:
 
     def _step(self, chance: Chance, state: Numbers) -> list[Begun]:
         """All that a rule may lead to, put right."""
+        if chance.unless:
+            other = (Chance(rule, chance.of) for rule in chance.unless)
+            return [] if any(self._step(may, state) for may in other) else [((), state)]
         rows = self._tables.rows(chance.rule, chance.of)
         if not rows.allowed(state):
             return []

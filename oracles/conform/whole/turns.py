@@ -178,7 +178,7 @@ KINDS: dict[str, Kind] = {
     "crash": Kind(0.2, started, ("kill", "settle"), ((client_faults.crash,),)),
     "restart": Kind(1, lambda m: bool(m.failed), ("kill", "settle"), ((client_faults.crash,),)),
     "close stopped": Kind(
-        1,
+        4,
         lambda m: bool(m.failed) and leaves(m) and m.outstanding is None,
         ("close", *READ),
         (((client_faults.close, "heard"),),),
@@ -307,9 +307,7 @@ def _chances(turn: Turn, members: int, new_member_added: bool) -> Chances:
     if turn.kind == "fail_over":
         return ((Chance(failover.fail_over.name),),)
     if turn.kind != "fire":
-        return tuple(
-            tuple(_chance(may, turn.member) for may in order) for order in KINDS[turn.kind].chances
-        )
+        return tuple(_of_kind(KINDS[turn.kind], turn.member))
     if turn.key == "join-g":
         # The initial delay may be extended for a member of an earlier round (FINDINGS).
         left_over: Chances = ((),) if new_member_added else ()
@@ -325,6 +323,13 @@ def _chances(turn: Turn, members: int, new_member_added: bool) -> Chances:
     # The timer of an id that was rejected finds nobody.
     rules = (timers.session_timeout, timers.new_member_timeout)
     return (*((Chance(rule.name, i),) for rule in rules for i in range(members)), ())
+
+
+def _of_kind(kind: Kind, member: int) -> Iterator[tuple[Chance, ...]]:
+    begin = [_chance(order[0], member) for order in kind.chances if order]
+    for order in kind.chances:
+        found = tuple([_chance(may, member) for may in order])
+        yield found or (Chance("", member, unless=tuple(sorted({c.rule for c in begin}))),)
 
 
 def _chance(may: May, member: int) -> Chance:
@@ -455,6 +460,7 @@ OWED = (
     "lose answer to commit",
     "poll time-out",
     "close",
+    "close stopped",
 )
 
 

@@ -19,10 +19,12 @@ from groupcheck.model.variants.classic import VARIANT
 from groupcheck.oracles import cli
 from groupcheck.oracles.conform.whole import command, conformance
 from groupcheck.oracles.conform.whole.conformance import WholeConformance, conform_whole
-from groupcheck.oracles.conform.whole.fitting import Fitting, Form, form_of
+from groupcheck.oracles.conform.whole.fitting import Fitting
+from groupcheck.oracles.conform.whole.form import Form
 from groupcheck.oracles.conform.whole.look import NOW_MS, look
 from groupcheck.oracles.conform.whole.model import Chance, Following, Plan, scope_of
 from groupcheck.oracles.conform.whole.promises import PROMISES, broken
+from groupcheck.oracles.conform.whole.real import form_of
 from groupcheck.oracles.conform.whole.schedule import Refused, Setup, Walk, _effort, again, draw
 from groupcheck.oracles.conform.whole.tables import Numbers, Tables
 from groupcheck.oracles.conform.whole.turns import KINDS, Turn, possible
@@ -51,13 +53,13 @@ def model() -> Fitting:
     return fitting(VARIANT.spec)
 
 
-def fitting(spec: Any, autocommit: bool = True) -> Fitting:
-    return Fitting(Following(spec, scope_of(2, 2, autocommit)))
+def fitting(spec: Any, setup: Setup = TWO) -> Fitting:
+    return Fitting(Following(spec, setup.scope))
 
 
-def walked(driver: Driver, model: Fitting, *turns: Turn) -> Walk:
+def walked(driver: Driver, model: Fitting, *turns: Turn, setup: Setup = TWO) -> Walk:
     """The walk after these steps, all of which agree."""
-    walk = Walk(model, TWO)
+    walk = Walk(model, setup)
     done(driver, walk.begin())
     for turn in turns:
         assert done(driver, walk.take(turn)) is None, turn
@@ -128,7 +130,7 @@ def test_a_wrong_model_differs_in_a_schedule_that_shows_it_again(
     assert (result.verdict, result.exit_code) == ("differs", 1)
     first = result.differences[0]
     spec = conformance._spec("classic", mutation)
-    wrong = fitting(spec, first.setup.autocommit)
+    wrong = fitting(spec, first.setup)
     assert done(coordinator, again(wrong, first.setup, first.turns)) == first
     for k in range(len(first.turns) - 1):
         shorter = (*first.turns[:k], *first.turns[k + 1 :])
@@ -159,6 +161,10 @@ LIES: dict[str, Callable[[Any], object]] = {
     "state": lambda look: look["group"].update(state="Empty"),
     "generation": lambda look: look["group"].update(generation=7),
     "leader": lambda look: look["group"].update(leader="m2"),
+    "assignor": lambda look: look["group"].update(protocol="sticky"),
+    "number of parked JoinGroups": lambda look: look["group"].update(awaitingJoin=1),
+    "list of assignors": lambda look: look["group"]["members"][0]["protocols"][0].update(name="x"),
+    "record's assignor": lambda look: look["logged"][0].update(protocol="sticky"),
     "ids": lambda look: look["group"]["pendingJoin"].append("m9"),
     "members": lambda look: look["group"]["members"].pop(),
     "pending SyncGroups": lambda look: look["group"]["pendingSync"].append("m1"),
@@ -206,6 +212,78 @@ def test_nothing_that_the_real_group_shows_is_left_uncompared(coordinator: Drive
         lie(other)
         form = formed(other)
         assert not model.fits(guess, form) and model.misfits(guess, form), what
+
+
+JOINS = tuple(Turn("poll", i) for i in (0, 1, 0, 1))  # both ask for an id, then both join
+
+
+def test_the_timer_of_an_id_that_is_rejected_for_the_size_stays_and_finds_nobody(
+    coordinator: Driver,
+):
+    one = attrs.evolve(TWO, max_size=1)
+    model = fitting(VARIANT.spec, one)
+    walk = walked(coordinator, model, *JOINS, setup=one)
+    assert walk.look.members[1].failed.startswith("GroupMaxSizeReached")
+    (guess,) = walk.guesses
+    assert guess.left_behind == (("m2", TWO.times[1][0]),)
+    told = shown(coordinator)
+    del told["group"]["timers"]["heartbeat-g-m2"]
+    assert not model.fits(guess, formed(told))
+    assert any("timers" in text for text in model.misfits(guess, formed(told)))
+    assert done(coordinator, walk.take(Turn("fire", key="heartbeat-g-m2"))) is None
+    assert walk.guesses[0].left_behind == ()
+
+
+def test_a_fail_over_forgets_the_timers_of_rejected_ids(coordinator: Driver):
+    one = attrs.evolve(TWO, max_size=1)
+    turns = (*JOINS, Turn("fail_over", key="committed"))
+    walk = walked(coordinator, fitting(VARIANT.spec, one), *turns, setup=one)
+    assert walk.guesses[0].left_behind == ()
+
+
+@pytest.mark.parametrize(
+    ("protocols", "voted", "listed"),
+    [
+        ("range,roundrobin|roundrobin", "roundrobin", {("range", 1), ("roundrobin", 2)}),
+        ("range|roundrobin", "range", {("range", 1)}),
+    ],
+)
+def test_members_vote_for_assignors_or_do_not_fit_together(
+    protocols: str, voted: str, listed: set[tuple[str, int]], coordinator: Driver
+):
+    lists = attrs.evolve(TWO, protocols=protocols)
+    model = fitting(VARIANT.spec, lists)
+    begun = (*JOINS, Turn("fire", key="join-g"), Turn("fire", key="join-g"))
+    turns = begun if len(listed) > 1 else begun[:-1]
+    walk = walked(coordinator, model, *turns, setup=lists)
+    fails = walk.look.members[1].failed.partition(":")[0]
+    assert fails == ("" if len(listed) > 1 else "InconsistentGroupProtocolException")
+    form = form_of(walk.look)
+    assert (form.group.protocol, form.group.support) == (voted, listed)
+    assert walk.look.group.protocol == voted
+
+
+def test_what_the_member_of_the_model_can_do_it_must_do(coordinator: Driver, model: Fitting):
+    (guess,) = walked(coordinator, model, *STABLE).guesses
+    nothing = Plan.of([(Chance("", 0, unless=("send_heartbeat",)),)])
+    names = frozenset(["m1", "m2"])
+    assert [*model.model.after(guess, nothing, names)] == []
+    fresh = model.model.start(TWO.times)
+    assert [after.state for after in model.model.after(fresh, nothing, frozenset())] == [
+        fresh.state
+    ]
+
+
+def test_a_member_that_must_find_its_coordinator_first_sends_its_heartbeat_all_the_same(
+    coordinator: Driver, model: Fitting
+):
+    walk = walked(coordinator, model, *STABLE)
+    (owner,) = [i for i, m in enumerate(walk.look.members) if m.owned & 1]
+    for turn in (Turn("fetch", owner), Turn("lose answer to commit", owner)):
+        assert done(coordinator, walk.take(turn)) is None
+    assert not walk.look.members[owner].coordinator
+    assert done(coordinator, walk.take(Turn("beat", owner))) is None
+    assert "send_heartbeat" in walk.rules[-1]
 
 
 # Steps after which a request is under way, those of the owner of the watched partition after them,

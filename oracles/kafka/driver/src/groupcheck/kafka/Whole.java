@@ -313,13 +313,13 @@ final class Whole {
      * The heartbeat thread's turn: a heartbeat is due. It may first have to find the coordinator.
      */
     private void beat(Process of) throws Exception {
+        int unread = of.link.unread().size();
         of.member.clock.sleep(1);
-        for (int k = 0; k < MOST_POLLS
-                && of.member.client.pendingRequestCount() == of.member.network.sent.size(); k++) {
+        for (int k = 0; k < MOST_POLLS && of.link.unread().size() == unread; k++) {
             of.member.heartbeatRound();
+            of.member.client.pollNoWakeup();
             findCoordinator(of);
         }
-        of.member.client.pollNoWakeup();
     }
 
     private void commit(Process of) throws Exception {

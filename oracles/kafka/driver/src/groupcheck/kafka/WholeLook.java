@@ -99,9 +99,9 @@ final class WholeLook {
      */
     private void request(ArrayNode into, ApiMessage data) {
         if (data instanceof JoinGroupRequestData join) {
-            ByteBuffer subscription = ByteBuffer.wrap(join.protocols().iterator().next().metadata());
+            ByteBuffer first = ByteBuffer.wrap(join.protocols().iterator().next().metadata());
             put(into, "JoinGroup", join.memberId(), ConsumerProtocol
-                    .deserializeSubscription(subscription).generationId().orElse(-1), -1);
+                    .deserializeSubscription(first).generationId().orElse(-1), -1);
         } else if (data instanceof SyncGroupRequestData sync) {
             put(into, "SyncGroup", sync.memberId(), sync.generationId(), -1);
         } else if (data instanceof HeartbeatRequestData heartbeat) {
