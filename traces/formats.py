@@ -22,7 +22,12 @@ REPLAYED = {
         " with a formatter for offsets or groups."
     ),
 }
+GROUP_TABLES, EVENTS = "consumer-groups", "events"
 CLIENTS = {
+    GROUP_TABLES: (
+        "Output of kafka-consumer-groups.sh (Kafka 0.9 on): --describe with --offsets, --members,"
+        " --verbose or --state, once or repeated."
+    ),
     "java-client": "Logs of the Java consumer, of Spring, Kafka Connect and Kafka Streams.",
     "librdkafka": "librdkafka's log and those of its wrappers (Python, Go, .NET, Node, Rust, ...).",
     "kafka-python": "Logs of kafka-python.",

@@ -21,7 +21,10 @@ from groupcheck.traces.formats import CLIENTS
 from groupcheck.traces.report import RANK, FileReport, GroupReport, worst_of
 
 WORST: tuple[Health, ...] = ("broken", "troubled", "unknown", "calm")
-SETTLED = frozenset({"synced", "assigned", "heartbeat", "committed", "broker_stable", "closed"})
+SETTLED = frozenset(
+    {"synced", "assigned", "heartbeat", "committed", "broker_stable", "closed", "progress",
+     "state_stable"}
+)  # fmt: skip
 """Statements of a group at work: without trouble, they show that it is calm."""
 
 

@@ -25,6 +25,7 @@ from groupcheck.traces.causes.hearing import hear
 from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge
 from groupcheck.traces.dumps.log import MARKS as DUMPS
 from groupcheck.traces.formats import CLIENTS, UNKNOWN_FORMAT
+from groupcheck.traces.group_tables.log import watch
 from groupcheck.traces.reading import Source, TraceError
 from groupcheck.traces.reading.finding import found
 from groupcheck.traces.reading.unpacking import Watch
@@ -164,10 +165,12 @@ def _of(source: Source, asked: Asked, evidence: Evidence) -> Iterator[FileReport
     its lines say is added to `evidence`.
     """
     clients = hear(source, evidence, asked.group, REQUESTS + DUMPS)
+    tables = watch(source, evidence, asked.group)
     brokers = () if asked.format in CLIENTS else replay_log(source, asked)
-    yield from (r for r in brokers if r.format != UNKNOWN_FORMAT or clients is None)
-    if clients is not None and (asked.format is None or asked.format in CLIENTS):
-        yield clients
+    others = [r for r in (clients, tables) if r is not None]
+    yield from (r for r in brokers if r.format != UNKNOWN_FORMAT or not others)
+    if asked.format is None or asked.format in CLIENTS:
+        yield from others
 
 
 def _progress(name: str, read: int, size: int, seconds: float) -> str:

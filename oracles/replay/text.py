@@ -22,7 +22,7 @@ from groupcheck.oracles.replay.harm import finding_facts
 from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
 from groupcheck.oracles.show.text import COLOUR, NARROW, Stacked, facts_table
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, plural, seconds, unstable_share
-from groupcheck.traces.formats import CLIENTS, OFFSETS_DUMP, REQUEST_LOG
+from groupcheck.traces.formats import CLIENTS, GROUP_TABLES, OFFSETS_DUMP, REQUEST_LOG
 from groupcheck.traces.moments import Round, elapsed
 from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport
 from groupcheck.traces.timeline import Timeline
@@ -180,12 +180,15 @@ def file_facts(r: FileReport) -> Iterator[tuple[str, str]]:
         yield "note", note
 
 
-_WRITERS = {REQUEST_LOG: "the group APIs", OFFSETS_DUMP: "the dump"}
+_WRITERS = {
+    REQUEST_LOG: "the group APIs",
+    OFFSETS_DUMP: "the dump",
+    GROUP_TABLES: "the command",
+    **dict.fromkeys(CLIENTS.keys() - {GROUP_TABLES}, "clients"),
+}
 
 
 def _writer(r: FileReport) -> str:
-    if r.format in CLIENTS:
-        return "clients"
     return _WRITERS.get(r.format, "a coordinator")
 
 

@@ -17,6 +17,8 @@ from groupcheck.traces.causes.knowledge import CONFIDENCES, TEMPLATES, needs_of,
 from groupcheck.traces.clients.log import ClientLog
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds, shipped
+from groupcheck.traces.group_tables.log import Watching
+from groupcheck.traces.group_tables.outputs import Outputs
 
 FOLDER = Path(__file__).parent.parent / "data/causes"
 CASES: list[dict[str, Any]] = [
@@ -31,7 +33,9 @@ FOUND = {from_brokers.KINDS.get(kind.name, kind.name) for kind in KINDS} - {"ins
 
 def diagnosed(log: str) -> list[Diagnosis]:
     evidence = Evidence()
-    evidence.add_all(ClientLog().statements(enumerate(log.strip().split("\n"), 1)))
+    lines = [*enumerate(log.strip().split("\n"), 1)]
+    evidence.add_all(ClientLog().statements(lines))
+    evidence.add_all(Watching().read(Outputs(), lines))
     return [diagnose(group, shipped_knowledge()) for group in evidence.settled()]
 
 
@@ -128,6 +132,20 @@ def test_no_text_has_holes(kind: str) -> None:
 # What a derived fact always tells.
 ALWAYS = {
     **dict.fromkeys(FOUND, ("told",)),
+    "group_empty": ("lag", "arrived"),
+    "stands_still": ("partitions", "committed", "arrived"),
+    "lag_grows": ("lag", "was", "held", "arriving", "handled"),
+    "lag_once": ("lag",),
+    "lag_rests": ("lag",),
+    "partition_unowned": ("partition",),
+    "topic_left_out": ("topic",),
+    "uncommitted": ("partition",),
+    "committed_beyond_end": ("partition", "committed", "end"),
+    "log_end_went_back": ("partition", "was", "end"),
+    "offsets_set_back": ("told",),
+    "round_lasts": ("outputs", "state"),
+    "tool_failed": ("error",),
+    "member_replaced": ("of",),
     "heartbeat_gap": ("gap",),
     "callback_slow": ("held",),
     "settings_clash": ("setting_session__timeout__ms", "setting_heartbeat__interval__ms"),

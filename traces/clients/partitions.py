@@ -64,7 +64,8 @@ class _Held:
 
 @define
 class Holdings:
-    """What one client holds, by its statements of the kinds `assigned`, `revoked` and `lost`.
+    """What one client holds, by its statements of the kinds `assigned`, `revoked` and `lost`,
+    and by what kafka-consumer-groups.sh shows (`owns`).
 
     A field `whole` says that a statement names all that the client has, or gives up; otherwise the
     partitions are added or taken away. A field `step` tells what the client is about to do: a
@@ -79,7 +80,7 @@ class Holdings:
         if said.fields.get("state") in _LOST:
             self._give_up([*self.now], said.time, "lost", announced=True)
         step = said.fields.get("step", "callback")
-        if said.kind == "assigned" and step in ("callback", "added"):
+        if said.kind == "owns" or (said.kind == "assigned" and step in ("callback", "added")):
             self._assign(said, announced=step == "added")
         elif said.kind in ("revoked", "lost") and step in ("callback", "announced"):
             named = list(_named(said))

@@ -1,0 +1,3 @@
+"""The tables that kafka-consumer-groups.sh prints, and what one of them shows or two of them show
+together.
+"""

@@ -1,0 +1,198 @@
+"""One output of the command after the other, with the time at which it was printed.
+
+Tables stand among other text: prompts, lines of `date`, heads of `watch`, log lines. What the
+command says besides tables (a group that is empty, rebalances or does not exist) belongs to the
+table that follows; where none follows, it is an output by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from attrs import Factory, define, evolve, frozen
+
+from groupcheck.traces.clients.frames import plain
+from groupcheck.traces.group_tables.tables import MOST_CHARS, Head, Row, head_at
+from groupcheck.traces.timestamps import Clock, parse_time
+
+MOST_ROWS = 20_000
+"""Of one output; more are left out, and the output counts as cut."""
+LOOKED_BACK = 6
+EMPTY, REBALANCING, ABSENT = "Empty", "rebalancing", "Dead"
+
+_MESSAGE = re.compile(
+    r"[Cc]onsumer group [`'‘](?P<group>[^\n]{1,249}?)[`'’] "
+    r"(?:(?P<empty>has no active members)|(?P<rebalancing>is rebalancing)"
+    r"|(?P<absent>does not exist))"
+)
+_ERROR = re.compile(r"Error: Executing consumer group command failed due to (?P<reason>.{1,300})")
+_COMMAND = re.compile(
+    r"kafka-consumer-groups|kafka\.admin\.ConsumerGroupCommand|ConsumerGroupCommand "
+)
+_ASKED = re.compile(r"--group[= ]+['\"]?([^\s'\"]{1,249})")
+_SERVER = re.compile(r"--(?:bootstrap-server|zookeeper)[= ]+['\"]?([^\s'\"]{1,300})")
+_AFTERNOON = re.compile(r"\b(\d\d?):\d\d:\d\d PM\b")
+_ELIDED = re.compile(r"[\s#>|]*(?:\.{2,}|…|\[?(?:snip|cut|truncated)[^\n]{0,20})\s*\]?\s*\Z", re.I)
+_LOGGED = re.compile(r"\b(?:WARN|WARNING|ERROR|INFO|DEBUG|Warning)\b")
+MARKS = ("-OFFSET", "END OFFSET", "logSize", "CONSUMER-ID", "MEMBER-ID", "COORDINATOR (ID)",
+         "STATE", "onsumer group ", "onsumer-groups", "ConsumerGroupCommand")  # fmt: skip
+"""A line that is no row means something only if one of these stands in it."""
+NEEDLES = tuple(
+    text.encode()
+    for text in ("LOG-END-OFFSET", "LOG END OFFSET", "logSize", "CONSUMER-ID", "COORDINATOR (ID)",
+                 "has no active members", "onsumer group '", "onsumer group `", "STATE ")
+)  # fmt: skip
+
+
+@frozen
+class Output:
+    """What the command printed about one group at one time."""
+
+    # Empty if neither the table nor the command names it.
+    group: str
+    # offsets, members, state, list, reset; message if there is no table.
+    kind: str
+    # Milliseconds since 1970; None if no line near it tells it.
+    time: int | None
+    # The line with which it begins, and its text.
+    line: int
+    text: str
+    rows: tuple[Row, ...] = ()
+    # Empty, Stable, PreparingRebalance, ..., or `rebalancing`, as far as it is told.
+    state: str = ""
+    # Some of its rows are missing.
+    cut: bool = False
+    # Where the command looked; empty if no line shows it.
+    server: str = ""
+    # Why the command failed; empty if it did not.
+    error: str = ""
+
+
+@define
+class Outputs:
+    """Reads outputs from lines, as (number, text)."""
+
+    # Lines that are part of an output.
+    understood: int = 0
+    clock: Clock = Factory(Clock)
+    _head: Head | None = None
+    _rows: list[Row] = Factory(list)
+    _cut: bool = False
+    _begin: tuple[int, str] = (0, "")
+    # Time of the table that is being read.
+    _time: int | None = None
+    # What the command said about groups whose table has not come yet.
+    _said: dict[str, Output] = Factory(dict)
+    # The group and the server that the last command named.
+    _asked: str = ""
+    _server: str = ""
+    _before: deque[str] = Factory(lambda: deque(maxlen=LOOKED_BACK))
+
+    def read(self, lines: Iterable[tuple[int, str]]) -> Iterator[Output]:
+        for number, line in lines:
+            if self._head is not None:
+                if self._takes(number, line):
+                    continue
+                if not _LOGGED.search(line):  # a warning may stand among the rows
+                    yield from self._table()
+            if any(mark in line for mark in MARKS):
+                text = line[:MOST_CHARS]
+                yield from self._line(number, plain(text) if "\x1b" in text else text)
+            self._before.append(line[:300])
+        yield from self._table()
+        yield from self._alone()
+
+    def _takes(self, number: int, line: str) -> bool:
+        """Reads a line as part of the table."""
+        assert self._head is not None
+        if not line.strip():
+            return True
+        row = self._head.row(number, line)
+        if row is None:
+            if _ELIDED.match(line):
+                self._cut = True
+                return True
+            return False
+        self.understood += 1
+        if len(self._rows) < MOST_ROWS:
+            self._rows.append(row)
+        else:
+            self._cut = True
+        return True
+
+    def _line(self, number: int, line: str) -> Iterator[Output]:
+        if _COMMAND.search(line):
+            yield from self._table()
+            yield from self._alone()
+            asked, server = _ASKED.search(line), _SERVER.search(line)
+            self._asked = asked[1] if asked else ""
+            self._server = server[1] if server else ""
+            return
+        head = head_at(line)
+        if head is not None:
+            yield from self._table()
+            self.understood += 1
+            self._head, self._begin, self._time = head, (number, line), self._now(line)
+            self._before.clear()  # a time belongs to one table
+            return
+        for found in _MESSAGE.finditer(line):
+            yield from self._table()
+            self.understood += 1
+            state = EMPTY if found["empty"] else REBALANCING if found["rebalancing"] else ABSENT
+            if found["group"] in self._said:
+                yield self._said.pop(found["group"])
+            self._said[found["group"]] = self._message(found["group"], number, line, state)
+        if failed := _ERROR.search(line):
+            yield from self._table()
+            self.understood += 1
+            about = self._message(self._asked, number, line, "")
+            yield evolve(about, error=failed["reason"].strip())
+
+    def _message(self, group: str, number: int, line: str, state: str) -> Output:
+        text = line.strip()
+        return Output(
+            group, "message", self._now(line), number, text, (), state, False, self._server
+        )
+
+    def _now(self, line: str) -> int | None:
+        """The time that the line tells, or the closest one before it."""
+        for text in (line, *reversed(self._before)):
+            time = parse_time(text[:300])
+            if time is not None:
+                late = _AFTERNOON.search(text[:300])
+                half_day = 43_200_000 if late and int(late[1]) < 12 and "," not in text else 0
+                return self.clock.settled(time + half_day)
+        return None
+
+    def _table(self) -> Iterator[Output]:
+        """The outputs of the table that is over: one for each group in it."""
+        head, self._head = self._head, None
+        rows, self._rows = self._rows, []
+        cut, self._cut = self._cut, False
+        if head is None:
+            return
+        by_group: dict[str, list[Row]] = {}
+        for row in rows:
+            by_group.setdefault(row.name("group"), []).append(row)
+        for name, some in by_group.items():
+            group = name or self._nameless()
+            said = self._said.pop(group, None)
+            state = (some[0].name("state") if head.kind in ("state", "list") else "") or (
+                said.state if said else ""
+            )
+            time = self._time if self._time is not None or said is None else said.time
+            number, text = self._begin
+            yield Output(
+                group, head.kind, time, number, text.strip(), tuple(some), state, cut, self._server
+            )
+
+    def _nameless(self) -> str:
+        """The group of a table without a column for it."""
+        return next(iter(self._said)) if len(self._said) == 1 else self._asked
+
+    def _alone(self) -> Iterator[Output]:
+        """What was said about groups that no table followed."""
+        said, self._said = self._said, {}
+        yield from said.values()

@@ -1,0 +1,46 @@
+"""How long something lasted that outputs show at single moments."""
+
+from __future__ import annotations
+
+from attrs import define
+
+from groupcheck.traces.group_tables.outputs import Output
+
+LONG_MS = 60_000
+"""What lasts so long is no passing state: a commit or a round of a healthy group takes less."""
+MANY = 5
+"""So many outputs in a row show the same, where no line tells their times."""
+
+
+@define
+class Span:
+    """Something that each of some outputs in a row shows."""
+
+    # The line that shows it first, and its time in ms.
+    line: int
+    text: str
+    since: int | None
+    until: int | None = None
+    outputs: int = 1
+
+    @classmethod
+    def begun(cls, output: Output, line: int = 0, text: str = "") -> Span:
+        """It shows in this output, in the given line of it."""
+        return cls(line or output.line, text or output.text, output.time, output.time)
+
+    def goes_on(self, output: Output) -> None:
+        """It shows in the next output, too."""
+        self.outputs += 1
+        self.until = output.time
+
+    @property
+    def held(self) -> int | None:
+        """How long, in ms; None if the times are not known."""
+        if self.since is None or self.until is None or self.outputs < 2:
+            return None
+        return self.until - self.since
+
+    @property
+    def sure(self) -> bool:
+        """It lasted, and is not only what one moment shows."""
+        return self.held >= LONG_MS if self.held is not None else self.outputs >= MANY
