@@ -142,6 +142,11 @@ def replay(files: Sequence[Path], spark: str | None, out: str | None, **options:
     metavar="N",
     help="Different runs of the model for each dialect.",
 )
+@click.option(
+    "--clients",
+    is_flag=True,
+    help="Write the logs of the groups' members, too (only with --dialect requests).",
+)
 @click.option("--gzip", "packed", is_flag=True, help="Write gzip files.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON document (groupcheck.generate/1)."

@@ -11,6 +11,7 @@ from attrs import evolve, frozen
 
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.generate.broker_lines import OLD_STYLES, STYLES, broker_run
+from groupcheck.oracles.generate.client_lines import client_run
 from groupcheck.oracles.generate.request_lines import request_run
 from groupcheck.oracles.generate.run import Run
 
@@ -58,6 +59,8 @@ class Dialect:
     requests: bool
     # from a seed to a run of the model that ends where the group is empty again
     run: Callable[[int], Run]
+    # the same with the logs of the members; None if they are not printed
+    with_clients: Callable[[int], Run] | None = None
     # milliseconds of a log for one millisecond of its printer, which keeps no time if timers do not
     # matter to what it prints
     pace: int = 1
@@ -71,7 +74,7 @@ def _broker(style_name: str) -> Dialect:
         style.name,
         False,
         partial(broker_run, style=style, scope=scope, steps=STEPS, to_rest=True),
-        PACE,
+        pace=PACE,
     )
 
 
@@ -82,6 +85,13 @@ DIALECTS = {
         True,
         partial(
             request_run,
+            scope=_REQUESTS,
+            steps=REQUEST_STEPS,
+            to_rest=True,
+            faulty_share=REQUEST_FAULTS,
+        ),
+        partial(
+            client_run,
             scope=_REQUESTS,
             steps=REQUEST_STEPS,
             to_rest=True,

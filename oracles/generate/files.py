@@ -5,9 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime, timedelta
 from pathlib import Path
 from time import monotonic
 from typing import IO, Any
@@ -16,11 +15,12 @@ from attrs import frozen
 
 from groupcheck.model.engine import UserError
 from groupcheck.model.engine.verdict import HOLDS
+from groupcheck.oracles.generate.client_files import write_clients
+from groupcheck.oracles.generate.clock import Clock
 from groupcheck.oracles.generate.dialects import DIALECTS
-from groupcheck.oracles.generate.lives import BrokerStream, Pool
+from groupcheck.oracles.generate.lives import Begun, BrokerStream, Pool
 
 SCHEMA = "groupcheck.generate/1"
-START = datetime(2024, 10, 25, 17)
 RUNS = 30
 OTHERS = 0.05
 LOGS, TRUTH = "logs", "truth"
@@ -43,8 +43,17 @@ class Order:
     packed: bool = False
     # different runs of the model for each dialect
     runs: int = RUNS
+    # logs of members, too
+    clients: bool = False
 
     def __attrs_post_init__(self) -> None:
+        mute = [name for name in self.dialects if DIALECTS[name].with_clients is None]
+        if self.clients and mute:
+            raise UserError(
+                f"members are not printed beside {mute[0]}",
+                where="--clients",
+                do="give it with --dialect requests alone",
+            )
         if self.files > self.groups:
             raise UserError(
                 f"there are {self.files:,} files for {self.groups:,} groups",
@@ -67,26 +76,9 @@ class Written:
     groups: int
 
 
-class Clock:
-    """Timestamps as Kafka's log4j pattern writes them."""
-
-    def __init__(self) -> None:
-        self._second, self._text = -1, ""
-
-    def stamp(self, ms: int) -> str:
-        """`[2024-10-25 17:25:16,582]`, for milliseconds since the beginning."""
-        second, rest = divmod(ms, 1000)
-        if second != self._second:
-            self._second, self._text = (
-                second,
-                (START + timedelta(seconds=second)).strftime("%Y-%m-%d %H:%M:%S"),
-            )
-        return f"[{self._text},{rest:03}]"
-
-
 def generate(folder: Path, order: Order) -> list[Written]:
     """Writes logs into `folder`/logs and the truth into `folder`/truth: rebalances.jsonl and
-    groups.jsonl, one JSON object a line.
+    groups.jsonl, and for members owned.jsonl and troubles.jsonl; one JSON object a line.
 
     The same order gives the same bytes. Raises `UserError` if the folder cannot be made or already
     holds logs.
@@ -98,7 +90,10 @@ def generate(folder: Path, order: Order) -> list[Written]:
                 raise UserError(
                     f"{folder / name} is not empty", where="--out", do="name a new folder"
                 )
-        pools = {name: Pool(DIALECTS[name], order.seed, order.runs) for name in order.dialects}
+        pools = {
+            name: Pool(DIALECTS[name], order.seed, order.runs, order.clients)
+            for name in order.dialects
+        }
         with (
             (folder / TRUTH / "rebalances.jsonl").open("w") as rebalances,
             (folder / TRUTH / "groups.jsonl").open("w") as groups,
@@ -132,8 +127,10 @@ def _write(
     )
     about = {"file": f"{LOGS}/{name}"}
 
-    def tell(truth: Sequence[dict[str, Any]]) -> None:
-        rebalances.writelines(json.dumps(about | one) + "\n" for one in truth)
+    def tell(begun: Begun) -> None:
+        rebalances.writelines(json.dumps(about | one) + "\n" for one in begun.rebalances)
+        if order.clients:
+            write_clients(folder, begun, order.packed)
 
     clock, count, size = Clock(), 0, 0
     with _opened(folder / LOGS / name, order.packed) as out:

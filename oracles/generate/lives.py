@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
-from attrs import Factory, define, field
+from attrs import Factory, define, field, frozen
 
 from groupcheck.oracles.generate.dialects import Dialect
 from groupcheck.oracles.generate.run import Run, member_id
@@ -59,13 +59,17 @@ class Pool:
     seed: int
     # how many there are
     size: int
+    # print the members, too?
+    clients: bool = False
     _made: dict[int, Run] = Factory(dict)
 
     def run(self, number: int) -> Run:
         """The run of this number: that of the first seed whose run is long enough."""
         if number not in self._made:
             first = (self.seed * self.size + number) * ATTEMPTS
-            found = (self.dialect.run(seed) for seed in range(first, first + ATTEMPTS))
+            printed = self.dialect.with_clients if self.clients else self.dialect.run
+            assert printed is not None
+            found = (printed(seed) for seed in range(first, first + ATTEMPTS))
             self._made[number] = next(run for run in found if len(run.lines) >= LEAST_LINES)
         return self._made[number]
 
@@ -123,6 +127,20 @@ class Life:
         return run, filling, truth
 
 
+@frozen
+class Begun:
+    """A run that a group begins."""
+
+    group: str
+    # in ms since the beginning
+    at: int
+    run: Run
+    # what stands for its marks
+    filling: Filling
+    # the truth about its rebalances
+    rebalances: list[dict[str, Any]]
+
+
 @define
 class BrokerStream:
     """The lines of one broker in order of time: those of all of its groups, and a few that no
@@ -149,7 +167,7 @@ class BrokerStream:
             )
 
     def lines(self, tell: Any) -> Iterator[tuple[int, str]]:
-        """(ms since the beginning, line); `tell` is given the truth about each run when it begins.
+        """(ms since the beginning, line); `tell` is given each run when it begins (`Begun`).
         Every group lives through one run at least.
         """
         choose = random.Random(self.seed)
@@ -176,8 +194,8 @@ class BrokerStream:
     def _begin(self, k: int, life: Life, queue: list[Any], tell: Any) -> int:
         """Begins the group's next run. Returns approximately how many bytes it will have."""
         run, filling, truth = life.next(self.pool)
-        tell(truth)
         begun, pace = life.time, self.pool.dialect.pace
+        tell(Begun(life.group, begun, run, filling, truth))
         lines = ((begun + at * pace, filling.line(parts)) for at, parts in run.lines)
         at, text = next(lines)
         heappush(queue, (at, k, lines, text))

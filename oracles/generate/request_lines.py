@@ -134,6 +134,8 @@ class RequestPrinter:
     plan: tuple[int, Line] | None = None
     # connections so far
     opened: int = 0
+    # the partition whose offsets are committed
+    watched: int = 0
     # JoinGroups that are answered when the walk over all members has ended: only then the leader
     # and the members are known
     joined: list[tuple[Line, Who]] = Factory(list)
@@ -213,6 +215,7 @@ class RequestPrinter:
     def fired(self, firing: Firing, before: State, after: State) -> None:
         """Prints what one firing does."""
         self.now += 0.02
+        self.watched = self.semantics.named(before)["offsets"].watched
         core, seats, leader = self.memory(before)
         then, left, leads = self.memory(after)
         for who in left.keys() - seats.keys():
@@ -324,7 +327,7 @@ class RequestPrinter:
             return 4, {"groupId": "<:g:>", "members": [{"memberId": name, "groupInstanceId": None}]}
         assert isinstance(request, OffsetCommit)
         partition = {
-            "partitionIndex": 0,
+            "partitionIndex": self.watched,
             "committedOffset": f"<:O{request.offset}:>",
             "committedLeaderEpoch": -1,
             "committedMetadata": "",
@@ -385,7 +388,12 @@ class RequestPrinter:
             }
         if line.api == "OFFSET_COMMIT":
             return {
-                "topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "errorCode": code}]}]
+                "topics": [
+                    {
+                        "name": "t",
+                        "partitions": [{"partitionIndex": self.watched, "errorCode": code}],
+                    }
+                ]
             }
         return {"errorCode": code}
 
@@ -465,6 +473,11 @@ def request_run(
     choose = random.Random(seed)
     printer = RequestPrinter(semantics_of(scope), scope, choose)
     walk(scope, choose, steps, printer, faulty_share)
+    return as_run(printer, to_rest=to_rest)
+
+
+def as_run(printer: RequestPrinter, *, to_rest: bool) -> Run:
+    """The request log that was printed."""
     count, rounds, generation = printer.rest if to_rest else (len(printer.lines), printer.rounds, 0)
     lines = sorted(printer.lines[:count], key=lambda line: line.given)
     texts = [(math.ceil(line.given), line.text()) for line in lines]

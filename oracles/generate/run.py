@@ -135,6 +135,40 @@ def _cause(
 
 
 @frozen
+class Process:
+    """A consumer from its start to its end."""
+
+    # The model's process, whose number is in its client id; several follow each other.
+    number: int
+    # The first of them is 1.
+    life: int
+
+
+@frozen
+class Owned:
+    """A consumer owned a partition, by what it said to its application."""
+
+    process: Process
+    partition: int
+    # In ms since the beginning; `until` is None if the log ends before.
+    since: int
+    until: int | None = None
+    # revoked, lost, killed, or "end of log"
+    how: str = "end of log"
+
+
+@frozen
+class Clients:
+    """What the members of a run wrote, and the truth about them."""
+
+    # (ms since the beginning, who, the pieces of the line)
+    lines: tuple[tuple[int, Process, tuple[Part, ...]], ...]
+    owned: tuple[Owned, ...]
+    # Who did not poll in time, or was killed, and when: (ms, who, poll_timeout or killed).
+    troubles: tuple[tuple[int, Process, str], ...]
+
+
+@frozen
 class Run:
     """A run of the model, printed."""
 
@@ -150,6 +184,8 @@ class Run:
     offset: int = 0
     # how many there were
     connections: int = 0
+    # what the members wrote, if that was asked for
+    members: Clients | None = None
 
     def texts(self) -> list[tuple[int, str]]:
         """The run as the life of a group `g`, under its own member ids."""

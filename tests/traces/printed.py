@@ -6,7 +6,7 @@ from functools import cache
 
 from groupcheck.model.protocol.classic.scope import Scope
 from groupcheck.oracles.generate.broker_lines import Style, broker_run
-from groupcheck.oracles.generate.files import Clock
+from groupcheck.oracles.generate.clock import Clock
 from groupcheck.oracles.generate.request_lines import request_run
 from groupcheck.oracles.generate.run import Run
 

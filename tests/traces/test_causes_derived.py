@@ -136,7 +136,7 @@ def test_a_coordinator_is_away_while_connections_fail_until_it_is_found_again(
     failed = [(n, "disconnected", "a") for n in range(1, failures + 1)]
     ends = [] if found_after is None else [(found_after, "coordinator_found", "a")]
     told = facts((0, "coordinator_lost", "a"), *failed, *ends)
-    assert told.get("coordinator_away") == away
+    assert told.get("coordinator_absent") == away
 
 
 def test_a_join_that_is_answered_after_another_connection_ended_was_not_cut() -> None:

@@ -77,7 +77,7 @@ def away_coordinators(group: GroupEvidence) -> Iterator[Said]:
             elif gone is not None:
                 lasted = ms_between(gone, said or some[-1]) or 0
                 if lasted >= AWAY_MS and len(failed) >= 3:
-                    yield fact(gone, "coordinator_away", lasted=lasted, failed=len(failed))
+                    yield fact(gone, "coordinator_absent", lasted=lasted, failed=len(failed))
                 gone, failed = None, []
 
 

@@ -1,0 +1,61 @@
+"""Writes the logs of members, one for each process of a group, and the truth about them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from groupcheck.oracles.generate.clock import Clock
+from groupcheck.oracles.generate.lives import Begun
+
+
+def write_clients(folder: Path, begun: Begun, packed: bool) -> None:
+    """Adds one run of a group to `folder`/logs/GROUP.client-N.log, and to owned.jsonl and
+    troubles.jsonl in `folder`/truth. Times are those of the logs.
+    """
+    clients = begun.run.members
+    assert clients is not None
+    clock = Clock()
+    logs: dict[int, list[str]] = {}
+    for at, who, parts in clients.lines:
+        line = f"{clock.stamp(begun.at + at)} {begun.filling.line(parts)}\n"
+        logs.setdefault(who.number, []).append(line)
+    for number, lines in sorted(logs.items()):
+        name = f"{begun.group}.client-{number}.log"
+        data = "".join(lines).encode()
+        if packed:  # a gzip file may have several parts
+            name, data = f"{name}.gz", gzip.compress(data, 6, mtime=0)
+        with (folder / "logs" / name).open("ab") as out:
+            out.write(data)
+
+    def stamp(ms: int | None) -> str | None:
+        return None if ms is None else clock.stamp(begun.at + ms).strip("[]")
+
+    _add(
+        folder / "truth" / "owned.jsonl",
+        [
+            {
+                "group": begun.group,
+                "client": f"client-{one.process.number}",
+                "partition": f"t-{one.partition}",
+                "since": stamp(one.since),
+                "until": stamp(one.until),
+                "how": one.how,
+            }
+            for one in clients.owned
+        ],
+    )
+    _add(
+        folder / "truth" / "troubles.jsonl",
+        [
+            {"group": begun.group, "client": f"client-{who.number}", "at": stamp(at), "what": what}
+            for at, who, what in clients.troubles
+        ],
+    )
+
+
+def _add(path: Path, some: list[dict[str, Any]]) -> None:
+    with path.open("a") as out:
+        out.writelines(json.dumps(one) + "\n" for one in some)
