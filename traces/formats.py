@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-BROKER_SCALA, BROKER_JAVA, REQUEST_LOG, OFFSETS_DUMP, UNKNOWN_FORMAT = (
+BROKER_SCALA, BROKER_JAVA, REQUEST_LOG, PACKET_CAPTURE, OFFSETS_DUMP, UNKNOWN_FORMAT = (
     "broker-scala",
     "broker-java",
     "request-log",
+    "packet-capture",
     "offsets-dump",
     "unknown",
 )
@@ -17,6 +18,10 @@ REPLAYED = {
         " from 4.0)."
     ),
     REQUEST_LOG: "The broker's request log (kafka.request.logger at DEBUG, JSON, Kafka 2.8 on).",
+    PACKET_CAPTURE: (
+        "A packet capture (pcap, pcapng) of connections to brokers without TLS: requests of the"
+        " group APIs and their answers."
+    ),
     OFFSETS_DUMP: (
         "A dump of __consumer_offsets: kafka-dump-log.sh --offsets-decoder, or the console consumer"
         " with a formatter for offsets or groups."

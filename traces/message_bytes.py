@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from typing import Any
+from uuid import UUID
 
 from attrs import define, frozen
 
@@ -38,12 +39,15 @@ class Malformed(Exception):
 @frozen
 class Field:
     name: str
-    # A number of `NUMBERS`; `string`, `bytes`, `nullable_string` or `nullable_bytes`; an array of
-    # one of them, such as `[]string`; or, for an array of structures, the fields of a structure.
+    # A number of `NUMBERS`; `string`, `bytes`, `nullable_string`, `nullable_bytes` or `uuid`; an
+    # array of one of them, such as `[]string`; or, for an array of structures, the fields of a
+    # structure.
     kind: str | tuple[Field, ...]
     # The first and the last version that has it.
     since: int = 0
     until: int = NEWEST
+    # An array that may be missing: it is read as None.
+    nullable: bool = False
 
 
 def written(
@@ -104,12 +108,18 @@ class Reader:
 
     def fields(self, fields: tuple[Field, ...], version: int) -> dict[str, Any]:
         """The values of all fields that the version has."""
-        values = {
-            f.name: self._value(f.kind, version) for f in fields if f.since <= version <= f.until
-        }
+        values = self.beginning(fields, version)
         if self.flexible:
             self.tags()
         return values
+
+    def beginning(self, fields: tuple[Field, ...], version: int) -> dict[str, Any]:
+        """The values of the first fields; what follows them is not read."""
+        return {
+            f.name: self._value(f.kind, version, f.nullable)
+            for f in fields
+            if f.since <= version <= f.until
+        }
 
     def tags(self) -> None:
         """Passes over the tagged fields of a flexible message: none is needed here."""
@@ -122,14 +132,19 @@ class Reader:
         (number,) = form.unpack(self._take(form.size))
         return int(number)
 
-    def _value(self, kind: str | tuple[Field, ...], version: int) -> Any:
-        if isinstance(kind, tuple):
-            return [self.fields(kind, version) for _ in range(self._count(self._size("int32")))]
+    def _value(self, kind: str | tuple[Field, ...], version: int, nullable: bool = False) -> Any:
+        if isinstance(kind, tuple) or kind.startswith("[]"):
+            count = self._size("int32")
+            if nullable and count == -1:
+                return None
+            items = range(self._count(count))
+            if isinstance(kind, tuple):
+                return [self.fields(kind, version) for _ in items]
+            return [self._value(kind.removeprefix("[]"), version) for _ in items]
         if kind in NUMBERS:
             return self.number(kind)
-        if kind.startswith("[]"):
-            one = kind.removeprefix("[]")
-            return [self._value(one, version) for _ in range(self._count(self._size("int32")))]
+        if kind == "uuid":
+            return UUID(bytes=self._take(16))
         size = self._size("int32" if kind.endswith("bytes") else "int16")
         if size < 0 and kind.startswith("nullable"):
             return None

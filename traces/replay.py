@@ -230,7 +230,7 @@ PARSERS = (
     Parser(
         ("broker", formats.BROKER_SCALA, formats.BROKER_JAVA), broker_log.NEEDLES, _replay_broker
     ),
-    Parser((formats.REQUEST_LOG,), request_log.NEEDLES, _replay_requests),
+    Parser((formats.REQUEST_LOG, formats.PACKET_CAPTURE), request_log.NEEDLES, _replay_requests),
     Parser((formats.OFFSETS_DUMP,), dump_log.NEEDLES, _replay_dump),
 )
 """Each makes its own pass over a log and leaves the lines of the others alone."""
@@ -253,7 +253,7 @@ def _not_replayed(source: Source) -> FileReport:
         0,
         notes.lines,
         0,
-        notes=(*source.remarks, *filter(None, (notes.torn, notes.beyond))),
+        notes=(*source.notes, *filter(None, (notes.torn, notes.beyond))),
         files=tuple(notes.parts),
     )
 

@@ -131,7 +131,7 @@ def file_report(
     notes = log.notes
     verdict, reason = _verdict(log, groups, too_many) if groups else (UNKNOWN, nothing)
     told = {
-        **dict.fromkeys(log.source.remarks, True),
+        **dict.fromkeys(log.source.notes, True),
         notes.torn: bool(notes.torn),
         notes.beyond: bool(notes.beyond),
         left_out_note(repeated): repeated,

@@ -22,7 +22,13 @@ from groupcheck.oracles.replay.harm import finding_facts
 from groupcheck.oracles.replay.rounds import COLUMNS, cut, fold_cells, folded
 from groupcheck.oracles.show.text import COLOUR, NARROW, Stacked, facts_table
 from groupcheck.traces.anomalies import HOUR_MS, busiest, period, plural, seconds, unstable_share
-from groupcheck.traces.formats import CLIENTS, GROUP_TABLES, OFFSETS_DUMP, REQUEST_LOG
+from groupcheck.traces.formats import (
+    CLIENTS,
+    GROUP_TABLES,
+    OFFSETS_DUMP,
+    PACKET_CAPTURE,
+    REQUEST_LOG,
+)
 from groupcheck.traces.moments import Round, elapsed
 from groupcheck.traces.report import RANK, Anomaly, FileReport, GroupReport
 from groupcheck.traces.timeline import Timeline
@@ -182,6 +188,7 @@ def file_facts(r: FileReport) -> Iterator[tuple[str, str]]:
 
 _WRITERS = {
     REQUEST_LOG: "the group APIs",
+    PACKET_CAPTURE: "the group APIs",
     OFFSETS_DUMP: "the dump",
     GROUP_TABLES: "the command",
     **dict.fromkeys(CLIENTS.keys() - {GROUP_TABLES}, "clients"),

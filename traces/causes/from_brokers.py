@@ -13,7 +13,7 @@ from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.sentences import kinds
 from groupcheck.traces.clients.who import BROKER
 from groupcheck.traces.findings import HEARTBEAT, SESSION, Findings
-from groupcheck.traces.formats import REQUEST_LOG
+from groupcheck.traces.formats import PACKET_CAPTURE, REQUEST_LOG
 from groupcheck.traces.report import FileReport, GroupReport
 
 KINDS = {"generation_reset": "group_reset", "fenced": "instance_fenced"}
@@ -44,7 +44,7 @@ def statements(report: FileReport, group: GroupReport) -> Iterator[Said]:
         if kind in kinds():
             yield say(kind, found.line, found.text, told=found.text)
     yield from _refusals(say, group.findings)
-    yield from _members(say, group.findings, report.format == REQUEST_LOG)
+    yield from _members(say, group.findings, report.format in (REQUEST_LOG, PACKET_CAPTURE))
     yield from _settings(say, group.findings)
 
 

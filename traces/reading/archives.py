@@ -13,6 +13,7 @@ import zipfile
 from collections.abc import Iterator
 from typing import IO
 
+from groupcheck.traces.captures.packets import is_capture
 from groupcheck.traces.reading.lines import DAMAGE, NoText, TraceError
 from groupcheck.traces.reading.source import HURT, Piece, Shelf, why
 from groupcheck.traces.reading.unpacking import SNIFF, open_file, refuse_binary, unpacked
@@ -105,7 +106,7 @@ def _kept(piece: Piece, member: str, content: IO[bytes], shelf: Shelf) -> Piece 
     stream = _Peekable(content)
     try:
         head = stream.peek(SNIFF)[:SNIFF]
-        if not head.startswith(_PACKED) and not _kind(head):
+        if not (head.startswith(_PACKED) or _kind(head) or is_capture(head)):
             refuse_binary(stream, name)
         return shelf.keep(name, stream)
     except TraceError as e:

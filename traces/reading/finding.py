@@ -16,7 +16,7 @@ from attrs import Factory, define, evolve
 from groupcheck.traces.reading.archives import MOST_MEMBERS, hidden, kind_of, members
 from groupcheck.traces.reading.lines import NoText, TraceError
 from groupcheck.traces.reading.rotation import joined
-from groupcheck.traces.reading.source import Piece, Readable, Shelf, Source, piece_of
+from groupcheck.traces.reading.source import Piece, Readable, Shelf, Source, as_text, piece_of
 from groupcheck.traces.reading.unpacking import Watch
 
 STDIN = "-"
@@ -92,6 +92,7 @@ class _Search:
                 do = "unpack the outer ones first"
                 raise TraceError(f"is a {kind} archive in an archive in an archive", do=do)
             if not kind:
+                piece = as_text(piece, self.shelf)
                 piece.opened().close()
         except TraceError as e:
             self.refuse(piece.name, e, named)

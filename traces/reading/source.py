@@ -15,8 +15,10 @@ from typing import Any, BinaryIO, Protocol
 
 from attrs import evolve, field, frozen
 
+from groupcheck.traces.captures.packets import is_capture
+from groupcheck.traces.captures.text import USE_LOG, Captured, CaptureText, joined
 from groupcheck.traces.reading.lines import BLOCK, DAMAGE, Notes, Part, TraceError, read_lines
-from groupcheck.traces.reading.unpacking import Watch, open_file, open_log
+from groupcheck.traces.reading.unpacking import SNIFF, Watch, open_file, open_log, unpacked
 
 MOST_KEPT = 4 << 30
 HURT = (
@@ -50,6 +52,8 @@ class Piece:
     most: int | None = None
     # Why the copy of a member of an archive is not whole; empty if it is.
     torn: str = ""
+    # Of a packet capture, whose exchanges are its lines.
+    captured: Captured | None = None
     # The temporary folder of `path`, which is deleted with the last piece that holds it.
     held: object = field(default=None, eq=False, repr=False)
     # Is told how far the file has been read, each time that it is.
@@ -129,6 +133,20 @@ class Source:
     pieces: tuple[Piece, ...]
     # What was noticed when the pieces were joined.
     remarks: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Everything that was noticed about the pieces before they were read as lines."""
+        captured = (
+            note for piece in self.pieces if piece.captured for note in piece.captured.notes
+        )
+        return (*self.remarks, *dict.fromkeys(captured))
+
+    @property
+    def captured(self) -> Captured | None:
+        """What is to be known about the packet captures that it consists of; None if it is text."""
+        some = [piece.captured for piece in self.pieces if piece.captured]
+        return joined(some) if some else None
 
     def lines(
         self, notes: Notes, needles: tuple[bytes, ...] = (), without: tuple[bytes, ...] = ()
@@ -215,6 +233,35 @@ def piece_of(path: str, shelf: Shelf | None = None) -> Piece:
     except (OSError, ValueError):
         regular = True  # opening it says what is wrong
     if regular:
-        return Piece(path, path)
+        return as_text(Piece(path, path), shelf)
     with open_file(path, path) as stream:
         return (shelf or Shelf()).keep(path, stream)
+
+
+def as_text(piece: Piece, shelf: Shelf | None = None) -> Piece:
+    """The same piece, or the exchanges of a packet capture as lines of a request log. Raises
+    `TraceError` if the capture has none that can be read.
+    """
+    with unpacked(open_file(piece.path, piece.name)) as stream:
+        try:
+            if not is_capture(stream.peek(SNIFF)):
+                return piece
+        except DAMAGE:
+            return piece  # opening it as a log says what is wrong
+        text = CaptureText(stream)
+        kept = (shelf or Shelf()).keep(piece.name, text)
+    captured = text.told()
+    if captured.encrypted and not captured.exchanges:
+        raise TraceError(
+            "is a packet capture of encrypted connections (TLS), which cannot be read",
+            where=piece.name,
+            do=USE_LOG,
+        )
+    if not captured.exchanges:
+        why = f" ({captured.doubt})" if captured.doubt else ""
+        raise TraceError(
+            f"is a packet capture without requests of group APIs and their answers{why}",
+            where=piece.name,
+            do="capture whole packets on the broker's port (tcpdump -s 0 -w FILE port 9092)",
+        )
+    return evolve(kept, torn=piece.torn or kept.torn, captured=captured)

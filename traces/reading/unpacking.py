@@ -38,11 +38,7 @@ _ZSTD_BITE = 256
 """How many packed bytes zstd gets at once: it gives all that they unpack to, at most 128 KiB for
 each four of them.
 """
-_CAPTURE = "packet captures are not replayed yet; give the coordinator's log"
 _NO_TEXT = {
-    b"\xd4\xc3\xb2\xa1": ("a packet capture", _CAPTURE),
-    b"\xa1\xb2\xc3\xd4": ("a packet capture", _CAPTURE),
-    b"\n\r\r\n": ("a packet capture", _CAPTURE),
     b"7z\xbc\xaf\x27\x1c": ("a 7z archive", "unpack it first (zip and tar are read as they are)"),
     b"Rar!": ("a rar archive", "unpack it first (zip and tar are read as they are)"),
 }

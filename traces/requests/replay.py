@@ -44,6 +44,7 @@ from groupcheck.traces.requests.harm import RequestHarm
 from groupcheck.traces.requests.holes import Holes
 from groupcheck.traces.requests.log import RequestLog
 from groupcheck.traces.requests.story import Entry
+from groupcheck.traces.requests.view import SEEN, View, visible
 from groupcheck.traces.requests.words import Refused, exchange_text, why_not
 from groupcheck.traces.requests.worlds import AWAY, Judged
 from groupcheck.traces.stays import Stays
@@ -75,6 +76,7 @@ class RequestTrail:
     refused_of: list[Refused] = Factory(list)
     certain: Certain = Factory(Certain)
     holes: Holes = Factory(Holes)
+    view: View = Factory(View)
     harm: RequestHarm = Factory(RequestHarm)
     # Protocols other than the classic eager one -> how many exchanges show them.
     protocols: Counter[str] = Factory(Counter)
@@ -102,6 +104,7 @@ class RequestTrail:
         self._kind(e)
         self._sign(e)
         self.holes.observe(e)
+        self.view.observe(e)
         self.harm.observe(e)
         if e.code in AWAY:
             self.away_count += 1
@@ -195,14 +198,18 @@ class RequestTrail:
         if self.epochs is None:
             self.follower.finish()
         self._name_the_certain()
-        verdict, reason = self._verdict(doubts)
-        protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
         certain = any(u.certain for u in self.unexplained)
-        followed = protocol in ("classic", "cooperative") or certain
+        lacks = self.view.lacks(self.refused_of[0].e.given if self.refused_of else None)
+        if lacks and not certain:
+            self.timeline = self.view.told(self.timeline)
+            self.owners = Owners(self.group, overlaps=self.owners.overlaps)
+        verdict, reason = self._verdict(doubts, lacks)
+        protocol = max(self.protocols, key=lambda p: (self.protocols[p], p), default="classic")
+        followed = (protocol in ("classic", "cooperative") and not lacks) or certain
         anomalies = (
             *(self._refusals() if followed else ()),
             *self._found(),
-            *find_anomalies(self.timeline),
+            *(a for a in find_anomalies(self.timeline) if not lacks or a.kind in SEEN),
         )
         unexplained = tuple(self.unexplained) if followed else ()
         judged = self.follower.judged if followed else 0
@@ -222,7 +229,7 @@ class RequestTrail:
             begins=self.follower.begins if followed else "",
             requests=requests,
             nothing_judged=reason.startswith("nothing is judged"),
-            findings=self._findings(),
+            findings=visible(self._findings()) if lacks else self._findings(),
         )
 
     def _findings(self) -> Findings:
@@ -252,10 +259,12 @@ class RequestTrail:
         ]
         self.refused = len(wrong)
 
-    def _verdict(self, doubts: str) -> tuple[Kind, str]:
+    def _verdict(self, doubts: str, lacks: str) -> tuple[Kind, str]:
         follower = self.follower
         if any(u.certain for u in self.unexplained):
             return self._of_unexplained(doubts)
+        if lacks and not self.owners.overlaps:
+            return UNKNOWN, f"nothing is judged: {lacks}"
         if self.protocols:
             name = max(self.protocols, key=lambda p: (self.protocols[p], p))
             what = "static membership" if name == "static" else f"the {name} protocol"
@@ -273,7 +282,7 @@ class RequestTrail:
                     ),
                 )
             return UNKNOWN, f"{said}, the answers are not judged"
-        if self.unexplained:
+        if self.unexplained and not lacks:
             return self._of_unexplained(doubts)
         if self.owners.overlaps:
             twice = self.owners.overlaps[0]
@@ -419,7 +428,7 @@ def replay_requests(
             if len(trails) >= GROUPS_KEPT:
                 too_many += 1
                 continue
-            trails[e.group] = RequestTrail(e.group)
+            trails[e.group] = RequestTrail(e.group, view=View(log.source.captured))
         trails[e.group].observe(e)
     nothing = (
         f"no request of the group {group!r}"
@@ -430,7 +439,7 @@ def replay_requests(
     doubts = _doubts(log)
     return file_report(
         log,
-        formats.REQUEST_LOG,
+        formats.PACKET_CAPTURE if log.source.captured else formats.REQUEST_LOG,
         tuple(trails[name].report(doubts) for name in sorted(trails)),
         nothing=nothing,
         too_many=too_many,
@@ -442,6 +451,8 @@ def _doubts(log: RequestLog) -> str:
     """What makes the file as a whole doubtful; empty if nothing does."""
     if log.notes.altered:
         return ALTERED
+    if log.source.captured and log.source.captured.doubt:
+        return log.source.captured.doubt
     if log.strange:
         return f"{log.strange} lines of the request log were not understood"
     if log.late:

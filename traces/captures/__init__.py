@@ -1,0 +1,1 @@
+"""Packet captures of Kafka's group APIs, as lines of a request log."""

@@ -1,0 +1,141 @@
+"""The TCP segment in a packet: Ethernet with VLAN tags, Linux cooked (1 and 2), loopback, raw IP;
+IPv4 and IPv6.
+
+Source: RFC 791, 8200, 9293 and the list of link types of tcpdump.org. A packet that is cut in its
+headers, a fragment and everything that is not TCP give no segment.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+from attrs import frozen
+
+from groupcheck.traces.captures.packets import LARGEST, Packet
+
+_IPV4, _IPV6, _TCP = 0x0800, 0x86DD, 6
+_TAGS = (0x8100, 0x88A8, 0x9100)
+_MOST_TAGS, _MOST_HEADERS = 4, 8
+_OPTIONS, _ROUTING, _FRAGMENT, _DESTINATION = 0, 43, 44, 60
+_ETHERNET, _COOKED, _COOKED_2 = 1, 113, 276
+_LOOPBACK = (0, 108)
+_RAW = (12, 14, 101, 228, 229)
+LINKS = (_ETHERNET, _COOKED, _COOKED_2, *_LOOPBACK, *_RAW)
+"""Link types that can be read."""
+FIN, SYN, RST, ACK = 1, 2, 4, 16
+End = tuple[bytes, int]
+"""Address and port."""
+
+
+@frozen
+class Segment:
+    packet: int
+    # Milliseconds since 1970.
+    time: float
+    source: End
+    target: End
+    sequence: int
+    flags: int
+    # The payload as far as it was captured, and how many bytes of it were not.
+    data: bytes
+    cut: int
+
+
+def segment(packet: Packet) -> Segment | None:
+    """The TCP segment of a packet; None if it has none that can be read."""
+    try:
+        return _of_ip(packet, packet.data, _ip_at(packet))
+    except (struct.error, IndexError):
+        return None
+
+
+def _ip_at(packet: Packet) -> int:
+    """Where the IP header begins. Raises `IndexError` if there is none."""
+    data = packet.data
+    if packet.link in _RAW:
+        return 0
+    if packet.link in _LOOPBACK:
+        return 4
+    if packet.link == _COOKED_2:
+        kind, at = struct.unpack_from(">H", data)[0], 20
+    elif packet.link == _COOKED:
+        kind, at = struct.unpack_from(">H", data, 14)[0], 16
+    elif packet.link == _ETHERNET:
+        kind, at = struct.unpack_from(">H", data, 12)[0], 14
+    else:
+        raise IndexError
+    for _ in range(_MOST_TAGS):
+        if kind not in _TAGS:
+            break
+        kind, at = struct.unpack_from(">H", data, at + 2)[0], at + 4
+    if kind not in (_IPV4, _IPV6):
+        raise IndexError
+    return at
+
+
+def _of_ip(packet: Packet, data: bytes, at: int) -> Segment | None:
+    version = data[at] >> 4
+    if version == 4:
+        whole, fragment = struct.unpack_from(">H2xH", data, at + 2)
+        protocol, header = data[at + 9], (data[at] & 15) * 4
+        addresses = data[at + 12 : at + 16], data[at + 16 : at + 20]
+        if fragment & 0x3FFF or header < 20:
+            return None
+        end = at + whole
+        at += header
+    elif version == 6:
+        (whole,) = struct.unpack_from(">H", data, at + 4)
+        protocol = data[at + 6]
+        addresses = data[at + 8 : at + 24], data[at + 24 : at + 40]
+        end = at + 40 + whole
+        protocol, at = _behind_headers(data, protocol, at + 40)
+    else:
+        return None
+    if not whole:  # the network card splits it later (TSO)
+        end = len(data)
+    return _of_tcp(packet, data, at, end, addresses) if protocol == _TCP else None
+
+
+def _behind_headers(data: bytes, protocol: int, at: int) -> tuple[int, int]:
+    """The protocol behind the extension headers of IPv6, and where it begins."""
+    for _ in range(_MOST_HEADERS):
+        if protocol == _FRAGMENT:
+            if struct.unpack_from(">H", data, at + 2)[0] & 0xFFF9:
+                raise IndexError
+            protocol, at = data[at], at + 8
+        elif protocol in (_OPTIONS, _ROUTING, _DESTINATION):
+            protocol, at = data[at], at + (data[at + 1] + 1) * 8
+        else:
+            break
+    return protocol, at
+
+
+def _of_tcp(
+    packet: Packet, data: bytes, at: int, end: int, addresses: tuple[bytes, bytes]
+) -> Segment | None:
+    source, target, sequence, _, offset, flags = struct.unpack_from(">HHIIBB", data, at)
+    begin = at + (offset >> 4) * 4
+    if begin < at + 20 or begin > end or end - at > LARGEST:
+        return None
+    there = data[begin:end]
+    return Segment(
+        packet.number,
+        packet.time,
+        (addresses[0], source),
+        (addresses[1], target),
+        sequence,
+        flags,
+        there,
+        end - begin - len(there),
+    )
+
+
+def shown(end: End) -> str:
+    """`127.0.0.1:9092`, `[::1]:9092`."""
+    address, port = end
+    if len(address) == 4:
+        return f"{socket.inet_ntop(socket.AF_INET, address)}:{port}"
+    if len(address) == 16:
+        return f"[{socket.inet_ntop(socket.AF_INET6, address)}]:{port}"
+    return f"?:{port}"

@@ -1,0 +1,149 @@
+"""A packet capture as the request log that the broker would have written: one line for each
+exchange of a group API.
+
+The capture shows when a request and its answer passed; when the broker handled it lies in between.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+from attrs import Factory, define, frozen
+
+from groupcheck.traces.captures.connections import Answered, Connections
+from groupcheck.traces.captures.packets import Damage, Stream, packets
+from groupcheck.traces.captures.segments import LINKS, segment
+
+USE_LOG = "use the broker's request log (kafka.request.logger at DEBUG)"
+
+
+@frozen
+class Captured:
+    """What is to be known about the lines of a capture."""
+
+    # How many exchanges there are.
+    exchanges: int
+    notes: tuple[str, ...]
+    # Why exchanges may be missing that passed while the capture ran; empty if none seem to be.
+    doubt: str
+    # Connections that are encrypted.
+    encrypted: int
+    # When it begins within connections, in ms since 1970: a request that was sent before it, and is
+    # answered later, is not shown. None if all connections begin in it.
+    within: float | None
+
+
+def joined(some: Sequence[Captured]) -> Captured:
+    """Several files of one capture, which are read one by one."""
+    if len(some) == 1:
+        return some[0]
+    starts = [c.within for c in some if c.within is not None]
+    return Captured(
+        sum(c.exchanges for c in some),
+        (),
+        "an exchange that begins in one file of the capture and ends in the next is not shown",
+        sum(c.encrypted for c in some),
+        max(starts, default=None),
+    )
+
+
+@define
+class CaptureText:
+    """The lines of a capture, made while they are read."""
+
+    stream: Stream
+    exchanges: int = 0
+    _packets: int = 0
+    # When the first packet was captured.
+    _first: float = 0.0
+    _damage: Damage = Factory(Damage)
+    _connections: Connections = Factory(Connections)
+    # Link type -> how many packets have it and cannot be read.
+    _unread: Counter[int] = Factory(Counter)
+    _lines: Iterator[bytes] = Factory(lambda self: self._made(), takes_self=True)
+
+    def read1(self, size: int, /) -> bytes:
+        """Some lines, at least one; no bytes at the end."""
+        some = io.BytesIO()
+        while some.tell() < size and (line := next(self._lines, b"")):
+            some.write(line)
+        return some.getvalue()
+
+    def _made(self) -> Iterator[bytes]:
+        for packet in packets(self.stream, self._damage):
+            self._first = packet.time if packet.number == 1 else self._first
+            self._packets = packet.number
+            if packet.link not in LINKS:
+                self._unread[packet.link] += 1
+                continue
+            found = segment(packet)
+            if found is not None:
+                yield from map(self._line, self._connections.take(found))
+        yield from map(self._line, self._connections.rest())
+
+    def _line(self, a: Answered) -> bytes:
+        self.exchanges += 1
+        return line(a)
+
+    def told(self) -> Captured:
+        """To be asked when all lines have been read."""
+        tally, why = self._connections.tally, self._damage.why
+        told = {
+            f"read from a packet capture of {self._packets:,} packets: a line is an exchange, in"
+            " the order of the answers": True,
+            why: bool(why),
+            f"{tally.encrypted:,} of {tally.connections:,} connections are encrypted (TLS) and"
+            f" cannot be read; {USE_LOG}": tally.encrypted,
+            f"packets of {tally.torn:,} of {tally.connections:,} connections are missing": (
+                tally.torn
+            ),
+            f"{tally.damaged:,} requests or answers could not be decoded": tally.damaged,
+        }
+        for name, count in tally.newer.items():
+            told[f"{count:,} requests {name} have a version that is not known"] = True
+        for link, count in self._unread.items():
+            told[f"{count:,} packets of link type {link} cannot be read"] = True
+        doubts = (why, tally.encrypted, tally.torn, tally.damaged, tally.newer, self._unread)
+        doubt = "the capture does not show every request" if any(doubts) else ""
+        notes = tuple(text for text, so in told.items() if so)
+        within = self._first if tally.began < tally.connections else None
+        return Captured(self.exchanges, notes, doubt, tally.encrypted, within)
+
+
+def line(a: Answered) -> bytes:
+    """An exchange as a line of the request log (RequestConvertToJson)."""
+    total = max(a.answered - a.asked, 0.0)
+    record = {
+        "isForwarded": False,
+        "requestHeader": {
+            "requestApiKey": a.api.key,
+            "requestApiVersion": a.version,
+            "correlationId": a.correlation,
+            "clientId": a.client,
+            "requestApiKeyName": a.api.name,
+        },
+        "request": a.request,
+        "response": a.response,
+        "connection": a.connection,
+        "totalTimeMs": round(total, 3),
+        "packets": a.packets,
+    }
+    when = datetime.fromtimestamp(int(a.answered) / 1000, UTC)
+    stamp = f"{when:%Y-%m-%d %H:%M:%S},{int(a.answered) % 1000:03}"
+    told = json.dumps(record, default=_plain, separators=(",", ":"))
+    return f"[{stamp}] DEBUG Completed request:{told} (kafka.request.logger)\n".encode()
+
+
+def _plain(value: Any) -> str:
+    """Bytes and ids of topics, as the request log prints them."""
+    if isinstance(value, UUID):
+        return base64.urlsafe_b64encode(value.bytes).decode().rstrip("=")
+    assert isinstance(value, bytes)
+    return base64.b64encode(value).decode()

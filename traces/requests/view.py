@@ -1,0 +1,112 @@
+"""What a packet capture shows of a group: perhaps not all of its members, as one that was taken on
+a client's host. Then the coordinator cannot be followed, and the group's timeline is what members
+were told.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import Factory, define, evolve, field
+
+from groupcheck.model.protocol.codes import NONE
+from groupcheck.traces.captures.text import Captured
+from groupcheck.traces.events import (
+    AssignmentReceived,
+    Cause,
+    MemberLeft,
+    Reason,
+    RebalanceStarted,
+    Stabilized,
+)
+from groupcheck.traces.exchanges import Exchange, JoinExchange, LeaveExchange, SyncExchange
+from groupcheck.traces.findings import Findings
+from groupcheck.traces.moments import NOT_SHOWN
+from groupcheck.traces.timeline import Timeline
+
+MEMBERS_KEPT = 20_000
+SEEN = frozenset({"rebalance_storm", "bouncing_members"})
+"""Anomalies that do not depend on what all members do."""
+EARLY_MS = 300_000.0
+"""For so long after the capture began, requests that were sent before may have an effect."""
+
+
+@define
+class View:
+    """One group's, filled by `observe`."""
+
+    # None: the log is the broker's own, which shows every member.
+    captured: Captured | None = None
+    timeline: Timeline = Factory(Timeline)
+    # Members that answers name, and those that sent a request.
+    _named: set[str] = field(factory=set)
+    _asked: set[str] = field(factory=set)
+    _highest: int = 0
+
+    def observe(self, e: Exchange) -> None:
+        if self.captured is None:
+            return
+        if len(self._asked) < MEMBERS_KEPT:
+            self._asked |= {e.member} | ({e.told} if isinstance(e, JoinExchange) else set())
+        place: dict[str, Any] = {"line": e.line, "time": round(e.given), "group": e.group}
+        if isinstance(e, JoinExchange) and e.code == NONE:
+            self._joined(e, place)
+        elif isinstance(e, SyncExchange) and e.code == NONE:
+            leader = e.member if e.assignments else None
+            self.timeline.observe(
+                AssignmentReceived(**place, generation=e.generation, leader=leader)
+            )
+        elif isinstance(e, LeaveExchange) and e.code == NONE:
+            for leaver in e.leavers:
+                if leaver.code in (NONE, None):
+                    self.timeline.observe(
+                        MemberLeft(**place, member=leaver.member, client_reason=leaver.reason)
+                    )
+
+    def _joined(self, e: JoinExchange, place: dict[str, Any]) -> None:
+        if len(self._named) < MEMBERS_KEPT:
+            self._named |= {e.leader, *(id for id, _ in e.members)}
+        if e.to_generation <= self._highest:
+            return
+        self._highest = e.to_generation
+        began = place | {"time": round(e.began)}
+        reason = Reason("", Cause.NOT_TOLD)
+        self.timeline.observe(
+            RebalanceStarted(**began, generation=e.to_generation - 1, reason=reason)
+        )
+        self.timeline.observe(
+            Stabilized(**place, generation=e.to_generation, members=len(e.members) or None)
+        )
+        last = self.timeline.rounds[-1]
+        last.held_up_by, last.waited_for = (), NOT_SHOWN
+
+    def told(self, timeline: Timeline) -> Timeline:
+        """What members were told, with the times and settings of the whole log."""
+        self.timeline.first, self.timeline.last = timeline.first, timeline.last
+        self.timeline.asked = timeline.asked
+        return self.timeline
+
+    def lacks(self, first_refused: float | None) -> str:
+        """Why the group cannot be followed, in words; empty if it can. `first_refused`: when an
+        answer was given that the model does not explain.
+        """
+        if self.captured is None:
+            return ""
+        unseen = len(self._named - self._asked)
+        if unseen:
+            others = "1 other member" if unseen == 1 else f"{unseen:,} other members"
+            return f"the capture does not show the requests of {others}"
+        if self.captured.doubt:
+            return self.captured.doubt
+        begins = self.captured.within
+        if begins is not None and first_refused is not None and first_refused < begins + EARLY_MS:
+            return "the capture begins within connections: what was sent before is not shown"
+        return ""
+
+
+def visible(found: Findings) -> Findings:
+    """What can be said of the members that the capture shows: who was silent or away, and which
+    partitions had no owner, is known of all members only.
+    """
+    standing = tuple(s for s in found.standing if s.why == "parked")
+    return evolve(found, empty=(), unowned=(), absences=(), standing=standing, unsettled=None)
