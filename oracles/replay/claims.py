@@ -11,7 +11,7 @@ from attrs import frozen
 
 from groupcheck.oracles.replay.answers import WORST, Answer
 from groupcheck.oracles.replay.harm import harm
-from groupcheck.oracles.replay.lives import followed_sentence, lapse_sentences
+from groupcheck.oracles.replay.lives import clock_sentences, followed_sentence, lapse_sentences
 from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.anomalies import plural
 from groupcheck.traces.causes.diagnosis import Found
@@ -90,6 +90,8 @@ class Told:
     # What it cost, in short sentences.
     harm: tuple[str, ...]
     ruled_out: tuple[RuledOut, ...]
+    # Which clocks differ from the broker's.
+    clocks: tuple[str, ...]
     # How far the lines of clients fit the model's member; empty if there are none to follow.
     members: str
 
@@ -142,6 +144,7 @@ def told(answer: Answer, reports: Sequence[FileReport]) -> Told:
             )
         ),
         tuple(RuledOut(r.cause.title, r.text, _quote(r.by, "", reports)) for r in d.refuted),
+        tuple(clock_sentences(answer.evidence.skews)),
         followed_sentence(answer.evidence.followed),
     )
 

@@ -4,13 +4,14 @@ model's member, memberships that ended without the member's doing, and causes th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from groupcheck.oracles.replay.rounds import lasted
 from groupcheck.traces.anomalies import plural
 from groupcheck.traces.causes.diagnosis import Refuted
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.members.clocks import Process, Skew
 from groupcheck.traces.members.life import Lapse
 from groupcheck.traces.members.members import Followed
 from groupcheck.traces.timestamps import show_time
@@ -73,6 +74,37 @@ def _between(earlier: Said, later: Said) -> str:
     if earlier.time is None or later.time is None or later.time < earlier.time:
         return ""
     return lasted(later.time - earlier.time)
+
+
+def clock_sentences(skews: Sequence[Skew]) -> Iterator[str]:
+    """Clocks of clients against those of brokers: those that differ."""
+    for skew in [s for s in skews if s.differs][:SHOWN]:
+        ahead = skew.ahead
+        about = f"{abs(ahead) / 1000:,.3f} s {'ahead of' if ahead > 0 else 'behind'}"
+        exact = (skew.at_most - skew.at_least) / 2000
+        yield (
+            f"the clock of {_named(skew.process)} is {about} that of {_named(skew.broker)} (± "
+            f"{exact:,.3f} s, from {plural(skew.pairs, 'pair')} of lines); its times are given by"
+            " the broker's clock, quoted lines stay as they are"
+        )
+
+
+def _named(process: Process) -> str:
+    return " ".join(filter(None, process)) or "the log"
+
+
+def clock_document(skew: Skew) -> dict[str, Any]:
+    def pair(two: tuple[Said, Said]) -> dict[str, Any]:
+        return {"client": _place(two[0]), "broker": _place(two[1])}
+
+    return {
+        "process": _named(skew.process),
+        "broker": _named(skew.broker),
+        "ahead_ms": {"at_least": skew.at_least, "at_most": skew.at_most},
+        "pairs": skew.pairs,
+        "below": pair(skew.below),
+        "above": pair(skew.above),
+    }
 
 
 def followed_document(found: Followed) -> dict[str, Any]:

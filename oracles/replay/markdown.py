@@ -81,6 +81,8 @@ def _group(t: Told) -> Iterator[str]:
         yield f"**Turn on:** {plain(t.answer.turn_on)}"
     if t.consequences:
         yield "**Consequences:** " + "; ".join(plain(claim.title) for claim in t.consequences)
+    if t.clocks:
+        yield "**Clocks:** " + "; ".join(map(plain, t.clocks))
     if t.members:
         yield f"**Members:** {plain(t.members)}"
     yield f"**Broker:** {plain(t.verdict)}"

@@ -113,6 +113,8 @@ def _answer_facts(t: Told) -> Iterator[tuple[str, str]]:
         yield "turn on", t.answer.turn_on
     if t.consequences:
         yield "so also", "; ".join(claim.title for claim in t.consequences)
+    for text in t.clocks:
+        yield "clock", text
     if t.members:
         yield "members", t.members
     yield "broker", t.verdict

@@ -10,6 +10,7 @@ from groupcheck.traces.causes.derived import derived
 from groupcheck.traces.causes.from_members import statements
 from groupcheck.traces.causes.group_evidence import MOST_WRITERS, GroupEvidence
 from groupcheck.traces.clients.said import Said
+from groupcheck.traces.members.clocks import Clocks
 from groupcheck.traces.members.members import Members
 
 MOST_GROUPS = 10_000
@@ -25,6 +26,8 @@ class Evidence:
     groups: dict[str, GroupEvidence] = Factory(dict)
     # The members that logs of clients show.
     members: Members = Factory(Members)
+    # How far the clocks of clients and brokers are apart.
+    clocks: Clocks = Factory(Clocks)
     # Who -> the group that this writer named last.
     _of: dict[str, str] = Factory(dict)
 
@@ -36,6 +39,7 @@ class Evidence:
             group = NO_GROUP
         self.groups.setdefault(group, GroupEvidence(group)).add(said)
         self.members.add(said, group)
+        self.clocks.add(said, group)
 
     def add_all(self, statements: Iterable[Said]) -> None:
         for said in statements:
@@ -47,8 +51,10 @@ class Evidence:
         """
         groups = self._of_groups()
         followed = self.members.of_groups()
+        skews = self.clocks.skews()
         for group in groups:
             group.followed = followed.get(group.group, group.followed)
+            group.correct_times(skews)
             for said in (*derived(group), *statements(group.followed)):
                 group.add(said)
         return groups

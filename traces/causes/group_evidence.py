@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 
-from attrs import Factory, define
+from attrs import Factory, define, evolve
 
 from groupcheck.traces.causes.knowledge import Need
 from groupcheck.traces.clients.said import Said
 from groupcheck.traces.clients.who import AIOKAFKA, KAFKA_PYTHON
+from groupcheck.traces.members.clocks import Skew
 from groupcheck.traces.members.members import Followed
 from groupcheck.traces.timeline import client_of
 
@@ -50,6 +51,8 @@ class GroupEvidence:
     libraries: Counter[str] = Factory(Counter)
     # Log -> the writer of its lines without a name; None if not yet known.
     _nameless: dict[str, str] | None = None
+    # By how much the clocks of its clients differ from those of its brokers.
+    skews: tuple[Skew, ...] = ()
     # What its members did, by the model of a member.
     followed: Followed = Factory(Followed)
 
@@ -58,6 +61,24 @@ class GroupEvidence:
         self.tallies.setdefault(said.kind, Tally()).add(said)
         if said.library:
             self.libraries[said.library] += 1
+
+    def correct_times(self, skews: Sequence[Skew]) -> None:
+        """Gives all statements the times of one clock, that of a broker, as far as it is known how
+        the others differ from it.
+        """
+        processes = {(s.log, s.process) for t in self.tallies.values() for s in t.kept()}
+        self.skews = tuple(s for s in skews if s.process in processes)
+        ahead = {s.process: s.ahead for s in reversed(self.skews) if s.differs}
+        if not ahead:
+            return
+
+        def by_broker(said: Said) -> Said:
+            ms = ahead.get((said.log, said.process))
+            return said if ms is None or said.time is None else evolve(said, time=said.time - ms)
+
+        for tally in self.tallies.values():
+            tally.first = [by_broker(s) for s in tally.first]
+            tally.last = deque(map(by_broker, tally.last), maxlen=KEPT)
 
     def all(self, *some: str) -> list[Said]:
         """The statements of these kinds that were kept, in order; all kinds if none is given."""
