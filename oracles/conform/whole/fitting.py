@@ -243,6 +243,7 @@ def _seat(
 def _link(link: Link, names: Mapping[int, str]) -> LinkForm:
     return LinkForm(
         _request(link.parked, names) if link.parked else None,
+        link.orphaned,
         _request(link.late, names) if link.late else None,
         tuple(_request(request, names) for request in link.queue),
     )

@@ -65,6 +65,8 @@ class LinkForm(NamedTuple):
     """A connection, with its requests."""
 
     waits: RequestLook | None
+    # The request that waits is never answered.
+    orphaned: bool
     late: RequestLook | None
     unread: tuple[RequestLook, ...]
 
@@ -150,6 +152,7 @@ OF_MEMBER = {
 }
 OF_LINK = {
     "waits": "request that waits",
+    "orphaned": "request that waits in vain",
     "late": "late request",
     "unread": "requests not read",
 }

@@ -98,6 +98,8 @@ class MemberLook(NamedTuple):
     # connection.
     unread: tuple[RequestLook, ...]
     outstanding: RequestLook | None
+    # Has the coordinator forgotten the request that waits there?
+    orphaned: bool
     late: RequestLook | None
     # What poll has thrown; empty if nothing.
     failed: str
@@ -238,6 +240,7 @@ def _member(text: bytes, auto: bool) -> MemberLook:
         unsent=tuple(told["unsent"]),
         unread=tuple([RequestLook(*request) for request in told["unread"]]),
         outstanding=outstanding and RequestLook(*outstanding),
+        orphaned=told["orphaned"],
         late=late and RequestLook(*late),
         failed=told["failed"],
         closing=told["closing"],

@@ -89,7 +89,7 @@ def _real_seat(form: SeatForm, member: SeatLook, state: str) -> SeatForm:
 @lru_cache(maxsize=1 << 14)
 def _real_link(real: MemberLook) -> LinkForm:
     unread = real.unread[sync_waits(real) and "SyncGroup" not in real.unsent :]
-    return LinkForm(real.outstanding, real.late, unread)
+    return LinkForm(real.outstanding, real.orphaned, real.late, unread)
 
 
 @lru_cache(maxsize=1 << 14)

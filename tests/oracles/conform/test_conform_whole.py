@@ -197,6 +197,7 @@ LIES: dict[str, Callable[[Any], object]] = {
     "member waits": lambda look: look["members"][0].update(outstanding=["JoinGroup", "m1", 1, -1]),
     "member unread": lambda look: look["members"][0]["unread"].append(["Heartbeat", "m1", 1, -1]),
     "member sync": lambda look: look["members"][0]["unsent"].append("SyncGroup"),
+    "member waits in vain": lambda look: look["members"][0].update(orphaned=True),
     "member late": lambda look: look["members"][0].update(late=["JoinGroup", "m1", 1, -1]),
 }
 
@@ -284,6 +285,19 @@ def test_a_member_that_must_find_its_coordinator_first_sends_its_heartbeat_all_t
     assert not walk.look.members[owner].coordinator
     assert done(coordinator, walk.take(Turn("beat", owner))) is None
     assert "send_heartbeat" in walk.rules[-1]
+
+
+def test_a_parked_request_whose_place_a_late_one_has_taken_waits_in_vain(
+    coordinator: Driver, model: Fitting
+):
+    turns = (Turn("poll", 0), Turn("delay", 0), Turn("poll", 0))
+    walk = walked(coordinator, model, *turns)
+    assert not walk.look.members[0].orphaned
+    assert done(coordinator, walk.take(Turn("late", 0))) is None
+    assert walk.look.members[0].orphaned
+    told = shown(coordinator)
+    told["members"][0]["orphaned"] = False
+    assert not any(model.fits(guess, formed(told)) for guess in walk.guesses)
 
 
 # Steps after which a request is under way, those of the owner of the watched partition after them,

@@ -8,7 +8,9 @@ import org.apache.kafka.coordinator.group.classic.ClassicGroupMember;
 import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroup;
 import org.apache.kafka.coordinator.group.modern.consumer.ConsumerGroupMember;
 
+import java.util.Collections;
 import java.util.Comparator;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -41,6 +43,17 @@ final class Memory {
         ObjectNode timers = memory.putObject("timers");
         broker.armed().forEach((key, due) -> timers.put(key, due.at()));
         return memory;
+    }
+
+    /** The futures of a classic group's members that wait in JoinGroup or SyncGroup. */
+    Set<Object> held(Broker broker, String groupId) {
+        Set<Object> held = Collections.newSetFromMap(new IdentityHashMap<>());
+        if (broker.groups().get(groupId) instanceof ClassicGroup group)
+            for (ClassicGroupMember m : group.allMembers()) {
+                held.add(Reflect.field(m, "awaitingJoinFuture"));
+                held.add(Reflect.field(m, "awaitingSyncFuture"));
+            }
+        return held;
     }
 
     private void classic(ObjectNode memory, ClassicGroup group) {

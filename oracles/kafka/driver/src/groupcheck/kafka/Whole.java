@@ -22,6 +22,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.CompletableFuture;
 
@@ -382,9 +383,11 @@ final class Whole {
                 .append(Json.MAPPER.writeValueAsString(memory.of(world.leader(), "g")))
                 .append('\t').append(committed())
                 .append('\t').append(Json.MAPPER.writeValueAsString(logged));
+        Set<Object> held = memory.held(world.leader(), "g");
         for (Process of : processes) {
             ObjectNode member = looks.of(of.member, of.link, of.late);
-            member.put("failed", of.failed).put("closing", of.closing);
+            member.put("failed", of.failed).put("closing", of.closing)
+                    .put("orphaned", of.link.orphaned(held));
             of.member.calls = Json.MAKE.arrayNode();
             look.append('\t').append(Json.MAPPER.writeValueAsString(member));
         }
