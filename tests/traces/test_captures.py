@@ -8,6 +8,7 @@ import base64
 import gzip
 import io
 import json
+import os
 import random
 import struct
 import zipfile
@@ -195,6 +196,15 @@ def test_packed_captures_and_those_in_archives_are_read(tmp_path: Path) -> None:
         archive.write(DATA / "everything.pcap.gz", "other.pcap.gz")
     found = replay([tmp_path / "all.zip"])
     assert sorted(g.group for r in found for g in r.groups) == ["classic", "g1", "modern"]
+
+
+def test_a_capture_may_come_through_a_pipe() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, pcap(recorded("kill")[:40]))  # less than a pipe holds
+    os.close(writing)
+    (report,) = replay([f"/dev/fd/{reading}"])
+    os.close(reading)
+    assert report.format == "packet-capture" and report.understood == 4
 
 
 # -- the same packets in other pieces

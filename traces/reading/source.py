@@ -234,8 +234,10 @@ def piece_of(path: str, shelf: Shelf | None = None) -> Piece:
         regular = True  # opening it says what is wrong
     if regular:
         return as_text(Piece(path, path), shelf)
+    shelf = shelf or Shelf()
     with open_file(path, path) as stream:
-        return (shelf or Shelf()).keep(path, stream)
+        piece = shelf.keep(path, stream)
+    return as_text(piece, shelf)
 
 
 def as_text(piece: Piece, shelf: Shelf | None = None) -> Piece:
