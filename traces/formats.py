@@ -42,6 +42,7 @@ CLIENTS = {
     "kafka-go": "Logs and error texts of kafka-go.",
     "kafkajs": "Logs of KafkaJS.",
     "ruby": "Logs of ruby-kafka and racecar.",
+    EVENTS: "groupcheck's own events of clients, one JSON object a line (groupcheck.event/1).",
     "client": "Lines about groups of which no client library is known.",
 }
 """Read for statements about groups, from which causes follow."""

@@ -24,6 +24,8 @@ from groupcheck.traces.causes.evidence import Evidence
 from groupcheck.traces.causes.hearing import hear
 from groupcheck.traces.causes.knowledge import Knowledge, knowledge_of, shipped_knowledge
 from groupcheck.traces.dumps.log import MARKS as DUMPS
+from groupcheck.traces.event_lines import NEEDLES as EVENTS
+from groupcheck.traces.event_lines import hear_events
 from groupcheck.traces.formats import CLIENTS, UNKNOWN_FORMAT
 from groupcheck.traces.group_tables.log import watch
 from groupcheck.traces.reading import Source, TraceError
@@ -164,10 +166,11 @@ def _of(source: Source, asked: Asked, evidence: Evidence) -> Iterator[FileReport
     """The reports of one log: of each kind of broker lines that it has, and of its clients. What
     its lines say is added to `evidence`.
     """
-    clients = hear(source, evidence, asked.group, REQUESTS + DUMPS)
+    clients = hear(source, evidence, asked.group, REQUESTS + DUMPS + EVENTS)
+    events = hear_events(source, evidence, asked.group)
     tables = watch(source, evidence, asked.group)
     brokers = () if asked.format in CLIENTS else replay_log(source, asked)
-    others = [r for r in (clients, tables) if r is not None]
+    others = [r for r in (clients, events, tables) if r is not None]
     yield from (r for r in brokers if r.format != UNKNOWN_FORMAT or not others)
     if asked.format is None or asked.format in CLIENTS:
         yield from others
