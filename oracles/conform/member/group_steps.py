@@ -38,6 +38,8 @@ from groupcheck.oracles.conform.member.counterparts import Counterparts, Expecte
 from groupcheck.oracles.conform.member.parts import LOST, Does, Input, Memory
 from groupcheck.oracles.conform.member.rows import ANSWERED_BY, Rows
 
+MOST_STATES = 100_000  # of a healthy member at the default scope: 602
+POLL = Input(Does.POLL)
 LATE = LeaveGroup(99)  # a request of an earlier connection, which no step may touch
 # The rules that are compared one by one. Those of the poll thread do nothing once the application
 # has stopped; the others are compared only while it goes on, and the member knows its coordinator.
@@ -105,6 +107,8 @@ class GroupSteps:
         todo, seen, found = [start], {start}, list[Misfit]()
         for at in todo:
             self.states += 1
+            if self.states == MOST_STATES:
+                return [*found, self._misfit(f"{MOST_STATES:,} states and no end", POLL)]
             self._memory = at.memory or at.closed or self._memory
             for after in self._steps(at):
                 if isinstance(after, Misfit):
